@@ -1,0 +1,80 @@
+import Dependencies._
+
+ThisBuild / organization := "io.github.zonemap"
+ThisBuild / version := "0.1.0"
+ThisBuild / scalaVersion := scalaVersionFull
+ThisBuild / javacOptions ++= Seq("--release", "17", "-Xlint:all,-serial,-processing,-classfile", "-encoding", "UTF-8")
+ThisBuild / scalacOptions ++= Seq(
+  "-release:17",
+  "-deprecation",
+  "-feature",
+  "-unchecked",
+  "-Xlint:_,-missing-interpolator",
+  "-Wunused:imports,privates,locals",
+  "-Wvalue-discard",
+  "-encoding",
+  "UTF-8")
+
+// Spark 4 on Java 17 needs its own list of opened packages; the same one spark-submit passes.
+val sparkJvmOptions: Seq[String] = Seq(
+  "java.base/java.lang",
+  "java.base/java.lang.invoke",
+  "java.base/java.lang.reflect",
+  "java.base/java.io",
+  "java.base/java.net",
+  "java.base/java.nio",
+  "java.base/java.util",
+  "java.base/java.util.concurrent",
+  "java.base/java.util.concurrent.atomic",
+  "java.base/jdk.internal.ref",
+  "java.base/sun.nio.ch",
+  "java.base/sun.nio.cs",
+  "java.base/sun.security.action",
+  "java.base/sun.util.calendar").map(p => s"--add-opens=$p=ALL-UNNAMED")
+
+val testSettings: Seq[Setting[_]] = Seq(
+  libraryDependencies ++= Seq(scalaTest, scalaCheck),
+  Test / fork := true,
+  Test / parallelExecution := false,
+  Test / baseDirectory := (ThisBuild / baseDirectory).value,
+  Test / javaOptions ++= sparkJvmOptions ++ Seq(
+    "-Xmx3g",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Duser.timezone=UTC",
+    "-Djava.io.tmpdir=" + ((ThisBuild / baseDirectory).value / "target" / "tmp").getPath) ++
+    sys.props.get("zonemap.seed").map(s => s"-Dzonemap.seed=$s"),
+  Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
+
+lazy val core = (project in file("jvm/core"))
+  .settings(testSettings)
+  .settings(name := "zonemap-core", libraryDependencies += zstdJni)
+
+lazy val iceberg = (project in file("jvm/iceberg"))
+  .dependsOn(core % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(
+    name := "zonemap-iceberg",
+    // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
+
+lazy val spark = (project in file("jvm/spark"))
+  .enablePlugins(BuildInfoPlugin)
+  .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(
+    name := "zonemap-spark",
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+    buildInfoPackage := "zonemap.spark",
+    buildInfoObject := "Build",
+    buildInfoOptions += BuildInfoOption.PackagePrivate,
+    buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor, "icebergBuiltAgainst" -> icebergVersion),
+    // One thin jar of the three modules: nothing that Spark ships is bundled.
+    assembly / assemblyOption ~= (_.withIncludeScala(false)),
+    assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
+    assembly / assemblyRepeatableBuild := true,
+    assembly / test := {})
+
+lazy val root = (project in file("."))
+  .aggregate(core, iceberg, spark)
+  .settings(name := "zonemap", publish / skip := true)

@@ -1,0 +1,22 @@
+import sbt._
+
+/** Every version and library of the JVM build, named once, with the reason it is there. */
+object Dependencies {
+  val scalaVersionFull = "2.13.17"
+  val sparkVersion = "4.1.3"
+  val icebergVersion = sys.props.getOrElse("iceberg.version", "1.11.0")
+
+  /** "4.1" of "4.1.3": the Spark minor the jar is built for. */
+  val sparkMinor: String = sparkVersion.split('.').take(2).mkString(".")
+
+  // The engine we extend; the user's Spark brings it, and with it zstd-jni.
+  val sparkSql = "org.apache.spark" %% "spark-sql" % sparkVersion % Provided
+  // The table format whose planning we replace; the user's set-up brings it.
+  val icebergSparkRuntime =
+    "org.apache.iceberg" % s"iceberg-spark-runtime-${sparkMinor}_2.13" % icebergVersion % Provided
+  // Block compression of paths and exact bounds; the version that Spark 4.1.3 ships.
+  val zstdJni = "com.github.luben" % "zstd-jni" % "1.5.7-6" % Provided
+
+  val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19" % Test
+  val scalaCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
+}
