@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from support import tables
 from support.fuzz.values import JAVA_TYPES, SPAN, TYPES, draw
 
-STYLES = ("clustered", "clustered", "clustered", "random", "few", "constant")
+STYLES = ("clustered",) * 5 + ("random", "few", "constant")
 ROWS_A_FILE = 6
 FIRST_COLUMNS = ("rid",)
 
@@ -117,9 +117,7 @@ def make(seed: str, table: str, **fixed: Any) -> Recipe:
 
 
 PROPERTIES: tuple[dict[str, str], ...] = (
-    {},
-    {},
-    {},
+    *({},) * 6,
     {"write.metadata.metrics.default": "full"},
     {"write.metadata.metrics.default": "truncate(5)"},
     {"write.metadata.metrics.default": "counts"},
