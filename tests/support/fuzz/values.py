@@ -75,7 +75,8 @@ def _string(prefix: str) -> ValueType:
 
 def _decimal(precision: int, scale: int, step: Decimal) -> ValueType:
     unit = Decimal(1).scaleb(-scale)
-    top = EXACT.subtract(Decimal(1).scaleb(precision - scale), unit)
+    nines = "9" * min(precision, 30) + "0" * max(0, precision - 30)  # Spark's unpickler keeps 34 digits
+    top = EXACT.scaleb(Decimal(nines), -scale)
     return ValueType(
         ddl=f"DECIMAL({precision},{scale})",
         sent_as=f"DECIMAL({precision},{scale})",
