@@ -53,21 +53,19 @@ def merge_list(*lists: list[str]) -> str:
 def submitted_confs(arguments: str | None = None) -> dict[str, str]:
     """Confs named in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "") if arguments is None else arguments)
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
+    flags: dict[str, str] = {}
     for position, word in enumerate(words):
         flag, equals, value = word.partition("=")
-        if word in ("--conf", "-c", *_FLAGS) and position + 1 < len(words):
-            flag, value = word, words[position + 1]
-        elif not equals:
-            continue
+        if not equals and position + 1 < len(words):
+            value = words[position + 1]
         if flag in _FLAGS:
-            found[_FLAGS[flag]] = value
+            flags[_FLAGS[flag]] = value
         elif flag in ("--conf", "-c"):
             key, _, setting = value.partition("=")
-            found.setdefault(key, setting)
-            if key not in _FLAGS.values():
-                found[key] = setting
-    return found
+            settings[key] = setting
+    # A flag beats the conf it stands for, wherever it is.
+    return settings | flags
 
 
 def default_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -122,9 +122,7 @@ def html_table(rows: list[dict[str, Any]]) -> str:
         return ""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
     body = "".join(
-        "<tr>"
-        + "".join(f"<td>{html.escape(text(value, name))}</td>" for name, value in row.items())
-        + "</tr>"
+        "<tr>" + "".join(f"<td>{html.escape(text(value, name))}</td>" for name, value in row.items()) + "</tr>"
         for row in rows
     )
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -71,16 +71,18 @@ def configure(
         ZonemapWarning: a value already set was kept, or something cannot be set from here.
     """
     options: dict[str, Any] = builder._options
-    settings = _settings(dual_index, enabled, shadow, upkeep, cover_on_read, store_location)
-    settings[confs.CATALOG] = confs.CATALOG_CLASS
+    settings = _settings(
+        dual_index,
+        enabled=enabled,
+        shadow=shadow,
+        upkeep=upkeep,
+        cover_on_read=cover_on_read,
+        store_location=store_location,
+    )
     iceberg_source = _iceberg_source(iceberg)
     if str(options.get("spark.remote", "")).startswith("sc://"):
-        _warn(
-            "Cannot configure the Spark Connect server from its client: only session confs were set. The server needs "
-            f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and the zonemap jar in its "
-            "own start-up confs."
-        )
-        _set_missing(CurrentConf(options), settings)
+        _set_missing(CurrentConf(options), settings | {confs.CATALOG: confs.CATALOG_CLASS})
+        _warn_of_server()
         return builder
 
     conf = _around(options)
@@ -92,12 +94,15 @@ def configure(
     if iceberg_source is not None and not _has_iceberg(conf):
         _append(conf, *iceberg_source)
     _set_missing(conf, settings)
+    if conf.get(confs.CATALOG) is None:
+        options[confs.CATALOG] = confs.CATALOG_CLASS
     _warn_of_late_jars(conf)
     return builder
 
 
 def _settings(
     dual_index: DualIndex | None,
+    *,
     enabled: bool | None,
     shadow: bool | None,
     upkeep: str | None,
@@ -112,9 +117,7 @@ def _settings(
     if upkeep is not None:
         settings[confs.UPKEEP] = check_choice(confs.UPKEEP, upkeep, confs.UPKEEP_VALUES)
     if cover_on_read is not None:
-        settings[confs.COVER_ON_READ] = check_choice(
-            confs.COVER_ON_READ, cover_on_read, confs.COVER_ON_READ_VALUES
-        )
+        settings[confs.COVER_ON_READ] = check_choice(confs.COVER_ON_READ, cover_on_read, confs.COVER_ON_READ_VALUES)
     if store_location is not None:
         settings[confs.STORE_LOCATION] = store_location
     return settings
@@ -160,9 +163,7 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
     for key, value in settings.items():
         held = conf.options.setdefault(key, value)
         if str(held) != value:
-            _warn(
-                f"Cannot set {key} to '{value}': the builder already holds '{held}', which stays. Give only one."
-            )
+            _warn(f"Cannot set {key} to '{value}': the builder already holds '{held}', which stays. Give only one.")
 
 
 def _has_file(paths: list[str], prefix: str) -> bool:
@@ -172,6 +173,13 @@ def _has_file(paths: list[str], prefix: str) -> bool:
 def _has_iceberg(conf: CurrentConf) -> bool:
     packages = any(_ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
     return packages or _has_file(conf.items(confs.JARS), _ICEBERG_RUNTIME)
+
+
+def _warn_of_server() -> None:
+    _warn(
+        "Cannot configure the Spark Connect server from its client: only session confs were set. Start the server with "
+        f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and with the zonemap jar."
+    )
 
 
 def _warn_of_late_jars(conf: CurrentConf) -> None:
@@ -185,9 +193,7 @@ def _warn_of_late_jars(conf: CurrentConf) -> None:
                 "Cannot add the zonemap jar: the JVM of this process already runs and its class path is fixed. "
                 "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
             )
-    elif confs.JARS in conf.submitted and not _has_file(
-        current.split_list(conf.submitted[confs.JARS]), JAR_PREFIX
-    ):
+    elif confs.JARS in conf.submitted and not _has_file(current.split_list(conf.submitted[confs.JARS]), JAR_PREFIX):
         _warn(
             "Cannot add the zonemap jar: PYSPARK_SUBMIT_ARGS names --jars, which hides spark.jars. "
             "Add $(zonemap jar-path) to its --jars."
