@@ -93,9 +93,8 @@ def configure(
         _append(conf, confs.JARS, str(jar_path() if jar is None else Path(jar)))
     if iceberg_source is not None and not _has_iceberg(conf):
         _append(conf, *iceberg_source)
-    _set_missing(conf, settings)
-    if conf.get(confs.CATALOG) is None:
-        options[confs.CATALOG] = confs.CATALOG_CLASS
+    options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
+    _set_missing(conf, settings | {confs.CATALOG: confs.CATALOG_CLASS})
     _warn_of_late_jars(conf)
     return builder
 
@@ -163,7 +162,7 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
     for key, value in settings.items():
         held = conf.options.setdefault(key, value)
         if str(held) != value:
-            _warn(f"Cannot set {key} to '{value}': the builder already holds '{held}', which stays. Give only one.")
+            _warn(f"Cannot set {key} to '{value}': '{held}' is already there and stays. Give only one.")
 
 
 def _has_file(paths: list[str], prefix: str) -> bool:
