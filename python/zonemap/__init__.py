@@ -13,7 +13,7 @@ Importing this package imports neither PySpark nor py4j.
 """
 
 from zonemap.config import DualIndex
-from zonemap.errors import JarNotFoundError, ZonemapError, ZonemapWarning
+from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, refresh, status
 from zonemap.results import BuildResult, DropResult, StatusResult
@@ -24,6 +24,7 @@ __all__ = [
     "BuildResult",
     "DropResult",
     "DualIndex",
+    "InvalidArgumentError",
     "JarNotFoundError",
     "StatusResult",
     "ZonemapError",

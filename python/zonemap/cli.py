@@ -11,7 +11,7 @@ import click
 
 from zonemap import doctor as checks
 from zonemap import procedures
-from zonemap.errors import ZonemapError
+from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
 from zonemap.session import configure
@@ -146,7 +146,7 @@ def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key.strip():
-            raise ValueError(f"Cannot read --conf '{setting}': it has no '='. Write --conf key=value.")
+            raise InvalidArgumentError(f"Cannot read --conf '{setting}': it has no '='. Write --conf key=value.")
         builder = builder.config(key.strip(), value)
     return configure(builder, iceberg=iceberg).getOrCreate()
 
@@ -155,6 +155,6 @@ def main() -> None:
     """Entry point: a mistake of the user's is one line, not a stack."""
     try:
         cli()
-    except (ZonemapError, ValueError) as error:
+    except ZonemapError as error:
         click.echo(f"zonemap: {error}", err=True)
         sys.exit(2)

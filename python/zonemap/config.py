@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from zonemap import confs
+from zonemap.errors import InvalidArgumentError
 
 _DURATION = re.compile(r"[1-9][0-9]*(ms|s|m|min|h|d)")
 _SIZE = re.compile(r"[0-9]+(b|k|kb|m|mb|g|gb|t|tb)?", re.IGNORECASE)
@@ -28,7 +29,7 @@ class DualIndex:
         cold_cache_disk_max_bytes: Cap of that folder; same units as the other sizes.
 
     Raises:
-        ValueError: a value is malformed; the message names the conf and what it may be.
+        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
     """
 
     hot_window: str = "6h"
@@ -68,12 +69,12 @@ class DualIndex:
 
 
 def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
-    """Returns ``value`` if it is one of ``allowed``; else raises the ValueError that names all three."""
+    """Returns ``value`` if it is one of ``allowed``; else raises the InvalidArgumentError that names all three."""
     if value not in allowed:
         raise _malformed(key, value, "one of " + ", ".join(allowed))
     return value
 
 
-def _malformed(key: str, value: object, kind: str, example: str | None = None) -> ValueError:
+def _malformed(key: str, value: object, kind: str, example: str | None = None) -> InvalidArgumentError:
     hint = f", such as {example}" if example else ""
-    return ValueError(f"Cannot set {key} to '{value}': it is not {kind}. Give {kind}{hint}.")
+    return InvalidArgumentError(f"Cannot set {key} to '{value}': it is not {kind}. Give {kind}{hint}.")

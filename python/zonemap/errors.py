@@ -1,8 +1,12 @@
-"""What this package raises and warns with, beside the ValueError of a malformed argument."""
+"""What this package raises and warns with."""
 
 
 class ZonemapError(Exception):
     """The request is well-formed and cannot be met; the message says why and what to do."""
+
+
+class InvalidArgumentError(ZonemapError, ValueError):
+    """An argument is malformed; the message names it and what it may be."""
 
 
 class JarNotFoundError(ZonemapError):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from zonemap.errors import InvalidArgumentError
+
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+[A-Za-z_][A-Za-z0-9_]*")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]*)")
 
@@ -12,7 +14,7 @@ def split(name: str) -> tuple[str, ...]:
     """The parts of a dotted identifier; a part in backquotes may hold dots, and a doubled backquote in it is one.
 
     Raises:
-        ValueError: a part is empty, a backquote is not closed, or a part holds a control character.
+        InvalidArgumentError: a part is empty, a backquote is not closed, or a part holds a control character.
     """
     parts: list[str] = []
     position = 0
@@ -42,8 +44,8 @@ def literal(name: str) -> str:
     return "'" + identifier.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
-def _unreadable(name: str, why: str) -> ValueError:
-    return ValueError(
+def _unreadable(name: str, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
         f"Cannot read table name '{name}': {why}. "
         "Write catalog.namespace.table, a part with other characters in backquotes."
     )

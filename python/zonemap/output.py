@@ -49,7 +49,7 @@ class JsonOutput:
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
         """Prints rows as JSON; see ``Output``. The title is left out."""
         single = len(rows) == 1 and not self._always_list
-        print(json.dumps(rows[0] if single else rows, indent=2, default=str))  # noqa: T201
+        print(json.dumps(rows[0] if single else rows, indent=2, default=str))
 
 
 def output_of(kind: str, *, always_list: bool = False) -> Output:

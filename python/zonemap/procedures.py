@@ -2,7 +2,7 @@
 
 All of them take a session that has the extension (see ``zonemap.configure``) and the table's name: a dotted
 identifier such as ``lake.db.events``, a part with other characters in backquotes. Errors of the statement
-come through as Spark raises them; a malformed name is a ValueError before anything is sent.
+come through as Spark raises them; a malformed name is an InvalidArgumentError before anything is sent.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from zonemap import confs, current
 from zonemap.config import DualIndex, check_choice
 from zonemap.current import CurrentConf
-from zonemap.errors import ZonemapWarning
+from zonemap.errors import InvalidArgumentError, ZonemapWarning
 from zonemap.jar import JAR_PREFIX, jar_path
 from zonemap.version import SCALA_BINARY, SPARK_MINOR
 
@@ -64,7 +64,7 @@ def configure(
         store_location: Folder of the index stores; None keeps the extension's default.
 
     Raises:
-        ValueError: an argument is malformed.
+        InvalidArgumentError: an argument is malformed.
         JarNotFoundError: no ``jar`` was given and this package carries none.
 
     Warns:
@@ -130,7 +130,7 @@ def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | No
         return confs.PACKAGES, f"org.apache.iceberg:{_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY}:{iceberg}"
     if str(iceberg).endswith(".jar"):
         return confs.JARS, str(iceberg)
-    raise ValueError(
+    raise InvalidArgumentError(
         f"Cannot add Iceberg '{iceberg}': it is neither a version nor a jar. "
         "Give a version such as '1.11.0' or the path of its Spark runtime jar."
     )
