@@ -49,7 +49,8 @@ def configure(
     ``config`` calls on other keys. Later ``config`` calls on the three lists replace them, as Spark has it.
 
     A builder for a Spark Connect server on another machine (``sc://``) gets only what a client may set; a
-    ``ZonemapWarning`` says what the server's own confs need.
+    ``ZonemapWarning`` says what the server's own confs need. Where the jar cannot reach the class path any more, a
+    ``ZonemapWarning`` says so and the builder stays as it is.
 
     Args:
         builder: ``SparkSession.builder`` or what its methods return, classic or Connect.
@@ -86,6 +87,10 @@ def configure(
         return builder
 
     conf = _around(options)
+    why_not = _unreachable(conf)
+    if why_not is not None:
+        _warn(f"Cannot add zonemap to the session, which will run without it: {why_not}")
+        return builder
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
@@ -95,7 +100,6 @@ def configure(
         _append(conf, *iceberg_source)
     options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
     _set_missing(conf, settings | {confs.CATALOG: confs.CATALOG_CLASS})
-    _warn_of_late_jars(conf)
     return builder
 
 
@@ -181,23 +185,25 @@ def _warn_of_server() -> None:
     )
 
 
-def _warn_of_late_jars(conf: CurrentConf) -> None:
-    """Says when spark.jars of the builder cannot reach the class path any more."""
+def _unreachable(conf: CurrentConf) -> str | None:
+    """Why ``spark.jars`` of the builder cannot bring the jar to the class path, or None if it can.
+
+    Without the jar a session that names its classes would fail at every query, so nothing must be set then.
+    """
     running = _jvm_confs()
     if running is not None and not _has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
         from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
         if not _jvm.has_class(confs.EXTENSION_CLASS):
-            _warn(
-                "Cannot add the zonemap jar: the JVM of this process already runs and its class path is fixed. "
+            return (
+                "the JVM of this process already runs and its class path is fixed. "
                 "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
             )
-    elif confs.JARS in conf.submitted and not _has_file(current.split_list(conf.submitted[confs.JARS]), JAR_PREFIX):
-        _warn(
-            "Cannot add the zonemap jar: PYSPARK_SUBMIT_ARGS names --jars, which hides spark.jars. "
-            "Add $(zonemap jar-path) to its --jars."
-        )
+    submitted = conf.submitted.get(confs.JARS)
+    if running is None and submitted is not None and not _has_file(current.split_list(submitted), JAR_PREFIX):
+        return "--jars in PYSPARK_SUBMIT_ARGS hides spark.jars. Add $(zonemap jar-path) to its --jars."
+    return None
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, ZonemapWarning, stacklevel=4)
+    warnings.warn(message, ZonemapWarning, stacklevel=3)

@@ -57,14 +57,17 @@ class Comparison:
         return len({run.rows for run in (*self.off, *self.on)}) == 1
 
     @property
-    def indexed(self) -> bool:
-        """Whether every run with the index on was planned from it, and none with it off."""
-        return all(run.indexed_scans > 0 for run in self.on) and all(run.indexed_scans == 0 for run in self.off)
-
-    @property
-    def good(self) -> bool:
-        """Whether the demo may count this query as shown."""
-        return self.rows_equal and self.indexed
+    def failure(self) -> str:
+        """Why the demo must not show this query as a success; empty if it may."""
+        if not self.rows_equal:
+            return "rows differ between runs"
+        if not self.on[0].rows:
+            return "no rows: nothing was compared"
+        if not all(run.indexed_scans for run in self.on):
+            return "not planned from the index when on"
+        if any(run.indexed_scans for run in self.off):
+            return "planned from the index when off"
+        return ""
 
 
 def planning_ms(runs: tuple[Run, ...]) -> float:

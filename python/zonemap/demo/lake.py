@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ METRICS = "lake.db.metrics"
 
 FILES_PER_COMMIT = 64
 METRICS_DAYS = 32
+FIRST_DAY = date(2013, 12, 1)
 _NAMES_PER_FAMILY = 64
 _FAMILIES = ("cpu", "disk", "gc", "http", "jvm", "mem", "net", "rpc")
 _NAMES = _NAMES_PER_FAMILY * len(_FAMILIES)
@@ -44,14 +46,14 @@ def write_metrics(spark: SparkSession, days: int, step: Step) -> None:
     spark.sql(f"""CREATE TABLE {METRICS} (
       name STRING, date DATE, ts TIMESTAMP, value DOUBLE, tags MAP<STRING, STRING>) USING iceberg {_PROPERTIES}""")
     families = ", ".join(f"'{family}'" for family in _FAMILIES)
-    number = f"CAST(id DIV {_ROWS_PER_NAME_AND_DAY} AS INT)"
+    number = f"(id DIV {_ROWS_PER_NAME_AND_DAY})"
     for day in range(days):
-        date = f"date_add(DATE '2013-12-01', {day})"
+        today = f"DATE '{FIRST_DAY + timedelta(days=day)}'"
         spark.range(0, _NAMES * _ROWS_PER_NAME_AND_DAY, 1, FILES_PER_COMMIT).selectExpr(
-            f"concat(element_at(array({families}), {number} DIV {_NAMES_PER_FAMILY} + 1), '.', "
+            f"concat(element_at(array({families}), CAST({number} DIV {_NAMES_PER_FAMILY} AS INT) + 1), '.', "
             f"lpad(string({number} % {_NAMES_PER_FAMILY}), 4, '0')) AS name",
-            f"{date} AS date",
-            f"timestampadd(MINUTE, CAST(id % {_ROWS_PER_NAME_AND_DAY} AS INT) * 45, TIMESTAMP({date})) AS ts",
+            f"{today} AS date",
+            f"timestampadd(MINUTE, CAST(id % {_ROWS_PER_NAME_AND_DAY} AS INT) * 45, TIMESTAMP({today})) AS ts",
             f"CAST(pmod(hash(id, {day}), 100000) AS DOUBLE) / 100 AS value",
             "map('type', element_at(array('counter', 'gauge', 'percentile', 'timer'), pmod(hash(id), 4) + 1), "
             "'node', concat('i-', pmod(hash(id, 1), 500)), 'app', concat('app', pmod(hash(id, 2), 40))) AS tags",

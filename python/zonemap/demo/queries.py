@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 from zonemap.demo.lake import FLIGHTS, METRICS
 
@@ -23,10 +24,11 @@ class Query:
     sql: str
 
 
-def queries(flight_ids: Sequence[int]) -> list[Query]:
-    """The queries; ``flight_ids`` are the values of the long IN list."""
+def queries(flight_ids: Sequence[int], newest_day: date) -> list[Query]:
+    """The queries; ``flight_ids`` are the values of the long IN list, ``newest_day`` the last one of the metrics."""
     ids = ", ".join(map(str, flight_ids))
-    window = "name = 'http.0042' AND date > DATE '2013-12-20' AND date <= DATE '2013-12-23'"
+    before = newest_day - timedelta(days=3)
+    window = f"name = 'http.0042' AND date > DATE '{before}' AND date <= DATE '{newest_day}'"
     return [
         Query(
             "newest hours",

@@ -75,12 +75,12 @@ def _cells(entry: Comparison) -> list[str]:
         f"{query_ms(entry.off):,.0f}",
         f"{query_ms(entry.on):,.0f}",
         f"{query_ms(entry.off) / query_ms(entry.on):,.1f}x",
-        ("yes" if entry.rows_equal else "NO") + ("" if entry.indexed else " (index not used)"),
+        ("yes" if entry.rows_equal else "NO") + (f" ({entry.failure})" if entry.failure else ""),
     ]
 
 
 def _verdict(found: Sequence[Comparison]) -> str:
-    bad = sum(not entry.good for entry in found)
+    bad = sum(bool(entry.failure) for entry in found)
     if bad:
         return f'<p class="bad">{bad} of {len(found)} queries failed the check: see the last column.</p>'
     return f'<p class="good">All {len(found)} queries: the same rows with the index off and on, planned from it.</p>'
@@ -97,7 +97,7 @@ def _result_row(entry: Comparison, slowest: float) -> str:
         for kind, value in (("off", query_ms(entry.off)), ("on", query_ms(entry.on)))
     )
     cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(entry))
-    state = "" if entry.good else ' class="bad"'
+    state = "" if not entry.failure else ' class="bad"'
     return f'<tr{state}><td>{html.escape(entry.query.title)}</td>{cells}<td class="bars">{bars}</td></tr>'
 
 
