@@ -26,7 +26,7 @@ class TableOutput:
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
         """Shows rows as a table; see ``Output``."""
-        table = Table(title=title, title_justify="left", show_header=len(rows) != 1)
+        table = Table(show_header=len(rows) != 1)
         if len(rows) == 1:
             table.add_column("field", style="bold")
             table.add_column("value", overflow="fold")
@@ -37,7 +37,9 @@ class TableOutput:
                 table.add_column(name, overflow="fold")
             for row in rows:
                 table.add_row(*(text(value, name) for name, value in row.items()))
-        self._console.print(table if rows else f"{title}: none")
+        self._console.print(title, highlight=False, markup=False)
+        if rows:
+            self._console.print(table)
 
 
 class JsonOutput:

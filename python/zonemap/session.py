@@ -98,6 +98,11 @@ def configure(
         _append(conf, confs.JARS, str(jar_path() if jar is None else Path(jar)))
     if iceberg_source is not None and not _has_iceberg(conf):
         _append(conf, *iceberg_source)
+        if iceberg_source[0] in conf.submitted:
+            _warn(
+                f"Cannot add Iceberg through {iceberg_source[0]}: PYSPARK_SUBMIT_ARGS sets it and hides the builder's. "
+                f"Add '{iceberg_source[1]}' there."
+            )
     options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
     _set_missing(conf, settings | {confs.CATALOG: confs.CATALOG_CLASS})
     return builder
@@ -166,7 +171,7 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
     for key, value in settings.items():
         held = conf.options.setdefault(key, value)
         if str(held) != value:
-            _warn(f"Cannot set {key} to '{value}': '{held}' is already there and stays. Give only one.")
+            _warn(f"Cannot set {key} to '{value}': '{held}' is already there and stays. Give only one.", through=1)
 
 
 def _has_file(paths: list[str], prefix: str) -> bool:
@@ -181,7 +186,8 @@ def _has_iceberg(conf: CurrentConf) -> bool:
 def _warn_of_server() -> None:
     _warn(
         "Cannot configure the Spark Connect server from its client: only session confs were set. Start the server with "
-        f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and with the zonemap jar."
+        f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and with the zonemap jar.",
+        through=1,
     )
 
 
@@ -201,9 +207,12 @@ def _unreachable(conf: CurrentConf) -> str | None:
             )
     submitted = conf.submitted.get(confs.JARS)
     if running is None and submitted is not None and not _has_file(current.split_list(submitted), JAR_PREFIX):
-        return "--jars in PYSPARK_SUBMIT_ARGS hides spark.jars. Add $(zonemap jar-path) to its --jars."
+        return (
+            "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars, which hides the builder's. Add $(zonemap jar-path) there."
+        )
     return None
 
 
-def _warn(message: str) -> None:
-    warnings.warn(message, ZonemapWarning, stacklevel=3)
+def _warn(message: str, *, through: int = 0) -> None:
+    """Warns at the line that called configure, ``through`` helpers of this module in between."""
+    warnings.warn(message, ZonemapWarning, stacklevel=3 + through)
