@@ -1,0 +1,119 @@
+package zonemap.core.eval
+
+import zonemap.core.segment.{BoundsColumn, BoundsFlags}
+
+/** Which rows are asked for. */
+sealed private[eval] trait Question {
+
+  /** Whether a zone with this answer is one of them. */
+  def holds(result: Match): Boolean
+}
+
+private[eval] object Question {
+
+  /** Rows that are not proven free of matches. */
+  case object MayMatch extends Question {
+    override def holds(result: Match): Boolean = result != Match.None
+  }
+
+  /** Rows that are proven to match as a whole. */
+  case object MustMatch extends Question {
+    override def holds(result: Match): Boolean = result == Match.All
+  }
+}
+
+/**
+ * One leaf and one question on the codes of one column. The flag byte decides first, by a table over its 128 values:
+ * yes, no, or ask the code test. Immutable; buffers belong to the caller.
+ */
+final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, question: Question) {
+  import LeafKernel._
+
+  private val test: CodeTest = {
+    val (set, misses) = (rule.values, question) match {
+      case (ValueRule.Constant(_), _)                       => (null, false)
+      case (ValueRule.Inside(inside), Question.MayMatch)    => (inside, true)
+      case (ValueRule.Inside(inside), Question.MustMatch)   => (inside, false)
+      case (ValueRule.Outside(outside, _), Question.MayMatch)  => (outside, false)
+      case (ValueRule.Outside(outside, _), Question.MustMatch) => (outside, true)
+    }
+    if (set == null) NeverTest
+    else if (misses) CodeTest.misses(set, column.dictionary, column.exactCodes)
+    else CodeTest.contains(set, column.dictionary, column.exactCodes)
+  }
+
+  /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
+  private val inverted: Long = if (question == Question.MayMatch) -1L else 0L
+
+  private val decisions: Array[Byte] = Array.tabulate(BoundsFlags.Values)(flags => decide(flags).toByte)
+
+  /** The answer without the test, if the flags alone give it. */
+  private def decide(flags: Int): Int = {
+    def holds(others: Match) = question.holds(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
+    val tight                = BoundsFlags.isTight(flags)
+    val (unproven, proven) = (rule.values, question) match {
+      case (ValueRule.Constant(result), _)                       => (result, result)
+      case (ValueRule.Inside(_), Question.MayMatch)              => (Match.Some, Match.None)
+      case (ValueRule.Outside(_, needs), Question.MayMatch)      => (Match.Some, if (tight || !needs) Match.None else Match.Some)
+      case (_, Question.MustMatch)                               => (Match.Some, if (tight) Match.All else Match.Some)
+    }
+    if (holds(unproven) != holds(proven)) Ask else if (holds(proven)) Yes else No
+  }
+
+  /** Whether rows may need their exact bounds. */
+  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte) && !column.exactCodes || test.isInstanceOf[Deferred]
+
+  /** The one answer for every row, when flags are the same everywhere and settle it. */
+  val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)
+
+  /** Bits of `count` zones; where `zones.open` is set afterwards, the bit is only what the codes prove. */
+  def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
+    val words = (count + 63) >> 6
+    test.proven(zones.lower, zones.upper, count, zones.bits)
+    if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.open)
+    var word = 0
+    while (word < words) {
+      zones.bits(word) ^= inverted
+      word += 1
+    }
+    if (!sameFlags.exists(decisions(_) == Ask)) applyFlags(zones, count)
+    if ((count & 63) != 0) zones.bits(words - 1) &= -1L >>> (-count & 63)
+  }
+
+  private def applyFlags(zones: ZoneBuffer, count: Int): Unit = {
+    var row = 0
+    while (row < count) {
+      val stop = Math.min(count, row + 64)
+      val word = row >> 6
+      var yes  = 0L
+      var ask  = 0L
+      while (row < stop) {
+        val decision = decisions(zones.flags(row)).toLong
+        yes |= (decision & 1L) << row
+        ask |= (decision >> 1) << row
+        row += 1
+      }
+      zones.bits(word) = zones.bits(word) & ask | yes
+      if (mayBeOpen) zones.open(word) &= ask
+    }
+  }
+
+  /** The bit of a row by its exact bounds. */
+  def verify(row: Int): Boolean =
+    question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row))))
+}
+
+private[eval] object LeafKernel {
+  private val No  = 0
+  private val Yes = 1
+  private val Ask = 2
+}
+
+/** Codes and flags of up to `capacity` zones and the bits computed from them. Belongs to one evaluation. */
+final private[eval] class ZoneBuffer(val capacity: Int) {
+  var lower: Array[Char] = new Array(capacity)
+  var upper: Array[Char] = new Array(capacity)
+  var flags: Array[Byte] = new Array(capacity)
+  val bits: Array[Long]  = new Array((capacity + 63) >> 6)
+  val open: Array[Long]  = new Array((capacity + 63) >> 6)
+}

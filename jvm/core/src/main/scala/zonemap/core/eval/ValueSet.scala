@@ -1,0 +1,75 @@
+package zonemap.core.eval
+
+import java.util.Arrays
+
+import zonemap.core.predicate.SortedValues
+import zonemap.core.value.{UuidOrder, ZoneValue}
+
+/** The values of a leaf, against which the interval [lower, upper] of a zone is held; null is no bound. Immutable. */
+sealed private[eval] trait ValueSet {
+
+  /** Proven: no value of the interval is in the set. */
+  def misses(lower: ZoneValue, upper: ZoneValue): Boolean
+
+  /** Proven: every value of the interval is in the set. */
+  def contains(lower: ZoneValue, upper: ZoneValue): Boolean
+}
+
+/** An end of an interval. */
+final private[eval] case class Endpoint(value: ZoneValue, inclusive: Boolean)
+
+final private[eval] case class Interval(start: Option[Endpoint], end: Option[Endpoint]) extends ValueSet {
+
+  override def misses(lower: ZoneValue, upper: ZoneValue): Boolean =
+    (upper != null && start.exists(!above(upper, _))) || (lower != null && end.exists(!below(lower, _)))
+
+  override def contains(lower: ZoneValue, upper: ZoneValue): Boolean =
+    start.forall(s => lower != null && above(lower, s)) && end.forall(e => upper != null && below(upper, e))
+
+  private def above(value: ZoneValue, start: Endpoint): Boolean = {
+    val order = value.compare(start.value)
+    order > 0 || (order == 0 && start.inclusive)
+  }
+
+  private def below(value: ZoneValue, end: Endpoint): Boolean = {
+    val order = value.compare(end.value)
+    order < 0 || (order == 0 && end.inclusive)
+  }
+}
+
+private[eval] object Interval {
+  def point(value: ZoneValue): Interval = Interval(Some(Endpoint(value, inclusive = true)), Some(Endpoint(value, inclusive = true)))
+  def from(value: ZoneValue, inclusive: Boolean): Interval = Interval(Some(Endpoint(value, inclusive)), None)
+  def to(value: ZoneValue, inclusive: Boolean): Interval = Interval(None, Some(Endpoint(value, inclusive)))
+}
+
+final private[eval] case class Elements(values: SortedValues) extends ValueSet {
+
+  override def misses(lower: ZoneValue, upper: ZoneValue): Boolean = !values.intersects(lower, upper)
+
+  override def contains(lower: ZoneValue, upper: ZoneValue): Boolean =
+    lower != null && lower == upper && values.contains(lower)
+}
+
+/** Uuids, which are outside an interval only if both orders say so and the interval is in order both ways. */
+final private[eval] case class UuidElements(values: SortedValues) extends ValueSet {
+
+  private val signedOrder: Array[ZoneValue] = {
+    val sorted = values.iterator.toArray
+    Arrays.sort(sorted, UuidOrder.signed)
+    sorted
+  }
+
+  override def misses(lower: ZoneValue, upper: ZoneValue): Boolean =
+    values.isEmpty || (!values.intersects(lower, upper) && missesSigned(lower, upper))
+
+  private def missesSigned(lower: ZoneValue, upper: ZoneValue): Boolean = {
+    val order    = UuidOrder.signed
+    val inverted = lower != null && upper != null && order.gt(lower, upper)
+    val found    = if (lower == null) 0 else Arrays.binarySearch(signedOrder, lower, order)
+    val first    = if (found >= 0) found else -(found + 1)
+    !inverted && (first == signedOrder.length || (upper != null && order.gt(signedOrder(first), upper)))
+  }
+
+  override def contains(lower: ZoneValue, upper: ZoneValue): Boolean = false
+}

@@ -1,0 +1,111 @@
+package zonemap.core.predicate
+
+import zonemap.core.value.{BytesValue, ColumnType, ZoneValue}
+
+/**
+ * A filter over the rows of a table, in Spark SQL's sense of its leaves: NaN equals NaN and is greater than every other
+ * value, -0.0 equals 0.0, and a row is kept only when the filter is TRUE. There is no NOT: the caller pushes it down to
+ * the leaves, which is why leaves come in pairs. Literals are never NaN; see [[Predicate.compareToNaN]]. Immutable.
+ */
+sealed private[zonemap] trait Predicate {
+
+  /** One readable line, with column names. */
+  final override def toString: String = PredicateText.describe(this)
+}
+
+private[zonemap] case object True  extends Predicate
+private[zonemap] case object False extends Predicate
+
+final private[zonemap] case class And(children: Seq[Predicate]) extends Predicate
+final private[zonemap] case class Or(children: Seq[Predicate])  extends Predicate
+
+/** A condition that is not understood: it may hold for any row and is never proven for one. */
+final private[zonemap] case class Unknown(reason: String) extends Predicate
+
+/** A column as the query sees it: its field id and its type in the pinned schema. The name is for display only. */
+final private[zonemap] case class ColumnRef(fieldId: Int, columnType: ColumnType, name: String)
+
+/** A condition on one column. */
+sealed private[zonemap] trait Leaf extends Predicate {
+  def column: ColumnRef
+}
+
+sealed abstract private[zonemap] class CompareOp(val symbol: String, val code: String)
+
+private[zonemap] object CompareOp {
+  case object Lt    extends CompareOp("<", "lt")
+  case object LtEq  extends CompareOp("<=", "lteq")
+  case object Gt    extends CompareOp(">", "gt")
+  case object GtEq  extends CompareOp(">=", "gteq")
+  case object Eq    extends CompareOp("=", "eq")
+  case object NotEq extends CompareOp("<>", "noteq")
+
+  val values: Seq[CompareOp] = Seq(Lt, LtEq, Gt, GtEq, Eq, NotEq)
+}
+
+/** `x op value`: null rows do not match. */
+final private[zonemap] case class Compare(column: ColumnRef, op: CompareOp, value: ZoneValue) extends Leaf
+
+/** `NOT (x <=> value)`: null rows match. */
+final private[zonemap] case class DistinctFrom(column: ColumnRef, value: ZoneValue) extends Leaf
+
+/** `x IN (values)`: null and NaN rows do not match. */
+final private[zonemap] case class In(column: ColumnRef, values: SortedValues) extends Leaf
+
+/** SQL's `x NOT IN (values)` of a list without NULL: null rows do not match. A list that holds NULL is [[False]]. */
+final private[zonemap] case class NotIn(column: ColumnRef, values: SortedValues) extends Leaf
+
+/** `x IS NULL OR x NOT IN (values)`: null rows match. */
+final private[zonemap] case class NotInOrNull(column: ColumnRef, values: SortedValues) extends Leaf
+
+final private[zonemap] case class IsNull(column: ColumnRef)  extends Leaf
+final private[zonemap] case class NotNull(column: ColumnRef) extends Leaf
+
+/** Null rows do not match. */
+final private[zonemap] case class IsNaN(column: ColumnRef) extends Leaf
+
+/** Iceberg's notNaN: null rows match. */
+final private[zonemap] case class NotNaN(column: ColumnRef) extends Leaf
+
+final private[zonemap] case class StartsWith(column: ColumnRef, prefix: BytesValue) extends Leaf
+
+/** SQL's `x NOT LIKE 'prefix%'`: null rows do not match. */
+final private[zonemap] case class NotStartsWith(column: ColumnRef, prefix: BytesValue) extends Leaf
+
+/** `x IS NULL OR x NOT LIKE 'prefix%'`: null rows match. */
+final private[zonemap] case class NotStartsWithOrNull(column: ColumnRef, prefix: BytesValue) extends Leaf
+
+private[zonemap] object Predicate {
+
+  def and(children: Predicate*): Predicate = simplify(And(children))
+
+  def or(children: Predicate*): Predicate = simplify(Or(children))
+
+  /** `x op NaN` without a NaN literal, by Spark's order. */
+  def compareToNaN(column: ColumnRef, op: CompareOp): Predicate = op match {
+    case CompareOp.Eq | CompareOp.GtEq   => IsNaN(column)
+    case CompareOp.NotEq | CompareOp.Lt  => And(Seq(NotNull(column), NotNaN(column)))
+    case CompareOp.LtEq                  => NotNull(column)
+    case CompareOp.Gt                    => False
+  }
+
+  /** An equivalent predicate without nested or single-child And/Or, True or False below the root. O(size). */
+  def simplify(predicate: Predicate): Predicate = Simplifier(predicate)
+
+  /**
+   * A text that two predicates share only if they select the same rows: field ids, types and values, no names; the
+   * order of And and Or children does not matter. For cache keys.
+   */
+  def canonical(predicate: Predicate): String = PredicateText.canonical(predicate)
+
+  /** One readable line, with column names. */
+  def describe(predicate: Predicate): String = PredicateText.describe(predicate)
+
+  /** The field ids that the predicate names. */
+  def fieldIds(predicate: Predicate): Set[Int] = predicate match {
+    case And(children) => children.iterator.flatMap(fieldIds).toSet
+    case Or(children)  => children.iterator.flatMap(fieldIds).toSet
+    case leaf: Leaf    => Set(leaf.column.fieldId)
+    case _             => Set.empty
+  }
+}

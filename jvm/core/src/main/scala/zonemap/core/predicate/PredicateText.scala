@@ -1,0 +1,84 @@
+package zonemap.core.predicate
+
+import java.util.HexFormat
+
+import zonemap.core.value.{BytesValue, LongValue, ValueText, ZoneValue}
+
+/** The two texts of a predicate: canonical (for keys) and readable. */
+private[predicate] object PredicateText {
+
+  private val ShownElements = 5
+
+  def canonical(predicate: Predicate): String = predicate match {
+    case True              => "(true)"
+    case False             => "(false)"
+    case Unknown(_)        => "(unknown)"
+    case And(children)     => children.map(canonical).distinct.sorted.mkString("(and ", " ", ")")
+    case Or(children)      => children.map(canonical).distinct.sorted.mkString("(or ", " ", ")")
+    case leaf: Leaf =>
+      val (name, arguments) = parts(leaf)
+      (name +: leaf.column.fieldId.toString +: quoted(leaf.column.columnType.text) +: arguments).mkString("(", " ", ")")
+  }
+
+  private def quoted(text: String): String = "\"" + text + "\""
+
+  private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {
+    case Compare(_, op, value)          => (op.code, Seq(canonical(value)))
+    case DistinctFrom(_, value)         => ("distinct", Seq(canonical(value)))
+    case In(_, values)                  => ("in", values.iterator.map(canonical).toSeq)
+    case NotIn(_, values)               => ("notin", values.iterator.map(canonical).toSeq)
+    case NotInOrNull(_, values)         => ("notinornull", values.iterator.map(canonical).toSeq)
+    case _: IsNull                      => ("isnull", Nil)
+    case _: NotNull                     => ("notnull", Nil)
+    case _: IsNaN                       => ("isnan", Nil)
+    case _: NotNaN                      => ("notnan", Nil)
+    case StartsWith(_, prefix)          => ("startswith", Seq(canonical(prefix)))
+    case NotStartsWith(_, prefix)       => ("notstartswith", Seq(canonical(prefix)))
+    case NotStartsWithOrNull(_, prefix) => ("notstartswithornull", Seq(canonical(prefix)))
+  }
+
+  private def canonical(value: ZoneValue): String = value match {
+    case LongValue(v)      => v.toString
+    case BytesValue(bytes) => "x" + HexFormat.of().formatHex(bytes)
+  }
+
+  def describe(predicate: Predicate): String = predicate match {
+    case True            => "true"
+    case False           => "false"
+    case Unknown(reason) => s"unknown($reason)"
+    case And(children)   => children.map(nested).mkString(" AND ")
+    case Or(children)    => children.map(nested).mkString(" OR ")
+    case leaf: Leaf      => describe(leaf)
+  }
+
+  private def nested(predicate: Predicate): String = predicate match {
+    case _: And | _: Or => "(" + describe(predicate) + ")"
+    case other          => describe(other)
+  }
+
+  private def describe(leaf: Leaf): String = {
+    val name = leaf.column.name
+    leaf match {
+      case Compare(_, op, value)          => s"$name ${op.symbol} ${text(leaf, value)}"
+      case DistinctFrom(_, value)         => s"NOT ($name <=> ${text(leaf, value)})"
+      case In(_, values)                  => s"$name IN ${list(leaf, values)}"
+      case NotIn(_, values)               => s"$name NOT IN ${list(leaf, values)}"
+      case NotInOrNull(_, values)         => s"($name IS NULL OR $name NOT IN ${list(leaf, values)})"
+      case _: IsNull                      => s"$name IS NULL"
+      case _: NotNull                     => s"$name IS NOT NULL"
+      case _: IsNaN                       => s"isnan($name)"
+      case _: NotNaN                      => s"NOT isnan($name)"
+      case StartsWith(_, prefix)          => s"$name STARTS WITH ${text(leaf, prefix)}"
+      case NotStartsWith(_, prefix)       => s"$name NOT STARTS WITH ${text(leaf, prefix)}"
+      case NotStartsWithOrNull(_, prefix) => s"($name IS NULL OR $name NOT STARTS WITH ${text(leaf, prefix)})"
+    }
+  }
+
+  private def text(leaf: Leaf, value: ZoneValue): String = ValueText.of(leaf.column.columnType, value)
+
+  private def list(leaf: Leaf, values: SortedValues): String = {
+    val shown = values.iterator.take(ShownElements).map(text(leaf, _)).toSeq
+    val more  = if (values.size > ShownElements) Seq(s"... ${values.size} values") else Nil
+    (shown ++ more).mkString("(", ", ", ")")
+  }
+}

@@ -1,0 +1,39 @@
+package zonemap.core.segment
+
+import java.nio.ByteBuffer
+
+/** Independently compressed blocks: one section of frames, one index section of (offset, stored, raw, crc) rows. */
+private[segment] object BlockedData {
+  private val IndexRowBytes = 16
+
+  final class Writer(index: SectionKey, data: SectionKey) {
+    private val rows   = new Output
+    private val frames = new Output(4096)
+
+    def add(raw: Array[Byte]): Unit = {
+      val frame = Zstd.compress(raw)
+      rows.int(frames.size).int(frame.length).int(raw.length).int(Checksums.crc32c(frame))
+      frames.raw(frame): Unit
+    }
+
+    def write(container: ContainerWriter): Unit = {
+      container.packed(index, rows.toBytes)
+      container.plain(data, frames.toBytes)
+    }
+  }
+
+  /** Reads the index; blocks are read, checked and decompressed at each call. Thread-safe. */
+  final class Reader(container: ContainerReader, indexKey: SectionKey, dataKey: SectionKey) {
+    private val index = container.section(indexKey)
+    if (index.remaining % IndexRowBytes != 0) Input.damaged(s"section '$indexKey' of ${index.remaining} bytes")
+
+    val blocks: Int = index.remaining / IndexRowBytes
+
+    def block(ordinal: Int): ByteBuffer = Input.decoding(s"block $ordinal of $dataKey") {
+      val row    = ordinal * IndexRowBytes
+      val stored = container.part(dataKey, index.getInt(row), index.getInt(row + 4))
+      if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
+      Zstd.decompress(stored, index.getInt(row + 8))
+    }
+  }
+}

@@ -1,0 +1,126 @@
+package zonemap.core.segment
+
+import java.nio.CharBuffer
+
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+
+/** The codes of one side of a column: a constant or one 16-bit code per row. Thread-safe. */
+final private[core] class CodeArray private[segment] (constant: Option[Int], codes: CharBuffer) {
+
+  def apply(row: Int): Int = if (constant.isDefined) constant.get else codes.get(row).toInt
+
+  /** Copies the codes of `count` rows from `row` on into the front of `target`: about 0.2 ns a row. */
+  def copy(row: Int, count: Int, target: Array[Char]): Unit = constant match {
+    case Some(code) => java.util.Arrays.fill(target, 0, count, code.toChar)
+    case None       => codes.get(row, target, 0, count): Unit
+  }
+}
+
+/**
+ * The bounds of one column over the rows of a segment. Values come back as they were given to the builder, except what
+ * [[SegmentBuilder.add]] normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
+ * where reading a value may decode a frame. Thread-safe.
+ */
+final private[zonemap] class BoundsColumn private[segment] (container: ContainerReader, val fieldId: Int, rows: Int) {
+  private val head = new Input(container.section(SectionKey(SectionKind.ColumnHead, fieldId)))
+
+  val columnType: ColumnType = {
+    val text = head.text()
+    ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
+  }
+
+  /** Whether every bound is a boundary of the dictionary, so that codes say all. */
+  private[core] val exactCodes: Boolean = head.byte() == 1
+
+  private val shape = ColumnShape.read(head)
+
+  private[core] val dictionary: Dictionary = Dictionary.read(head, columnType.encoding)
+  private val rootZone                     = ZoneTable.read(head, if (rows == 0) 0 else 1)
+
+  private[core] val blocks: ZoneTable = ZoneTable.read(head, (rows + Segment.BlockRows - 1) / Segment.BlockRows)
+  head.end("a column head")
+
+  private lazy val codes                  = loadCodes()
+  private[core] def lowerCodes: CodeArray = codes._1
+  private[core] def upperCodes: CodeArray = codes._2
+
+  private lazy val flagBytes = shape.flags match {
+    case Some(_) => null
+    case None    => sized(SectionKey(SectionKind.ColumnFlags, fieldId), rows)
+  }
+
+  private lazy val frames = Input.decoding(s"column $fieldId") {
+    val blocked = new BlockedData.Reader(
+      container,
+      SectionKey(SectionKind.ExactIndex, fieldId),
+      SectionKey(SectionKind.ExactData, fieldId))
+    new ExactFrames(blocked, columnType.encoding, rows)
+  }
+
+  /** The bounds of all rows together. */
+  val root: ColumnBounds =
+    if (rows == 0) ColumnBounds.NothingKnown
+    else {
+      val f = rootZone.flags(0).toInt
+      ColumnBounds(
+        if (BoundsFlags.hasLower(f)) boundary(rootZone.lower(0)) else null,
+        if (BoundsFlags.hasUpper(f)) boundary(rootZone.upper(0)) else null,
+        BoundsFlags.isTight(f),
+        BoundsFlags.nulls(f),
+        BoundsFlags.nans(f))
+    }
+
+  /** Null when absent. */
+  def lower(row: Int): ZoneValue = {
+    val code = lowerCodes(row)
+    if (!BoundsFlags.hasLower(flags(row))) null
+    else if (Dictionary.isExact(code)) boundary(code)
+    else frames.lower(row)
+  }
+
+  /** Null when absent. */
+  def upper(row: Int): ZoneValue = {
+    val code = upperCodes(row)
+    if (!BoundsFlags.hasUpper(flags(row))) null
+    else if (Dictionary.isExact(code)) boundary(code)
+    else frames.upper(row)
+  }
+
+  def tight(row: Int): Boolean = BoundsFlags.isTight(flags(row))
+  def nulls(row: Int): Presence = BoundsFlags.nulls(flags(row))
+  def nans(row: Int): Presence = BoundsFlags.nans(flags(row))
+
+  def bounds(row: Int): ColumnBounds = ColumnBounds(lower(row), upper(row), tight(row), nulls(row), nans(row))
+
+  private[core] def flags(row: Int): Int = if (flagBytes == null) shape.flags.get else flagBytes.get(row).toInt
+
+  /** The flags of every row when they are all the same. */
+  private[core] def constantFlags: Option[Int] = shape.flags
+
+  private[core] def copyFlags(row: Int, count: Int, target: Array[Byte]): Unit =
+    if (flagBytes == null) java.util.Arrays.fill(target, 0, count, shape.flags.get.toByte)
+    else flagBytes.get(row, target, 0, count): Unit
+
+  private def boundary(code: Int): ZoneValue = dictionary.value(Dictionary.ordinal(code))
+
+  private def loadCodes(): (CodeArray, CodeArray) = {
+    val sideBytes   = rows * 2
+    val upperOffset =
+      if (shape.lower.isDefined) 0 else (sideBytes + Container.Alignment - 1) / Container.Alignment * Container.Alignment
+    val total       = if (shape.upper.isDefined) sideBytes else upperOffset + sideBytes
+    if (shape.lower.isDefined && shape.upper.isDefined) (new CodeArray(shape.lower, null), new CodeArray(shape.upper, null))
+    else {
+      val codes = sized(SectionKey(SectionKind.ColumnCodes, fieldId), total)
+      def side(constant: Option[Int], offset: Int) =
+        if (constant.isDefined) new CodeArray(constant, null)
+        else new CodeArray(None, codes.slice(offset, sideBytes).order(codes.order()).asCharBuffer())
+      (side(shape.lower, 0), side(shape.upper, upperOffset))
+    }
+  }
+
+  private def sized(key: SectionKey, bytes: Int) = {
+    val section = container.section(key)
+    if (section.remaining != bytes) Input.damaged(s"section '$key' of ${section.remaining} bytes, not $bytes")
+    section
+  }
+}

@@ -1,0 +1,45 @@
+package zonemap.core.segment
+
+import java.io.Closeable
+import java.nio.channels.FileChannel
+import java.nio.file.{Path, StandardOpenOption}
+import java.nio.{ByteBuffer, ByteOrder}
+
+/**
+ * Immutable bytes at random access. Thread-safe. `read` throws an IOException when the medium fails; callers ask only
+ * for ranges inside `sizeBytes`.
+ */
+private[zonemap] trait ByteSource extends Closeable {
+  def sizeBytes: Long
+
+  /** A read-only little-endian buffer of exactly `length` bytes, position 0. It stays valid after `close`. */
+  def read(offset: Long, length: Int): ByteBuffer
+}
+
+private[zonemap] object ByteSource {
+
+  /** The array itself, not a copy. */
+  def ofBytes(bytes: Array[Byte]): ByteSource = new BufferSource(ByteBuffer.wrap(bytes))
+
+  /**
+   * A local file below 2 GB, memory-mapped whole: reads cost page cache, no heap. Stays correct when the file is deleted
+   * (on a POSIX file system) but not when it is overwritten in place. The mapping goes when the last buffer is collected.
+   */
+  def mapped(path: Path): ByteSource = {
+    val channel = FileChannel.open(path, StandardOpenOption.READ)
+    try {
+      val size = channel.size
+      require(size <= Int.MaxValue, s"Cannot map '$path': $size bytes are more than 2 GB")
+      new BufferSource(channel.map(FileChannel.MapMode.READ_ONLY, 0, size))
+    } finally channel.close()
+  }
+
+  final private class BufferSource(buffer: ByteBuffer) extends ByteSource {
+    override val sizeBytes: Long = buffer.capacity.toLong
+
+    override def read(offset: Long, length: Int): ByteBuffer =
+      buffer.slice(Math.toIntExact(offset), length).asReadOnlyBuffer().order(ByteOrder.LITTLE_ENDIAN)
+
+    override def close(): Unit = ()
+  }
+}

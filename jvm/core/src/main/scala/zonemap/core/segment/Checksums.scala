@@ -1,0 +1,24 @@
+package zonemap.core.segment
+
+import java.nio.ByteBuffer
+import java.security.MessageDigest
+import java.util.HexFormat
+import java.util.zip.CRC32C
+
+private[zonemap] object Checksums {
+
+  private val HashBytes = 8
+
+  /** CRC-32C (Castagnoli) of the bytes from position to limit; the buffer is left as it was. */
+  private[segment] def crc32c(buffer: ByteBuffer): Int = {
+    val crc = new CRC32C
+    crc.update(buffer.duplicate())
+    crc.getValue.toInt
+  }
+
+  private[segment] def crc32c(bytes: Array[Byte]): Int = crc32c(ByteBuffer.wrap(bytes))
+
+  /** The name of a segment's content: the first 16 hex digits of its SHA-256. O(bytes). */
+  def contentHash(bytes: Array[Byte]): String =
+    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes), 0, HashBytes)
+}

@@ -1,0 +1,103 @@
+package zonemap.core.segment
+
+import java.util.Arrays
+
+import zonemap.core.value.{Presence, UuidOrder, UuidType, ZoneValue}
+
+/** Collects the bounds of one column and writes its sections. Not thread-safe. */
+final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int) {
+  private val store = BoundStore.of(spec.columnType.encoding)
+  private var flags = new Array[Byte](32)
+  private var rows  = 0
+
+  def add(known: ColumnBounds): Unit = {
+    val b        = if (known == null) ColumnBounds.NothingKnown else known
+    val inverted = b.lower != null && b.upper != null && ColumnBuilder.inverted(spec, b.lower, b.upper)
+    val lower    = if (inverted) null else b.lower
+    val upper    = if (inverted) null else b.upper
+    val nans     = if (spec.columnType.mayHoldNaN) b.nans else Presence.None
+    store.add(lower, upper)
+    if (rows == flags.length) flags = Arrays.copyOf(flags, rows * 2)
+    flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && !inverted, b.nulls, nans).toByte
+    rows += 1
+  }
+
+  def write(container: ContainerWriter): Unit = {
+    val rowFlags = Arrays.copyOf(flags, rows)
+    val coded    = store.dictionary(rowFlags, maxBoundaries)
+    val lower    = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
+    val upper    = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
+    val head     = new Output(1024)
+    head.text(spec.columnType.text).byte(if (coded.exact) 1 else 0)
+    val shape = ColumnShape(constant(lower), constant(upper), constantFlags(rowFlags))
+    shape.write(head)
+    coded.dictionary.write(head)
+    ZoneTable.of(lower, upper, rowFlags, Math.max(rows, 1)).write(head)
+    ZoneTable.of(lower, upper, rowFlags, Segment.BlockRows).write(head)
+    container.packed(SectionKey(SectionKind.ColumnHead, spec.fieldId), head.toBytes)
+    writeArrays(container, shape, lower, upper, rowFlags)
+    if (!coded.exact) writeFrames(container)
+  }
+
+  private def codes(rowFlags: Array[Byte], present: Int, absent: Int, code: Int => Int): Array[Char] = {
+    val out = new Array[Char](rows)
+    var row = 0
+    while (row < rows) {
+      out(row) = (if ((rowFlags(row) & present) != 0) code(row) else absent).toChar
+      row += 1
+    }
+    out
+  }
+
+  private def constant(codes: Array[Char]): Option[Int] =
+    if (codes.forall(_ == codes(0))) Some(codes.headOption.fold(0)(_.toInt)) else None
+
+  private def constantFlags(rowFlags: Array[Byte]): Option[Int] =
+    if (rowFlags.forall(_ == rowFlags(0))) Some(rowFlags.headOption.fold(0)(_.toInt)) else None
+
+  private def writeArrays(
+      container: ContainerWriter,
+      shape: ColumnShape,
+      lower: Array[Char],
+      upper: Array[Char],
+      rowFlags: Array[Byte]): Unit = {
+    val out = new Output(rows * 4 + Container.Alignment)
+    if (shape.lower.isEmpty) lower.foreach(c => out.short(c))
+    if (shape.upper.isEmpty) {
+      out.pad(Container.Alignment)
+      upper.foreach(c => out.short(c))
+    }
+    if (out.size > 0) container.plain(SectionKey(SectionKind.ColumnCodes, spec.fieldId), out.toBytes)
+    if (shape.flags.isEmpty) container.plain(SectionKey(SectionKind.ColumnFlags, spec.fieldId), rowFlags)
+  }
+
+  private def writeFrames(container: ContainerWriter): Unit = {
+    val frames = new BlockedData.Writer(
+      SectionKey(SectionKind.ExactIndex, spec.fieldId),
+      SectionKey(SectionKind.ExactData, spec.fieldId))
+    (0 until rows by ExactFrames.FrameRows).foreach { from =>
+      frames.add(store.frame(from, Math.min(rows, from + ExactFrames.FrameRows)))
+    }
+    frames.write(container)
+  }
+}
+
+private object ColumnBuilder {
+
+  /** Inverted bounds prove nothing; a uuid's must be in order both ways it is compared. */
+  def inverted(spec: ColumnSpec, lower: ZoneValue, upper: ZoneValue): Boolean =
+    lower.compare(upper) > 0 || (spec.columnType == UuidType && UuidOrder.signed.compare(lower, upper) > 0)
+}
+
+/** Which arrays of a column are one value for every row. */
+final private[segment] case class ColumnShape(lower: Option[Int], upper: Option[Int], flags: Option[Int]) {
+
+  def write(out: Output): Unit =
+    Seq(lower, upper, flags).foreach(constant => out.optional(constant)(v => out.short(v)))
+}
+
+private[segment] object ColumnShape {
+
+  def read(in: Input): ColumnShape =
+    ColumnShape(in.optional(in.short()), in.optional(in.short()), in.optional(in.short()))
+}

@@ -1,0 +1,104 @@
+package zonemap.core.segment
+
+import java.nio.ByteBuffer
+import java.util.concurrent.atomic.AtomicLong
+
+/**
+ * The sections of a container by key. Opening reads header, tail and section table only; a section is read, checked
+ * against its CRC and decompressed at each call of `section`, so callers keep what they need. Thread-safe.
+ */
+final private[segment] class ContainerReader private (source: ByteSource, entries: Map[SectionKey, SectionEntry]) {
+  private val resident = new AtomicLong
+
+  /** Bytes of the sections handed out so far (in memory or mapped). */
+  def residentBytes: Long = resident.get
+
+  def has(key: SectionKey): Boolean = entries.contains(key)
+
+  def keys: Iterable[SectionKey] = entries.keys
+
+  /** Stored bytes of all sections with this id and one of these kinds. */
+  def storedBytes(id: Int, kinds: Set[SectionKind]): Long =
+    entries.valuesIterator.filter(e => e.key.id == id && kinds(e.key.kind)).map(_.length.toLong).sum
+
+  /** The raw bytes of a section as a read-only little-endian buffer. */
+  def section(key: SectionKey): ByteBuffer = {
+    val e      = entry(key)
+    val stored = source.read(e.offset, e.length)
+    if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
+      throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
+    resident.addAndGet(e.rawLength.toLong)
+    if (e.compressed) Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength)) else stored
+  }
+
+  def length(key: SectionKey): Int = entry(key).length
+
+  /** Part of a section that is checked by block; the caller checks it. */
+  def part(key: SectionKey, offset: Int, length: Int): ByteBuffer = {
+    val e = entry(key)
+    if (offset < 0 || length < 0 || offset.toLong + length > e.length) Input.damaged(s"a block outside section '$key'")
+    source.read(e.offset + offset, length)
+  }
+
+  def close(): Unit = source.close()
+
+  private def entry(key: SectionKey): SectionEntry =
+    entries.getOrElse(key, throw new CorruptSegmentException(s"Damaged: section '$key' is missing"))
+}
+
+private[segment] object ContainerReader {
+
+  def open(source: ByteSource, kind: Int): ContainerReader = Input.decoding("container") {
+    val size = source.sizeBytes
+    if (size < Container.HeaderBytes + Container.TailBytes) Input.damaged(s"$size bytes are too few for a segment")
+    checkHeader(source.read(0, Container.HeaderBytes), kind)
+    val tail        = new Input(source.read(size - Container.TailBytes, Container.TailBytes))
+    val tableLength = tail.int()
+    val crc         = tail.int()
+    if (!tail.raw(Container.Magic.length).sameElements(Container.Magic)) Input.damaged("the file is cut off")
+    val tableOffset = size - Container.TailBytes - tableLength
+    if (tableLength < 0 || tableLength % Container.EntryBytes != 0 || tableOffset < Container.HeaderBytes)
+      Input.damaged(s"a section table of $tableLength bytes")
+    val table = source.read(tableOffset, tableLength)
+    if (Checksums.crc32c(table) != crc) Input.damaged("the checksum of the section table does not match")
+    new ContainerReader(source, entries(new Input(table), tableOffset))
+  }
+
+  private def checkHeader(bytes: ByteBuffer, kind: Int): Unit = {
+    val header = new Input(bytes)
+    if (!header.raw(Container.Magic.length).sameElements(Container.Magic)) Input.damaged("not a zonemap segment")
+    val version = header.short()
+    if (version != Container.FormatVersion)
+      throw new CorruptSegmentException(
+        s"unsupported format version $version (this release reads ${Container.FormatVersion})")
+    val found = header.short()
+    if (header.int() != Checksums.crc32c(bytes.slice(0, Container.Magic.length + 4)))
+      Input.damaged("the checksum of the header does not match")
+    if (found != kind) Input.damaged(s"a segment of kind $found where kind $kind is expected")
+  }
+
+  private def entries(in: Input, limit: Long): Map[SectionKey, SectionEntry] = {
+    val found = Map.newBuilder[SectionKey, SectionEntry]
+    while (in.remaining > 0) {
+      val kind       = in.short()
+      val compressed = in.short() match {
+        case 0     => false
+        case 1     => true
+        case other => throw new CorruptSegmentException(s"unsupported section encoding $other")
+      }
+      val id     = in.int()
+      val offset = in.long()
+      val length = in.long()
+      val raw    = in.long()
+      val crc    = in.int()
+      if (offset < 0 || length < 0 || raw < 0 || raw > Int.MaxValue || length > limit || offset > limit - length)
+        Input.damaged("a section outside the file")
+      // Sections of unknown kinds are additions that an older reader may ignore.
+      SectionKind.ofCode(kind).foreach { k =>
+        val key = SectionKey(k, id)
+        found += key -> SectionEntry(key, compressed, offset, length.toInt, raw.toInt, crc)
+      }
+    }
+    found.result()
+  }
+}

@@ -1,0 +1,150 @@
+package zonemap.core.segment
+
+import java.lang.{Integer => JInteger, Long => JLong}
+import java.nio.ByteBuffer
+
+import scala.collection.mutable.ArrayBuffer
+
+/**
+ * A delete file or deletion vector as planning needs it. `content` is Iceberg's code (1 position, 2 equality deletes);
+ * maps are by field id, bounds in Iceberg's single-value form; nullable fields may be null.
+ */
+final private[zonemap] case class DeleteFileEntry(
+    content: Int,
+    path: String,
+    format: String,
+    fileSizeBytes: Long,
+    recordCount: Long,
+    partition: Int,
+    dataSequenceNumber: Long,
+    fileSequenceNumber: Long,
+    sortOrderId: JInteger,
+    splitOffsets: Array[Long],
+    equalityIds: Array[Int],
+    referencedDataFile: String,
+    contentOffset: JLong,
+    contentSizeBytes: JLong,
+    valueCounts: Map[Int, Long],
+    nullCounts: Map[Int, Long],
+    nanCounts: Map[Int, Long],
+    lowerBounds: Map[Int, Array[Byte]],
+    upperBounds: Map[Int, Array[Byte]])
+
+/** Builds a delete segment; as [[SegmentBuilder]], for delete manifests. Not thread-safe. */
+final private[zonemap] class DeleteSegmentBuilder {
+  private val manifests  = new ManifestTable.Builder
+  private val partitions = new PartitionTable.Builder
+  private val files      = ArrayBuffer.empty[DeleteFileEntry]
+
+  def rows: Int = files.size
+
+  def beginManifest(manifest: ManifestIdentity): Unit = manifests.begin(manifest, rows)
+
+  def partition(specId: Int, tuple: Array[AnyRef]): Int = partitions.intern(specId, tuple)
+
+  def add(file: DeleteFileEntry): Unit = {
+    require(!manifests.isEmpty, "a file before the first manifest")
+    require(file.partition >= 0 && file.partition < partitions.size, s"no partition ${file.partition}")
+    files += file: Unit
+  }
+
+  def build(): Array[Byte] = {
+    val container = new ContainerWriter(Container.KindDeletes)
+    val out       = new Output(4096).varint(files.size)
+    files.foreach(DeleteFileCodec.write(out, _))
+    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
+    container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
+    container.packed(SectionKey(SectionKind.DeleteFiles), out.toBytes)
+    container.finish()
+  }
+}
+
+/** The delete files of one or more delete manifests, wholly in memory. Immutable, thread-safe. */
+final private[zonemap] class DeleteSegment private (
+    val manifests: IndexedSeq[SegmentManifest],
+    val partitions: IndexedSeq[PartitionTuple],
+    val files: IndexedSeq[DeleteFileEntry]) {
+  def rows: Int = files.size
+}
+
+private[zonemap] object DeleteSegment {
+
+  /** Reads all and closes nothing; damage is a CorruptSegmentException. */
+  def open(source: ByteSource): DeleteSegment = Input.decoding("delete segment") {
+    val container = ContainerReader.open(source, Container.KindDeletes)
+    val files     = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)))
+    new DeleteSegment(
+      ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size),
+      PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions))),
+      files)
+  }
+
+  def open(bytes: Array[Byte]): DeleteSegment = open(ByteSource.ofBytes(bytes))
+
+  private def decodeFiles(bytes: ByteBuffer): IndexedSeq[DeleteFileEntry] = {
+    val in    = new Input(bytes)
+    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(DeleteFileCodec.read(in))
+    in.end("the delete files")
+    files
+  }
+}
+
+private object DeleteFileCodec {
+
+  /** No entry is shorter; for checks of counts. */
+  val MinimumBytes = 48
+
+  def write(out: Output, f: DeleteFileEntry): Unit = {
+    out.byte(f.content).text(f.path).text(f.format).long(f.fileSizeBytes).long(f.recordCount).int(f.partition)
+    out.long(f.dataSequenceNumber).long(f.fileSequenceNumber)
+    out.optional(Option(f.sortOrderId))(v => out.int(v))
+    out.optional(Option(f.splitOffsets))(out.longs)
+    out.optional(Option(f.equalityIds)) { ids =>
+      out.varint(ids.length)
+      ids.foreach(out.int)
+      out
+    }
+    out.optional(Option(f.referencedDataFile))(out.text)
+    out.nullableLong(f.contentOffset).nullableLong(f.contentSizeBytes)
+    Seq(f.valueCounts, f.nullCounts, f.nanCounts).foreach(writeMap(out, _)(out.long))
+    Seq(f.lowerBounds, f.upperBounds).foreach(writeMap(out, _)(out.bytes))
+  }
+
+  def read(in: Input): DeleteFileEntry =
+    DeleteFileEntry(
+      content = in.byte(),
+      path = in.text(),
+      format = in.text(),
+      fileSizeBytes = in.long(),
+      recordCount = in.long(),
+      partition = in.int(),
+      dataSequenceNumber = in.long(),
+      fileSequenceNumber = in.long(),
+      sortOrderId = in.optional(in.int()).map(Int.box).orNull,
+      splitOffsets = in.optional(in.longs()).orNull,
+      equalityIds = in.optional(Array.fill(in.count(4))(in.int())).orNull,
+      referencedDataFile = in.optional(in.text()).orNull,
+      contentOffset = in.nullableLong(),
+      contentSizeBytes = in.nullableLong(),
+      valueCounts = readMap(in)(in.long()),
+      nullCounts = readMap(in)(in.long()),
+      nanCounts = readMap(in)(in.long()),
+      lowerBounds = readMap(in)(in.bytes()),
+      upperBounds = readMap(in)(in.bytes()))
+
+  private def writeMap[V](out: Output, map: Map[Int, V])(write: V => Output): Unit =
+    out.optional(Option(map)) { entries =>
+      out.varint(entries.size)
+      entries.toSeq.sortBy(_._1).foreach { case (id, value) =>
+        out.int(id)
+        write(value)
+      }
+      out
+    }: Unit
+
+  private def readMap[V](in: Input)(value: => V): Map[Int, V] =
+    in.optional(Seq.fill(in.count(5)) {
+      val id = in.int()
+      id -> value
+    }.toMap).orNull
+}

@@ -1,0 +1,115 @@
+package zonemap.core.segment
+
+import java.util.Arrays
+
+import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
+
+/**
+ * The sorted boundary values of a column. A value's code is odd, 2i+1, when it equals boundary i, and even, 2i, when it
+ * lies between boundaries i-1 and i; so codes keep the order of values, and only equal even codes leave it open.
+ * Immutable, thread-safe.
+ */
+sealed private[core] trait Dictionary {
+  def size: Int
+
+  /** O(log size). The value must be of the column's encoding. */
+  def code(value: ZoneValue): Int
+
+  def value(ordinal: Int): ZoneValue
+
+  private[segment] def write(out: Output): Unit
+}
+
+final private[segment] class LongDictionary(values: Array[Long]) extends Dictionary {
+  override def size: Int = values.length
+
+  override def value(ordinal: Int): ZoneValue = LongValue(values(ordinal))
+
+  override def code(value: ZoneValue): Int = value match {
+    case LongValue(v) => code(v)
+    case other        => throw new IllegalArgumentException(s"$other in a column of longs")
+  }
+
+  def code(value: Long): Int = Dictionary.code(Arrays.binarySearch(values, value))
+
+  override private[segment] def write(out: Output): Unit = {
+    out.int(values.length)
+    values.foreach(out.long)
+  }
+}
+
+final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]) extends Dictionary {
+  override def size: Int = offsets.length - 1
+
+  override def value(ordinal: Int): ZoneValue =
+    BytesValue(Arrays.copyOfRange(blob, offsets(ordinal), offsets(ordinal + 1)))
+
+  override def code(value: ZoneValue): Int = value match {
+    case BytesValue(bytes) => code(bytes)
+    case other             => throw new IllegalArgumentException(s"$other in a column of bytes")
+  }
+
+  def code(bytes: Array[Byte]): Int = {
+    var low   = 0
+    var high  = size - 1
+    var found = -1
+    while (low <= high && found < 0) {
+      val middle = (low + high) >>> 1
+      val order  = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
+      if (order == 0) found = middle
+      else if (order < 0) low = middle + 1
+      else high = middle - 1
+    }
+    Dictionary.code(if (found >= 0) found else -(low + 1))
+  }
+
+  override private[segment] def write(out: Output): Unit = {
+    out.int(size)
+    offsets.foreach(out.int)
+    out.raw(blob): Unit
+  }
+}
+
+private[core] object Dictionary {
+
+  /** The most boundaries that leave room for the two codes of absent bounds in 16 bits. */
+  val MaxBoundaries = 32767
+
+  /** Below every literal that is above a boundary: "no lower bound". */
+  val NoLower = 0
+
+  /** Above every code: "no upper bound". */
+  val NoUpper = 0xffff
+
+  def isExact(code: Int): Boolean = (code & 1) == 1
+
+  def ordinal(code: Int): Int = code >>> 1
+
+  /** The code for the result of a binary search (insertion point as -(i + 1)). */
+  private[segment] def code(searched: Int): Int = if (searched >= 0) 2 * searched + 1 else 2 * -(searched + 1)
+
+  private[segment] def ofLongs(sorted: Array[Long]): LongDictionary = new LongDictionary(sorted)
+
+  private[segment] def ofBytes(sorted: Array[Array[Byte]]): BytesDictionary = {
+    val offsets = sorted.scanLeft(0)((offset, value) => Math.addExact(offset, value.length))
+    val blob    = new Array[Byte](offsets.last)
+    sorted.indices.foreach(i => System.arraycopy(sorted(i), 0, blob, offsets(i), sorted(i).length))
+    new BytesDictionary(offsets, blob)
+  }
+
+  private[segment] def read(in: Input, encoding: Encoding): Dictionary = {
+    val size = in.int()
+    if (size > MaxBoundaries) Input.damaged(s"a dictionary of $size values")
+    encoding match {
+      case Encoding.Longs =>
+        val values = new Array[Long](in.checked(size, 8))
+        in.view(size * 8).asLongBuffer().get(values)
+        new LongDictionary(values)
+      case Encoding.Bytes =>
+        val offsets = new Array[Int](in.checked(size, 4) + 1)
+        in.view(offsets.length * 4).asIntBuffer().get(offsets)
+        if (offsets(0) != 0 || (1 to size).exists(i => offsets(i) < offsets(i - 1))) Input.damaged("dictionary offsets")
+        new BytesDictionary(offsets, in.raw(offsets(size)))
+    }
+  }
+}

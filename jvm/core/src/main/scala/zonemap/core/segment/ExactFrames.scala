@@ -1,0 +1,66 @@
+package zonemap.core.segment
+
+import java.util.LinkedHashMap
+
+import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
+
+/**
+ * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows. A read
+ * decodes the row's frame (about a millisecond) unless it is one of the last few. Thread-safe.
+ */
+final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
+  private val recent = new LinkedHashMap[Int, ExactFrame](4, 0.75f, true)
+
+  private val frames = (rows + ExactFrames.FrameRows - 1) / ExactFrames.FrameRows
+  if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames where $frames are expected")
+
+  def lower(row: Int): ZoneValue = frame(row).lower(row % ExactFrames.FrameRows)
+
+  def upper(row: Int): ZoneValue = frame(row).upper(row % ExactFrames.FrameRows)
+
+  private def frame(row: Int): ExactFrame = recent.synchronized {
+    val ordinal = row / ExactFrames.FrameRows
+    val held    = recent.get(ordinal)
+    if (held != null) held
+    else {
+      val decoded = decode(ordinal)
+      if (recent.size == ExactFrames.KeptFrames) recent.remove(recent.keySet.iterator.next())
+      recent.put(ordinal, decoded)
+      decoded
+    }
+  }
+
+  private def decode(ordinal: Int): ExactFrame = Input.decoding("exact frame") {
+    val frameRows = Math.min(ExactFrames.FrameRows, rows - ordinal * ExactFrames.FrameRows)
+    val in        = new Input(blocks.block(ordinal))
+    val frame = encoding match {
+      case Encoding.Longs =>
+        val values = new Array[Long](in.checked(frameRows * 2, 8))
+        in.view(values.length * 8).asLongBuffer().get(values)
+        new LongFrame(values, frameRows)
+      case Encoding.Bytes => new BytesFrame(Array.fill(in.checked(frameRows * 2, 1))(in.bytes()), frameRows)
+    }
+    in.end("an exact frame")
+    frame
+  }
+}
+
+private[segment] object ExactFrames {
+  val FrameRows          = 65536
+  private val KeptFrames = 2
+}
+
+sealed private trait ExactFrame {
+  def lower(row: Int): ZoneValue
+  def upper(row: Int): ZoneValue
+}
+
+final private class LongFrame(values: Array[Long], rows: Int) extends ExactFrame {
+  override def lower(row: Int): ZoneValue = LongValue(values(row))
+  override def upper(row: Int): ZoneValue = LongValue(values(rows + row))
+}
+
+final private class BytesFrame(values: Array[Array[Byte]], rows: Int) extends ExactFrame {
+  override def lower(row: Int): ZoneValue = BytesValue(values(row))
+  override def upper(row: Int): ZoneValue = BytesValue(values(rows + row))
+}

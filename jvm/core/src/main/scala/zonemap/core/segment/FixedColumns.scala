@@ -1,0 +1,117 @@
+package zonemap.core.segment
+
+import java.lang.{Integer => JInteger, Long => JLong}
+import java.nio.{ByteBuffer, ByteOrder}
+
+/** The per-file fields that are not bounds: one packed array each. Slot numbers are part of the format. */
+private[segment] object FixedSlot {
+  val Format             = 1
+  val FileSizeBytes      = 2
+  val RecordCount        = 3
+  val Partition          = 4
+  val DataSequenceNumber = 5
+  val FileSequenceNumber = 6
+  val FirstRowId         = 7
+  val SortOrderId        = 8
+  val SplitCount         = 9
+  val SplitOffsets       = 10
+
+  val count = 10
+}
+
+final private[segment] class FixedColumnsBuilder {
+  private val slots   = Array.fill(FixedSlot.count + 1)(new PackedLongsBuilder)
+  private val formats = scala.collection.mutable.LinkedHashMap.empty[String, Int]
+
+  def rows: Int = slots(FixedSlot.Format).length
+
+  def add(file: FileEntry): Unit = {
+    slots(FixedSlot.Format).add(formats.getOrElseUpdate(file.format, formats.size).toLong)
+    slots(FixedSlot.FileSizeBytes).add(file.fileSizeBytes)
+    slots(FixedSlot.RecordCount).add(file.recordCount)
+    slots(FixedSlot.Partition).add(file.partition.toLong)
+    slots(FixedSlot.DataSequenceNumber).add(file.dataSequenceNumber)
+    slots(FixedSlot.FileSequenceNumber).add(file.fileSequenceNumber)
+    slots(FixedSlot.FirstRowId).addNullable(file.firstRowId)
+    slots(FixedSlot.SortOrderId).addNullable(if (file.sortOrderId == null) null else Long.box(file.sortOrderId.toLong))
+    slots(FixedSlot.SplitCount).addNullable(
+      if (file.splitOffsets == null) null else Long.box(file.splitOffsets.length.toLong))
+    if (file.splitOffsets != null) file.splitOffsets.foreach(slots(FixedSlot.SplitOffsets).add)
+  }
+
+  def write(container: ContainerWriter, meta: Output): Unit = {
+    meta.varint(formats.size)
+    formats.keysIterator.foreach(meta.text)
+    meta.int(slots(FixedSlot.SplitOffsets).length)
+    (1 to FixedSlot.count).foreach { slot =>
+      val (shape, codes) = slots(slot).result()
+      shape.write(meta)
+      if (codes.nonEmpty) container.plain(SectionKey(SectionKind.Fixed, slot), codes)
+    }
+  }
+}
+
+/** Each array is loaded at its first use. Thread-safe; reads are O(1). */
+final private[segment] class FixedColumns(container: ContainerReader, meta: Input, rows: Int) {
+  private val formats    = Vector.fill(meta.count(1))(meta.text())
+  private val splitTotal = meta.int()
+  private val shapes     = IndexedSeq.fill(FixedSlot.count)(PackedShape.read(meta))
+
+  private lazy val formatOrdinal           = load(FixedSlot.Format)
+  private lazy val fileSizes               = load(FixedSlot.FileSizeBytes)
+  private lazy val recordCounts            = load(FixedSlot.RecordCount)
+  private lazy val partitions              = load(FixedSlot.Partition)
+  private lazy val dataSequenceNumbers     = load(FixedSlot.DataSequenceNumber)
+  private lazy val fileSequenceNumbers     = load(FixedSlot.FileSequenceNumber)
+  private lazy val firstRowIds             = load(FixedSlot.FirstRowId)
+  private lazy val sortOrderIds            = load(FixedSlot.SortOrderId)
+  private lazy val splits                  =
+    new SplitOffsets(load(FixedSlot.SplitCount), load(FixedSlot.SplitOffsets, splitTotal), rows, splitTotal)
+
+  def format(row: Int): String = formats(formatOrdinal(row).toInt)
+  def fileSizeBytes(row: Int): Long = fileSizes(row)
+  def recordCount(row: Int): Long = recordCounts(row)
+  def partition(row: Int): Int = partitions(row).toInt
+  def dataSequenceNumber(row: Int): Long = dataSequenceNumbers(row)
+  def fileSequenceNumber(row: Int): Long = fileSequenceNumbers(row)
+  def firstRowId(row: Int): JLong = firstRowIds.boxed(row)
+  def sortOrderId(row: Int): JInteger = if (sortOrderIds.isNull(row)) null else Int.box(sortOrderIds(row).toInt)
+  def splitOffsets(row: Int): Array[Long] = splits(row)
+
+  private def load(slot: Int, length: Int = rows): PackedLongs = {
+    val shape = shapes(slot - 1)
+    val key   = SectionKey(SectionKind.Fixed, slot)
+    val bytes = length.toLong * shape.widthBytes
+    val codes = if (bytes == 0) FixedColumns.NoBytes else container.section(key)
+    if (codes.remaining != bytes) Input.damaged(s"section '$key' of ${codes.remaining} bytes where $bytes are expected")
+    new PackedLongs(shape, codes)
+  }
+}
+
+private object FixedColumns {
+  val NoBytes: ByteBuffer = ByteBuffer.allocate(0).order(ByteOrder.LITTLE_ENDIAN)
+}
+
+/** Offsets of all files one after the other; the start of every 64th row is remembered. */
+final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows: Int, total: Int) {
+  private val Step   = 64
+  private val starts = new Array[Int](rows / Step + 1)
+
+  locally {
+    var start = 0L
+    (0 until rows).foreach { row =>
+      if (row % Step == 0) starts(row / Step) = Math.toIntExact(start)
+      start += count(row)
+    }
+    if (start != total) Input.damaged(s"$start split offsets where $total are stored")
+  }
+
+  private def count(row: Int): Long = if (counts.isNull(row)) 0L else counts(row)
+
+  def apply(row: Int): Array[Long] =
+    if (counts.isNull(row)) null
+    else {
+      val start = (row / Step * Step until row).foldLeft(starts(row / Step).toLong)((sum, r) => sum + count(r)).toInt
+      Array.tabulate(count(row).toInt)(i => values(start + i))
+    }
+}

@@ -1,0 +1,84 @@
+package zonemap.core.segment
+
+import java.nio.charset.StandardCharsets
+import java.nio.{BufferUnderflowException, ByteBuffer}
+
+/**
+ * Reads what [[Output]] wrote. Counts and lengths are checked against the bytes left before anything is allocated, so
+ * damaged input costs no memory. Not thread-safe.
+ */
+final private[segment] class Input(buffer: ByteBuffer) {
+
+  def remaining: Int = buffer.remaining
+
+  def byte(): Int = buffer.get() & 0xff
+  def short(): Int = buffer.getShort() & 0xffff
+  def int(): Int = buffer.getInt()
+  def long(): Long = buffer.getLong()
+
+  def varint(): Int = {
+    var value = 0L
+    var shift = 0
+    var next  = byte()
+    while ((next & 0x80) != 0 && shift < 28) {
+      value |= (next & 0x7fL) << shift
+      shift += 7
+      next = byte()
+    }
+    value |= next.toLong << shift
+    if (value > Int.MaxValue) Input.damaged(s"a length of $value")
+    value.toInt
+  }
+
+  /** A count of items that take at least `itemBytes` each. */
+  def count(itemBytes: Int): Int = checked(varint(), itemBytes)
+
+  def checked(count: Int, itemBytes: Int): Int = {
+    if (count < 0 || count.toLong * itemBytes > remaining) Input.damaged(s"$count items in $remaining bytes")
+    count
+  }
+
+  def raw(length: Int): Array[Byte] = {
+    val out = new Array[Byte](checked(length, 1))
+    buffer.get(out)
+    out
+  }
+
+  def bytes(): Array[Byte] = raw(varint())
+
+  def text(): String = new String(bytes(), StandardCharsets.UTF_8)
+
+  def optional[T](read: => T): Option[T] = byte() match {
+    case 0     => None
+    case 1     => Some(read)
+    case other => Input.damaged(s"a presence byte of $other")
+  }
+
+  def nullableLong(): java.lang.Long = optional(long()).map(Long.box).orNull
+
+  def longs(): Array[Long] = Array.fill(count(8))(long())
+
+  /** The next `length` bytes as a little-endian view. */
+  def view(length: Int): ByteBuffer = {
+    val out = buffer.slice(buffer.position(), checked(length, 1)).order(buffer.order())
+    buffer.position(buffer.position() + length)
+    out
+  }
+
+  def end(what: String): Unit = if (remaining != 0) Input.damaged(s"$remaining bytes too many in $what")
+}
+
+private[segment] object Input {
+
+  def damaged(what: String): Nothing = throw new CorruptSegmentException(s"Damaged: $what")
+
+  /** Runs a decoder; whatever it throws on malformed bytes becomes a CorruptSegmentException. */
+  def decoding[T](what: String)(decode: => T): T =
+    try decode
+    catch {
+      case e: CorruptSegmentException => throw new CorruptSegmentException(s"$what: ${e.getMessage}", e)
+      case e @ (_: BufferUnderflowException | _: IndexOutOfBoundsException | _: IllegalArgumentException |
+          _: ArithmeticException | _: NegativeArraySizeException) =>
+        throw new CorruptSegmentException(s"$what: damaged (${e.getMessage})", e)
+    }
+}

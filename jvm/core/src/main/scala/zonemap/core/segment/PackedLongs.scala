@@ -1,0 +1,111 @@
+package zonemap.core.segment
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+/**
+ * One 64-bit number per row as `min + code` with codes of 0, 1, 2, 4 or 8 bytes; width 0 is a constant. In a nullable
+ * array code 0 is null and the number is `min + code - 1`.
+ */
+final private[segment] case class PackedShape(nullable: Boolean, widthBytes: Int, min: Long) {
+
+  def write(out: Output): Unit = out.byte(if (nullable) 1 else 0).byte(widthBytes).long(min): Unit
+}
+
+private[segment] object PackedShape {
+
+  def read(in: Input): PackedShape = {
+    val nullable = in.byte()
+    val width    = in.byte()
+    if (nullable > 1 || !Set(0, 1, 2, 4, 8)(width)) Input.damaged(s"a packed array of $width bytes a row")
+    PackedShape(nullable == 1, width, in.long())
+  }
+}
+
+/** The reading side. Thread-safe; a read is O(1) without allocation. */
+final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) {
+
+  /** True only for a row of a nullable array that holds null. */
+  def isNull(row: Int): Boolean = shape.nullable && code(row) == 0L
+
+  /** The number of a row that is not null. */
+  def apply(row: Int): Long = shape.min + code(row) - (if (shape.nullable) 1L else 0L)
+
+  def boxed(row: Int): java.lang.Long = if (isNull(row)) null else Long.box(apply(row))
+
+  private def code(row: Int): Long = shape.widthBytes match {
+    case 0 => 0L
+    case 1 => codes.get(row) & 0xffL
+    case 2 => codes.getShort(row * 2) & 0xffffL
+    case 4 => codes.getInt(row * 4) & 0xffffffffL
+    case _ => codes.getLong(row * 8)
+  }
+}
+
+/** The writing side: collects numbers, then picks the narrowest shape. Not thread-safe. */
+final private[segment] class PackedLongsBuilder {
+  private var values  = new Array[Long](16)
+  private val nulls   = new java.util.BitSet
+  private var length_ = 0
+
+  def length: Int = length_
+
+  def add(value: Long): Unit = {
+    if (length_ == values.length) values = java.util.Arrays.copyOf(values, length_ * 2)
+    values(length_) = value
+    length_ += 1
+  }
+
+  def addNullable(value: java.lang.Long): Unit =
+    if (value == null) {
+      nulls.set(length_)
+      add(0L)
+    } else add(value)
+
+  /** The shape and the codes. */
+  def result(): (PackedShape, Array[Byte]) = {
+    val present  = (0 until length_).iterator.filterNot(nulls.get)
+    val nullable = !nulls.isEmpty
+    if (!present.hasNext) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
+    else {
+      val (min, max) = present.foldLeft((Long.MaxValue, Long.MinValue)) { case ((lo, hi), row) =>
+        (Math.min(lo, values(row)), Math.max(hi, values(row)))
+      }
+      val shape = PackedLongsBuilder.shape(nullable, min, max)
+      (shape, encode(shape))
+    }
+  }
+
+  private def encode(shape: PackedShape): Array[Byte] = {
+    val out  = ByteBuffer.allocate(Math.multiplyExact(length_, shape.widthBytes)).order(ByteOrder.LITTLE_ENDIAN)
+    val base = shape.min - (if (shape.nullable) 1L else 0L)
+    var row  = 0
+    while (row < length_) {
+      val code = if (nulls.get(row)) 0L else values(row) - base
+      shape.widthBytes match {
+        case 0 => ()
+        case 1 => out.put(code.toByte)
+        case 2 => out.putShort(code.toShort)
+        case 4 => out.putInt(code.toInt)
+        case _ => out.putLong(code)
+      }
+      row += 1
+    }
+    out.array()
+  }
+}
+
+private object PackedLongsBuilder {
+
+  /** The narrowest shape; a range that does not fit in 63 bits is stored whole (and cannot be nullable). */
+  private def shape(nullable: Boolean, min: Long, max: Long): PackedShape = {
+    val codes = max - min + (if (nullable) 1L else 0L)
+    if (max - min < 0 || codes < 0) {
+      require(!nullable, s"a nullable array cannot span $min to $max")
+      PackedShape(nullable, 8, 0L)
+    } else if (codes == 0) PackedShape(nullable, 0, min)
+    else if (codes <= 0xffL) PackedShape(nullable, 1, min)
+    else if (codes <= 0xffffL) PackedShape(nullable, 2, min)
+    else if (codes <= 0xffffffffL) PackedShape(nullable, 4, min)
+    else PackedShape(nullable, 8, min)
+  }
+}

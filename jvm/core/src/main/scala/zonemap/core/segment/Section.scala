@@ -1,0 +1,67 @@
+package zonemap.core.segment
+
+/** What a section of a container holds. The codes are part of the format. */
+sealed abstract private[segment] class SectionKind(val code: Int, val name: String) {
+  override def toString: String = name
+}
+
+private[segment] object SectionKind {
+  case object Meta        extends SectionKind(1, "meta")
+  case object Manifests   extends SectionKind(2, "manifests")
+  case object Partitions  extends SectionKind(3, "partitions")
+  case object Fixed       extends SectionKind(4, "fixed")
+  case object PathIndex   extends SectionKind(5, "path index")
+  case object PathData    extends SectionKind(6, "path data")
+  case object ColumnHead  extends SectionKind(7, "column head")
+  case object ColumnCodes extends SectionKind(8, "column codes")
+  case object ColumnFlags extends SectionKind(9, "column flags")
+  case object ExactIndex  extends SectionKind(10, "exact index")
+  case object ExactData   extends SectionKind(11, "exact data")
+  case object DeleteFiles extends SectionKind(20, "delete files")
+
+  /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
+  val checkedByBlock: Set[SectionKind] = Set(PathData, ExactData)
+
+  private val byCode: Map[Int, SectionKind] =
+    Seq(
+      Meta,
+      Manifests,
+      Partitions,
+      Fixed,
+      PathIndex,
+      PathData,
+      ColumnHead,
+      ColumnCodes,
+      ColumnFlags,
+      ExactIndex,
+      ExactData,
+      DeleteFiles).map(k => k.code -> k).toMap
+
+  def ofCode(code: Int): Option[SectionKind] = byCode.get(code)
+}
+
+/** A section's name: its kind, and the field id (columns) or slot (fixed arrays) it is for, else 0. */
+final private[segment] case class SectionKey(kind: SectionKind, id: Int = 0) {
+  override def toString: String = if (id == 0) kind.name else s"${kind.name} $id"
+}
+
+/** A row of the section table. `compressed` sections are one zstd frame of `rawLength` bytes. */
+final private[segment] case class SectionEntry(
+    key: SectionKey,
+    compressed: Boolean,
+    offset: Long,
+    length: Int,
+    rawLength: Int,
+    crc32c: Int)
+
+private[segment] object Container {
+  val Magic: Array[Byte] = "ZMSEGMNT".getBytes("US-ASCII")
+  val FormatVersion      = 1
+  val Alignment          = 64
+  val HeaderBytes        = 64
+  val TailBytes          = 16
+  val EntryBytes         = 36
+
+  val KindData    = 1
+  val KindDeletes = 2
+}

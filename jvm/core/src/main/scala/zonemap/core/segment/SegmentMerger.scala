@@ -1,0 +1,69 @@
+package zonemap.core.segment
+
+import zonemap.core.value.{ColumnType, ZoneValue}
+
+/**
+ * Concatenates the live manifests of segments into one segment: rows keep their order, dead manifests go, partitions
+ * are shared. Columns are the union of all; a file of a segment without a column, or with one of a type that does not
+ * compare, has nothing known of it. O(rows x columns) time and memory.
+ */
+private[zonemap] object SegmentMerger {
+
+  /** @param segments in commit order, each with the ordinals of its live manifests in ascending order */
+  def merge(segments: Seq[(Segment, Seq[Int])], maxBoundaries: Int = Dictionary.MaxBoundaries): Array[Byte] = {
+    val builder = new SegmentBuilder(columns(segments.map(_._1)), maxBoundaries)
+    segments.foreach { case (segment, live) => append(builder, segment, live) }
+    builder.build()
+  }
+
+  /** The widest comparable type of each field; of types that do not compare the last. */
+  private def columns(segments: Seq[Segment]): Seq[ColumnSpec] = {
+    val specs = for (segment <- segments; id <- segment.columnIds.toSeq.sorted) yield id -> typeOf(segment, id)
+    val types = specs.foldLeft(Map.empty[Int, ColumnType]) { case (known, (id, found)) =>
+      val merged = known.get(id) match {
+        case Some(before) if ColumnType.comparable(before, found) => ColumnType.wider(before, found)
+        case _                                                    => found
+      }
+      known.updated(id, merged)
+    }
+    specs.map(_._1).distinct.map(id => ColumnSpec(id, types(id)))
+  }
+
+  private def typeOf(segment: Segment, fieldId: Int): ColumnType = segment.column(fieldId).get.columnType
+
+  private def append(builder: SegmentBuilder, segment: Segment, live: Seq[Int]): Unit = {
+    val paths      = segment.newPathReader()
+    val partitions = segment.partitions.map(p => builder.partition(p.specId, p.values))
+    val sources    = builder.columns.map(spec => segment.column(spec.fieldId).map(reencoded(_, spec.columnType)).orNull).toArray
+    live.foreach { ordinal =>
+      val manifest = segment.manifests(ordinal)
+      builder.beginManifest(manifest.identity)
+      (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
+        val bounds = sources.map(source => if (source == null) ColumnBounds.NothingKnown else source(row))
+        builder.add(file(segment, paths, partitions(segment.partitionOrdinal(row)), row), bounds)
+      }
+    }
+  }
+
+  private def reencoded(column: BoundsColumn, target: ColumnType): Int => ColumnBounds =
+    if (!ColumnType.comparable(target, column.columnType)) _ => ColumnBounds.NothingKnown
+    else if (target.encoding == column.columnType.encoding) column.bounds
+    else { row =>
+      def value(v: ZoneValue) = if (v == null) null else target.reencode(v, column.columnType).orNull
+      val b                   = column.bounds(row)
+      b.copy(lower = value(b.lower), upper = value(b.upper))
+    }
+
+  private def file(segment: Segment, paths: PathReader, partition: Int, row: Int): FileEntry =
+    FileEntry(
+      path = paths.path(row),
+      format = segment.format(row),
+      fileSizeBytes = segment.fileSizeBytes(row),
+      recordCount = segment.recordCount(row),
+      partition = partition,
+      dataSequenceNumber = segment.dataSequenceNumber(row),
+      fileSequenceNumber = segment.fileSequenceNumber(row),
+      firstRowId = segment.firstRowId(row),
+      sortOrderId = segment.sortOrderId(row),
+      splitOffsets = segment.splitOffsets(row))
+}

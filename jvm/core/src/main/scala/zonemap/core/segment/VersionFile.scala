@@ -1,0 +1,112 @@
+package zonemap.core.segment
+
+/** A segment file and which of its manifests (ordinals, ascending) the snapshot of a version has. */
+final private[zonemap] case class SegmentRef(
+    relativePath: String,
+    contentHash: String,
+    sizeBytes: Long,
+    liveManifests: Seq[Int])
+
+/** What the index holds for one snapshot. Counts are of live data and delete files. */
+final private[zonemap] case class VersionFile(
+    tableUuid: String,
+    snapshotId: Long,
+    manifestListLocation: String,
+    sequenceNumber: Long,
+    segments: Seq[SegmentRef],
+    deleteSegments: Seq[SegmentRef],
+    dataFiles: Long,
+    deleteFiles: Long)
+
+private[zonemap] object VersionFile {
+  private val Magic         = "ZMVERSON".getBytes("US-ASCII")
+  private val FormatVersion = 1
+  private val HeaderBytes   = 18
+
+  def encode(version: VersionFile): Array[Byte] = {
+    val payload = new Output(1024)
+    payload.text(version.tableUuid).long(version.snapshotId).text(version.manifestListLocation)
+    payload.long(version.sequenceNumber).long(version.dataFiles).long(version.deleteFiles)
+    Seq(version.segments, version.deleteSegments).foreach { refs =>
+      payload.varint(refs.size)
+      refs.foreach(writeRef(payload, _))
+    }
+    val bytes = payload.toBytes
+    new Output(bytes.length + HeaderBytes)
+      .raw(Magic)
+      .short(FormatVersion)
+      .int(bytes.length)
+      .int(Checksums.crc32c(bytes))
+      .raw(bytes)
+      .toBytes
+  }
+
+  /** Anything but the intact bytes of `encode` is a CorruptSegmentException. */
+  def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
+    val source = ByteSource.ofBytes(bytes)
+    val in     = new Input(source.read(0, bytes.length))
+    if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
+    val version = in.short()
+    if (version != FormatVersion)
+      throw new CorruptSegmentException(s"unsupported format version $version (this release reads $FormatVersion)")
+    val length = in.int()
+    val crc    = in.int()
+    if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
+    if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
+    read(in)
+  }
+
+  private def read(in: Input): VersionFile = {
+    val tableUuid            = in.text()
+    val snapshotId           = in.long()
+    val manifestListLocation = in.text()
+    val sequenceNumber       = in.long()
+    val dataFiles            = in.long()
+    val deleteFiles          = in.long()
+    val segments             = Vector.fill(in.count(1))(readRef(in))
+    val deleteSegments       = Vector.fill(in.count(1))(readRef(in))
+    in.end("the version file")
+    VersionFile(
+      tableUuid,
+      snapshotId,
+      manifestListLocation,
+      sequenceNumber,
+      segments,
+      deleteSegments,
+      dataFiles,
+      deleteFiles)
+  }
+
+  private def writeRef(out: Output, ref: SegmentRef): Unit = {
+    out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes)
+    val ranges = ranged(ref.liveManifests)
+    out.varint(ranges.size)
+    // Each range as its distance from the end of the one before and its length.
+    ranges.foldLeft(0) { case (end, (first, count)) =>
+      out.varint(first - end).varint(count)
+      first + count
+    }: Unit
+  }
+
+  private def readRef(in: Input): SegmentRef = {
+    val path = in.text()
+    val hash = in.text()
+    val size = in.long()
+    val live = Vector.newBuilder[Int]
+    var end  = 0
+    (0 until in.count(2)).foreach { _ =>
+      val first = Math.addExact(end, in.varint())
+      end = Math.addExact(first, in.varint())
+      live ++= first until end
+    }
+    SegmentRef(path, hash, size, live.result())
+  }
+
+  private def ranged(ascending: Seq[Int]): Seq[(Int, Int)] =
+    ascending.foldLeft(Vector.empty[(Int, Int)]) {
+      case (done :+ ((first, count)), next) if next == first + count => done :+ (first -> (count + 1))
+      case (done, next) =>
+        require(done.lastOption.forall { case (first, count) => next > first + count - 1 }, "live manifests not ascending")
+        done :+ (next -> 1)
+    }
+}

@@ -1,0 +1,38 @@
+package zonemap.core.value
+
+import java.math.BigDecimal
+import java.time.{Instant, LocalDate, LocalTime, ZoneOffset}
+import java.util.HexFormat
+
+/** Values as people read them. For display only: nothing parses or compares this text. */
+private[zonemap] object ValueText {
+
+  def of(columnType: ColumnType, value: ZoneValue): String = (columnType, value) match {
+    case (BooleanType, LongValue(v))            => (v != 0).toString
+    case (FloatType | DoubleType, LongValue(v)) => ZoneValues.toDouble(v).toString
+    case (DateType, LongValue(v))               => ranged(v)(LocalDate.ofEpochDay(v).toString)
+    case (TimeType, LongValue(v))               => ranged(v)(LocalTime.ofNanoOfDay(Math.multiplyExact(v, 1000L)).toString)
+    case (TimestampType, LongValue(v))          => ranged(v)(local(v, 1000000L))
+    case (TimestampNsType, LongValue(v))        => ranged(v)(local(v, 1000000000L))
+    case (TimestampTzType, LongValue(v))        => ranged(v)(instant(v, 1000000L).toString)
+    case (TimestampTzNsType, LongValue(v))      => ranged(v)(instant(v, 1000000000L).toString)
+    case (DecimalType(_, scale), v)             => new BigDecimal(ZoneValues.toUnscaled(v), scale).toPlainString
+    case (StringType, v: BytesValue)            => "'" + v.utf8.replace("'", "''") + "'"
+    case (UuidType, v: BytesValue) if v.bytes.length == 16 => ZoneValues.toUuid(v).toString
+    case (_, LongValue(v))                      => v.toString
+    case (_, BytesValue(bytes))                 => "X'" + HexFormat.of().formatHex(bytes) + "'"
+  }
+
+  private def instant(value: Long, unitsPerSecond: Long): Instant =
+    Instant.ofEpochSecond(
+      Math.floorDiv(value, unitsPerSecond),
+      Math.floorMod(value, unitsPerSecond) * (1000000000L / unitsPerSecond))
+
+  private def local(value: Long, unitsPerSecond: Long): String =
+    instant(value, unitsPerSecond).atOffset(ZoneOffset.UTC).toLocalDateTime.toString
+
+  /** The raw number where the calendar classes cannot hold the value. */
+  private def ranged(raw: Long)(text: => String): String =
+    try text
+    catch { case _: java.time.DateTimeException | _: ArithmeticException => raw.toString }
+}
