@@ -59,18 +59,25 @@ def session_checks(spark: SparkSession) -> list[Check]:
     from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
     found = _jvm.versions(spark)
-    listed = current.split_list(spark.conf.get(confs.EXTENSIONS, ""))
-    loaded = _jvm.has_class(confs.EXTENSION_CLASS)
     return [
         _minor("Spark of the session", found["spark"] or "", [_pair(SPARK_MINOR)]),
         _minor("Iceberg of the session", found["iceberg"] or "", list(ICEBERG_TESTED)),
-        Check(
-            "extension",
-            "ok" if loaded and confs.EXTENSION_CLASS in listed else "failed",
-            f"class {'found' if loaded else 'not found'}, {confs.EXTENSIONS}={','.join(listed) or '(unset)'}",
-            "" if loaded else "Start the session with zonemap.configure(SparkSession.builder).",
-        ),
+        _extension(spark, loaded=_jvm.has_class(confs.EXTENSION_CLASS)),
     ]
+
+
+def _extension(spark: SparkSession, *, loaded: bool) -> Check:
+    """Whether the extension is there and active; an inactive one has no procedures."""
+    listed = current.split_list(spark.conf.get(confs.EXTENSIONS, ""))
+    start = "Start the session with zonemap.configure(SparkSession.builder)."
+    if not loaded:
+        return Check("extension", "failed", f"class {confs.EXTENSION_CLASS} is not on the class path", start)
+    if confs.EXTENSION_CLASS not in listed:
+        return Check("extension", "failed", f"{confs.EXTENSIONS} does not name it", start)
+    procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
+    if not procedures:
+        return Check("extension", "failed", "loaded and inactive", "The session's log has a warning that says why.")
+    return Check("extension", "ok", f"active, {procedures} procedures")
 
 
 def _python() -> Check:

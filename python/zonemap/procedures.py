@@ -64,7 +64,8 @@ def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") 
         condition = getattr(error, "getCondition", lambda: None)()
         if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
             raise ZonemapError(
-                f"Cannot {procedure} the index of '{table}': this session does not have the zonemap extension. "
-                "Start it with zonemap.configure(SparkSession.builder), or see 'zonemap doctor'."
+                f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
+                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+                "'zonemap doctor --session' say what is in the way."
             ) from error
         raise
