@@ -83,7 +83,8 @@ private[zonemap] object ZoneMapRuntime {
   private final class ChildFirstLoader(urls: Array[URL], parent: ClassLoader) extends URLClassLoader(urls, parent) {
     override def loadClass(name: String, resolve: Boolean): Class[_] =
       if (name.startsWith("zonemap.") && !shared(name)) getClassLoadingLock(name).synchronized {
-        val loaded = Option(findLoadedClass(name)).getOrElse(findClass(name))
+        val known: Class[_] = findLoadedClass(name)
+        val loaded: Class[_] = if (known != null) known else findClass(name)
         if (resolve) resolveClass(loaded)
         loaded
       }

@@ -6,7 +6,7 @@ import java.util.UUID
 
 import org.apache.iceberg.types.Type
 
-import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
+import zonemap.core.value._
 
 /**
  * Iceberg's types and values as the core's [[ColumnType]]s and [[ZoneValue]]s.
@@ -30,20 +30,20 @@ private[zonemap] object IcebergValues {
     val bytes = bound.duplicate().order(ByteOrder.LITTLE_ENDIAN)
     val at = bytes.position()
     columnType match {
-      case ColumnType.BooleanType =>
+      case BooleanType =>
         Option.when(bytes.remaining == 1)(ZoneValues.ofBoolean(bytes.get(at) != 0))
-      case ColumnType.FloatType | ColumnType.DoubleType =>
+      case FloatType | DoubleType =>
         val decoded = bytes.remaining match {
           case 4 => Some(bytes.getFloat(at).toDouble)
           case 8 => Some(bytes.getDouble(at))
           case _ => None
         }
         decoded.filterNot(_.isNaN).map(ZoneValues.ofDouble)
-      case decimal: ColumnType.DecimalType =>
+      case decimal: DecimalType =>
         Option.when(bytes.hasRemaining)(new BigInteger(toArray(bytes))).flatMap(fitDecimal(_, decimal))
-      case ColumnType.StringType | ColumnType.BinaryType | _: ColumnType.FixedType =>
+      case StringType | BinaryType | _: FixedType =>
         Some(ZoneValues.ofBytes(toArray(bytes)))
-      case ColumnType.UuidType =>
+      case UuidType =>
         Option.when(bytes.remaining == 16)(ZoneValues.ofBytes(toArray(bytes)))
       case _ =>
         bytes.remaining match {
@@ -67,13 +67,13 @@ private[zonemap] object IcebergValues {
       case b: ByteBuffer => Some(ZoneValues.ofBytes(toArray(b.duplicate())))
       case d: JBigDecimal =>
         columnType match {
-          case decimal: ColumnType.DecimalType if d.scale == decimal.scale => fitDecimal(d.unscaledValue, decimal)
+          case decimal: DecimalType if d.scale == decimal.scale => fitDecimal(d.unscaledValue, decimal)
           case _ => None
         }
       case _ => None
     }
 
-  private def fitDecimal(unscaled: BigInteger, decimal: ColumnType.DecimalType): Option[ZoneValue] =
+  private def fitDecimal(unscaled: BigInteger, decimal: DecimalType): Option[ZoneValue] =
     Option.when(new JBigDecimal(unscaled).precision <= decimal.precision)(ZoneValues.ofDecimal(unscaled, decimal))
 
   private def toArray(buffer: ByteBuffer): Array[Byte] = {

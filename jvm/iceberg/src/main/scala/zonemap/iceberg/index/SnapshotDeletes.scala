@@ -36,7 +36,7 @@ private[zonemap] final class SnapshotDeletes(
     live.liveManifests.iterator.flatMap { ordinal =>
       val manifest = live.segment.manifests(ordinal)
       (manifest.firstRow until manifest.firstRow + manifest.rowCount).iterator.map { row =>
-        val entry = live.segment.entries(row)
+        val entry = live.segment.files(row)
         val partition = live.segment.partitions(entry.partition)
         LiveDelete(entry, partition.specId, partition.values)
       }
@@ -46,7 +46,8 @@ private[zonemap] final class SnapshotDeletes(
   val deleteManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   def isEmpty: Boolean = all.isEmpty
-  def residentBytes: Long = segments.iterator.map(_.segment.residentBytes).sum
+  /** Delete files are held as objects; their encoded size stands for what they hold. */
+  def residentBytes: Long = segments.iterator.map(_.origin.source.sizeBytes).sum
 
   lazy val vectorsByPath: Map[String, LiveDelete] = {
     val vectors = all.filter(isVector)

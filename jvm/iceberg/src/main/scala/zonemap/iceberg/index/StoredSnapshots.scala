@@ -2,7 +2,7 @@ package zonemap.iceberg.index
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, ContentHash, CorruptSegmentException, DeleteSegment, Segment}
+import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, DeleteSegment, Segment}
 import zonemap.core.segment.{SegmentManifest, SegmentRef, VersionFile}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
 
@@ -89,7 +89,7 @@ private[zonemap] object StoredSnapshots {
       level: Level,
       store: IndexStore): SegmentRef = {
     val sequences = manifests.map(_.identity.sequenceNumber)
-    val hash = ContentHash.of(bytes)
+    val hash = Checksums.contentHash(bytes)
     val path = store.writeSegment(level, sequences.min, sequences.max, hash, bytes)
     SegmentRef(path, hash, bytes.length.toLong, manifests.indices)
   }

@@ -23,7 +23,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   private var deletes = Map.empty[ManifestIdentity, Located[DeleteSegment]]
 
   /** Guards work that should happen once: opening a store, decoding manifests, building. */
-  private[index] val work = new Object
+  private[iceberg] val work = new Object
 
   val storeState = new StoreState
 
@@ -51,9 +51,9 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   /** Bytes of memory and mapped files held for this table now. */
   def residentBytes: Long = synchronized {
-    val deleteSegments = mutable.Set.empty[DeleteSegment]
-    snapshots.values.forEach(s => deleteSegments ++= s.deletes.segments.map(_.segment))
-    segments.iterator.map(_.residentBytes).sum + deleteSegments.iterator.map(_.residentBytes).sum
+    val deletes = mutable.Map.empty[DeleteSegment, Long]
+    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
+    segments.iterator.map(_.residentBytes).sum + deletes.values.sum
   }
 
   /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */

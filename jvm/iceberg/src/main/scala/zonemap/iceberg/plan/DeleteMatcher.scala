@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.iceberg.{DataFile, DeleteFile, PartitionSpec, Schema}
 
 import zonemap.core.segment.{BoundsColumn, Segment}
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
 
@@ -128,8 +128,5 @@ private object DeleteMatcher {
 
   /** Bounds of these types do not say which values may be equal: NaN stands outside, UUIDs have two orders. */
   private def isUnordered(columnType: ColumnType): Boolean =
-    columnType match {
-      case ColumnType.FloatType | ColumnType.DoubleType | ColumnType.UuidType => true
-      case _ => false
-    }
+    columnType.mayHoldNaN || columnType == UuidType
 }

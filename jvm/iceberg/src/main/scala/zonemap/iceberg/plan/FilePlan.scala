@@ -34,6 +34,6 @@ private[plan] final class FilePlan(
       resolved.index.dataFiles,
       tasks.size.toLong,
       () => selection.countAfterPartitions(),
-      bound.predicate.describe,
+      bound.predicate.toString,
       millis)
 }

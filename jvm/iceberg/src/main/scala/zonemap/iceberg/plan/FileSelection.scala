@@ -6,7 +6,7 @@ import org.apache.iceberg.PartitionSpec
 import org.apache.iceberg.expressions.{Evaluator, Expressions, Projections}
 
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.predicate.Predicate
+import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
@@ -33,7 +33,7 @@ private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, 
   private def select(live: LiveSegment): Bitmap = {
     val candidates = live.liveRows()
     val kept =
-      if (bound.predicate == Predicate.True) candidates
+      if (bound.predicate == True) candidates
       else SegmentEvaluator.mayMatch(live.segment, bound.predicate, candidates)
     keepPartitions(live.segment, kept)
   }
@@ -47,7 +47,7 @@ private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, 
     if (filters.forall(_.isEmpty)) rows
     else {
       val decided = new Array[Byte](segment.partitions.size)
-      rows.foreach { row =>
+      rows.forEach { row =>
         val ordinal = segment.partitionOrdinal(row)
         if (decided(ordinal) == FileSelection.Undecided)
           decided(ordinal) =

@@ -14,14 +14,14 @@ private[zonemap] object PlannerSelfCheck {
     fields.set(Fields.Format, "ORC")
     fields.set(Fields.RecordCount, java.lang.Long.valueOf(2))
     fields.set(Fields.FileSize, java.lang.Long.valueOf(3))
-    fields.set(Fields.SplitOffsets, java.util.List.of(java.lang.Long.valueOf(4)))
+    fields.set(Fields.SplitOffsets, java.util.List.of(java.lang.Long.valueOf(1)))
     fields.set(Fields.SortOrderId, java.lang.Integer.valueOf(5))
     fields.set(Fields.FirstRowId, java.lang.Long.valueOf(6))
     SequenceNumbers.set(file, 7, 8)
     val read = (file.location(), file.format(), file.recordCount(), file.fileSizeInBytes(), file.splitOffsets().get(0),
       file.sortOrderId(), file.firstRowId(), file.dataSequenceNumber(), file.fileSequenceNumber())
     require(
-      read == (("b", FileFormat.ORC, 2L, 3L, 4L, 5, 6L, 7L, 8L)),
+      read == (("b", FileFormat.ORC, 2L, 3L, 1L, 5, 6L, 7L, 8L)),
       s"Cannot plan from the index: a data file that was set field by field reads back as $read.")
   }
 }

@@ -6,7 +6,7 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{ContentFile, DataFile, DeleteFile, FileContent, FileScanTask, PartitionSpecParser, SchemaParser}
+import org.apache.iceberg.{ContentFile, DeleteFile, FileContent, FileScanTask, PartitionSpecParser, SchemaParser}
 import org.apache.iceberg.io.CloseableIterable
 
 /**

@@ -26,7 +26,7 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask]): Unit = {
     val files = new DataFileFactory(segment, bound.specs)
     tasks.ensureCapacity(tasks.size + rows.cardinality)
-    rows.foreach { row =>
+    rows.forEach { row =>
       val file = files.dataFile(row)
       val spec = sharedOf(segment.partitions(segment.partitionOrdinal(row)).specId)
       tasks.add(

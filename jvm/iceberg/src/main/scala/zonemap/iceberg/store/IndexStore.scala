@@ -49,7 +49,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   /** Writes a version and, after it, the hint that names it. */
   def writeVersion(version: VersionFile): Long = {
-    val bytes = version.encode()
+    val bytes = VersionFile.encode(version)
     write(versionLocation(version.snapshotId), bytes)
     write(latestLocation, s"${version.snapshotId}\n".getBytes("UTF-8"))
     bytes.length.toLong

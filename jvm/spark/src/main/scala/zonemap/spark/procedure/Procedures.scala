@@ -56,7 +56,7 @@ private[spark] object Procedures {
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
     Seq(
-      Seq(
+      Seq[Any](
         status.snapshotId,
         status.covered,
         status.lagSnapshots,
@@ -100,5 +100,5 @@ private[spark] object Procedures {
   private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)
 
   private def row(result: BuildResult): Seq[Any] =
-    Seq(result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)
+    Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)
 }
