@@ -24,7 +24,7 @@ def deletes_of_plan(spark, sql: str) -> int:
 
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("build_when", ["before", "after", "between"])
-@pytest.mark.parametrize("partitioned", ["", "m"])
+@pytest.mark.parametrize("partitioned", ["", "bucket(2, id)"])
 def test_position_deletes_and_deletion_vectors(spark, lake, version: int, build_when: str, partitioned: str) -> None:
     table = "lake.del.positions"
     tables.range_table(spark, table, version=version, partitioned=partitioned, props=MOR)

@@ -19,7 +19,7 @@ def equality_delete(spark: SparkSession, table: str, column: str, values: list[A
     """
     jvm = spark._jvm
     loaded = tables.java_table(spark, table)
-    schema = loaded.schema().select(jvm.java.util.Arrays.asList(_strings(spark, [column])))
+    schema = loaded.schema().select(jvm.java.util.Collections.singleton(column))
     ids = spark.sparkContext._gateway.new_array(jvm.int, 1)
     ids[0] = loaded.schema().findField(column).fieldId()
     parquet = jvm.org.apache.iceberg.FileFormat.PARQUET
@@ -112,9 +112,3 @@ def forge_metrics(spark: SparkSession, table: str, edit: Callable[[str, Metrics]
     overwrite.commit()
     spark.sql(f"REFRESH TABLE {table}")
 
-
-def _strings(spark: SparkSession, values: list[str]):
-    array = spark.sparkContext._gateway.new_array(spark._jvm.java.lang.String, len(values))
-    for i, value in enumerate(values):
-        array[i] = value
-    return array
