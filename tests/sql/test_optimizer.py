@@ -156,11 +156,8 @@ def test_cache_table(spark, lake) -> None:
     assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id >= 10")) == 10
 
 
-def test_files_planned_once_per_scan(spark, lake) -> None:
-    """No file is planned twice, also when a file is split."""
-    query = "SELECT * FROM lake.q.fact"
-    with product.raw_conf(spark, {"spark.sql.iceberg.split-size": "64"} if False else {}):
-        tasks = plans.planned_tasks(spark.sql(query))
+def test_no_file_is_planned_twice(spark, lake) -> None:
+    tasks = plans.planned_tasks(spark.sql("SELECT * FROM lake.q.fact"))
     assert len(tasks) == len(set(tasks)) == 8
 
 

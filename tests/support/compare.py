@@ -50,17 +50,16 @@ def assert_rows_equal_off_on(spark: SparkSession, sql: str, *, at_least: int = 0
 
 
 def assert_planned_by_index(spark: SparkSession, sql: str, *, scans: int = 1, mode: str | None = None) -> None:
-    """Planning the query raises the counter of scans planned from the index, and none falls back."""
+    """Planning the query (by EXPLAIN) raises the counter of scans planned from the index, and none falls back."""
     if STOCK:
         return
     before = product.counters(spark)
-    df = spark.sql(sql)
-    plans.planned_files(df)
+    told = explain(spark, sql)
     change = product.counters(spark) - before
-    assert change.planned_scans >= scans, f"{sql}: {change}, wanted {scans} scans planned from the index"
-    assert change.fallbacks == 0, f"{sql}: {change}"
+    assert change.planned_scans >= scans, f"{sql}: {change}, wanted {scans} scans planned from the index; {told}"
+    assert change.fallbacks == 0, f"{sql}: {change}; {told}"
     if mode is not None:
-        assert mode in explain(spark, sql), f"{sql}: mode {mode} not told by\n{explain(spark, sql)}"
+        assert f"mode {mode}" in told, f"{sql}: mode {mode} not told by\n{told}"
 
 
 def explain(spark: SparkSession, sql: str) -> str:

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 _FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offset)=")
 _NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
-_EMPTY_SCAN = "LocalTableScan <empty>"
 
 
 def _method(jvm, java_class, name: str):
@@ -137,4 +136,4 @@ def plan_text(df: DataFrame) -> str:
 
 
 def estimated_bytes(df: DataFrame) -> int:
-    return int(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes().toString())
+    return int(str(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))
