@@ -19,6 +19,7 @@ import org.apache.iceberg.metrics.MetricsReporter;
 public final class ZoneMapTable extends BaseTable {
   private final transient PlannerSettings settings;
   private final transient Long snapshotId;
+  private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
 
   /**
@@ -49,7 +50,21 @@ public final class ZoneMapTable extends BaseTable {
    */
   @Override
   public boolean allowDistributedPlanning() {
-    return !ScanPlanner.covers(this, snapshotId, settings);
+    return !ScanPlanner.covers(this);
+  }
+
+  /** The snapshot the relation is pinned to; null if the table is empty. */
+  Long snapshotId() {
+    return snapshotId;
+  }
+
+  /** How the pinned snapshot was found in the index when Spark first asked; null before that. */
+  Resolution resolution() {
+    return resolution;
+  }
+
+  void resolved(Resolution found) {
+    this.resolution = found;
   }
 
   PlannerSettings settings() {

@@ -34,6 +34,13 @@ final class PlanReport(
     }
 }
 
+object PlanReport {
+
+  /** The report of a scan that Iceberg planned. */
+  private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
+    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", millis)
+}
+
 /** How a scan was planned. */
 sealed abstract class PlanMode(val name: String)
 

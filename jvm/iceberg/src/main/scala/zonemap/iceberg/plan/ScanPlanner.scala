@@ -18,16 +18,33 @@ import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
  * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]). The plan
  * is complete before the first task is handed out; any failure on the way means Iceberg plans.
  */
-private[zonemap] object ScanPlanner {
+private[plan] object ScanPlanner {
 
-  /** Whether a scan of this snapshot should come to us rather than to Spark's distributed planning. */
-  def covers(table: ZoneMapTable, snapshotId: java.lang.Long, settings: PlannerSettings): Boolean =
-    try {
-      Option(snapshotId).flatMap(id => Option(table.snapshot(id))) match {
-        case Some(snapshot) if gate(table).isEmpty => SnapshotResolver.resolve(table, snapshot, settings).isRight
-        case _ => false
+  /**
+   * Whether a scan of the pinned snapshot should come to us rather than to Spark's distributed planning, which never
+   * asks the table. Where the answer is no, this is where the reason is reported.
+   */
+  def covers(table: ZoneMapTable): Boolean = {
+    val started = System.nanoTime()
+    val snapshot = Option(table.snapshotId()).flatMap(id => Option(table.snapshot(id)))
+    val resolution = snapshot.fold(Resolution(-1L, Left(StockReason.EmptyTable)))(s => resolve(table, s))
+    if (table.resolution() == null)
+      resolution.found.left.foreach { reason =>
+        val millis = (System.nanoTime() - started) / 1e6
+        report(table, PlanReport.stock(table.name(), resolution.snapshotId, reason, millis))
       }
-    } catch { case NonFatal(_) | _: LinkageError => false }
+    table.resolved(resolution)
+    resolution.found.isRight
+  }
+
+  /** The index of `snapshot`, found once a relation; any failure is a reason. */
+  private def resolve(table: ZoneMapTable, snapshot: Snapshot): Resolution =
+    Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).getOrElse {
+      val found =
+        try gate(table).toLeft(()).flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+        catch { case e @ (NonFatal(_) | _: LinkageError) => Left(StockReason.PlannerFailed(e.toString)) }
+      Resolution(snapshot.snapshotId(), found)
+    }
 
   def planFiles(
       table: ZoneMapTable,
@@ -52,15 +69,16 @@ private[zonemap] object ScanPlanner {
         report(table, plan.report(request, millis))
         CloseableIterable.withNoopClose(plan.tasks)
       case Left(reason) =>
-        report(table, stockReport(request, reason, millis))
+        val reported = Option(table.resolution()).exists(_.found == Left(reason))
+        if (!reported) report(table, PlanReport.stock(table.name(), snapshotId(request), reason, millis))
         stock.get()
     }
   }
 
   private def plan(table: ZoneMapTable, request: ScanRequest): Either[StockReason, FilePlan] =
     for {
-      _ <- gate(table).orElse(gate(request)).toLeft(())
-      resolved <- SnapshotResolver.resolve(table, request.snapshot, table.settings)
+      _ <- gate(request).toLeft(())
+      resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request)
     } yield assemble(request, resolved, bound)
 
@@ -93,17 +111,7 @@ private[zonemap] object ScanPlanner {
       IndexRegistry.of(request.table).discard(SnapshotKey.of(snapshot))
     }
 
-  private def stockReport(request: ScanRequest, reason: StockReason, millis: Double): PlanReport =
-    new PlanReport(
-      request.table.name(),
-      Option(request.snapshot).fold(-1L)(_.snapshotId()),
-      PlanMode.Stock(reason),
-      None,
-      0,
-      0,
-      () => 0,
-      "",
-      millis)
+  private def snapshotId(request: ScanRequest): Long = Option(request.snapshot).fold(-1L)(_.snapshotId())
 
   private def report(table: ZoneMapTable, report: PlanReport): Unit = {
     table.planned(report)
@@ -112,3 +120,6 @@ private[zonemap] object ScanPlanner {
 
   private val SupportedFormatVersions = 1 to 3
 }
+
+/** What was found of a relation's pinned snapshot, kept so that every scan of the relation sees the same. */
+private[plan] final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])

@@ -12,7 +12,7 @@ import zonemap.spark.ZoneMapCatalog
  * Resolves `CALL zonemap.system.<name>` when no catalog of that name is configured.
  *
  * Runs in the analyzer's hint batch, before Spark looks for the catalog; binding, coercion and execution stay Spark's.
- * Unknown procedures are left to Spark, which reports them.
+ * An unknown procedure fails here with the names of the known ones.
  */
 private[spark] object ProcedureRule extends Rule[LogicalPlan] {
   private lazy val catalog = {
@@ -26,6 +26,6 @@ private[spark] object ProcedureRule extends Rule[LogicalPlan] {
       case call @ Call(UnresolvedProcedure(Seq(name, namespace, procedure)), _, _)
           if name.equalsIgnoreCase(ZoneMapCatalog.DefaultName) && ZoneMapCatalog.Namespace == Seq(namespace.toLowerCase) =>
         val ident = Identifier.of(ZoneMapCatalog.Namespace.toArray, procedure)
-        Procedures.find(procedure).fold[LogicalPlan](call)(p => call.copy(procedure = ResolvedProcedure(catalog, ident, p)))
+        call.copy(procedure = ResolvedProcedure(catalog, ident, catalog.loadProcedure(ident)))
     }
 }
