@@ -1,5 +1,6 @@
 package zonemap.core.eval
 
+import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.Dictionary
 
 /**
@@ -138,8 +139,8 @@ final private[eval] class SetMisses(ranks: CodeRanks, exactCodes: Boolean) exten
 }
 
 /** Proven when the interval is one boundary that is in the set. */
-final private[eval] class SetContains(ranks: CodeRanks) extends CodeTest {
-  override def mayBeOpen: Boolean = true
+final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeTest {
+  override def mayBeOpen: Boolean = !exactCodes
 
   override def isProven(lower: Int, upper: Int): Boolean =
     lower == upper && Dictionary.isExact(lower) && ranks.count(lower, upper) > 0
@@ -167,9 +168,11 @@ final private[eval] class Deferred(test: CodeTest) extends CodeTest {
     NeverTest.proven(lower, upper, count, out)
 }
 
-private[eval] object CodeTest {
+/** The two tests of a set of values in the codes of one column. */
+final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean) {
+  import CodeTests.End
 
-  def misses(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean): CodeTest = set match {
+  def misses: CodeTest = set match {
     case Interval(start, end) =>
       val s = start.map(End(_, dictionary, exactCodes))
       val e = end.map(End(_, dictionary, exactCodes))
@@ -178,11 +181,11 @@ private[eval] object CodeTest {
         end = e.fold(Dictionary.NoUpper)(_.lastInsideFromAbove),
         openUpper = s.fold(-1)(_.open),
         openLower = e.fold(-1)(_.open))
-    case Elements(values)     => new SetMisses(ranks(values, dictionary), exactCodes)
-    case UuidElements(values) => new Deferred(new SetMisses(ranks(values, dictionary), exactCodes))
+    case Elements(values)     => new SetMisses(ranks(values), exactCodes)
+    case UuidElements(values) => new Deferred(new SetMisses(ranks(values), exactCodes))
   }
 
-  def contains(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean): CodeTest = set match {
+  def contains: CodeTest = set match {
     case Interval(start, end) =>
       val s = start.map(End(_, dictionary, exactCodes))
       val e = end.map(End(_, dictionary, exactCodes))
@@ -191,15 +194,18 @@ private[eval] object CodeTest {
         end = e.fold(Dictionary.NoUpper)(_.lastProvenBelow),
         openLower = s.fold(-1)(_.open),
         openUpper = e.fold(-1)(_.open))
-    case Elements(values) => new SetContains(ranks(values, dictionary))
+    case Elements(values) => new SetContains(ranks(values), exactCodes)
     case _: UuidElements  => NeverTest
   }
 
-  private def ranks(values: zonemap.core.predicate.SortedValues, dictionary: Dictionary): CodeRanks =
+  private def ranks(values: SortedValues): CodeRanks =
     new CodeRanks(values.iterator.map(dictionary.code), last = 2 * dictionary.size)
+}
+
+private object CodeTests {
 
   /** An endpoint in codes. Even codes are "between boundaries", so a bound of the same even code is undecided. */
-  final private case class End(code: Int, inclusive: Boolean, open: Int) {
+  final case class End(code: Int, inclusive: Boolean, open: Int) {
     private def onBoundary = Dictionary.isExact(code)
 
     /** Upper codes below this are below the start. */
@@ -215,7 +221,7 @@ private[eval] object CodeTest {
     def lastProvenBelow: Int = if (onBoundary && inclusive) code else code - 1
   }
 
-  private object End {
+  object End {
 
     def apply(endpoint: Endpoint, dictionary: Dictionary, exactCodes: Boolean): End = {
       val code = dictionary.code(endpoint.value)

@@ -38,8 +38,10 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
       case (ValueRule.Outside(outside, _), Question.MustMatch) => (outside, true)
     }
     if (set == null) NeverTest
-    else if (misses) CodeTest.misses(set, column.dictionary, column.exactCodes)
-    else CodeTest.contains(set, column.dictionary, column.exactCodes)
+    else {
+      val tests = new CodeTests(set, column.dictionary, column.exactCodes)
+      if (misses) tests.misses else tests.contains
+    }
   }
 
   /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
@@ -61,7 +63,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
   }
 
   /** Whether rows may need their exact bounds. */
-  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte) && !column.exactCodes || test.isInstanceOf[Deferred]
+  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte)
 
   /** The one answer for every row, when flags are the same everywhere and settle it. */
   val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)

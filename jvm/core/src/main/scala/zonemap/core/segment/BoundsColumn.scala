@@ -63,8 +63,8 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     else {
       val f = rootZone.flags(0).toInt
       ColumnBounds(
-        if (BoundsFlags.hasLower(f)) boundary(rootZone.lower(0)) else null,
-        if (BoundsFlags.hasUpper(f)) boundary(rootZone.upper(0)) else null,
+        rootBound(rootZone.lower(0)),
+        rootBound(rootZone.upper(0)),
         BoundsFlags.isTight(f),
         BoundsFlags.nulls(f),
         BoundsFlags.nans(f))
@@ -100,6 +100,10 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   private[core] def copyFlags(row: Int, count: Int, target: Array[Byte]): Unit =
     if (flagBytes == null) java.util.Arrays.fill(target, 0, count, shape.flags.get.toByte)
     else flagBytes.get(row, target, 0, count): Unit
+
+  /** The least and the greatest bound are boundaries; the codes of absent bounds are not. */
+  private def rootBound(code: Int): ZoneValue =
+    if (code != Dictionary.NoUpper && Dictionary.isExact(code)) boundary(code) else null
 
   private def boundary(code: Int): ZoneValue = dictionary.value(Dictionary.ordinal(code))
 

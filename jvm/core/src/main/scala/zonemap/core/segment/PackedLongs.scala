@@ -63,12 +63,16 @@ final private[segment] class PackedLongsBuilder {
 
   /** The shape and the codes. */
   def result(): (PackedShape, Array[Byte]) = {
-    val present  = (0 until length_).iterator.filterNot(nulls.get)
     val nullable = !nulls.isEmpty
-    if (!present.hasNext) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
+    if (nulls.cardinality == length_) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
     else {
-      val (min, max) = present.foldLeft((Long.MaxValue, Long.MinValue)) { case ((lo, hi), row) =>
-        (Math.min(lo, values(row)), Math.max(hi, values(row)))
+      var min = Long.MaxValue
+      var max = Long.MinValue
+      var row = nulls.nextClearBit(0)
+      while (row < length_) {
+        min = Math.min(min, values(row))
+        max = Math.max(max, values(row))
+        row = nulls.nextClearBit(row + 1)
       }
       val shape = PackedLongsBuilder.shape(nullable, min, max)
       (shape, encode(shape))

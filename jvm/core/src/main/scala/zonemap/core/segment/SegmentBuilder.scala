@@ -27,9 +27,9 @@ final private[zonemap] class SegmentBuilder(
   def partition(specId: Int, tuple: Array[AnyRef]): Int = partitions.intern(specId, tuple)
 
   /**
-   * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Inverted bounds are stored as absent, and NaN
-   * presence of a type without NaN as none. A value of another encoding than its column's is an
-   * IllegalArgumentException.
+   * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Stored as absent, and not tight, are inverted bounds
+   * and those of a file of nulls or NaN only; NaN presence of a type without NaN is stored as none. A value of another
+   * encoding than its column's is an IllegalArgumentException.
    */
   def add(file: FileEntry, bounds: Array[ColumnBounds]): Unit = {
     require(!manifests.isEmpty, "a file before the first manifest")
