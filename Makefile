@@ -1,0 +1,95 @@
+# make help lists the targets. Everything is rebuilt only when what it is made of has changed.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules
+
+VERSION := 0.1.0
+JAR := dist/zonemap-spark-4.1_2.13-$(VERSION).jar
+WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
+VENV := .venv
+BIN := $(VENV)/bin
+JARS := build/jars
+REPORTS := build/reports
+ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-1.11.0.jar
+
+REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
+JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
+PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
+  pyproject.toml hatch_build.py README.md LICENSE
+
+.PHONY: help setup jars jar wheel demo test test-jvm test-python lint format bench-quick clean tools
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+setup: $(BIN)/.wheel $(JARS)/.fetched ## everything demo and test need: .venv, jars, the built wheel
+
+jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
+
+jar: $(JAR) ## build the Spark extension's jar into dist
+
+wheel: $(WHEEL) ## build the Python wheel, with the jar inside, into dist
+
+demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
+	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
+
+test: setup ## all tests, against the built wheel and its jar; the last line counts them
+	rm -rf $(REPORTS)
+	$(BIN)/python dev/run_tests.py jvm python
+	$(BIN)/python dev/count_tests.py $(REPORTS)
+
+test-jvm: $(BIN)/.requirements ## the Scala tests only
+	rm -rf $(REPORTS)
+	$(BIN)/python dev/run_tests.py jvm
+	$(BIN)/python dev/count_tests.py $(REPORTS)
+
+test-python: setup ## the Python and end-to-end tests only
+	rm -rf $(REPORTS)
+	$(BIN)/python dev/run_tests.py python
+	$(BIN)/python dev/count_tests.py $(REPORTS)
+
+lint: $(BIN)/.requirements ## check style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	dev/sbt scalafmtCheckAll
+
+format: $(BIN)/.requirements ## format all sources
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	dev/sbt scalafmtAll
+
+bench-quick: setup ## a quick round of the benchmarks
+	@test -x benchmarks/quick || { echo "zonemap: benchmarks/quick is missing" >&2; exit 2; }
+	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/quick
+
+clean: ## delete everything that was built or fetched
+	rm -rf $(VENV) build dist target jvm/*/target project/target project/project
+
+tools:
+	@dev/check-tools.sh
+
+$(BIN)/.requirements: $(REQUIREMENTS) | tools
+	"$$(dev/find-python.sh)" -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check $(addprefix -r ,$(REQUIREMENTS))
+	touch $@
+
+$(JARS)/.fetched: dev/jars.txt dev/fetch-jars.sh | tools
+	dev/check-tools.sh --maven
+	dev/fetch-jars.sh $(JARS)
+	touch $@
+
+$(JAR): $(JVM_SOURCES) | tools
+	dev/sbt spark/assembly
+	mkdir -p dist
+	cp jvm/spark/target/scala-2.13/$(notdir $@) $@.new
+	mv $@.new $@
+
+$(WHEEL): $(JAR) $(PYTHON_SOURCES) $(BIN)/.requirements
+	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
+	touch $@
+
+$(BIN)/.wheel: $(WHEEL) $(BIN)/.requirements
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --force-reinstall $(WHEEL)
+	touch $@

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""Sums JUnit XML reports; the last line is `N passed, N failed`. Errors are failures; skips are named, not counted.
+
+Exit code 1 if a test failed, or if none passed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from xml.etree import ElementTree
+
+
+def count(report: Path) -> tuple[Counter[str], list[str]]:
+    """Outcomes of a report's test cases, and the names of those that failed; an unreadable report is a failure."""
+    try:
+        root = ElementTree.parse(report).getroot()
+    except ElementTree.ParseError as error:
+        return Counter(failed=1), [f"{report.name}: {error}"]
+    outcomes: Counter[str] = Counter()
+    failed: list[str] = []
+    for case in root.iter("testcase"):
+        tags = {child.tag for child in case}
+        if tags & {"failure", "error"}:
+            outcomes["failed"] += 1
+            failed.append(f"{case.get('classname', '')}.{case.get('name', '')}")
+        elif "skipped" in tags:
+            outcomes["skipped"] += 1
+        else:
+            outcomes["passed"] += 1
+    # An error outside every test case (a suite that could not start) has no case of its own.
+    if outcomes["failed"] == 0 and any(suite_errors(suite) for suite in root.iter("testsuite")):
+        outcomes["failed"] += 1
+        failed.append(f"{report.name}: an error outside its test cases")
+    return outcomes, failed
+
+
+def suite_errors(suite: ElementTree.Element) -> int:
+    """Failures and errors that a suite's own attributes claim."""
+    return int(suite.get("errors") or 0) + int(suite.get("failures") or 0)
+
+
+def main(folders: list[str]) -> int:
+    """Counts every report under the folders and prints the sums."""
+    total: Counter[str] = Counter()
+    failed: list[str] = []
+    for report in sorted(path for folder in folders for path in Path(folder).rglob("*.xml")):
+        outcomes, names = count(report)
+        total += outcomes
+        failed += names
+    for name in failed:
+        print(f"FAILED {name}")
+    if total["skipped"]:
+        print(f"{total['skipped']} skipped")
+    print(f"{total['passed']} passed, {total['failed']} failed")
+    return 1 if total["failed"] or not total["passed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

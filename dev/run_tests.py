@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Runs the suites named (jvm, python), each in processes of its own, and leaves JUnit XML in build/reports.
+
+A run that ends without a report (it did not compile, crashed or was killed) leaves a report of one error, so that
+count_tests.py cannot miss it. The exit code is 0: the count decides.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.sax.saxutils import quoteattr
+
+ROOT = Path(__file__).resolve().parent.parent
+REPORTS = ROOT / "build" / "reports"
+NO_TESTS_COLLECTED = 5
+
+
+def main(suites: list[str]) -> None:
+    """Runs the suites in the order given."""
+    REPORTS.mkdir(parents=True, exist_ok=True)
+    for suite in suites:
+        {"jvm": run_jvm, "python": run_python}[suite]()
+
+
+def run_jvm() -> None:
+    """Runs sbt test and collects the modules' reports; a suite that reports in two places counts once."""
+    folders = [ROOT / "target" / "test-reports", *sorted(ROOT.glob("jvm/*/target/test-reports"))]
+    for folder in folders:
+        shutil.rmtree(folder, ignore_errors=True)
+    code = _run("jvm", [str(ROOT / "dev" / "sbt"), "test"])
+    into = REPORTS / "jvm"
+    into.mkdir(parents=True, exist_ok=True)
+    for folder in [ROOT / "target" / "test-reports", *sorted(ROOT.glob("jvm/*/target/test-reports"))]:
+        for report in sorted(folder.glob("TEST-*.xml")):
+            if not (into / report.name).exists():
+                shutil.copyfile(report, into / report.name)
+    if code != 0 and not _shows_failure(into):
+        _write_error("jvm", f"sbt test ended with {code} without a failed test")
+
+
+def run_python() -> None:
+    """Runs pytest once for python/tests and once for each folder of tests/ that holds tests."""
+    for target in pytest_targets():
+        name = str(target.relative_to(ROOT)).replace("/", "-")
+        report = REPORTS / f"pytest-{name}.xml"
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            str(target),
+            f"--junitxml={report}",
+            f"-ojunit_suite_name={name}",
+        ]
+        code = _run(name, command)
+        if code not in (0, 1, NO_TESTS_COLLECTED):
+            report.unlink(missing_ok=True)
+            _write_error(f"pytest-{name}", f"pytest {target.relative_to(ROOT)} ended with {code}")
+
+
+def pytest_targets() -> list[Path]:
+    """What is given to pytest, one process each: folders with tests, and single files of tests/."""
+    folders = [ROOT / "python" / "tests", *sorted(path for path in (ROOT / "tests").glob("*/") if path.is_dir())]
+    found = [folder for folder in folders if any(folder.rglob("test_*.py"))]
+    return found + sorted((ROOT / "tests").glob("test_*.py"))
+
+
+def _run(name: str, command: list[str]) -> int:
+    print(f"== {name}: {' '.join(command[:4])} ...", flush=True)
+    environment = os.environ | {"ZONEMAP_TEST_JARS": os.environ.get("ZONEMAP_TEST_JARS", str(ROOT / "build" / "jars"))}
+    started = time.monotonic()
+    code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    print(f"== {name}: exit code {code} after {time.monotonic() - started:.0f} s", flush=True)
+    return code
+
+
+def _shows_failure(folder: Path) -> bool:
+    return any(b"<failure" in (text := report.read_bytes()) or b"<error" in text for report in folder.glob("*.xml"))
+
+
+def _write_error(name: str, message: str) -> None:
+    (REPORTS / f"{name}-run.xml").write_text(
+        f'<testsuite name="{name} run" tests="1" errors="1"><testcase classname="run" name="{name}">'
+        f"<error message={quoteattr(message)}/></testcase></testsuite>\n",
+        encoding="utf-8",
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,87 @@
+package zonemap.iceberg.plan;
+
+import org.apache.iceberg.BaseTable;
+import org.apache.iceberg.BatchScan;
+import org.apache.iceberg.BatchScanAdapter;
+import org.apache.iceberg.ImmutableTableScanContext;
+import org.apache.iceberg.SerializableTable;
+import org.apache.iceberg.TableOperations;
+import org.apache.iceberg.metrics.MetricsReporter;
+
+/**
+ * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
+ * otherwise.
+ *
+ * <p>Only {@link #newBatchScan()} differs from the table it stands for. {@code newScan()} is Iceberg's own on purpose:
+ * maintenance and metadata deletes use it. Executors never see this class: it serializes as Iceberg's serializable
+ * table.
+ */
+public final class ZoneMapTable extends BaseTable {
+  private final transient PlannerSettings settings;
+  private final transient Long snapshotId;
+  private transient volatile Resolution resolution;
+  private transient volatile PlanReport lastPlan;
+
+  /**
+   * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
+   * @param settings the settings of the query
+   */
+  public ZoneMapTable(
+      TableOperations ops,
+      String name,
+      MetricsReporter reporter,
+      Long snapshotId,
+      PlannerSettings settings) {
+    super(ops, name, reporter);
+    this.snapshotId = snapshotId;
+    this.settings = settings;
+  }
+
+  @Override
+  public BatchScan newBatchScan() {
+    return new BatchScanAdapter(
+        new ZoneMapTableScan(
+            this, schema(), ImmutableTableScanContext.builder().metricsReporter(reporter()).build()));
+  }
+
+  /**
+   * Whether Spark may plan with its own distributed scan, which never asks {@link #newBatchScan()}: only while the
+   * pinned snapshot is not covered.
+   */
+  @Override
+  public boolean allowDistributedPlanning() {
+    return !ScanPlanner.covers(this);
+  }
+
+  /** The snapshot the relation is pinned to; null if the table is empty. */
+  Long snapshotId() {
+    return snapshotId;
+  }
+
+  /** How the pinned snapshot was found in the index when Spark first asked; null before that. */
+  Resolution resolution() {
+    return resolution;
+  }
+
+  void resolved(Resolution found) {
+    this.resolution = found;
+  }
+
+  PlannerSettings settings() {
+    return settings;
+  }
+
+  void planned(PlanReport report) {
+    this.lastPlan = report;
+  }
+
+  /** What became of the last scan planned through this table; null before the first. Thread-safe. */
+  public PlanReport lastPlan() {
+    return lastPlan;
+  }
+
+  // BaseTable's own is package-private and not inherited here
+  Object writeReplace() {
+    return SerializableTable.copyOf(this);
+  }
+}

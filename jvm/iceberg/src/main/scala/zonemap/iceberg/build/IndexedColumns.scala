@@ -1,0 +1,56 @@
+package zonemap.iceberg.build
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{Schema, Snapshot, Table}
+import org.apache.iceberg.types.Types
+
+import zonemap.core.segment.ColumnSpec
+import zonemap.iceberg.convert.IcebergValues
+
+/**
+ * The columns whose bounds a segment stores: every primitive leaf that is reached through structs only.
+ *
+ * List elements and map entries have no bounds that a filter could name. A field id takes its type from the schema of
+ * the snapshot being indexed, then from the newest other schema that has it: within one snapshot's manifests an id
+ * never changes type except by promotion, and a reader refuses a stored type that cannot be compared with the one it
+ * asks for.
+ *
+ * @param specs the columns, in the order of `fieldIds`
+ * @param nested field ids that are not top-level columns
+ */
+private[zonemap] final case class IndexedColumns(specs: IndexedSeq[ColumnSpec], nested: Set[Int]) {
+  lazy val fieldIds: Array[Int] = specs.iterator.map(_.fieldId).toArray
+}
+
+private[zonemap] object IndexedColumns {
+
+  def of(table: Table, snapshot: Snapshot): IndexedColumns = {
+    val others = table.schemas().values().asScala.toSeq.sortBy(-_.schemaId())
+    val schemas = Option(snapshot.schemaId()).flatMap(id => Option(table.schemas().get(id))).toSeq ++
+      (table.schema() +: others)
+    of(schemas)
+  }
+
+  def of(schemas: Seq[Schema]): IndexedColumns = {
+    val columns = mutable.LinkedHashMap.empty[Int, ColumnSpec]
+    val nested = mutable.Set.empty[Int]
+    schemas.foreach { schema =>
+      leaves(schema.asStruct(), isNested = false).foreach { case (field, isNested) =>
+        IcebergValues.columnType(field.`type`()).filterNot(_ => columns.contains(field.fieldId)).foreach { columnType =>
+          columns.put(field.fieldId, ColumnSpec(field.fieldId, columnType))
+          if (isNested) nested += field.fieldId
+        }
+      }
+    }
+    IndexedColumns(columns.values.toIndexedSeq.sortBy(_.fieldId), nested.toSet)
+  }
+
+  private def leaves(struct: Types.StructType, isNested: Boolean): Iterator[(Types.NestedField, Boolean)] =
+    struct.fields().asScala.iterator.flatMap { field =>
+      if (field.`type`().isStructType) leaves(field.`type`().asStructType(), isNested = true)
+      else if (field.`type`().isPrimitiveType) Iterator((field, isNested))
+      else Iterator.empty
+    }
+}

@@ -1,0 +1,30 @@
+package zonemap.iceberg.build
+
+import java.util.concurrent.{Callable, Executors, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.Table
+
+import zonemap.core.segment.SegmentRef
+import zonemap.iceberg.store.IndexStore
+
+/** Runs the tasks of a build in this JVM, a few at a time. */
+private[zonemap] final class LocalRunner(table: Table) extends SegmentTaskRunner {
+
+  override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] = {
+    val specs = SnapshotIndexer.specsOf(table)
+    def write(task: SegmentTask): SegmentRef = task.write(table.io(), specs, store.root)
+    if (tasks.size <= 1) tasks.map(write)
+    else {
+      val pool = Executors.newFixedThreadPool(math.min(tasks.size, Runtime.getRuntime.availableProcessors))
+      try {
+        val callables = tasks.map(task => (() => write(task)): Callable[SegmentRef])
+        pool.invokeAll(callables.asJava).asScala.map(_.get()).toSeq
+      } finally {
+        pool.shutdownNow()
+        pool.awaitTermination(1, TimeUnit.MINUTES): Unit
+      }
+    }
+  }
+}

@@ -1,0 +1,124 @@
+package zonemap.iceberg.build
+
+import java.lang.{Long => JLong}
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.{DataFile, DeleteFile, ManifestFile, ManifestFiles, PartitionSpec}
+import org.apache.iceberg.io.FileIO
+
+import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, SegmentBuilder}
+import zonemap.iceberg.convert.PartitionTuples
+
+/** Raised when a manifest does not hold what its manifest-list entry promises, or holds what cannot be indexed. */
+private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
+
+/**
+ * Decodes manifests with Iceberg's own reader, so that inherited fields (sequence numbers, spec, first row ids) are
+ * right, and writes their live entries into segments.
+ *
+ * Cost: one read of each manifest, 15-25 us of CPU an entry. Not thread-safe; one instance a thread.
+ *
+ * @param specs the partition specs to read the manifests with, by spec id
+ */
+private[zonemap] final class ManifestIndexer(
+    io: FileIO,
+    specs: Map[Int, PartitionSpec],
+    columns: IndexedColumns) {
+
+  private val boundsReader = new BoundsReader(columns)
+  private lazy val specsById = specs.map { case (id, spec) => (Integer.valueOf(id), spec) }.asJava
+
+  /**
+   * The bytes of one segment that holds the live data files of `manifests`, in that order.
+   *
+   * @throws UnindexableManifestException if entry counts disagree with the manifest list or a file is encrypted
+   */
+  def dataSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
+    val builder = new SegmentBuilder(columns.specs)
+    manifests.foreach { manifest =>
+      builder.beginManifest(ManifestIdentities.of(manifest))
+      val entries = Using.resource(ManifestFiles.read(manifest, io, specsById)) { reader =>
+        reader.iterator().asScala.foldLeft(0) { (count, file) =>
+          builder.add(fileEntry(builder, manifest, file), boundsReader.read(file))
+          count + 1
+        }
+      }
+      verify(manifest, entries)
+    }
+    builder.build()
+  }
+
+  /** The bytes of one delete segment that holds the live delete files of `manifests`, in that order. */
+  def deleteSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
+    val builder = new DeleteSegmentBuilder
+    manifests.foreach { manifest =>
+      builder.beginManifest(ManifestIdentities.of(manifest))
+      val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, io, specsById)) { reader =>
+        reader.iterator().asScala.foldLeft(0) { (count, file) =>
+          builder.add(deleteEntry(builder, manifest, file))
+          count + 1
+        }
+      }
+      verify(manifest, entries)
+    }
+    builder.build()
+  }
+
+  private def fileEntry(builder: SegmentBuilder, manifest: ManifestFile, file: DataFile): FileEntry = {
+    refuseEncrypted(manifest, file.keyMetadata() != null)
+    val tuple = PartitionTuples.toValues(file.partition(), specs(file.specId()).partitionType())
+    FileEntry(
+      path = file.location(),
+      format = file.format().name(),
+      fileSizeBytes = file.fileSizeInBytes(),
+      recordCount = file.recordCount(),
+      partition = builder.partition(file.specId(), tuple),
+      dataSequenceNumber = file.dataSequenceNumber(),
+      fileSequenceNumber = file.fileSequenceNumber(),
+      firstRowId = file.firstRowId(),
+      sortOrderId = file.sortOrderId(),
+      splitOffsets = offsets(file.splitOffsets()))
+  }
+
+  private def deleteEntry(builder: DeleteSegmentBuilder, manifest: ManifestFile, file: DeleteFile): DeleteFileEntry = {
+    refuseEncrypted(manifest, file.keyMetadata() != null)
+    val tuple = PartitionTuples.toValues(file.partition(), specs(file.specId()).partitionType())
+    DeleteFileEntry(
+      content = file.content().id(),
+      path = file.location(),
+      format = file.format().name(),
+      fileSizeBytes = file.fileSizeInBytes(),
+      recordCount = file.recordCount(),
+      partition = builder.partition(file.specId(), tuple),
+      dataSequenceNumber = file.dataSequenceNumber(),
+      fileSequenceNumber = file.fileSequenceNumber(),
+      sortOrderId = file.sortOrderId(),
+      splitOffsets = offsets(file.splitOffsets()),
+      equalityIds = Option(file.equalityFieldIds()).map(_.asScala.map(_.intValue).toArray).orNull,
+      referencedDataFile = file.referencedDataFile(),
+      contentOffset = file.contentOffset(),
+      contentSizeBytes = file.contentSizeInBytes(),
+      valueCounts = DeleteStats.counts(file.valueCounts()),
+      nullCounts = DeleteStats.counts(file.nullValueCounts()),
+      nanCounts = DeleteStats.counts(file.nanValueCounts()),
+      lowerBounds = DeleteStats.bounds(file.lowerBounds()),
+      upperBounds = DeleteStats.bounds(file.upperBounds()))
+  }
+
+  private def refuseEncrypted(manifest: ManifestFile, encrypted: Boolean): Unit =
+    if (encrypted)
+      throw new UnindexableManifestException(
+        s"Cannot index manifest '${manifest.path()}': it lists encrypted files, whose bounds must not be copied.")
+
+  private def verify(manifest: ManifestFile, entries: Int): Unit =
+    ManifestIdentities.liveEntries(manifest).filter(_ != entries).foreach { promised =>
+      throw new UnindexableManifestException(
+        s"Cannot index manifest '${manifest.path()}': its manifest list promises $promised live entries, it holds $entries.")
+    }
+
+  private def offsets(list: JList[JLong]): Array[Long] =
+    if (list == null) null else list.asScala.iterator.map(_.longValue).toArray
+}

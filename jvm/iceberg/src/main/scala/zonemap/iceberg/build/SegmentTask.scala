@@ -1,0 +1,70 @@
+package zonemap.iceberg.build
+
+import org.apache.iceberg.{ManifestFile, PartitionSpec}
+import org.apache.iceberg.io.FileIO
+
+import zonemap.core.segment.{Checksums, SegmentRef}
+import zonemap.iceberg.store.{IndexStore, Level}
+
+/**
+ * The making of one segment from a group of manifests: what a build hands to a thread or to a Spark task.
+ *
+ * Serializable. A task is idempotent: the same manifests make the same bytes under the same name.
+ *
+ * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
+ */
+private[zonemap] final case class SegmentTask(manifests: Seq[ManifestFile], columns: IndexedColumns, level: Level) {
+
+  def bytes(io: FileIO, specs: Map[Int, PartitionSpec]): Array[Byte] = {
+    val indexer = new ManifestIndexer(io, specs, columns)
+    level match {
+      case Level.Deletes => indexer.deleteSegment(manifests)
+      case _ => indexer.dataSegment(manifests)
+    }
+  }
+
+  /** Makes the segment and writes it to the store; answers its name there. */
+  def write(io: FileIO, specs: Map[Int, PartitionSpec], storeRoot: String): SegmentRef =
+    store(bytes(io, specs), new IndexStore(io, storeRoot))
+
+  def store(bytes: Array[Byte], store: IndexStore): SegmentRef = {
+    val hash = Checksums.contentHash(bytes)
+    val path = store.writeSegment(
+      level,
+      manifests.iterator.map(_.sequenceNumber()).min,
+      manifests.iterator.map(_.sequenceNumber()).max,
+      hash,
+      bytes)
+    SegmentRef(path, hash, bytes.length.toLong, manifests.indices)
+  }
+}
+
+private[zonemap] object SegmentTask {
+
+  /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
+  val TargetRows = 262144
+
+  /** Groups manifests, in commit order, into tasks of about [[TargetRows]] entries each. */
+  def group(manifests: Seq[ManifestFile], columns: IndexedColumns, level: Level): Seq[SegmentTask] = {
+    val inOrder = manifests.sortBy(m => (m.sequenceNumber(), m.minSequenceNumber(), m.path()))
+    val groups = inOrder.foldLeft(List.empty[(Long, List[ManifestFile])]) {
+      case ((rows, group) :: done, manifest) if rows + entries(manifest) <= TargetRows =>
+        (rows + entries(manifest), manifest :: group) :: done
+      case (done, manifest) => (entries(manifest), List(manifest)) :: done
+    }
+    groups.reverseIterator.map { case (_, group) => SegmentTask(group.reverse, columns, level) }.toSeq
+  }
+
+  private def entries(manifest: ManifestFile): Long =
+    ManifestIdentities.liveEntries(manifest).fold(manifest.length() / BytesPerEntryGuess)(_.toLong)
+
+  /** For manifest lists without counts only; decides the grouping, nothing else. */
+  private val BytesPerEntryGuess = 200L
+}
+
+/** Runs the tasks of a build that writes to a store. */
+private[zonemap] trait SegmentTaskRunner {
+
+  /** Runs every task and answers the written segments in the order of the tasks. */
+  def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef]
+}

@@ -1,0 +1,109 @@
+package zonemap.iceberg.convert
+
+import java.nio.ByteBuffer
+import java.util.UUID
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{PartitionData, PartitionSpec, StructLike}
+import org.apache.iceberg.types.{Type, Types}
+
+/**
+ * Partition tuples between Iceberg's `StructLike` and the plain values a segment stores.
+ *
+ * A stored tuple keeps the type it had when it was indexed; the spec of a query may be bound to an older or a newer
+ * schema. [[toPartitionData]] therefore converts by the type the spec has now, in both directions, and fails at once
+ * on a value that does not fit, so that no bad tuple can reach an executor.
+ */
+private[zonemap] object PartitionTuples {
+
+  /** The values of a tuple, detached from Iceberg's classes: strings, byte arrays and boxed primitives. */
+  def toValues(tuple: StructLike, partitionType: Types.StructType): Array[AnyRef] =
+    Array.tabulate(partitionType.fields().size()) { pos =>
+      tuple.get(pos, classOf[Object]) match {
+        case null => null
+        case text: CharSequence => text.toString
+        case buffer: ByteBuffer => bytesOf(buffer)
+        case value => value
+      }
+    }
+
+  /**
+   * The tuple as Iceberg's own class for a spec of type `partitionType`.
+   *
+   * @throws IllegalArgumentException if the arity or a value does not fit the type
+   */
+  def toPartitionData(values: Array[AnyRef], partitionType: Types.StructType): PartitionData = {
+    val data = new PartitionData(partitionType)
+    val converted = convert(values, partitionType)
+    converted.indices.foreach(pos => data.set(pos, converted(pos)))
+    data
+  }
+
+  /** The tuple for evaluating a projected filter: the same values as [[toPartitionData]], without its cost. */
+  def toStruct(values: Array[AnyRef], partitionType: Types.StructType): StructLike =
+    new ValuesStruct(convert(values, partitionType))
+
+  /** A key that is equal for equal tuples of one spec whatever the promotions between their indexing. */
+  def key(specId: Int, values: Array[AnyRef]): TupleKey =
+    TupleKey(specId, values.iterator.map(normalize).toVector)
+
+  final case class TupleKey(specId: Int, values: Vector[Any])
+
+  private def normalize(value: AnyRef): Any =
+    value match {
+      case i: java.lang.Integer => i.longValue
+      case f: java.lang.Float => java.lang.Double.valueOf(f.doubleValue)
+      case bytes: Array[Byte] => ByteBuffer.wrap(bytes)
+      case other => other
+    }
+
+  private def convert(values: Array[AnyRef], partitionType: Types.StructType): Array[AnyRef] = {
+    val fields = partitionType.fields().asScala
+    require(
+      values.length == fields.size,
+      s"Cannot convert a partition tuple of ${values.length} values: the spec has ${fields.size} fields.")
+    Array.tabulate(values.length)(pos => convert(values(pos), fields(pos).`type`()))
+  }
+
+  private def convert(value: AnyRef, fieldType: Type): AnyRef =
+    (fieldType.typeId(), value) match {
+      case (_, null) => null
+      case (Type.TypeID.LONG | Type.TypeID.TIMESTAMP | Type.TypeID.TIME | Type.TypeID.TIMESTAMP_NANO, n: Number) =>
+        java.lang.Long.valueOf(integral(n))
+      case (Type.TypeID.INTEGER | Type.TypeID.DATE, n: Number) =>
+        java.lang.Integer.valueOf(Math.toIntExact(integral(n)))
+      case (Type.TypeID.FLOAT, n: Number) => java.lang.Float.valueOf(n.floatValue)
+      case (Type.TypeID.DOUBLE, n: Number) => java.lang.Double.valueOf(n.doubleValue)
+      case (Type.TypeID.BINARY | Type.TypeID.FIXED, bytes: Array[Byte]) => ByteBuffer.wrap(bytes)
+      case (Type.TypeID.STRING, text: String) => text
+      case (Type.TypeID.BOOLEAN, flag: java.lang.Boolean) => flag
+      case (Type.TypeID.DECIMAL, decimal: java.math.BigDecimal) => decimal
+      case (Type.TypeID.UUID, uuid: UUID) => uuid
+      case (_, other) =>
+        throw new IllegalArgumentException(
+          s"Cannot convert partition value '$other' of ${other.getClass.getName} to $fieldType.")
+    }
+
+  private def integral(number: Number): Long =
+    number match {
+      case _: java.lang.Integer | _: java.lang.Long => number.longValue
+      case other => throw new IllegalArgumentException(s"Cannot convert partition value '$other': not an integer.")
+    }
+
+  private def bytesOf(buffer: ByteBuffer): Array[Byte] = {
+    val bytes = new Array[Byte](buffer.remaining)
+    buffer.get(buffer.position(), bytes)
+    bytes
+  }
+
+  private final class ValuesStruct(values: Array[AnyRef]) extends StructLike {
+    override def size(): Int = values.length
+    override def get[T](pos: Int, javaClass: Class[T]): T = javaClass.cast(values(pos))
+    override def set[T](pos: Int, value: T): Unit =
+      throw new UnsupportedOperationException("Cannot set a partition value: the tuple is read-only.")
+  }
+
+  /** The field ids of the columns a spec partitions by. */
+  def sourceIds(spec: PartitionSpec): Set[Int] = spec.fields().asScala.map(_.sourceId()).toSet
+}

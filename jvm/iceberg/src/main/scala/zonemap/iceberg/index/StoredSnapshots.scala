@@ -1,0 +1,149 @@
+package zonemap.iceberg.index
+
+import org.apache.iceberg.{Snapshot, Table}
+
+import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, DeleteSegment, Segment}
+import zonemap.core.segment.{SegmentManifest, SegmentRef, VersionFile}
+import zonemap.iceberg.store.{IndexStore, Level, NotFound}
+
+/**
+ * Snapshots between memory and a store.
+ *
+ * Loading verifies that a version belongs to this table and snapshot and that its counts add up; anything that does
+ * not verify raises [[CorruptSegmentException]], which readers take as a miss.
+ */
+private[zonemap] object StoredSnapshots {
+
+  /** The stored index of exactly `snapshot`, if there is one. */
+  def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] =
+    store.readVersion(snapshot.snapshotId()).map { version =>
+      val key = SnapshotKey.of(snapshot)
+      verify(version.manifestListLocation == key.manifestListLocation, s"version ${version.snapshotId} names another manifest list")
+      open(table, version, key, store)
+    }
+
+  /**
+   * Some stored snapshot of the same table near `snapshot`, to know manifests from: the parents by name, then the one
+   * the hint names.
+   *
+   * @param maxParents how many parents to ask for
+   */
+  def loadNearest(table: Table, snapshot: Snapshot, store: IndexStore, maxParents: Int): Option[SnapshotIndex] = {
+    val latest = store.readLatest()
+    val parents = IndexRegistry.lineage(table, snapshot).slice(1, maxParents + 1)
+    val candidates = latest.iterator ++ parents.filterNot(latest.contains)
+    candidates
+      .flatMap(store.readVersion)
+      .map(version => open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store))
+      .nextOption()
+  }
+
+  /** Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored and bytes. */
+  def save(table: Table, index: SnapshotIndex, store: IndexStore): (SnapshotIndex, Long) = {
+    val data = index.segments.map { live =>
+      val origin = stored(live.origin, live.segment.manifests, Level.Micro, store)
+      new LiveSegment(live.segment, origin, live.liveManifests)
+    }
+    val deletes = index.deletes.segments.map { live =>
+      val origin = stored(live.origin, live.segment.manifests, Level.Deletes, store)
+      new LiveDeleteSegment(live.segment, origin, live.liveManifests)
+    }
+    val refs = data.map(s => refOf(s.origin, s.liveManifests))
+    val deleteRefs = deletes.map(s => refOf(s.origin, s.liveManifests))
+    val version = VersionFile(
+      tableUuid = table.uuid().toString,
+      snapshotId = index.key.snapshotId,
+      manifestListLocation = index.key.manifestListLocation,
+      sequenceNumber = index.sequenceNumber,
+      segments = refs,
+      deleteSegments = deleteRefs,
+      dataFiles = index.dataFiles,
+      deleteFiles = index.deletes.all.length.toLong)
+    val versionBytes = store.writeVersion(version)
+    val snapshot = new SnapshotIndex(
+      index.key,
+      index.sequenceNumber,
+      data,
+      new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)))
+    (snapshot, versionBytes + (refs ++ deleteRefs).iterator.map(_.sizeBytes).sum)
+  }
+
+  private def stored(
+      origin: SegmentOrigin,
+      manifests: IndexedSeq[SegmentManifest],
+      level: Level,
+      store: IndexStore): SegmentOrigin =
+    origin.stored match {
+      case Some(StoredSegment(store.root, _)) => origin
+      case _ =>
+        val buffer = origin.source.read(0, origin.source.sizeBytes.toInt)
+        val bytes = new Array[Byte](buffer.remaining)
+        buffer.get(bytes)
+        val ref = writeSegment(bytes, manifests, level, store)
+        origin.copy(stored = Some(StoredSegment(store.root, ref)))
+    }
+
+  private def writeSegment(
+      bytes: Array[Byte],
+      manifests: IndexedSeq[SegmentManifest],
+      level: Level,
+      store: IndexStore): SegmentRef = {
+    val sequences = manifests.map(_.identity.sequenceNumber)
+    val hash = Checksums.contentHash(bytes)
+    val path = store.writeSegment(level, sequences.min, sequences.max, hash, bytes)
+    SegmentRef(path, hash, bytes.length.toLong, manifests.indices)
+  }
+
+  private def refOf(origin: SegmentOrigin, liveManifests: Array[Int]): SegmentRef =
+    origin.stored.get.ref.copy(liveManifests = liveManifests.toSeq)
+
+  private def open(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {
+    verify(version.tableUuid == table.uuid().toString, s"version ${version.snapshotId} belongs to another table")
+    verify(version.snapshotId == key.snapshotId, s"version ${key.snapshotId} holds snapshot ${version.snapshotId}")
+    val data = version.segments.map { ref =>
+      val source = openSource(ref, store)
+      val segment = Segment.open(source)
+      new LiveSegment(segment, origin(source, ref, store), liveOf(ref, segment.manifests))
+    }
+    val deletes = version.deleteSegments.map { ref =>
+      val source = openSource(ref, store)
+      val segment = DeleteSegment.open(source)
+      new LiveDeleteSegment(segment, origin(source, ref, store), liveOf(ref, segment.manifests))
+    }
+    val index = new SnapshotIndex(
+      key,
+      version.sequenceNumber,
+      data.toIndexedSeq,
+      new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
+    verify(index.dataFiles == version.dataFiles, s"${index.dataFiles} data files where ${version.dataFiles} are recorded")
+    verify(
+      index.deletes.all.length == version.deleteFiles,
+      s"${index.deletes.all.length} delete files where ${version.deleteFiles} are recorded")
+    index
+  }
+
+  private def openSource(ref: SegmentRef, store: IndexStore): ByteSource =
+    try {
+      val source = store.openSegment(ref)
+      verify(source.sizeBytes == ref.sizeBytes, s"segment ${ref.relativePath} has another size than recorded")
+      source
+    } catch { case NotFound() => throw new CorruptSegmentException(s"segment ${ref.relativePath} is gone") }
+
+  private def origin(source: ByteSource, ref: SegmentRef, store: IndexStore): SegmentOrigin =
+    SegmentOrigin(source, Some(StoredSegment(store.root, ref)))
+
+  private def liveOf(ref: SegmentRef, manifests: IndexedSeq[SegmentManifest]): Array[Int] = {
+    verify(ref.liveManifests.forall(manifests.indices.contains), s"segment ${ref.relativePath} has fewer manifests")
+    ref.liveManifests.foreach { ordinal =>
+      val manifest = manifests(ordinal)
+      for (added <- Option(manifest.identity.addedFiles); existing <- Option(manifest.identity.existingFiles))
+        verify(
+          added + existing == manifest.rowCount,
+          s"segment ${ref.relativePath} holds ${manifest.rowCount} of ${added + existing} entries of a manifest")
+    }
+    ref.liveManifests.toArray
+  }
+
+  private def verify(holds: Boolean, what: => String): Unit =
+    if (!holds) throw new CorruptSegmentException(what)
+}

@@ -1,0 +1,83 @@
+package zonemap.iceberg.plan
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{PartitionSpec, Schema}
+import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
+import org.apache.iceberg.types.{Type, TypeUtil}
+
+import zonemap.core.predicate.Predicate
+import zonemap.iceberg.convert.{ExpressionConverter, PartitionTuples}
+
+/** The filter of a scan bound to one schema, with the specs bound to the same schema. */
+private[zonemap] final case class BoundScan(specs: Map[Int, PartitionSpec], schema: Schema, predicate: Predicate)
+
+/**
+ * Chooses the (specs, schema) pair a filter may be bound to.
+ *
+ * A branch is read with the table's current schema while its scan carries the snapshot's, and one name can mean two
+ * columns in them. A pair fits only if every name of the filter has the same field id there as in the schema the
+ * relation was resolved with, and every partition source column that is read has the type its spec was bound with.
+ * When no pair fits, Iceberg plans.
+ */
+private[zonemap] object BoundScan {
+
+  def of(request: ScanRequest): Either[StockReason, BoundScan] = {
+    val names = referencedNames(request.filter)
+    val candidates = Iterator(
+      () => (byId(request.snapshotSpecs.get().asScala), request.snapshotSchema),
+      () => (byId(request.table.specs().asScala), request.table.schema()))
+    candidates
+      .flatMap { candidate =>
+        try {
+          val (specs, schema) = candidate()
+          Option.when(fits(request, names, specs, schema)) {
+            BoundScan(specs, schema, ExpressionConverter.convert(request.filter, schema, request.caseSensitive))
+          }
+        } catch { case NonFatal(_) => None }
+      }
+      .nextOption()
+      .toRight(StockReason.SchemaMismatch)
+  }
+
+  private def fits(request: ScanRequest, names: Set[String], specs: Map[Int, PartitionSpec], schema: Schema): Boolean = {
+    val sameIds = names.forall { name =>
+      val asked = find(request.projection, name, request.caseSensitive)
+      val found = find(schema, name, request.caseSensitive)
+      asked.isDefined && asked == found
+    }
+    sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
+  }
+
+  /** Every source column of the spec that the scan reads has the type the spec was bound with. */
+  private def sourcesFit(spec: PartitionSpec, projection: Schema): Boolean =
+    PartitionTuples.sourceIds(spec).forall { id =>
+      val read: Type = projection.findType(id)
+      read == null || read == spec.schema().findType(id)
+    }
+
+  private def find(schema: Schema, name: String, caseSensitive: Boolean): Option[Int] =
+    Option(if (caseSensitive) schema.findField(name) else schema.caseInsensitiveFindField(name)).map(_.fieldId)
+
+  private def byId(specs: scala.collection.Map[Integer, PartitionSpec]): Map[Int, PartitionSpec] =
+    specs.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
+
+  private def referencedNames(filter: Expression): Set[String] =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new NamesVisitor)
+
+  private final class NamesVisitor extends ExpressionVisitors.ExpressionVisitor[Set[String]] {
+    override def alwaysTrue(): Set[String] = Set.empty
+    override def alwaysFalse(): Set[String] = Set.empty
+    override def not(child: Set[String]): Set[String] = child
+    override def and(left: Set[String], right: Set[String]): Set[String] = left ++ right
+    override def or(left: Set[String], right: Set[String]): Set[String] = left ++ right
+    override def predicate[T](leaf: UnboundPredicate[T]): Set[String] = Set(nameOf(leaf.ref()))
+  }
+
+  private def nameOf(reference: NamedReference[_]): String = reference.name()
+
+  /** Whether a projection reads a variant anywhere. */
+  def readsVariant(projection: Schema): Boolean =
+    TypeUtil.indexById(projection.asStruct()).values().asScala.exists(_.`type`().isVariantType)
+}

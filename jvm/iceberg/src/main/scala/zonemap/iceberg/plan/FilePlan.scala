@@ -1,0 +1,39 @@
+package zonemap.iceberg.plan
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.metrics.{ScanMetrics, ScanMetricsUtil}
+
+import zonemap.iceberg.upkeep.ResolvedSnapshot
+
+/** A finished plan: the tasks, and what is reported of them. */
+private[plan] final class FilePlan(
+    resolved: ResolvedSnapshot,
+    bound: BoundScan,
+    selection: FileSelection,
+    val tasks: java.util.List[FileScanTask]) {
+
+  /** Adds this plan to Iceberg's scan metrics, so that reports and the SQL tab stay true. */
+  def count(metrics: ScanMetrics): Unit = {
+    val index = resolved.index
+    metrics.totalDataManifests().increment(index.dataManifests.toLong)
+    metrics.totalDeleteManifests().increment(index.deletes.deleteManifests.toLong)
+    metrics.skippedDataFiles().increment(index.dataFiles - tasks.size)
+    tasks.asScala.foreach { task =>
+      ScanMetricsUtil.fileTask(metrics, task.file(), task.deletes().toArray(Array.empty[org.apache.iceberg.DeleteFile]))
+    }
+  }
+
+  def report(request: ScanRequest, millis: Double): PlanReport =
+    new PlanReport(
+      request.table.name(),
+      request.snapshot.snapshotId(),
+      resolved.mode,
+      Some(resolved.tier),
+      resolved.index.dataFiles,
+      tasks.size.toLong,
+      () => selection.countAfterPartitions(),
+      bound.predicate.toString,
+      millis)
+}

@@ -1,0 +1,88 @@
+package zonemap.iceberg.plan
+
+import scala.collection.mutable
+
+import org.apache.iceberg.PartitionSpec
+import org.apache.iceberg.expressions.{Evaluator, Expressions, Projections}
+
+import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.predicate.True
+import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
+
+/**
+ * The rows (data files) of a snapshot that a filter may match.
+ *
+ * Zones first: a row falls out when its bounds prove that no row of the file matches. Partitions second, exactly as
+ * Iceberg evaluates them, because Spark no longer checks filters that select whole partitions: every surviving row's
+ * own tuple is evaluated, once per distinct tuple of a segment.
+ *
+ * Not thread-safe; one instance a plan.
+ */
+private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
+  private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
+
+  /** Calls `use` with every segment that has survivors, and the survivors. */
+  def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
+    index.segments.foreach { live =>
+      val rows = select(live)
+      if (!rows.isEmpty) use(live.segment, rows)
+    }
+
+  private def select(live: LiveSegment): Bitmap = {
+    val candidates = live.liveRows()
+    val kept =
+      if (bound.predicate == True) candidates
+      else SegmentEvaluator.mayMatch(live.segment, bound.predicate, candidates)
+    keepPartitions(live.segment, kept)
+  }
+
+  /** The number of live rows whose partition tuple can match. */
+  def countAfterPartitions(): Long =
+    index.segments.iterator.map(live => keepPartitions(live.segment, live.liveRows()).cardinality.toLong).sum
+
+  private def keepPartitions(segment: Segment, rows: Bitmap): Bitmap = {
+    val filters = segment.partitions.map(p => filterOf(p.specId))
+    if (filters.forall(_.isEmpty)) rows
+    else {
+      val decided = new Array[Byte](segment.partitions.size)
+      rows.forEach { row =>
+        val ordinal = segment.partitionOrdinal(row)
+        if (decided(ordinal) == FileSelection.Undecided)
+          decided(ordinal) =
+            if (filters(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) FileSelection.Keep
+            else FileSelection.Drop
+        if (decided(ordinal) == FileSelection.Drop) rows.clear(row)
+      }
+      rows
+    }
+  }
+
+  private def filterOf(specId: Int): Option[PartitionFilter] =
+    evaluators.getOrElseUpdate(specId, PartitionFilter.of(bound.specs(specId), request))
+}
+
+private object FileSelection {
+  private val Undecided: Byte = 0
+  private val Keep: Byte = 1
+  private val Drop: Byte = 2
+}
+
+/** The exact test of a partition tuple against a filter. */
+private[plan] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
+  private val partitionType = spec.partitionType()
+
+  def keeps(tuple: Array[AnyRef]): Boolean = evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
+}
+
+private[plan] object PartitionFilter {
+
+  /** `None` when the filter says nothing about the partitions of `spec`. */
+  def of(spec: PartitionSpec, request: ScanRequest): Option[PartitionFilter] = {
+    val projected = Projections.inclusive(spec, request.caseSensitive).project(request.filter)
+    Option.when(projected != Expressions.alwaysTrue()) {
+      new PartitionFilter(spec, new Evaluator(spec.partitionType(), projected, request.caseSensitive))
+    }
+  }
+}

@@ -1,0 +1,41 @@
+package zonemap.iceberg.plan
+
+import java.util.concurrent.atomic.LongAdder
+
+import org.slf4j.LoggerFactory
+
+/** Counts the scans of this JVM and writes one line for each. Thread-safe. */
+object PlanLog {
+  private val log = LoggerFactory.getLogger("zonemap.planner")
+  private val planned = new LongAdder
+  private val stock = new LongAdder
+  private val mismatches = new LongAdder
+
+  /** Scans planned from the index since the JVM started. */
+  def plannedScans: Long = planned.sum()
+
+  /** Scans that came to the planner and were planned by Iceberg. */
+  def fallbacks: Long = stock.sum()
+
+  /** Scans whose shadow plan differed. */
+  def shadowMismatches: Long = mismatches.sum()
+
+  private[plan] def record(report: PlanReport): Unit =
+    report.mode match {
+      case PlanMode.Stock(reason) =>
+        stock.increment()
+        reason match {
+          case mismatch: StockReason.ShadowMismatch =>
+            mismatches.increment()
+            log.error(
+              s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's, which is used: " +
+                s"${mismatch.difference}. Please report this.")
+          case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
+          case _ => ()
+        }
+        log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
+      case _ =>
+        planned.increment()
+        log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
+    }
+}

@@ -1,0 +1,69 @@
+package zonemap.iceberg.plan
+
+/**
+ * What became of one scan.
+ *
+ * @param mode how it was planned
+ * @param tier where the index that answered was held; `None` for stock plans
+ * @param considered live data files of the snapshot (0 when Iceberg planned)
+ * @param kept data files planned (0 when Iceberg planned)
+ * @param keptAfterPartitions data files whose partition can match, counted when asked for
+ * @param millis wall time of planning, in milliseconds
+ */
+final class PlanReport(
+    val table: String,
+    val snapshotId: Long,
+    val mode: PlanMode,
+    val tier: Option[Tier],
+    val considered: Long,
+    val kept: Long,
+    afterPartitions: () => Long,
+    val predicate: String,
+    val millis: Double) {
+
+  lazy val keptAfterPartitions: Long = afterPartitions()
+
+  /** One line for logs and for EXPLAIN. */
+  def summary: String =
+    mode match {
+      case PlanMode.Stock(reason) =>
+        f"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=$millis%.1f"
+      case _ =>
+        f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
+          f"files considered=$considered kept=$kept ms=$millis%.1f"
+    }
+}
+
+object PlanReport {
+
+  /** The report of a scan that Iceberg planned. */
+  private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
+    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", millis)
+}
+
+/** How a scan was planned. */
+sealed abstract class PlanMode(val name: String)
+
+object PlanMode {
+
+  /** The index knew the snapshot: no manifest and no manifest list was read. */
+  case object Exact extends PlanMode("EXACT")
+
+  /** The index knew an older snapshot; the manifest list and the unknown manifests were read. */
+  case object Hybrid extends PlanMode("HYBRID")
+
+  /** Iceberg planned. */
+  final case class Stock(reason: StockReason) extends PlanMode("STOCK")
+}
+
+/** Where the segments that answered were held. */
+sealed abstract class Tier(val name: String)
+
+object Tier {
+
+  /** In this JVM already. */
+  case object Hot extends Tier("hot")
+
+  /** Opened from the table's store for this scan. */
+  case object Cold extends Tier("cold")
+}

@@ -1,0 +1,47 @@
+package zonemap.iceberg.plan
+
+/**
+ * The settings of one query, fixed when its relation is swapped.
+ *
+ * @param shadow plan both ways, compare, and use Iceberg's plan on a difference
+ * @param upkeep who may extend the index, and where to
+ * @param coverOnRead what a query on an uncovered snapshot does
+ * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
+ * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
+ * @param hotMaxBytes cap of the index held in this JVM, in bytes
+ */
+final case class PlannerSettings(
+    shadow: Boolean = false,
+    upkeep: UpkeepMode = UpkeepMode.Auto,
+    coverOnRead: CoverOnRead = CoverOnRead.Background,
+    storeLocation: Option[String] = None,
+    maxUnknownEntries: Int = 20000,
+    hotMaxBytes: Long = 512L << 20)
+
+sealed trait UpkeepMode
+
+object UpkeepMode {
+
+  /** Nothing is indexed but by procedures. */
+  case object Off extends UpkeepMode
+
+  /** Snapshots are covered in this JVM's memory only. */
+  case object Memory extends UpkeepMode
+
+  /** Snapshots are covered and written to the table's store. */
+  case object Persist extends UpkeepMode
+
+  /** [[Persist]] where the table already has a store, else [[Memory]]. */
+  case object Auto extends UpkeepMode
+}
+
+sealed trait CoverOnRead
+
+object CoverOnRead {
+
+  /** Iceberg plans without delay; the snapshot is covered meanwhile. */
+  case object Background extends CoverOnRead
+
+  /** The query waits until its snapshot is covered. */
+  case object Wait extends CoverOnRead
+}

@@ -1,0 +1,104 @@
+package zonemap.iceberg.plan
+
+import java.nio.ByteBuffer
+import java.util.{List => JList}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.{ContentFile, DeleteFile, FileContent, FileScanTask, PartitionSpecParser, SchemaParser}
+import org.apache.iceberg.io.CloseableIterable
+
+/**
+ * Compares our plan with Iceberg's, field by field.
+ *
+ * Two differences are allowed, each for a reason: we may plan fewer files (that is the point; a file only Iceberg
+ * plans is compared by nobody here, soundness has its own tests), and a task of ours may carry more equality deletes
+ * (Iceberg leaves out those that cannot meet the filter). A file only we plan is allowed too when Iceberg dropped it
+ * by bounds that ours keeps, for NaN. Every task both sides plan must be equal in all fields.
+ */
+private[plan] object ShadowCheck {
+
+  /** The first difference, if any. Closes `stock`. */
+  def compare(ours: JList[FileScanTask], stock: CloseableIterable[FileScanTask]): Option[StockReason] = {
+    val theirs = Using.resource(stock)(_.asScala.map(t => t.file().location() -> t).toMap)
+    val mine = ours.asScala.map(t => t.file().location() -> t).toMap
+    val differences =
+      Iterator.single(duplicates(ours, mine)).flatten ++
+        mine.iterator.flatMap { case (path, task) => theirs.get(path).flatMap(difference(task, _)).map(d => s"$path: $d") }
+    differences.nextOption().map(StockReason.ShadowMismatch)
+  }
+
+  private def duplicates(ours: JList[FileScanTask], mine: Map[String, FileScanTask]): Option[String] =
+    Option.when(mine.size != ours.size)(s"${ours.size} tasks for ${mine.size} files")
+
+  private def difference(ours: FileScanTask, stock: FileScanTask): Option[String] =
+    (fields(ours.file(), stock.file()) ++ taskFields(ours, stock)).collectFirst {
+      case (name, a, b) if a != b => s"$name is $a where Iceberg has $b"
+    }.orElse(deleteDifference(ours.deletes(), stock.deletes()))
+
+  private def taskFields(ours: FileScanTask, stock: FileScanTask): Iterator[(String, Any, Any)] = Iterator(
+    ("start", ours.start(), stock.start()),
+    ("length", ours.length(), stock.length()),
+    ("residual", ours.residual().toString, stock.residual().toString),
+    ("spec", PartitionSpecParser.toJson(ours.spec()), PartitionSpecParser.toJson(stock.spec())),
+    ("schema", SchemaParser.toJson(ours.schema()), SchemaParser.toJson(stock.schema())))
+
+  private def fields[F <: ContentFile[F]](ours: ContentFile[F], stock: ContentFile[F]): Iterator[(String, Any, Any)] =
+    Iterator(
+      ("content", ours.content(), stock.content()),
+      ("format", ours.format(), stock.format()),
+      ("spec id", ours.specId(), stock.specId()),
+      ("partition", tuple(ours), tuple(stock)),
+      ("record count", ours.recordCount(), stock.recordCount()),
+      ("file size", ours.fileSizeInBytes(), stock.fileSizeInBytes()),
+      ("split offsets", ours.splitOffsets(), stock.splitOffsets()),
+      ("sort order id", ours.sortOrderId(), stock.sortOrderId()),
+      ("equality ids", ours.equalityFieldIds(), stock.equalityFieldIds()),
+      ("data sequence number", ours.dataSequenceNumber(), stock.dataSequenceNumber()),
+      ("file sequence number", ours.fileSequenceNumber(), stock.fileSequenceNumber()),
+      ("first row id", ours.firstRowId(), stock.firstRowId()),
+      ("key metadata", ours.keyMetadata(), stock.keyMetadata()),
+      ("column sizes", ours.columnSizes(), stock.columnSizes()),
+      ("value counts", ours.valueCounts(), stock.valueCounts()),
+      ("null counts", ours.nullValueCounts(), stock.nullValueCounts()),
+      ("NaN counts", ours.nanValueCounts(), stock.nanValueCounts()),
+      ("lower bounds", ours.lowerBounds(), stock.lowerBounds()),
+      ("upper bounds", ours.upperBounds(), stock.upperBounds()))
+
+  private def tuple(file: ContentFile[_]): Seq[Any] =
+    (0 until file.partition().size()).map { i =>
+      file.partition().get(i, classOf[Object]) match {
+        case text: CharSequence => text.toString
+        case buffer: ByteBuffer => buffer.duplicate()
+        case value => value
+      }
+    }
+
+  private def deleteDifference(ours: JList[DeleteFile], stock: JList[DeleteFile]): Option[String] = {
+    val mine = ours.asScala.map(d => deleteKey(d) -> d).toMap
+    val theirs = stock.asScala.map(d => deleteKey(d) -> d).toMap
+    val missing = (theirs.keySet -- mine.keySet).headOption.map(k => s"delete file $k is missing")
+    val extra = mine.collectFirst {
+      case (key, delete) if !theirs.contains(key) && delete.content() != FileContent.EQUALITY_DELETES =>
+        s"delete file $key is not Iceberg's"
+    }
+    missing.orElse(extra).orElse {
+      mine.iterator.flatMap { case (key, delete) => theirs.get(key).map(other => (key, delete, other)) }
+        .flatMap { case (key, delete, other) =>
+          (fields(delete, other) ++ deleteFields(delete, other)).collectFirst {
+            case (name, a, b) if a != b => s"delete file $key: $name is $a where Iceberg has $b"
+          }
+        }
+        .nextOption()
+    }
+  }
+
+  private def deleteFields(ours: DeleteFile, stock: DeleteFile): Iterator[(String, Any, Any)] = Iterator(
+    ("referenced data file", ours.referencedDataFile(), stock.referencedDataFile()),
+    ("content offset", ours.contentOffset(), stock.contentOffset()),
+    ("content size", ours.contentSizeInBytes(), stock.contentSizeInBytes()))
+
+  /** Deletion vectors share Puffin files, so the path alone does not name one. */
+  private def deleteKey(delete: DeleteFile): (String, java.lang.Long) = (delete.location(), delete.contentOffset())
+}

@@ -1,0 +1,55 @@
+package zonemap.iceberg.plan
+
+/**
+ * Why a scan was planned by Iceberg itself.
+ *
+ * @param code the stable name, for EXPLAIN, logs and procedures
+ * @param arguments what the message is about, in order
+ * @param message one sentence for people, with the numbers
+ */
+sealed abstract class StockReason(val code: String, val message: String, val arguments: Any*)
+
+object StockReason {
+  case object EmptyTable extends StockReason("EMPTY_TABLE", "the table has no snapshot")
+
+  case object ColumnStatsRequested
+      extends StockReason("COLUMN_STATS_REQUESTED", "the scan asks for column statistics of every file")
+
+  case object VariantProjected
+      extends StockReason("VARIANT_PROJECTED", "the scan reads a variant column, whose bounds decide how it is read")
+
+  case object NoUuid extends StockReason("NO_TABLE_UUID", "the table has no uuid, so no index can be kept for it")
+
+  case object Encrypted
+      extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
+
+  final case class FormatVersion(version: Int)
+      extends StockReason("FORMAT_VERSION", s"format version $version is not supported, 1 to 3 are", version)
+
+  final case class NotCovered(coverage: String)
+      extends StockReason("NOT_COVERED", s"the snapshot is not in the index ($coverage)", coverage)
+
+  final case class TooManyUnknown(entries: Long, limit: Int)
+      extends StockReason(
+        "TOO_MANY_UNKNOWN_ENTRIES",
+        s"$entries files are in manifests the index does not know, more than plan.max-unknown-entries=$limit",
+        entries,
+        limit)
+
+  final case class StoreDamaged(detail: String)
+      extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
+
+  final case class Unindexable(detail: String)
+      extends StockReason("UNINDEXABLE", detail, detail)
+
+  case object SchemaMismatch
+      extends StockReason(
+        "SCHEMA_MISMATCH",
+        "a column of the filter or of a partition spec has another field id or type in the snapshot's schema")
+
+  final case class ShadowMismatch(difference: String)
+      extends StockReason("SHADOW_MISMATCH", s"the index planned differently: $difference", difference)
+
+  final case class PlannerFailed(error: String)
+      extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error", error)
+}

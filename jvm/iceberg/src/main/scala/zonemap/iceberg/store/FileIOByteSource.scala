@@ -1,0 +1,56 @@
+package zonemap.iceberg.store
+
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.file.{Files, Path, Paths}
+
+import scala.util.Using
+
+import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
+
+import zonemap.core.segment.ByteSource
+
+/**
+ * Byte ranges of one immutable file behind a `FileIO`.
+ *
+ * Local files are memory-mapped: the page cache is their memory. Anything else is read by range, one request a
+ * section. Thread-safe: every read opens its own stream.
+ */
+private[zonemap] object FileIOByteSource {
+
+  /**
+   * Opens `location`.
+   *
+   * @param sizeBytes the size the index recorded for the file; `-1` asks the storage for it
+   * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
+   */
+  def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
+    localPath(location) match {
+      case Some(path) if Files.isRegularFile(path) => ByteSource.mapped(path)
+      case _ => new Ranges(io, location, sizeBytes)
+    }
+
+  private def localPath(location: String): Option[Path] =
+    if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
+    else if (location.startsWith("/")) Some(Paths.get(location))
+    else None
+
+  private final class Ranges(io: FileIO, location: String, knownSizeBytes: Long) extends ByteSource {
+    private lazy val file =
+      if (knownSizeBytes >= 0) io.newInputFile(location, knownSizeBytes) else io.newInputFile(location)
+
+    override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
+
+    override def read(offset: Long, length: Int): ByteBuffer = {
+      val bytes = new Array[Byte](length)
+      Using.resource(file.newStream()) {
+        case ranges: RangeReadable => ranges.readFully(offset, bytes)
+        case stream =>
+          stream.seek(offset)
+          IOUtil.readFully(stream, bytes, 0, length)
+      }
+      ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
+    }
+
+    override def close(): Unit = ()
+  }
+}

@@ -1,0 +1,122 @@
+package zonemap.iceberg.upkeep
+
+import org.apache.iceberg.{Snapshot, Table}
+
+import zonemap.core.segment.CorruptSegmentException
+import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.index._
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.IndexStore
+
+/** What a build or a refresh did. */
+private[zonemap] final case class BuildResult(
+    snapshotId: Long,
+    dataFiles: Long,
+    deleteFiles: Long,
+    segments: Int,
+    bytes: Long,
+    seconds: Double)
+
+/** What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered. */
+private[zonemap] final case class StatusResult(
+    snapshotId: Long,
+    covered: Boolean,
+    lagSnapshots: Long,
+    dataFiles: Long,
+    deleteFiles: Long,
+    segments: Int,
+    bytes: Long,
+    memoryBytes: Long,
+    store: String)
+
+/** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
+private[zonemap] object IndexProcedures {
+
+  /** Indexes `snapshot` from its manifests alone, whatever the store holds, and writes it to the store. */
+  def build(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      runner: Table => SegmentTaskRunner): BuildResult =
+    indexInto(table, snapshot, settings, new TableIndex(table.uuid()), runner)
+
+  /** Brings the store to `snapshot`: manifests the index knows are not read again. */
+  def refresh(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      runner: Table => SegmentTaskRunner): BuildResult = {
+    val store = IndexStore.of(table, settings.storeLocation)
+    val known = new TableIndex(table.uuid())
+    try StoredSnapshots.load(table, snapshot, store).orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8)).foreach(known.put)
+    catch { case _: CorruptSegmentException => () }
+    indexInto(table, snapshot, settings, known, runner)
+  }
+
+  private def indexInto(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      known: TableIndex,
+      runner: Table => SegmentTaskRunner): BuildResult = {
+    val started = System.nanoTime()
+    val store = IndexStore.of(table, settings.storeLocation)
+    val diff = SnapshotIndexer.diff(table, snapshot, known)
+    val (stored, bytes) = StoredSnapshots.save(table, SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table)), store)
+    val index = IndexRegistry.of(table)
+    index.put(stored)
+    index.storeState.found()
+    IndexRegistry.shrinkTo(settings.hotMaxBytes)
+    BuildResult(
+      snapshot.snapshotId(),
+      stored.dataFiles,
+      stored.deletes.all.length.toLong,
+      stored.segments.size + stored.deletes.segments.size,
+      bytes,
+      (System.nanoTime() - started) / 1e9)
+  }
+
+  /** Local, in-process runner: enough for tables of a few hundred manifests. */
+  def localRunner(table: Table): SegmentTaskRunner = new LocalRunner(table)
+
+  def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
+    val store = IndexStore.of(table, settings.storeLocation)
+    val index = IndexRegistry.of(table)
+    val exact = snapshot.flatMap(s => index.get(SnapshotKey.of(s)).orElse(readable(StoredSnapshots.load(table, s, store))))
+    StatusResult(
+      snapshotId = snapshot.fold(-1L)(_.snapshotId()),
+      covered = exact.isDefined,
+      lagSnapshots = snapshot.fold(0L)(s => lag(table, s, index, store)),
+      dataFiles = exact.fold(-1L)(_.dataFiles),
+      deleteFiles = exact.fold(-1L)(_.deletes.all.length.toLong),
+      segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
+      bytes = exact.fold(-1L)(_.segments.iterator.map(_.origin.source.sizeBytes).sum),
+      memoryBytes = index.residentBytes,
+      store = store.root)
+  }
+
+  /** The files of the table's store, and what was forgotten of it in this JVM; deletes them unless `dryRun`. */
+  def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
+    val store = IndexStore.of(table, settings.storeLocation)
+    val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(IndexRegistry.lineage(table, _))
+    val files = store.files(snapshotIds)
+    if (!dryRun) {
+      store.delete(files)
+      IndexRegistry.forget(table.uuid())
+    }
+    files
+  }
+
+  /** Snapshots from `snapshot` back to the nearest known to be covered; `-1` when no ancestor is known to be. */
+  private def lag(table: Table, snapshot: Snapshot, index: TableIndex, store: IndexStore): Long = {
+    val latest = store.readLatest().filter(id => readable(store.readVersion(id)).isDefined)
+    IndexRegistry
+      .lineage(table, snapshot)
+      .indexWhere(id => latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
+      .toLong
+  }
+
+  private def readable[A](read: => Option[A]): Option[A] =
+    try read
+    catch { case _: CorruptSegmentException => None }
+}

@@ -1,0 +1,137 @@
+package zonemap.iceberg.upkeep
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{Snapshot, Table}
+import org.slf4j.LoggerFactory
+
+import zonemap.core.segment.CorruptSegmentException
+import zonemap.iceberg.build.{SnapshotIndexer, UnindexableManifestException}
+import zonemap.iceberg.index._
+import zonemap.iceberg.plan._
+import zonemap.iceberg.store.IndexStore
+
+/** The index of a snapshot and how it was come by. */
+private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: PlanMode, tier: Tier)
+
+/**
+ * Finds the index of a snapshot, in the order of what it costs:
+ *
+ *   1. this JVM holds it: nothing is read;
+ *   1. the store has a version of it: one small read, and the sections that queries name later;
+ *   1. an older snapshot of the table is known: the manifest list and the unknown manifests are read;
+ *   1. nothing is known: Iceberg plans, and upkeep covers the snapshot (or the query waits for it).
+ *
+ * Never answers from a snapshot other than the one asked for. Thread-safe.
+ */
+private[zonemap] object SnapshotResolver {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** How many parents of a snapshot are asked for by name when neither it nor the hint has a version. */
+  private val MaxParents = 8
+
+  def resolve(table: Table, snapshot: Snapshot, settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] = {
+    val index = IndexRegistry.of(table)
+    val key = SnapshotKey.of(snapshot)
+    index.get(key) match {
+      case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
+      case None => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
+    }
+  }
+
+  private def resolveOnce(
+      table: Table,
+      snapshot: Snapshot,
+      key: SnapshotKey,
+      index: TableIndex,
+      settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
+    index.get(key) match {
+      case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
+      case None =>
+        fromStore(table, snapshot, index, settings) match {
+          case Some(stored) => Right(ResolvedSnapshot(keep(index, stored, settings), PlanMode.Exact, Tier.Cold))
+          case None => fromManifests(table, snapshot, index, settings)
+        }
+    }
+
+  private def fromStore(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      settings: PlannerSettings): Option[SnapshotIndex] =
+    if (!index.storeState.worthALook) None
+    else {
+      val store = IndexStore.of(table, settings.storeLocation)
+      try {
+        val exact = StoredSnapshots.load(table, snapshot, store)
+        if (exact.isEmpty && index.isEmpty)
+          StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
+            index.storeState.found()
+            index.put(near)
+          }
+        if (exact.isDefined) index.storeState.found()
+        else if (!index.storeState.exists) index.storeState.missed()
+        exact
+      } catch {
+        case e @ (_: CorruptSegmentException | NonFatal(_)) =>
+          index.storeState.missed()
+          log.warn(
+            s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
+              s"Queries are planned without it; CALL zonemap.system.build makes it anew.")
+          None
+      }
+    }
+
+  private def fromManifests(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
+    if (index.isEmpty) uncovered(table, snapshot, index, settings)
+    else {
+      val diff = SnapshotIndexer.diff(table, snapshot, index)
+      if (!diff.knowsAnything && diff.unknownEntries > 0 && settings.upkeep == UpkeepMode.Off)
+        Left(StockReason.NotCovered("none of its manifests is known"))
+      else if (diff.unknownEntries > settings.maxUnknownEntries) {
+        Upkeep.enqueue(table, snapshot, settings)
+        Left(StockReason.TooManyUnknown(diff.unknownEntries, settings.maxUnknownEntries))
+      } else
+        indexable {
+          val covered = keep(index, SnapshotIndexer.inMemory(table, snapshot, diff), settings)
+          Upkeep.enqueuePersist(table, snapshot, settings, index)
+          ResolvedSnapshot(covered, PlanMode.Hybrid, Tier.Hot)
+        }
+    }
+
+  private def uncovered(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
+    (settings.upkeep, settings.coverOnRead) match {
+      case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("nothing is indexed and upkeep is off"))
+      case (_, CoverOnRead.Wait) =>
+        indexable {
+          val covered = keep(index, cover(table, snapshot, index), settings)
+          Upkeep.enqueuePersist(table, snapshot, settings, index)
+          ResolvedSnapshot(covered, PlanMode.Exact, Tier.Hot)
+        }
+      case _ =>
+        Upkeep.enqueue(table, snapshot, settings)
+        Left(StockReason.NotCovered("it is being covered in the background"))
+    }
+
+  /** Reads the manifest list and every manifest the index does not know, into memory. */
+  private[upkeep] def cover(table: Table, snapshot: Snapshot, index: TableIndex): SnapshotIndex =
+    SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
+
+  private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
+    index.put(snapshot)
+    IndexRegistry.shrinkTo(settings.hotMaxBytes)
+    snapshot
+  }
+
+  private def indexable(resolve: => ResolvedSnapshot): Either[StockReason, ResolvedSnapshot] =
+    try Right(resolve)
+    catch { case e: UnindexableManifestException => Left(StockReason.Unindexable(e.getMessage)) }
+}

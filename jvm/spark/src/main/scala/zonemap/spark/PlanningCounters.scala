@@ -1,0 +1,17 @@
+package zonemap.spark
+
+/** Counts of this JVM since it started, for tests and monitoring. Zero while the extension is inactive. */
+object PlanningCounters {
+
+  /** Scans planned from the index. */
+  def plannedScans(): Long = ZoneMapRuntime.active.fold(0L)(_.plannedScans)
+
+  /** Scans that reached the planner and were planned by Iceberg. */
+  def fallbacks(): Long = ZoneMapRuntime.active.fold(0L)(_.fallbacks)
+
+  /** Scans whose shadow plan differed from Iceberg's. */
+  def shadowMismatches(): Long = ZoneMapRuntime.active.fold(0L)(_.shadowMismatches)
+
+  /** Waits until the background worker has done what is queued; `false` when `timeoutMillis` ran out. */
+  def awaitUpkeep(timeoutMillis: Long): Boolean = ZoneMapRuntime.active.forall(_.awaitUpkeep(timeoutMillis))
+}

@@ -1,0 +1,22 @@
+package zonemap.spark
+
+import org.apache.spark.sql.SparkSessionExtensions
+
+/**
+ * The Spark session extension: set `spark.sql.extensions=zonemap.spark.ZoneMapExtension`, with or without Iceberg's own
+ * extension beside it, in any order.
+ *
+ * What it adds, and when it runs:
+ * {{{
+ *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves our procedures without a catalog
+ *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
+ *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
+ *   V2 scan push-down        Iceberg's scan asks ZoneMapTable.newBatchScan() for its files
+ * }}}
+ *
+ * Without Iceberg, or with versions it is not built for, it logs one line and does nothing.
+ */
+final class ZoneMapExtension extends (SparkSessionExtensions => Unit) {
+  override def apply(extensions: SparkSessionExtensions): Unit =
+    ZoneMapRuntime.active.foreach(_.install(extensions))
+}

@@ -1,0 +1,116 @@
+package zonemap.spark
+
+import java.net.{URL, URLClassLoader}
+
+import scala.util.control.NonFatal
+
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
+import org.apache.spark.sql.execution.SparkPlan
+import org.slf4j.LoggerFactory
+
+/**
+ * Everything of this extension that needs Iceberg, behind an interface that does not.
+ *
+ * The classes that users name in confs ([[ZoneMapExtension]], [[ZoneMapCatalog]], [[ZoneMapExplain]]) hold no Iceberg
+ * type, so they load in every class-loader layout; they reach the rest through [[ZoneMapRuntime.get]].
+ */
+private[zonemap] trait ZoneMapRuntime {
+  def install(extensions: SparkSessionExtensions): Unit
+  def procedures: Seq[UnboundProcedure]
+  def explain(plan: SparkPlan): String
+  def plannedScans: Long
+  def fallbacks: Long
+  def shadowMismatches: Long
+  def awaitUpkeep(timeoutMillis: Long): Boolean
+}
+
+private[zonemap] object ZoneMapRuntime {
+  private val log = LoggerFactory.getLogger("zonemap")
+  private val Implementation = "zonemap.spark.IcebergRuntime"
+  private val IcebergProbe = "org.apache.iceberg.spark.source.SparkTable"
+
+  /** The runtime, or why this JVM has none. Decided once; the reason is logged once. */
+  lazy val get: Either[String, ZoneMapRuntime] = {
+    val loaded =
+      try unsupportedSpark.toLeft(()).flatMap(_ => loader).flatMap(load)
+      catch { case e @ (NonFatal(_) | _: LinkageError) => Left(s"its classes do not fit this Iceberg: $e") }
+    loaded.left.foreach(why => log.warn(s"zonemap ${Build.version} is inactive: $why. Queries run as without it."))
+    loaded
+  }
+
+  def active: Option[ZoneMapRuntime] = get.toOption
+
+  private def unsupportedSpark: Option[String] = {
+    val running = Versions.majorMinor(SPARK_VERSION)
+    val built = Versions.majorMinor(Build.sparkMinor)
+    Option.when(running != built)(s"it is built for Spark ${Build.sparkMinor}, this is Spark $SPARK_VERSION")
+  }
+
+  private def load(loader: ClassLoader): Either[String, ZoneMapRuntime] = {
+    val runtime = Class.forName(Implementation, true, loader).getDeclaredConstructor().newInstance()
+    val checked = runtime.asInstanceOf[ZoneMapRuntime with SelfCheck]
+    checked.selfCheck().toLeft(checked)
+  }
+
+  /**
+   * The loader that sees both our classes and Iceberg's.
+   *
+   * Usually our own. When Spark starts with us in its `jars` and Iceberg in `spark.jars`, Iceberg is visible only from
+   * the thread's context loader: then a child-first copy of our classes is loaded above it.
+   */
+  private def loader: Either[String, ClassLoader] = {
+    val own = getClass.getClassLoader
+    val context = Thread.currentThread().getContextClassLoader
+    if (sees(own)) Right(own)
+    else if (context != null && sees(context)) Right(new ChildFirstLoader(ownJars(own), context))
+    else Left("Iceberg's Spark runtime is not on the class path; add it to spark.jars or spark.jars.packages")
+  }
+
+  private def sees(loader: ClassLoader): Boolean =
+    try { Class.forName(IcebergProbe, false, loader); true }
+    catch { case _: ClassNotFoundException | _: NoClassDefFoundError => false }
+
+  private def ownJars(loader: ClassLoader): Array[URL] = {
+    val resource = getClass.getName.replace('.', '/') + ".class"
+    val location = getClass.getProtectionDomain.getCodeSource
+    require(location != null, s"Cannot find the jar of $resource.")
+    Array(location.getLocation)
+  }
+
+  /** Loads our classes anew, except those that the outer and the inner copy must share. */
+  private final class ChildFirstLoader(urls: Array[URL], parent: ClassLoader) extends URLClassLoader(urls, parent) {
+    override def loadClass(name: String, resolve: Boolean): Class[_] =
+      if (name.startsWith("zonemap.") && !shared(name)) getClassLoadingLock(name).synchronized {
+        val known: Class[_] = findLoadedClass(name)
+        val loaded: Class[_] = if (known != null) known else findClass(name)
+        if (resolve) resolveClass(loaded)
+        loaded
+      }
+      else super.loadClass(name, resolve)
+
+    private def shared(name: String): Boolean =
+      Seq("zonemap.spark.ZoneMapRuntime", "zonemap.spark.SelfCheck", "zonemap.spark.Build", "zonemap.spark.Versions")
+        .exists(s => name == s || name.startsWith(s + "$"))
+  }
+}
+
+/** A runtime that can tell whether the Iceberg it was linked with has the shapes it relies on. */
+private[zonemap] trait SelfCheck {
+
+  /** What is wrong, if anything. */
+  def selfCheck(): Option[String]
+}
+
+/** Version texts as comparable numbers. */
+private[zonemap] object Versions {
+
+  /** (major, minor) of a version text such as "4.1.3" or "1.11.0-SNAPSHOT". */
+  def majorMinor(version: String): (Int, Int) =
+    version.split("[.-]").take(2).map(_.toIntOption.getOrElse(0)) match {
+      case Array(major, minor) => (major, minor)
+      case Array(major) => (major, 0)
+      case _ => (0, 0)
+    }
+}

@@ -1,0 +1,119 @@
+package zonemap.spark.conf
+
+import scala.util.Try
+
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
+
+/** A conf value that cannot be used; the message names key, value and what is allowed. */
+private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
+
+/**
+ * One conf of the extension.
+ *
+ * @param key full name, `spark.sql.zonemap.` and a kebab-case path
+ * @param default the text that stands for an unset conf
+ * @param allowed what values may be, for messages and for the reference page
+ * @param doc one or two sentences for the reference page
+ */
+private[spark] final case class ConfEntry[A](
+    key: String,
+    default: String,
+    allowed: String,
+    doc: String,
+    parse: String => Option[A]) {
+
+  /** The name as a read option of one DataFrame: without the `spark.sql.` prefix. */
+  def option: String = key.stripPrefix("spark.sql.")
+
+  def read(conf: SQLConf, options: CaseInsensitiveStringMap): A = {
+    val text = Option(options.get(option)).getOrElse(conf.getConfString(key, default))
+    parse(text.trim).getOrElse {
+      throw new MalformedConfException(s"Cannot use $key='$text': allowed are $allowed.")
+    }
+  }
+}
+
+/** The confs of one query, read. */
+private[spark] final case class ZoneMapConf(enabled: Boolean, planner: PlannerSettings)
+
+/**
+ * The registry of all confs: read option over session conf over default, never table properties.
+ *
+ * docs/reference/configuration.md is generated from it.
+ */
+private[spark] object ZoneMapConf {
+  private val Prefix = "spark.sql.zonemap."
+
+  private def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
+  private def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
+  private def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
+
+  val Enabled: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "enabled", "true", "true, false",
+    "Plan scans of Iceberg tables from the index. Takes effect on the next query.", flag)
+
+  val Shadow: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "shadow", "false", "true, false",
+    "Plan every scan both ways and compare every task field by field; on a difference Iceberg's plan is used and an " +
+      "error is logged.", flag)
+
+  val Upkeep: ConfEntry[UpkeepMode] = ConfEntry(
+    Prefix + "upkeep", "auto", "off, memory, persist, auto",
+    "Who extends the index when a query meets a snapshot it does not cover. off: only procedures. memory: this JVM, " +
+      "never writing. persist: this JVM, and the table's store. auto: persist where the table has a store, else memory.",
+    text =>
+      text.toLowerCase match {
+        case "off" => Some(UpkeepMode.Off)
+        case "memory" => Some(UpkeepMode.Memory)
+        case "persist" => Some(UpkeepMode.Persist)
+        case "auto" => Some(UpkeepMode.Auto)
+        case _ => None
+      })
+
+  val CoverOnReadMode: ConfEntry[CoverOnRead] = ConfEntry(
+    Prefix + "cover-on-read", "background", "background, wait",
+    "What a query on a table nothing is known of does: let Iceberg plan while the snapshot is covered in the " +
+      "background, or wait until it is covered.",
+    text =>
+      text.toLowerCase match {
+        case "background" => Some(CoverOnRead.Background)
+        case "wait" => Some(CoverOnRead.Wait)
+        case _ => None
+      })
+
+  val StoreLocation: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "store.location", "", "a folder that the tables' FileIO can write, or empty",
+    "Keep the indexes of all tables under this folder instead of beside each table.",
+    text => Some(Option.when(text.nonEmpty)(text)))
+
+  val MaxUnknownEntries: ConfEntry[Int] = ConfEntry(
+    Prefix + "plan.max-unknown-entries", "20000", "a count, 0 or more",
+    "How many entries of manifests the index does not know yet a query may decode itself; above it Iceberg plans and " +
+      "the snapshot is covered in the background.", count)
+
+  val HotMaxBytes: ConfEntry[Long] = ConfEntry(
+    Prefix + "hot.max-bytes", "512m", "a size such as 512m or 2g",
+    "Cap of the index held by one JVM, heap and mapped files together. The tables used least recently give way.",
+    bytes)
+
+  val all: Seq[ConfEntry[_]] =
+    Seq(Enabled, Shadow, Upkeep, CoverOnReadMode, StoreLocation, MaxUnknownEntries, HotMaxBytes)
+
+  /** The confs of a query on a relation with these read options, or the first that is malformed. */
+  def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
+    try Right(
+      ZoneMapConf(
+        Enabled.read(conf, options),
+        PlannerSettings(
+          shadow = Shadow.read(conf, options),
+          upkeep = Upkeep.read(conf, options),
+          coverOnRead = CoverOnReadMode.read(conf, options),
+          storeLocation = StoreLocation.read(conf, options),
+          maxUnknownEntries = MaxUnknownEntries.read(conf, options),
+          hotMaxBytes = HotMaxBytes.read(conf, options))))
+    catch { case e: MalformedConfException => Left(e) }
+}

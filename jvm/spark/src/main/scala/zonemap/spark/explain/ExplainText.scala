@@ -1,0 +1,51 @@
+package zonemap.spark.explain
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import zonemap.iceberg.plan.{PlanMode, PlanReport, ZoneMapTable}
+import zonemap.spark.rule.{SwapDecision, SwapRule}
+
+/**
+ * What became of every scan of a plan, as text.
+ *
+ * Iceberg plans files while Spark optimizes, so the outcome is known before anything runs.
+ */
+private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
+
+  def of(plan: SparkPlan): String = {
+    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan.table }.collect { case t: SparkTable => t }
+    if (scans.isEmpty) "no scan of an Iceberg table"
+    else scans.map(describe).mkString("\n")
+  }
+
+  private def describe(table: SparkTable): String =
+    table.table() match {
+      case ours: ZoneMapTable if ours.lastPlan() != null => describe(ours.lastPlan())
+      case ours: ZoneMapTable => stock(ours.name(), "NOT_PLANNED_YET", "its files have not been planned yet")
+      case other =>
+        SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
+          case SwapDecision.Leave(reason) => stock(other.name(), reason.code, reason.message)
+          case _: SwapDecision.Swap =>
+            stock(other.name(), "NOT_A_QUERY_SCAN", "row-level commands scan their target by Iceberg's own plan")
+        }
+    }
+
+  private def describe(report: PlanReport): String =
+    report.mode match {
+      case PlanMode.Stock(reason) => stock(report.table, reason.code, reason.message)
+      case mode =>
+        f"""table ${report.table} snapshot ${report.snapshotId} mode ${mode.name} tier ${report.tier.fold("-")(_.name)}
+           |  files considered: ${report.considered}
+           |  kept after partitions: ${report.keptAfterPartitions}
+           |  kept after zones: ${report.kept}
+           |  predicate: ${report.predicate}
+           |  planned in ${report.millis}%.1f ms""".stripMargin
+    }
+
+  private def stock(table: String, code: String, message: String): String =
+    s"table $table mode STOCK\n  reason: $code ($message)"
+}

@@ -1,0 +1,59 @@
+package zonemap.spark.procedure
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{BaseTable, Table, TableUtil}
+import org.apache.iceberg.encryption.PlaintextEncryptionManager
+import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.sql.SparkSession
+
+/** Loads the Iceberg table an argument names, with errors a user can act on. */
+private[procedure] object IcebergTables {
+
+  /**
+   * The table, freshly loaded.
+   *
+   * @param verb what the caller was about to do, for the message
+   * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table
+   */
+  def load(spark: SparkSession, name: String, verb: String): Table = {
+    val table =
+      try Spark3Util.loadIcebergTable(spark, name)
+      catch {
+        case e: IllegalArgumentException => throw notIceberg(name, verb, e)
+        case e: ClassCastException => throw notIceberg(name, verb, e)
+        case NonFatal(e) =>
+          throw new IllegalArgumentException(
+            s"Cannot $verb '$name': ${firstLine(e)}. Name an existing Iceberg table as catalog.namespace.table.",
+            e)
+      }
+    table.refresh()
+    table
+  }
+
+  /** Fails for tables that are never indexed. */
+  def requireIndexable(table: Table, name: String, verb: String): Unit =
+    table match {
+      case base: BaseTable =>
+        val version = TableUtil.formatVersion(base)
+        if (base.operations().current().uuid() == null)
+          refuse(name, verb, "it has no uuid", "Upgrade it to format version 2")
+        if (version < 1 || version > 3)
+          refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
+        if (!base.encryption().isInstanceOf[PlaintextEncryptionManager])
+          refuse(name, verb, "it is encrypted and its bounds must not be copied", "Queries on it are planned by Iceberg")
+      case other =>
+        refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")
+    }
+
+  private def refuse(name: String, verb: String, why: String, what: String): Nothing =
+    throw new IllegalArgumentException(s"Cannot $verb '$name': $why. $what.")
+
+  private def notIceberg(name: String, verb: String, cause: Throwable): IllegalArgumentException =
+    new IllegalArgumentException(
+      s"Cannot $verb '$name': it is not an Iceberg table. Name an Iceberg table as catalog.namespace.table.",
+      cause)
+
+  private def firstLine(error: Throwable): String =
+    Option(error.getMessage).getOrElse(error.toString).linesIterator.nextOption().getOrElse("").stripSuffix(".")
+}

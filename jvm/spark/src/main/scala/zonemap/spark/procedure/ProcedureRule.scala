@@ -1,0 +1,31 @@
+package zonemap.spark.procedure
+
+import org.apache.spark.sql.catalyst.analysis.{ResolvedProcedure, UnresolvedProcedure}
+import org.apache.spark.sql.catalyst.plans.logical.{Call, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.catalog.Identifier
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import zonemap.spark.ZoneMapCatalog
+
+/**
+ * Resolves `CALL zonemap.system.<name>` when no catalog of that name is configured.
+ *
+ * Runs in the analyzer's hint batch, before Spark looks for the catalog; binding, coercion and execution stay Spark's.
+ * An unknown procedure fails here with the names of the known ones.
+ */
+private[spark] object ProcedureRule extends Rule[LogicalPlan] {
+  private lazy val catalog = {
+    val catalog = new ZoneMapCatalog
+    catalog.initialize(ZoneMapCatalog.DefaultName, CaseInsensitiveStringMap.empty())
+    catalog
+  }
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan.resolveOperatorsUp {
+      case call @ Call(UnresolvedProcedure(Seq(name, namespace, procedure)), _, _)
+          if name.equalsIgnoreCase(ZoneMapCatalog.DefaultName) && ZoneMapCatalog.Namespace == Seq(namespace.toLowerCase) =>
+        val ident = Identifier.of(ZoneMapCatalog.Namespace.toArray, procedure)
+        call.copy(procedure = ResolvedProcedure(catalog, ident, catalog.loadProcedure(ident)))
+    }
+}

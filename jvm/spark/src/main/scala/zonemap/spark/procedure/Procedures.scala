@@ -1,0 +1,104 @@
+package zonemap.spark.procedure
+
+import org.apache.iceberg.{Snapshot, Table}
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types.{BooleanType, DoubleType, IntegerType, LongType, StringType, StructType}
+
+import zonemap.iceberg.upkeep.{BuildResult, IndexProcedures}
+import zonemap.spark.conf.ZoneMapConf
+
+/** The registry of `CALL zonemap.system.<name>`. */
+private[spark] object Procedures {
+
+  private val table = Parameter("table", StringType, None, "Identifier of the Iceberg table, such as 'lake.db.t'.")
+
+  private val buildColumns = new StructType()
+    .add("snapshot_id", LongType, nullable = false)
+    .add("data_files", LongType, nullable = false)
+    .add("delete_files", LongType, nullable = false)
+    .add("segments", IntegerType, nullable = false)
+    .add("bytes", LongType, nullable = false)
+    .add("seconds", DoubleType, nullable = false)
+
+  val Build: ZoneMapProcedure = ZoneMapProcedure(
+    "build",
+    "Indexes the table's current snapshot from its manifests and writes the index to the table's store.",
+    Seq(table),
+    buildColumns) { (spark, arguments) =>
+    val (iceberg, snapshot) = snapshotOf(spark, arguments, "build")
+    Seq(row(IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))))
+  }
+
+  val Refresh: ZoneMapProcedure = ZoneMapProcedure(
+    "refresh",
+    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know.",
+    Seq(table),
+    buildColumns) { (spark, arguments) =>
+    val (iceberg, snapshot) = snapshotOf(spark, arguments, "refresh")
+    Seq(row(IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))))
+  }
+
+  val Status: ZoneMapProcedure = ZoneMapProcedure(
+    "status",
+    "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs. " +
+      "Counts are -1 where the snapshot is not covered.",
+    Seq(table),
+    new StructType()
+      .add("snapshot_id", LongType, nullable = false)
+      .add("covered", BooleanType, nullable = false)
+      .add("lag_snapshots", LongType, nullable = false)
+      .add("data_files", LongType, nullable = false)
+      .add("delete_files", LongType, nullable = false)
+      .add("segments", IntegerType, nullable = false)
+      .add("bytes", LongType, nullable = false)
+      .add("memory_bytes", LongType, nullable = false)
+      .add("store", StringType, nullable = false)) { (spark, arguments) =>
+    val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
+    val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
+    Seq(
+      Seq[Any](
+        status.snapshotId,
+        status.covered,
+        status.lagSnapshots,
+        status.dataFiles,
+        status.deleteFiles,
+        status.segments,
+        status.bytes,
+        status.memoryBytes,
+        status.store))
+  }
+
+  val Drop: ZoneMapProcedure = ZoneMapProcedure(
+    "drop",
+    "Deletes the table's stored index and forgets it in this JVM; lists the files. The table itself is not touched.",
+    Seq(table, Parameter("dry_run", BooleanType, Some("false"), "Only list the files.")),
+    new StructType().add("path", StringType, nullable = false)) { (spark, arguments) =>
+    val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
+    IndexProcedures.drop(iceberg, settings(spark), arguments.flag("dry_run")).map(Seq(_))
+  }
+
+  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Drop)
+
+  def find(name: String): Option[ZoneMapProcedure] = all.find(_.name() == name.toLowerCase)
+
+  private def snapshotOf(spark: SparkSession, arguments: Arguments, verb: String): (Table, Snapshot) = {
+    val name = arguments.text("table")
+    val iceberg = IcebergTables.load(spark, name, s"$verb the index of")
+    IcebergTables.requireIndexable(iceberg, name, s"$verb the index of")
+    val snapshot = iceberg.currentSnapshot()
+    if (snapshot == null)
+      throw new IllegalArgumentException(
+        s"Cannot $verb the index of '$name': the table has no snapshot. Write to it first.")
+    (iceberg, snapshot)
+  }
+
+  private def settings(spark: SparkSession) =
+    ZoneMapConf
+      .read(org.apache.spark.sql.internal.SQLConf.get, org.apache.spark.sql.util.CaseInsensitiveStringMap.empty())
+      .fold(throw _, _.planner)
+
+  private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)
+
+  private def row(result: BuildResult): Seq[Any] =
+    Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)
+}

@@ -1,0 +1,62 @@
+package zonemap.spark.procedure
+
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
+
+import org.apache.iceberg.{SerializableTable, Table}
+import org.apache.spark.sql.SparkSession
+
+import zonemap.core.segment.SegmentRef
+import zonemap.iceberg.build.{LocalRunner, SegmentTask, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.store.IndexStore
+
+/**
+ * Runs the tasks of a build as a Spark job, one task a segment; builds of one segment run in the driver.
+ *
+ * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
+ * bytes under the same name.
+ */
+private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table) extends SegmentTaskRunner {
+
+  override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] =
+    if (tasks.size <= 1) new LocalRunner(table).run(tasks, store)
+    else {
+      val context = spark.sparkContext
+      val broadcast = context.broadcast(SerializableTable.copyOf(table))
+      val root = store.root
+      context.setJobDescription(s"zonemap: index ${table.name()}, ${tasks.size} segments")
+      try {
+        val written = context
+          .parallelize(tasks.map(SparkJobRunner.toBytes), tasks.size)
+          .map { bytes =>
+            val onExecutor = broadcast.value
+            val task = SparkJobRunner.fromBytes[SegmentTask](bytes)
+            SparkJobRunner.toBytes(task.write(onExecutor.io(), SnapshotIndexer.specsOf(onExecutor), root))
+          }
+          .collect()
+        written.toSeq.map(SparkJobRunner.fromBytes[SegmentRef])
+      } finally {
+        context.setJobDescription(null)
+        broadcast.destroy()
+      }
+    }
+}
+
+private[procedure] object SparkJobRunner {
+  def toBytes(value: AnyRef): Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    val out = new ObjectOutputStream(bytes)
+    out.writeObject(value)
+    out.close()
+    bytes.toByteArray
+  }
+
+  def fromBytes[A](bytes: Array[Byte]): A = {
+    val loader = Thread.currentThread().getContextClassLoader
+    val in = new ObjectInputStream(new ByteArrayInputStream(bytes)) {
+      override def resolveClass(description: java.io.ObjectStreamClass): Class[_] =
+        try Class.forName(description.getName, false, loader)
+        catch { case _: ClassNotFoundException => super.resolveClass(description) }
+    }
+    in.readObject().asInstanceOf[A]
+  }
+}

@@ -1,0 +1,79 @@
+package zonemap.spark.procedure
+
+import java.util.{Collections, Iterator => JIterator}
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
+import org.apache.spark.sql.connector.read.{LocalScan, Scan}
+import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.unsafe.types.UTF8String
+
+/** A parameter; `default` is SQL text, `None` makes it required. */
+private[spark] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
+  def toSpark: ProcedureParameter = {
+    val builder = ProcedureParameter.in(name, dataType).comment(doc)
+    default.foreach(sql => builder.defaultValue(sql))
+    builder.build()
+  }
+}
+
+/** The arguments of one call, by parameter name. */
+private[spark] final class Arguments(parameters: Seq[Parameter], input: InternalRow) {
+  def text(name: String): String = {
+    val position = positionOf(name)
+    if (input.isNullAt(position))
+      throw new IllegalArgumentException(s"Cannot use NULL for argument '$name': a text is needed.")
+    input.getUTF8String(position).toString
+  }
+
+  def flag(name: String): Boolean = {
+    val position = positionOf(name)
+    !input.isNullAt(position) && input.getBoolean(position)
+  }
+
+  private def positionOf(name: String): Int = parameters.indexWhere(_.name == name)
+}
+
+/**
+ * A procedure of ours as Spark's: one signature, local rows.
+ *
+ * @param output the columns of the rows it returns
+ * @param body makes the rows, values in the order of `output`
+ */
+private[spark] final class ZoneMapProcedure(
+    procedureName: String,
+    doc: String,
+    val inputs: Seq[Parameter],
+    val output: StructType,
+    body: (SparkSession, Arguments) => Seq[Seq[Any]])
+    extends UnboundProcedure
+    with BoundProcedure {
+
+  override def name(): String = procedureName
+  override def description(): String = doc
+  override def bind(inputType: StructType): BoundProcedure = this
+  override def parameters(): Array[ProcedureParameter] = inputs.map(_.toSpark).toArray
+  override def isDeterministic: Boolean = false
+
+  override def call(input: InternalRow): JIterator[Scan] = {
+    val result = body(SparkSession.active, new Arguments(inputs, input)).map { values =>
+      InternalRow.fromSeq(values.map {
+        case text: String => UTF8String.fromString(text)
+        case value => value
+      })
+    }
+    Collections.singleton[Scan](new Rows(result.toArray)).iterator()
+  }
+
+  private final class Rows(result: Array[InternalRow]) extends LocalScan {
+    override def rows(): Array[InternalRow] = result
+    override def readSchema(): StructType = output
+  }
+}
+
+private[spark] object ZoneMapProcedure {
+  def apply(name: String, doc: String, inputs: Seq[Parameter], output: StructType)(
+      body: (SparkSession, Arguments) => Seq[Seq[Any]]): ZoneMapProcedure =
+    new ZoneMapProcedure(name, doc, inputs, output, body)
+}

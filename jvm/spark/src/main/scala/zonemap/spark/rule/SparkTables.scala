@@ -1,0 +1,72 @@
+package zonemap.spark.rule
+
+import java.lang.reflect.{Constructor, Field}
+
+import org.apache.iceberg.{BaseTable, Schema, Snapshot, Table}
+import org.apache.iceberg.spark.source.SparkTable
+
+/**
+ * Copies of Iceberg's `SparkTable` around another Iceberg table.
+ *
+ * The public constructors derive snapshot and schema from the table's current metadata, which a caching catalog may
+ * have moved on since the relation was resolved; the copy must stay pinned. So the private constructor is called with
+ * the fields of the original, and the copy is checked to be pinned to the same state.
+ */
+private[spark] object SparkTables {
+  private val snapshotField: Field = field("snapshot")
+  private val schemaField: Field = field("schema")
+  private val branchField: Field = field("branch")
+  private val timeTravelField: Field = field("timeTravel")
+  private val constructor: Constructor[SparkTable] = {
+    val found = classOf[SparkTable].getDeclaredConstructor(
+      classOf[Table],
+      classOf[Schema],
+      classOf[Snapshot],
+      classOf[String],
+      timeTravelField.getType)
+    found.setAccessible(true)
+    found
+  }
+
+  /** Fails unless this Iceberg has the constructor and fields used here. */
+  def selfCheck(): Unit = require(constructor != null)
+
+  /** The snapshot `table` is pinned to; `None` for an empty table. */
+  def snapshotId(table: SparkTable): Option[Long] = Option(table.snapshotId()).map(_.longValue)
+
+  /** A copy of `original` around `inner`, pinned to the same snapshot, schema, branch and time travel. */
+  def copyAround(original: SparkTable, inner: Table): SparkTable = {
+    val copy = constructor.newInstance(
+      inner,
+      schemaField.get(original),
+      snapshotField.get(original),
+      branchField.get(original),
+      timeTravelField.get(original))
+    require(
+      copy.version() == original.version() && copy.schema() == original.schema() && copy.equals(original),
+      s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another state.")
+    copy
+  }
+
+  /**
+   * The Iceberg table to plan for, if it is one whose scans are Iceberg's own: metadata tables, REST tables with
+   * server-side planning and foreign subclasses override how scans are made and are left alone.
+   */
+  def plannableTable(table: SparkTable): Option[BaseTable] =
+    table.table() match {
+      case base: BaseTable if plansItself(base) => Some(base)
+      case _ => None
+    }
+
+  private def plansItself(table: BaseTable): Boolean =
+    Seq("newScan", "newBatchScan").forall { name =>
+      val declaring = table.getClass.getMethod(name).getDeclaringClass
+      declaring == classOf[BaseTable] || declaring == classOf[Table]
+    }
+
+  private def field(name: String): Field = {
+    val found = classOf[SparkTable].getDeclaredField(name)
+    found.setAccessible(true)
+    found
+  }
+}

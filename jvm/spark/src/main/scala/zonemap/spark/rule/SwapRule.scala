@@ -1,0 +1,107 @@
+package zonemap.spark.rule
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.BaseTable
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, DeleteFromTableWithFilters, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.plan.{PlannerSettings, ZoneMapTable}
+import zonemap.spark.conf.ZoneMapConf
+
+/**
+ * Puts a [[ZoneMapTable]] under every relation that reads an Iceberg table.
+ *
+ * The relation keeps Iceberg's `SparkTable`, scan builder and scan, so everything Spark and Iceberg do with them goes
+ * on as before; only the planning of files changes hands. The swap depends on the table's class and on confs, never on
+ * what the index covers: the normalized plan is the key of cached data. A marker among the relation's options makes
+ * the swapped relation unequal to the old one (Catalyst drops an equal replacement) and the rule idempotent.
+ *
+ * Relations that a DELETE by metadata will act on are left alone, and so is every table class that plans for itself.
+ */
+private[spark] object SwapRule extends Rule[LogicalPlan] {
+  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /** The key of the marker among a relation's options. */
+  val Marker = "zonemap.swapped"
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan match {
+      case _: DeleteFromTable | _: DeleteFromTableWithFilters => plan
+      case _ =>
+        plan.transformWithSubqueries {
+          case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _) if !isSwapped(options) =>
+            swap(relation, table)
+        }
+    }
+
+  private def swap(relation: DataSourceV2Relation, table: SparkTable): LogicalPlan =
+    decide(table, relation.options) match {
+      case SwapDecision.Swap(inner, settings) =>
+        try {
+          val snapshotId = SparkTables.snapshotId(table).map(java.lang.Long.valueOf).orNull
+          val zoneMapTable =
+            new ZoneMapTable(inner.operations(), inner.name(), inner.reporter(), snapshotId, settings)
+          relation.copy(
+            table = SparkTables.copyAround(table, zoneMapTable),
+            options = marked(relation.options))
+        } catch {
+          case NonFatal(e) =>
+            slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
+            relation
+        }
+      case SwapDecision.Leave(_) => relation
+    }
+
+  /** Whether scans of `table` come to our planner, and if not, why. */
+  def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
+    SparkTables.plannableTable(table) match {
+      case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
+      case Some(inner) =>
+        ZoneMapConf.read(SQLConf.get, options) match {
+          case Left(error) =>
+            ConfWarnings.warnOnce(error.getMessage)
+            SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
+          case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
+          case Right(conf) => SwapDecision.Swap(inner, conf.planner)
+        }
+    }
+
+  private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
+
+  private def marked(options: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+    val entries = new java.util.HashMap[String, String](options.asCaseSensitiveMap())
+    entries.put(Marker, "true")
+    new CaseInsensitiveStringMap(entries)
+  }
+
+  private object ConfWarnings {
+    private val seen = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
+    def warnOnce(message: String): Unit =
+      if (seen.add(message)) slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
+  }
+}
+
+private[spark] sealed trait SwapDecision
+
+private[spark] object SwapDecision {
+  final case class Swap(inner: BaseTable, settings: PlannerSettings) extends SwapDecision
+  final case class Leave(reason: SwapReason) extends SwapDecision
+}
+
+/** Why a relation was left to Iceberg before any planning. */
+private[spark] sealed abstract class SwapReason(val code: String, val message: String)
+
+private[spark] object SwapReason {
+  case object Disabled extends SwapReason("DISABLED", "spark.sql.zonemap.enabled is false")
+
+  final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
+
+  final case class ForeignPlanner(tableClass: String)
+      extends SwapReason("FOREIGN_PLANNER", s"tables of class $tableClass plan their scans themselves")
+}

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from conftest import ROOT
+
+import zonemap
+from zonemap import BuildResult, DropResult, cli, doctor, procedures
+from zonemap.errors import JarNotFoundError, ZonemapError
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_start", lambda *arguments: arguments)
+
+
+def test_jar_path_prints_the_path(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
+    monkeypatch.setattr(cli, "jar_path", lambda: jar)
+    assert RUNNER.invoke(cli.cli, ["jar-path"]).output == f"{jar}\n"
+
+
+def test_a_missing_jar_is_one_line_and_exit_code_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> Path:
+        raise JarNotFoundError("Cannot find jar 'x': gone. Install it.")
+
+    monkeypatch.setattr(cli, "jar_path", missing)
+    monkeypatch.setattr(sys, "argv", ["zonemap", "jar-path"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "zonemap: Cannot find jar 'x': gone. Install it.\n"
+
+
+def test_doctor_json_lists_every_check() -> None:
+    checks = json.loads(RUNNER.invoke(cli.cli, ["doctor", "--output", "json"]).output)
+    assert [check["name"] for check in checks] == ["Python", "Java", "PySpark", "jar", "confs outside the code"]
+    assert {check["state"] for check in checks} <= {"ok", "warning", "failed"}
+    assert all(check["advice"] for check in checks if check["state"] != "ok")
+
+
+def test_doctor_table_names_every_check() -> None:
+    output = RUNNER.invoke(cli.cli, ["doctor"]).output
+    assert "zonemap doctor" in output
+    assert all(name in output for name in ("Python", "Java", "PySpark", "jar"))
+
+
+def test_doctor_fails_with_the_first_thing_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    result = RUNNER.invoke(cli.cli, ["doctor", "--output", "json"])
+    java = next(check for check in json.loads(result.output) if check["name"] == "Java")
+    assert result.exit_code == 1
+    assert java["state"] == "failed"
+    assert "Java 17" in java["advice"]
+
+
+@pytest.mark.parametrize(
+    ("version", "state"), [("4.1.3", "ok"), ("4.1.0", "ok"), ("4.0.1", "failed"), ("4.10.0", "failed"), ("x", "failed")]
+)
+def test_doctor_compares_versions_as_numbers(monkeypatch: pytest.MonkeyPatch, version: str, state: str) -> None:
+    monkeypatch.setattr(metadata, "version", lambda name: version)
+    assert next(check.state for check in doctor.installation_checks() if check.name == "PySpark") == state
+
+
+def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    monkeypatch.setattr(procedures, "build", lambda spark, table: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
+    output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--output", "json"]).output
+    assert json.loads(output) == {
+        "table": "lake.db.t",
+        "snapshot_id": 7,
+        "data_files": 1,
+        "delete_files": 0,
+        "segments": 1,
+        "bytes": 9,
+        "seconds": 0.5,
+    }
+
+
+@pytest.mark.parametrize(("flags", "word"), [([], "deleted"), (["--dry-run"], "would delete")])
+def test_drop_says_what_it_did(monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str) -> None:
+    def dropped(spark: Any, table: str, dry_run: bool) -> DropResult:
+        return DropResult(table, dry_run, ("/a", "/b"))
+
+    monkeypatch.setattr(procedures, "drop", dropped)
+    assert f"{word} 2 files" in RUNNER.invoke(cli.cli, ["drop", "t", *flags]).output
+
+
+def test_a_conf_without_a_value_is_refused() -> None:
+    result = RUNNER.invoke(cli.cli, ["build", "t", "--conf", "spark.x"])
+    assert isinstance(result.exception, ZonemapError)
+    assert "Cannot read --conf 'spark.x'" in str(result.exception)
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["version"] == zonemap.__version__
+    assert f'ThisBuild / version := "{zonemap.__version__}"' in (ROOT / "build.sbt").read_text()
+    assert f"VERSION := {zonemap.__version__}\n" in (ROOT / "Makefile").read_text()
+
+
+def test_importing_the_package_imports_neither_pyspark_nor_py4j() -> None:
+    import subprocess
+
+    code = "import sys, zonemap, zonemap.cli; print(sorted({'pyspark', 'py4j', 'pyarrow'} & set(sys.modules)))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"
+
+
+def test_only_one_module_names_py4j() -> None:
+    package = Path(zonemap.__file__).parent
+    naming = {
+        path.name for path in package.rglob("*.py") if "from py4j" in path.read_text() or "._jdf" in path.read_text()
+    }
+    assert naming == {"_jvm.py"}

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import BOTH, listed
+
+from zonemap import DualIndex, InvalidArgumentError, ZonemapWarning, configure, confs, session
+
+pyspark_sql = pytest.importorskip("pyspark.sql")
+
+
+def classic() -> Any:
+    return pyspark_sql.SparkSession.Builder()
+
+
+def connect() -> Any:
+    pytest.importorskip("grpc")
+    from pyspark.sql.connect.session import SparkSession
+
+    return SparkSession.Builder()
+
+
+BUILDERS = pytest.mark.parametrize("make", [classic, connect])
+OTHER = "io.delta.sql.DeltaSparkSessionExtension"
+
+
+@BUILDERS
+def test_an_empty_builder_gets_everything_and_is_returned(make: Any, jar: Path) -> None:
+    builder = make()
+    assert configure(builder) is builder
+    assert builder._options == {
+        confs.EXTENSIONS: ",".join(BOTH),
+        confs.JARS: str(jar),
+        confs.CATALOG: confs.CATALOG_CLASS,
+        confs.EXPLAIN_PROVIDERS: confs.EXPLAIN_CLASS,
+    }
+
+
+@BUILDERS
+def test_twice_is_the_same_as_once(make: Any) -> None:
+    builder = configure(make(), iceberg="1.11.0", dual_index=DualIndex(), upkeep="persist")
+    once = dict(builder._options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        configure(builder, iceberg="1.11.0", dual_index=DualIndex(), upkeep="persist")
+    assert builder._options == once
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("", BOTH),
+        (OTHER, [OTHER, *BOTH]),
+        (confs.ICEBERG_EXTENSION, BOTH),
+        (f"{confs.ICEBERG_EXTENSION},{OTHER}", [confs.ICEBERG_EXTENSION, OTHER, confs.EXTENSION_CLASS]),
+        (confs.EXTENSION_CLASS, [confs.EXTENSION_CLASS, confs.ICEBERG_EXTENSION]),
+        (f" {OTHER} , {confs.ICEBERG_EXTENSION} ,", [OTHER, *BOTH]),
+        (f"{confs.ICEBERG_EXTENSION},{confs.ICEBERG_EXTENSION}", BOTH),
+    ],
+)
+def test_extensions_are_appended_in_place_and_once(before: str, after: list[str]) -> None:
+    builder = classic().config(confs.EXTENSIONS, before)
+    assert listed(configure(builder)._options, confs.EXTENSIONS) == after
+
+
+def test_jars_and_explain_providers_of_the_user_stay_first(jar: Path) -> None:
+    builder = classic().config(confs.JARS, "/a.jar,/b.jar").config(confs.EXPLAIN_PROVIDERS, "x.Explain")
+    options = configure(builder)._options
+    assert listed(options, confs.JARS) == ["/a.jar", "/b.jar", str(jar)]
+    assert listed(options, confs.EXPLAIN_PROVIDERS) == ["x.Explain", confs.EXPLAIN_CLASS]
+
+
+def test_a_zonemap_jar_that_is_listed_already_is_enough() -> None:
+    own = "s3://bucket/zonemap-spark-4.1_2.13-0.1.1.jar"
+    assert listed(configure(classic().config(confs.JARS, own))._options, confs.JARS) == [own]
+
+
+def test_other_options_before_and_after_do_not_matter() -> None:
+    first = configure(classic().config("spark.master", "local[1]")).config("spark.x", "y")
+    last = configure(classic().config("spark.x", "y").config("spark.master", "local[1]"))
+    assert first._options == last._options
+
+
+@pytest.mark.parametrize(
+    ("iceberg", "key", "item"),
+    [
+        ("1.11.0", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"),
+        ("1.13.0-SNAPSHOT", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.13.0-SNAPSHOT"),
+        (Path("/x/iceberg.jar"), confs.JARS, "/x/iceberg.jar"),
+    ],
+)
+def test_iceberg_is_added_on_request(iceberg: Any, key: str, item: str) -> None:
+    assert item in listed(configure(classic(), iceberg=iceberg)._options, key)
+
+
+@pytest.mark.parametrize(
+    ("key", "held"),
+    [
+        (confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0"),
+        (confs.JARS, "/opt/iceberg-spark-runtime-4.1_2.13-1.12.0.jar"),
+    ],
+)
+def test_an_iceberg_that_is_listed_already_stays_alone(key: str, held: str) -> None:
+    options = configure(classic().config(key, held), iceberg="1.11.0")._options
+    assert "1.11.0" not in str(options)
+
+
+def test_packages_of_the_user_stay_first() -> None:
+    options = configure(classic().config(confs.PACKAGES, "g:a:1"), iceberg="1.11.0")._options
+    assert listed(options, confs.PACKAGES)[0] == "g:a:1"
+    assert len(listed(options, confs.PACKAGES)) == 2
+
+
+def test_without_request_no_package_is_named() -> None:
+    assert confs.PACKAGES not in configure(classic())._options
+
+
+@pytest.mark.parametrize("iceberg", ["", "latest", "1.11", "/x/iceberg.zip", "1.11.0,g:a:1"])
+def test_an_iceberg_that_is_neither_version_nor_jar_is_refused(iceberg: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="Cannot add Iceberg"):
+        configure(classic(), iceberg=iceberg)
+
+
+def test_arguments_become_confs() -> None:
+    options = configure(
+        classic(), enabled=False, shadow=True, upkeep="off", cover_on_read="wait", store_location="s3://b/z"
+    )._options
+    assert {key: options[key] for key in options if key.startswith(confs.PREFIX)} == {
+        "spark.sql.zonemap.enabled": "false",
+        "spark.sql.zonemap.shadow": "true",
+        "spark.sql.zonemap.upkeep": "off",
+        "spark.sql.zonemap.cover-on-read": "wait",
+        "spark.sql.zonemap.store.location": "s3://b/z",
+    }
+
+
+@pytest.mark.parametrize("argument", ["upkeep", "cover_on_read"])
+def test_an_unknown_choice_names_key_value_and_choices(argument: str) -> None:
+    key = confs.UPKEEP if argument == "upkeep" else confs.COVER_ON_READ
+    with pytest.raises(InvalidArgumentError, match=f"Cannot set {key} to 'sometimes': .*(persist|wait)"):
+        configure(classic(), **{argument: "sometimes"})
+
+
+@pytest.mark.parametrize("key", [confs.HOT_WINDOW, confs.CATALOG])
+def test_a_value_of_the_user_stays_and_a_warning_names_it(key: str) -> None:
+    builder = classic().config(key, "mine")
+    with pytest.warns(ZonemapWarning, match=f"{key}.*'mine'") as caught:
+        configure(builder, dual_index=DualIndex())
+    assert builder._options[key] == "mine"
+    assert len(caught) == 1
+
+
+def test_submit_arguments_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = f"--conf {confs.EXTENSIONS}={OTHER} --conf={confs.EXPLAIN_PROVIDERS}=x.Explain pyspark-shell"
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
+    options = configure(classic())._options
+    assert listed(options, confs.EXTENSIONS) == [OTHER, *BOTH]
+    assert listed(options, confs.EXPLAIN_PROVIDERS) == ["x.Explain", confs.EXPLAIN_CLASS]
+
+
+def test_the_defaults_file_is_continued(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    content = f"# site\n{confs.EXTENSIONS}  {OTHER}\nspark.jars.packages=g:a:1\n"
+    (tmp_path / "spark-defaults.conf").write_text(content)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    options = configure(classic(), iceberg="1.11.0")._options
+    assert listed(options, confs.EXTENSIONS) == [OTHER, *BOTH]
+    assert listed(options, confs.PACKAGES)[0] == "g:a:1"
+
+
+def test_the_builder_beats_submit_arguments_beat_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(
+        f"{confs.EXTENSIONS} defaults.X\n{confs.EXPLAIN_PROVIDERS} defaults.Y"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {confs.EXTENSIONS}=submitted.X pyspark-shell")
+    options = configure(classic())._options
+    assert listed(options, confs.EXTENSIONS)[0] == "submitted.X"
+    assert listed(options, confs.EXPLAIN_PROVIDERS)[0] == "defaults.Y"
+    assert listed(configure(classic().config(confs.EXTENSIONS, "b.X"))._options, confs.EXTENSIONS)[0] == "b.X"
+
+
+@pytest.mark.parametrize("arguments", ["--jars /a.jar x", "--jars=/a.jar x", "--conf spark.jars=/a.jar x"])
+def test_jars_of_the_submit_arguments_that_hide_ours_are_named(monkeypatch: pytest.MonkeyPatch, arguments: str) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
+    with pytest.warns(ZonemapWarning, match="PYSPARK_SUBMIT_ARGS"):
+        assert configure(classic())._options == {}
+
+
+def test_jars_of_the_submit_arguments_may_hold_ours(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--jars=/a.jar,{jar} pyspark-shell")
+    options = configure(classic())._options
+    assert confs.JARS not in options
+    assert listed(options, confs.EXTENSIONS) == BOTH
+
+
+def test_packages_of_the_submit_arguments_that_hide_iceberg_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--packages g:a:1 pyspark-shell")
+    with pytest.warns(ZonemapWarning, match="Cannot add Iceberg through spark.jars.packages"):
+        configure(classic(), iceberg="1.11.0")
+
+
+def test_a_jvm_that_runs_without_the_jar_leaves_the_builder_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from zonemap import _jvm
+
+    monkeypatch.setattr(session, "_jvm_confs", dict)
+    monkeypatch.setattr(_jvm, "has_class", lambda name: False)
+    with pytest.warns(ZonemapWarning, match="already runs"):
+        assert configure(classic())._options == {}
+
+
+def test_a_jvm_that_runs_with_the_jar_is_continued(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
+    monkeypatch.setattr(session, "_jvm_confs", lambda: {confs.JARS: str(jar), confs.EXTENSIONS: OTHER})
+    assert listed(configure(classic())._options, confs.EXTENSIONS) == [OTHER, *BOTH]
+
+
+@BUILDERS
+def test_a_remote_server_gets_session_confs_only_and_a_warning(make: Any) -> None:
+    builder = make().remote("sc://host:15002")
+    with pytest.warns(ZonemapWarning, match="Spark Connect server"):
+        configure(builder, cover_on_read="wait", iceberg="1.11.0")
+    assert set(builder._options) == {"spark.remote", confs.CATALOG, confs.COVER_ON_READ}
+
+
+def test_a_local_connect_server_is_started_with_everything(jar: Path) -> None:
+    options = configure(classic().remote("local[1]"))._options
+    assert listed(options, confs.EXTENSIONS) == BOTH
+    assert listed(options, confs.JARS) == [str(jar)]
+
+
+def test_warnings_point_to_the_caller() -> None:
+    with pytest.warns(ZonemapWarning) as caught:
+        configure(classic().config(confs.HOT_WINDOW, "1h"), dual_index=DualIndex())
+    assert caught[0].filename == __file__

@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import pytest
+
+import zonemap
+from zonemap import BuildResult, DropResult, InvalidArgumentError, StatusResult, ZonemapError
+
+BUILT = {"snapshot_id": 7, "data_files": 4096, "delete_files": 2, "segments": 3, "bytes": 12345, "seconds": 0.25}
+STATUS = {
+    "snapshot_id": 8123456789012345678,
+    "covered": True,
+    "lag_snapshots": 0,
+    "data_files": 4096,
+    "delete_files": 0,
+    "segments": 3,
+    "bytes": 12345,
+    "memory_bytes": 6789,
+    "store": "file:/lake/t/_zonemaps_v2/<uuid>",
+}
+
+
+class _Row:
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def asDict(self) -> dict[str, Any]:  # noqa: N802 - PySpark's name
+        return self._values
+
+
+class _Session:
+    """A session that notes the statement and answers with rows, or fails."""
+
+    def __init__(self, *rows: dict[str, Any], error: Exception | None = None) -> None:
+        self.statements: list[str] = []
+        self._rows = rows
+        self._error = error
+
+    def sql(self, statement: str) -> _Session:
+        self.statements.append(statement)
+        return self
+
+    def collect(self) -> list[_Row]:
+        if self._error is not None:
+            raise self._error
+        return [_Row(row) for row in self._rows]
+
+
+class _SparkError(Exception):
+    def __init__(self, condition: str, message: str) -> None:
+        super().__init__(message)
+        self._condition = condition
+
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+        return self._condition
+
+
+@pytest.mark.parametrize("name", ["build", "refresh"])
+def test_build_and_refresh_send_one_call_and_return_its_row(name: str) -> None:
+    session = _Session(BUILT)
+    result = getattr(zonemap, name)(session, "lake.db.t")
+    assert session.statements == [f"CALL zonemap.system.{name}(table => 'lake.db.t')"]
+    assert result == BuildResult("lake.db.t", 7, 4096, 2, 3, 12345, 0.25)
+
+
+def test_status_returns_its_row() -> None:
+    result = zonemap.status(_Session(STATUS), "lake.db.t")  # type: ignore[arg-type]
+    assert isinstance(result, StatusResult)
+    assert result.as_dict() == {"table": "lake.db.t"} | STATUS
+
+
+@pytest.mark.parametrize(("dry_run", "argument"), [(False, ""), (True, ", dry_run => true")])
+def test_drop_lists_paths(dry_run: bool, argument: str) -> None:
+    session = _Session({"path": "/a"}, {"path": "/b"})
+    result = zonemap.drop(session, "lake.db.t", dry_run=dry_run)  # type: ignore[arg-type]
+    assert session.statements == [f"CALL zonemap.system.drop(table => 'lake.db.t'{argument})"]
+    assert result == DropResult("lake.db.t", dry_run, ("/a", "/b"))
+
+
+def test_drop_of_nothing_is_empty() -> None:
+    assert zonemap.drop(_Session(), "t").paths == ()  # type: ignore[arg-type]
+
+
+def test_a_malformed_name_is_refused_before_anything_is_sent() -> None:
+    session = _Session(BUILT)
+    with pytest.raises(InvalidArgumentError):
+        zonemap.build(session, "lake..t")  # type: ignore[arg-type]
+    assert session.statements == []
+
+
+def test_columns_of_a_newer_jar_are_ignored() -> None:
+    assert zonemap.build(_Session(BUILT | {"new": 1}), "t").bytes == 12345  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rows", [[], [BUILT, BUILT], [{"snapshot_id": 7}]])
+def test_an_answer_of_another_shape_is_an_error(rows: list[dict[str, Any]]) -> None:
+    with pytest.raises(ZonemapError, match="Cannot read the answer about 't'"):
+        zonemap.build(_Session(*rows), "t")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("condition", ["CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE"])
+def test_a_session_without_the_extension_is_named(condition: str) -> None:
+    error = _SparkError(condition, "The catalog `zonemap` not found")
+    with pytest.raises(ZonemapError, match="zonemap is not active in this session") as caught:
+        zonemap.status(_Session(error=error), "t")  # type: ignore[arg-type]
+    assert caught.value.__cause__ is error
+
+
+@pytest.mark.parametrize("error", [_SparkError("TABLE_OR_VIEW_NOT_FOUND", "zonemap"), RuntimeError("zonemap")])
+def test_other_errors_come_through_as_they_are(error: Exception) -> None:
+    with pytest.raises(type(error)) as caught:
+        zonemap.status(_Session(error=error), "t")  # type: ignore[arg-type]
+    assert caught.value is error
+
+
+def test_results_cannot_be_changed() -> None:
+    result = zonemap.build(_Session(BUILT), "t")  # type: ignore[arg-type]
+    with pytest.raises(FrozenInstanceError):
+        result.bytes = 0  # type: ignore[misc]
+
+
+def test_html_separates_thousands_keeps_ids_and_escapes() -> None:
+    page = zonemap.status(_Session(STATUS), "lake.db.<t>")._repr_html_()  # type: ignore[arg-type]
+    assert "<td>4,096</td>" in page
+    assert "<td>8123456789012345678</td>" in page
+    assert "<td>yes</td>" in page
+    assert "lake.db.&lt;t&gt;" in page
+    assert "&lt;uuid&gt;" in page
+
+
+def test_html_of_a_drop_says_whether_it_happened() -> None:
+    assert "Would delete 1 files" in DropResult("t", True, ("/<a>",))._repr_html_()
+    assert "Deleted 1 files" in DropResult("t", False, ("/<a>",))._repr_html_()
+    assert "/&lt;a&gt;" in DropResult("t", False, ("/<a>",))._repr_html_()

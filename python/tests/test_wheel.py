@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+import zonemap
+
+CLASSES = ("ZoneMapExtension", "ZoneMapCatalog", "ZoneMapExplain", "PlanningCounters")
+
+
+@pytest.fixture(scope="module")
+def wheel() -> zipfile.ZipFile:
+    path = ROOT / "dist" / f"zonemap-{zonemap.__version__}-py3-none-any.whl"
+    assert path.is_file(), "run 'make wheel' first"
+    return zipfile.ZipFile(path)
+
+
+def test_the_wheel_holds_the_package_and_one_jar_and_nothing_else(wheel: zipfile.ZipFile) -> None:
+    names = {name for name in wheel.namelist() if not name.endswith("/")}
+    sources = ROOT / "python" / "zonemap"
+    expected = {
+        f"zonemap/{path.relative_to(sources)}"
+        for path in sources.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    expected.add(f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar")
+    assert {name for name in names if ".dist-info/" not in name} == expected
+    assert any(name.endswith("licenses/LICENSE") for name in names)
+
+
+def test_the_jar_of_the_wheel_is_the_one_of_dist(wheel: zipfile.ZipFile) -> None:
+    name = f"zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
+    assert wheel.read(f"zonemap/jars/{name}") == (ROOT / "dist" / name).read_bytes()
+
+
+def test_the_jar_holds_our_classes_only(wheel: zipfile.ZipFile) -> None:
+    name = f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
+    with wheel.open(name) as file, zipfile.ZipFile(file) as jar:
+        classes = {entry for entry in jar.namelist() if entry.endswith(".class")}
+    assert {f"zonemap/spark/{entry}.class" for entry in CLASSES} <= classes
+    assert {entry for entry in classes if not entry.startswith("zonemap/")} == set()
+
+
+def test_the_installed_package_carries_its_jar() -> None:
+    """Run in a process of its own, where nothing stands in for the jar."""
+    code = "import zonemap; print(zonemap.jar_path())"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd="/")
+    path = Path(answer.stdout.strip())
+    assert path.is_absolute()
+    assert path.stat().st_size == (ROOT / "dist" / path.name).stat().st_size
+
+
+def test_without_a_jar_the_build_ends_with_one_line(tmp_path: Path) -> None:
+    for name in ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / "python" / "zonemap", tmp_path / "python" / "zonemap")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert answer.returncode != 0
+    last = answer.stderr.strip().splitlines()
+    assert len(last) == 1
+    assert last[0].startswith("zonemap: Cannot build the wheel: one dist/zonemap-spark-*-0.1.0.jar is needed")

@@ -1,0 +1,39 @@
+"""zonemap: plans Apache Iceberg scans in Spark from a zonemap index.
+
+Thin bindings over the Spark extension whose jar this package carries. Python holds no pruning logic: it
+puts confs on a session builder and calls SQL procedures, so all of it works through Spark Connect too.
+
+    import zonemap
+    from pyspark.sql import SparkSession
+
+    spark = zonemap.configure(SparkSession.builder, iceberg="1.11.0").getOrCreate()
+    zonemap.build(spark, "lake.db.events")
+
+Importing this package imports neither PySpark nor py4j.
+"""
+
+from zonemap.config import DualIndex
+from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
+from zonemap.jar import jar_path
+from zonemap.procedures import build, drop, refresh, status
+from zonemap.results import BuildResult, DropResult, StatusResult
+from zonemap.session import configure
+from zonemap.version import __version__
+
+__all__ = [
+    "BuildResult",
+    "DropResult",
+    "DualIndex",
+    "InvalidArgumentError",
+    "JarNotFoundError",
+    "StatusResult",
+    "ZonemapError",
+    "ZonemapWarning",
+    "__version__",
+    "build",
+    "configure",
+    "drop",
+    "jar_path",
+    "refresh",
+    "status",
+]

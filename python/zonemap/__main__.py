@@ -1,0 +1,5 @@
+"""``python -m zonemap``, the same as the ``zonemap`` command."""
+
+from zonemap.cli import main
+
+main()

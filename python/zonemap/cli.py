@@ -1,0 +1,160 @@
+"""The ``zonemap`` command."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from zonemap import doctor as checks
+from zonemap import procedures
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.jar import jar_path
+from zonemap.output import output_of
+from zonemap.session import configure
+from zonemap.version import __version__
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_output = click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="For people or for programs.",
+)
+_iceberg = click.option(
+    "--iceberg", metavar="VERSION|JAR", help="Also load this Iceberg runtime; else your set-up brings it."
+)
+
+
+def _session_options(command: Command) -> Command:
+    """The options of commands that talk to a table."""
+    for option in (
+        click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated."),
+        click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002."),
+        _iceberg,
+        _output,
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+@click.version_option(__version__, prog_name="zonemap")
+def cli() -> None:
+    """Zonemap index for Apache Iceberg tables in Spark."""
+
+
+@cli.command("jar-path")
+def jar_path_command() -> None:
+    """Print the path of the Spark extension's jar, for --jars or spark.jars."""
+    click.echo(jar_path())
+
+
+@cli.command()
+@click.option("--session", is_flag=True, help="Also start a local session and look into it.")
+@_iceberg
+@_output
+def doctor(session: bool, iceberg: str | None, output: str) -> None:
+    """Check what zonemap needs; exit code 1 if something is missing."""
+    found = checks.installation_checks()
+    if session and all(check.state != "failed" for check in found):
+        spark = _start(("spark.master=local[1]", "spark.ui.enabled=false"), None, iceberg)
+        found += checks.session_checks(spark)
+        spark.stop()
+    output_of(output, always_list=True).rows("zonemap doctor", [check.as_dict() for check in found])
+    if any(check.state == "failed" for check in found):
+        sys.exit(1)
+
+
+@cli.command()
+@click.argument("table")
+@_session_options
+def build(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Index the current snapshot of TABLE (catalog.namespace.table)."""
+    result = procedures.build(_start(settings, remote, iceberg), table)
+    output_of(output).rows("built", [result.as_dict()])
+
+
+@cli.command()
+@click.argument("table")
+@_session_options
+def status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Show what the index covers of TABLE."""
+    result = procedures.status(_start(settings, remote, iceberg), table)
+    output_of(output).rows("status", [result.as_dict()])
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
+@_session_options
+def drop(
+    table: str, dry_run: bool, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str
+) -> None:
+    """Delete the index of TABLE; the table itself is not touched."""
+    result = procedures.drop(_start(settings, remote, iceberg), table, dry_run=dry_run)
+    if output == "json":
+        output_of(output).rows("", [result.as_dict()])
+    else:
+        title = "would delete" if dry_run else "deleted"
+        output_of(output).rows(f"{title} {len(result.paths)} files", [{"path": path} for path in result.paths])
+
+
+@cli.command()
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/demo"),
+    show_default=True,
+    help="Where lake and report go; what an earlier demo left there is replaced.",
+)
+@click.option(
+    "--iceberg",
+    metavar="VERSION|JAR",
+    default="1.11.0",
+    show_default=True,
+    help="Iceberg's runtime, as a version to fetch or as a jar.",
+)
+@click.option("--commits", type=click.IntRange(1, 64), default=48, show_default=True, help="Commits a table gets.")
+def demo(folder: Path, iceberg: str, commits: int) -> None:
+    """Write a small lake of real flights, index it, and compare queries with the index off and on."""
+    from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
+
+    sys.exit(run(folder, iceberg=iceberg, commits=commits))
+
+
+def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:
+    """A session with the extension and the confs of the command line."""
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
+    except ImportError as error:
+        raise ZonemapError(
+            "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
+        ) from error
+    builder = SparkSession.builder.appName("zonemap")
+    if remote is not None:
+        builder = builder.remote(remote)
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            raise InvalidArgumentError(f"Cannot read --conf '{setting}': it has no '='. Write --conf key=value.")
+        builder = builder.config(key.strip(), value)
+    return configure(builder, iceberg=iceberg).getOrCreate()
+
+
+def main() -> None:
+    """Entry point: a mistake of the user's is one line, not a stack."""
+    try:
+        cli()
+    except ZonemapError as error:
+        click.echo(f"zonemap: {error}", err=True)
+        sys.exit(2)

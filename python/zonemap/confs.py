@@ -1,0 +1,28 @@
+"""Names of the Spark confs and classes that this package sets; the JVM registry is the source."""
+
+PREFIX = "spark.sql.zonemap."
+
+EXTENSIONS = "spark.sql.extensions"
+JARS = "spark.jars"
+PACKAGES = "spark.jars.packages"
+EXPLAIN_PROVIDERS = "spark.sql.extendedExplainProviders"
+CATALOG = "spark.sql.catalog.zonemap"
+
+ENABLED = PREFIX + "enabled"
+SHADOW = PREFIX + "shadow"
+UPKEEP = PREFIX + "upkeep"
+COVER_ON_READ = PREFIX + "cover-on-read"
+STORE_LOCATION = PREFIX + "store.location"
+HOT_WINDOW = PREFIX + "hot.window"
+HOT_MAX_BYTES = PREFIX + "hot.max-bytes"
+COLD_CACHE_MAX_BYTES = PREFIX + "cold.cache-max-bytes"
+COLD_CACHE_DIR = PREFIX + "cold.cache-dir"
+COLD_CACHE_DISK_MAX_BYTES = PREFIX + "cold.cache-disk-max-bytes"
+
+ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+EXTENSION_CLASS = "zonemap.spark.ZoneMapExtension"
+CATALOG_CLASS = "zonemap.spark.ZoneMapCatalog"
+EXPLAIN_CLASS = "zonemap.spark.ZoneMapExplain"
+
+UPKEEP_VALUES = ("off", "memory", "persist")
+COVER_ON_READ_VALUES = ("background", "wait")

@@ -1,0 +1,90 @@
+"""What a session would start with: the builder's options, the submit arguments, and Spark's defaults file."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from zonemap import confs
+
+_FLAGS = {"--jars": confs.JARS, "--packages": confs.PACKAGES}
+
+
+@dataclass(frozen=True)
+class CurrentConf:
+    """The confs around a builder, strongest first: its own, PYSPARK_SUBMIT_ARGS, the running JVM, the defaults file.
+
+    Attributes:
+        options: The builder's own options; written by ``configure``.
+        submitted: Confs of PYSPARK_SUBMIT_ARGS; ``--jars`` and ``--packages`` under their conf's name.
+        defaults: Confs of the JVM that already runs, else of ``spark-defaults.conf``.
+    """
+
+    options: dict[str, Any]
+    submitted: Mapping[str, str] = field(default_factory=dict)
+    defaults: Mapping[str, str] = field(default_factory=dict)
+
+    def get(self, key: str) -> str | None:
+        """The value the session would start with, or None."""
+        for layer in (self.options, self.submitted, self.defaults):
+            if layer.get(key) is not None:
+                return str(layer[key])
+        return None
+
+    def items(self, key: str) -> list[str]:
+        """The value as the list that a comma-separated conf is."""
+        return split_list(self.get(key))
+
+
+def split_list(value: str | None) -> list[str]:
+    """Items of a comma-separated conf; blanks around them and empty ones are dropped."""
+    return [item.strip() for item in (value or "").split(",") if item.strip()]
+
+
+def merge_list(*lists: list[str]) -> str:
+    """The comma-separated conf of all items in order, each once."""
+    return ",".join(dict.fromkeys(item for items in lists for item in items))
+
+
+def submitted_confs(arguments: str | None = None) -> dict[str, str]:
+    """Confs named in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given."""
+    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "") if arguments is None else arguments)
+    settings: dict[str, str] = {}
+    flags: dict[str, str] = {}
+    for position, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if not equals and position + 1 < len(words):
+            value = words[position + 1]
+        if flag in _FLAGS:
+            flags[_FLAGS[flag]] = value
+        elif flag in ("--conf", "-c"):
+            key, _, setting = value.partition("=")
+            settings[key] = setting
+    # A flag beats the conf it stands for, wherever it is.
+    return settings | flags
+
+
+def default_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Confs of ``spark-defaults.conf`` in SPARK_CONF_DIR, else in SPARK_HOME/conf; empty if there is none."""
+    folder = environment.get("SPARK_CONF_DIR")
+    if folder is None and environment.get("SPARK_HOME"):
+        folder = str(Path(environment["SPARK_HOME"]) / "conf")
+    file = Path(folder or ".") / "spark-defaults.conf"
+    if folder is None or not file.is_file():
+        return {}
+    return parse_properties(file.read_text(encoding="utf-8"))
+
+
+def parse_properties(content: str) -> dict[str, str]:
+    """Keys and values of a Java properties text as Spark's defaults files use it, without line continuation."""
+    found: dict[str, str] = {}
+    for line in (raw.strip() for raw in content.splitlines()):
+        if not line or line[0] in "#!":
+            continue
+        end = next((i for i, letter in enumerate(line) if letter in "= :\t"), len(line))
+        found[line[:end]] = line[end:].lstrip(" \t=:").strip()
+    return found

@@ -1,0 +1,108 @@
+"""Runs one query with the index off and on in the same session, turn by turn."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zonemap import _jvm, confs
+from zonemap.demo.queries import Query
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROUNDS = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """One execution of a query.
+
+    Attributes:
+        planning_ms: From SQL text to physical plan, file planning included.
+        query_ms: From SQL text to the last row.
+        files: Data files the scan planned to read.
+        indexed_scans: Scans that were planned from the index.
+        rows: The answer, one text a row, sorted.
+    """
+
+    planning_ms: float
+    query_ms: float
+    files: int
+    indexed_scans: int
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The runs of one query, warm-up left out.
+
+    Attributes:
+        query: The query.
+        table_files: Data files of its table.
+        off: Runs with ``spark.sql.zonemap.enabled=false``: Iceberg's own planning.
+        on: Runs with it set to true.
+    """
+
+    query: Query
+    table_files: int
+    off: tuple[Run, ...]
+    on: tuple[Run, ...]
+
+    @property
+    def rows_equal(self) -> bool:
+        """Whether every run gave the same rows."""
+        return len({run.rows for run in (*self.off, *self.on)}) == 1
+
+    @property
+    def failure(self) -> str:
+        """Why the demo must not show this query as a success; empty if it may."""
+        if not self.rows_equal:
+            return "rows differ between runs"
+        if not self.on[0].rows:
+            return "no rows: nothing was compared"
+        if not all(run.indexed_scans for run in self.on):
+            return "not planned from the index when on"
+        if any(run.indexed_scans for run in self.off):
+            return "planned from the index when off"
+        return ""
+
+
+def planning_ms(runs: tuple[Run, ...]) -> float:
+    """Median planning time."""
+    return statistics.median(run.planning_ms for run in runs)
+
+
+def query_ms(runs: tuple[Run, ...]) -> float:
+    """Median time of the whole query."""
+    return statistics.median(run.query_ms for run in runs)
+
+
+def compare(spark: SparkSession, query: Query, table_files: int) -> Comparison:
+    """Runs the query once each way to warm up, then ``ROUNDS`` times each way, taking turns."""
+    off: list[Run] = []
+    on: list[Run] = []
+    for _ in range(1 + ROUNDS):
+        off.append(_run(spark, query, enabled=False))
+        on.append(_run(spark, query, enabled=True))
+    return Comparison(query, table_files, tuple(off[1:]), tuple(on[1:]))
+
+
+def _run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
+    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
+    scans = _jvm.planned_scans(spark)
+    start = time.perf_counter()
+    frame = spark.sql(query.sql)
+    _jvm.plan(frame)
+    planned = time.perf_counter()
+    rows = frame.collect()
+    end = time.perf_counter()
+    return Run(
+        planning_ms=(planned - start) * 1000,
+        query_ms=(end - start) * 1000,
+        files=_jvm.scan_metric(frame, "resultDataFiles"),
+        indexed_scans=_jvm.planned_scans(spark) - scans,
+        rows=tuple(sorted(map(str, rows))),
+    )

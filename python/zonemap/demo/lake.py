@@ -1,0 +1,77 @@
+"""Writes the demo's two Iceberg tables as streams would leave them: many commits of many small files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+FLIGHTS = "lake.db.flights"
+METRICS = "lake.db.metrics"
+
+FILES_PER_COMMIT = 64
+METRICS_DAYS = 24
+FIRST_DAY = date(2013, 12, 1)
+_NAMES_PER_FAMILY = 64
+_FAMILIES = ("cpu", "disk", "gc", "http", "jvm", "mem", "net", "rpc")
+_NAMES = _NAMES_PER_FAMILY * len(_FAMILIES)
+_ROWS_PER_NAME_AND_DAY = 32
+
+_PROPERTIES = """TBLPROPERTIES (
+  'format-version' = '2', 'write.distribution-mode' = 'none', 'write.parquet.compression-codec' = 'zstd')"""
+
+Step = Callable[[], None]
+
+
+def write_flights(spark: SparkSession, flights: pa.Table, commits: int, step: Step) -> None:
+    """Appends the flights in time order, one commit after the other; ``step`` is called after each."""
+    spark.sql(f"""CREATE TABLE {FLIGHTS} (
+      flight_id BIGINT, time_hour TIMESTAMP, carrier STRING, flight INT, tailnum STRING, origin STRING, dest STRING,
+      dep_delay INT, arr_delay INT, air_time INT, distance INT) USING iceberg {_PROPERTIES}""")
+    rows = flights.num_rows
+    with _files_per_commit(spark):
+        for commit in range(commits):
+            start, end = commit * rows // commits, (commit + 1) * rows // commits
+            spark.createDataFrame(flights.slice(start, end - start)).writeTo(FLIGHTS).append()
+            step()
+
+
+def write_metrics(spark: SparkSession, days: int, step: Step) -> None:
+    """Appends made-up telemetry, one commit a day, each day's files ordered by metric name."""
+    spark.sql(f"""CREATE TABLE {METRICS} (
+      name STRING, date DATE, ts TIMESTAMP, value DOUBLE, tags MAP<STRING, STRING>) USING iceberg {_PROPERTIES}""")
+    families = ", ".join(f"'{family}'" for family in _FAMILIES)
+    number = f"(id DIV {_ROWS_PER_NAME_AND_DAY})"
+    for day in range(days):
+        today = f"DATE '{FIRST_DAY + timedelta(days=day)}'"
+        spark.range(0, _NAMES * _ROWS_PER_NAME_AND_DAY, 1, FILES_PER_COMMIT).selectExpr(
+            f"concat(element_at(array({families}), CAST({number} DIV {_NAMES_PER_FAMILY} AS INT) + 1), '.', "
+            f"lpad(string({number} % {_NAMES_PER_FAMILY}), 4, '0')) AS name",
+            f"{today} AS date",
+            f"timestampadd(MINUTE, CAST(id % {_ROWS_PER_NAME_AND_DAY} AS INT) * 45, TIMESTAMP({today})) AS ts",
+            f"CAST(pmod(hash(id, {day}), 100000) AS DOUBLE) / 100 AS value",
+            "map('type', element_at(array('counter', 'gauge', 'percentile', 'timer'), pmod(hash(id), 4) + 1), "
+            "'node', concat('i-', pmod(hash(id, 1), 500)), 'app', concat('app', pmod(hash(id, 2), 40))) AS tags",
+        ).writeTo(METRICS).append()
+        step()
+
+
+def file_count(spark: SparkSession, table: str) -> int:
+    """Data files of the table's current snapshot."""
+    return int(spark.sql(f"SELECT count(*) FROM {table}.files").collect()[0][0])
+
+
+@contextmanager
+def _files_per_commit(spark: SparkSession) -> Iterator[None]:
+    """Splits local rows into as many tasks, in order; with no shuffle each task writes one file."""
+    key = "spark.sql.leafNodeDefaultParallelism"
+    spark.conf.set(key, str(FILES_PER_COMMIT))
+    try:
+        yield
+    finally:
+        spark.conf.unset(key)

@@ -1,0 +1,131 @@
+"""Runs the demo from an empty folder to the report."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+import zonemap
+from zonemap import _jvm
+from zonemap.demo import compare, flights, lake, report
+from zonemap.demo.queries import queries
+from zonemap.errors import ZonemapError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import SparkSession
+
+_IN_VALUES = 500
+
+
+def run(folder: Path, *, iceberg: str, commits: int) -> int:
+    """Writes the lake, builds the index, compares the queries, prints a table and writes ``report.html``.
+
+    Args:
+        folder: Where it all goes; an earlier demo's ``lake`` there is deleted first.
+        iceberg: Iceberg's runtime, as a version or as a jar.
+        commits: Commits of 64 files that each table gets at most.
+
+    Returns:
+        0, or 1 if rows differ or a query was not planned from the index when it was on.
+    """
+    started = time.monotonic()
+    console = Console()
+    folder = folder.resolve()
+    warehouse = folder / "lake"
+    shutil.rmtree(warehouse, ignore_errors=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    spark = _session(warehouse, iceberg)
+    try:
+        rows = flights.load()
+        with _progress(console) as progress:
+            days = min(commits, lake.METRICS_DAYS)
+            _write(spark, progress, rows, commits, days)
+            builds = _build_indexes(spark, progress)
+            asked = queries(
+                flights.ids_of_busiest_aircraft(rows, _IN_VALUES), lake.FIRST_DAY + timedelta(days=days - 1)
+            )
+            counts = {build.table: build.data_files for build in builds}
+            task = progress.add_task("comparing queries", total=len(asked))
+            found = []
+            for query in asked:
+                found.append(compare.compare(spark, query, counts[query.table]))
+                progress.advance(task)
+        facts = report.Facts(_jvm.versions(spark), os.cpu_count() or 1, time.monotonic() - started)
+        report.print_table(console, found, builds)
+        page = folder / "report.html"
+        page.write_text(report.html_page(found, builds, facts), encoding="utf-8")
+    finally:
+        spark.stop()
+    console.print(f"report: {page}   total: {facts.seconds:.0f} s")
+    bad = [entry for entry in found if entry.failure]
+    for entry in bad:
+        console.print(f"FAILED {entry.query.title}: {entry.failure}", markup=False)
+    return 1 if bad else 0
+
+
+def _session(warehouse: Path, iceberg: str) -> SparkSession:
+    """A local session of two cores with one Iceberg catalog, ``lake``, in a folder."""
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
+
+    log = Path(__file__).with_name("log4j2.properties")
+    builder = SparkSession.builder.master("local[2]").appName("zonemap demo")
+    settings = {
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": warehouse.as_uri(),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.driver.memory": "2g",
+        "spark.driver.host": "localhost",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()}",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+    }
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    spark = zonemap.configure(builder, iceberg=iceberg, upkeep="off").getOrCreate()
+    if _jvm.versions(spark)["iceberg"] is None:
+        spark.stop()
+        raise ZonemapError(
+            f"Cannot start the demo with Iceberg '{iceberg}': it is not on the class path. "
+            "Give --iceberg a version or a Spark runtime jar."
+        )
+    return spark
+
+
+def _write(spark: SparkSession, progress: Progress, rows: pa.Table, commits: int, days: int) -> None:
+    task = progress.add_task(f"writing {lake.FLIGHTS}", total=commits)
+    lake.write_flights(spark, rows, commits, lambda: progress.advance(task))
+    other = progress.add_task(f"writing {lake.METRICS}", total=days)
+    lake.write_metrics(spark, days, lambda: progress.advance(other))
+
+
+def _build_indexes(spark: SparkSession, progress: Progress) -> list[zonemap.BuildResult]:
+    """Builds both indexes and checks that they cover what the tables hold."""
+    task = progress.add_task("building the index", total=2)
+    builds = []
+    for table in (lake.FLIGHTS, lake.METRICS):
+        build = zonemap.build(spark, table)
+        files = lake.file_count(spark, table)
+        if build.data_files != files:
+            raise ZonemapError(
+                f"Cannot use the index of '{table}': it covers {build.data_files:,} of {files:,} files. "
+                "This is a defect; please report it with this output."
+            )
+        builds.append(build)
+        progress.advance(task)
+    return builds
+
+
+def _progress(console: Console) -> Progress:
+    columns = (TextColumn("{task.description:<28}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=console)

@@ -1,0 +1,51 @@
+"""Reads table names and writes them as SQL string literals."""
+
+from __future__ import annotations
+
+import re
+
+from zonemap.errors import InvalidArgumentError
+
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+[A-Za-z_][A-Za-z0-9_]*")
+_PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]*)")
+
+
+def split(name: str) -> tuple[str, ...]:
+    """The parts of a dotted identifier; a part in backquotes may hold dots, and a doubled backquote in it is one.
+
+    Raises:
+        InvalidArgumentError: a part is empty, a backquote is not closed, or a part holds a control character.
+    """
+    parts: list[str] = []
+    position = 0
+    while True:
+        match = _PART.match(name, position)
+        quoted, bare = match.groups() if match else (None, "")
+        part = quoted.replace("``", "`") if quoted is not None else bare.strip()
+        if not part or any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
+            raise _unreadable(name, f"part {len(parts) + 1} is empty or holds a control character")
+        parts.append(part)
+        position = match.end() if match else position
+        if position == len(name):
+            return tuple(parts)
+        if name[position] != ".":
+            raise _unreadable(name, f"'{name[position]}' at position {position + 1} is out of place")
+        position += 1
+
+
+def join(parts: tuple[str, ...]) -> str:
+    """The dotted identifier of these parts, in backquotes where a part needs them."""
+    return ".".join(part if _PLAIN.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
+
+
+def literal(name: str) -> str:
+    """The SQL string literal of a checked dotted identifier, safe to put into a statement."""
+    identifier = join(split(name))
+    return "'" + identifier.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _unreadable(name: str, why: str) -> InvalidArgumentError:
+    return InvalidArgumentError(
+        f"Cannot read table name '{name}': {why}. "
+        "Write catalog.namespace.table, a part with other characters in backquotes."
+    )

@@ -1,0 +1,71 @@
+"""The SQL procedures as functions. Each sends one ``CALL zonemap.system...`` statement, so Connect works too.
+
+All of them take a session that has the extension (see ``zonemap.configure``) and the table's name: a dotted
+identifier such as ``lake.db.events``, a part with other characters in backquotes. Errors of the statement
+come through as Spark raises them; a malformed name is an InvalidArgumentError before anything is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from zonemap import identifiers
+from zonemap.errors import ZonemapError
+from zonemap.results import BuildResult, DropResult, StatusResult
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY")
+
+
+def build(spark: SparkSession, table: str) -> BuildResult:
+    """Indexes the current snapshot of ``table`` from its manifests; data files are not opened.
+
+    The index goes into the table's index store; nothing is committed to the table. Time and driver memory
+    grow with the number of files.
+    """
+    return BuildResult.from_rows(table, _call(spark, "build", table))
+
+
+def refresh(spark: SparkSession, table: str) -> BuildResult:
+    """Brings the index of ``table`` to its current snapshot; reads only manifests it has not seen."""
+    return BuildResult.from_rows(table, _call(spark, "refresh", table))
+
+
+def status(spark: SparkSession, table: str) -> StatusResult:
+    """What the index covers of ``table``, how far it is behind, and what it costs. Changes nothing."""
+    return StatusResult.from_rows(table, _call(spark, "status", table))
+
+
+def drop(spark: SparkSession, table: str, *, dry_run: bool = False) -> DropResult:
+    """Deletes the index of ``table`` and lists its files; the table itself is not touched.
+
+    Args:
+        spark: The session.
+        table: The table's name.
+        dry_run: Only list what would be deleted.
+    """
+    rows = _call(spark, "drop", table, ", dry_run => true" if dry_run else "")
+    return DropResult(table=table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
+
+
+def statement(procedure: str, table: str, arguments: str = "") -> str:
+    """The CALL statement that is sent for ``procedure``; ``arguments`` begins with a comma."""
+    return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
+
+
+def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
+    sql = statement(procedure, table, arguments)
+    try:
+        return [row.asDict() for row in spark.sql(sql).collect()]
+    except Exception as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
+            raise ZonemapError(
+                f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
+                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+                "'zonemap doctor --session' say what is in the way."
+            ) from error
+        raise

@@ -1,0 +1,141 @@
+"""What the procedures return: one frozen object a call, shown as a small table in notebooks."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+from zonemap.errors import ZonemapError
+
+
+@dataclass(frozen=True)
+class _OneRow:
+    """An object made of the single row that a procedure returned; columns it does not know are dropped."""
+
+    table: str
+
+    @classmethod
+    def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
+        found = list(rows)
+        if len(found) != 1:
+            raise ZonemapError(
+                f"Cannot read the answer about '{table}': one row was expected, {len(found)} came. "
+                "Use a jar and a Python package of the same version ('zonemap doctor')."
+            )
+        row = found[0]
+        names = [field.name for field in fields(cls) if field.name != "table"]
+        missing = [name for name in names if name not in row]
+        if missing:
+            raise ZonemapError(
+                f"Cannot read the answer about '{table}': column {', '.join(missing)} is missing. "
+                "Use a jar and a Python package of the same version ('zonemap doctor')."
+            )
+        return cls(table=table, **{name: row[name] for name in names})
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return html_table([self.as_dict()])
+
+
+@dataclass(frozen=True)
+class BuildResult(_OneRow):
+    """What ``build`` and ``refresh`` did.
+
+    Attributes:
+        table: The table as it was named in the call.
+        snapshot_id: The snapshot that the index now covers; None for a table without one.
+        data_files: Data files covered.
+        delete_files: Delete files covered.
+        segments: Files of the index that make up this snapshot's version.
+        bytes: Their size in the store.
+        seconds: Wall time of the call on the driver.
+    """
+
+    snapshot_id: int | None
+    data_files: int
+    delete_files: int
+    segments: int
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class StatusResult(_OneRow):
+    """What the index knows of a table.
+
+    Attributes:
+        table: The table as it was named in the call.
+        snapshot_id: The newest snapshot the index covers; None if it covers none.
+        covered: Whether that is the table's current snapshot, so that the next query is planned from the index.
+        lag_snapshots: Snapshots committed since the covered one; None where that cannot be told.
+        data_files: Data files covered.
+        delete_files: Delete files covered.
+        segments: Files of the index that make up the covered version.
+        bytes: Their size in the store.
+        memory_bytes: Driver memory the index of this table holds now.
+        store: Folder of the index files, or None if it lives in memory only.
+    """
+
+    snapshot_id: int | None
+    covered: bool
+    lag_snapshots: int | None
+    data_files: int
+    delete_files: int
+    segments: int
+    bytes: int
+    memory_bytes: int
+    store: str | None
+
+
+@dataclass(frozen=True)
+class DropResult:
+    """What ``drop`` deleted, or with ``dry_run`` would delete.
+
+    Attributes:
+        table: The table as it was named in the call.
+        dry_run: True if nothing was deleted.
+        paths: The files, one full path each.
+    """
+
+    table: str
+    dry_run: bool
+    paths: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON."""
+        return {"table": self.table, "dry_run": self.dry_run, "paths": list(self.paths)}
+
+    def _repr_html_(self) -> str:
+        verb = "Would delete" if self.dry_run else "Deleted"
+        heading = f"<p>{verb} {len(self.paths):,} files of the index of {html.escape(self.table)}</p>"
+        return heading + html_table([{"path": path} for path in self.paths])
+
+
+def html_table(rows: list[dict[str, Any]]) -> str:
+    """A plain HTML table of rows that share their keys; every name and value is escaped."""
+    if not rows:
+        return ""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
+    body = "".join(
+        "<tr>" + "".join(f"<td>{html.escape(text(value, name))}</td>" for name, value in row.items()) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def text(value: object, name: str = "") -> str:
+    """A value for people: thousands separated, yes or no, three decimals; ids stay as they are."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int) and not name.endswith("_id"):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.3f}"
+    return str(value)

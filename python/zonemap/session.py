@@ -1,0 +1,218 @@
+"""Puts the extension on a session builder; appends to what is there and overwrites nothing."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from zonemap import confs, current
+from zonemap.config import DualIndex, check_choice
+from zonemap.current import CurrentConf
+from zonemap.errors import InvalidArgumentError, ZonemapWarning
+from zonemap.jar import JAR_PREFIX, jar_path
+from zonemap.version import SCALA_BINARY, SPARK_MINOR
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    Builder = TypeVar("Builder", SparkSession.Builder, ConnectSession.Builder)
+else:
+    Builder = TypeVar("Builder")
+
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+([.-][A-Za-z0-9.-]+)?")
+_ICEBERG_RUNTIME = "iceberg-spark-runtime"
+
+
+def configure(
+    builder: Builder,
+    *,
+    iceberg: str | PathLike[str] | None = None,
+    dual_index: DualIndex | None = None,
+    jar: str | PathLike[str] | None = None,
+    enabled: bool | None = None,
+    shadow: bool | None = None,
+    upkeep: str | None = None,
+    cover_on_read: str | None = None,
+    store_location: str | None = None,
+) -> Builder:
+    """Adds zonemap to ``SparkSession.builder`` and returns the builder.
+
+    Appended, without duplicates: the extension class (and Iceberg's before it, if it is not there) to
+    ``spark.sql.extensions``, the jar to ``spark.jars``, the explain provider to
+    ``spark.sql.extendedExplainProviders``. Set unless already set: ``spark.sql.catalog.zonemap`` and the confs
+    of the arguments given. What is already there is read from the builder, from PYSPARK_SUBMIT_ARGS, and from the
+    running JVM or Spark's defaults file. Calling it twice changes nothing; so does calling it before or after other
+    ``config`` calls on other keys. Later ``config`` calls on the three lists replace them, as Spark has it.
+
+    A builder for a Spark Connect server on another machine (``sc://``) gets only what a client may set; a
+    ``ZonemapWarning`` says what the server's own confs need. Where the jar cannot reach the class path any more, a
+    ``ZonemapWarning`` says so and the builder stays as it is.
+
+    Args:
+        builder: ``SparkSession.builder`` or what its methods return, classic or Connect.
+        iceberg: Also add Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
+            ``spark.jars.packages``) or the path of its jar. None: your set-up brings it.
+        dual_index: Sizes of the hot and the cold tier; None leaves the extension's defaults.
+        jar: The extension's jar; None takes the one of this package.
+        enabled: ``spark.sql.zonemap.enabled``, the switch that also works per query (default true).
+        shadow: Plan every scan twice and compare with Iceberg's own answer (default false; for verification).
+        upkeep: ``off``, ``memory`` or ``persist``.
+        cover_on_read: ``background`` (default) or ``wait``.
+        store_location: Folder of the index stores; None keeps the extension's default.
+
+    Raises:
+        InvalidArgumentError: an argument is malformed.
+        JarNotFoundError: no ``jar`` was given and this package carries none.
+
+    Warns:
+        ZonemapWarning: a value already set was kept, or something cannot be set from here.
+    """
+    options: dict[str, Any] = builder._options
+    settings = _settings(
+        dual_index,
+        enabled=enabled,
+        shadow=shadow,
+        upkeep=upkeep,
+        cover_on_read=cover_on_read,
+        store_location=store_location,
+    )
+    iceberg_source = _iceberg_source(iceberg)
+    if str(options.get("spark.remote", "")).startswith("sc://"):
+        _set_missing(CurrentConf(options), settings | {confs.CATALOG: confs.CATALOG_CLASS})
+        _warn_of_server()
+        return builder
+
+    conf = _around(options)
+    why_not = _unreachable(conf)
+    if why_not is not None:
+        _warn(f"Cannot add zonemap to the session, which will run without it: {why_not}")
+        return builder
+    # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
+    _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
+    _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
+    if jar is not None or not _has_file(conf.items(confs.JARS), JAR_PREFIX):
+        _append(conf, confs.JARS, str(jar_path() if jar is None else Path(jar)))
+    if iceberg_source is not None and not _has_iceberg(conf):
+        _append(conf, *iceberg_source)
+        if iceberg_source[0] in conf.submitted:
+            _warn(
+                f"Cannot add Iceberg through {iceberg_source[0]}: PYSPARK_SUBMIT_ARGS sets it and hides the builder's. "
+                f"Add '{iceberg_source[1]}' there."
+            )
+    options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
+    _set_missing(conf, settings | {confs.CATALOG: confs.CATALOG_CLASS})
+    return builder
+
+
+def _settings(
+    dual_index: DualIndex | None,
+    *,
+    enabled: bool | None,
+    shadow: bool | None,
+    upkeep: str | None,
+    cover_on_read: str | None,
+    store_location: str | None,
+) -> dict[str, str]:
+    """The confs of the arguments given, checked."""
+    settings = {} if dual_index is None else dual_index.confs()
+    for key, flag in ((confs.ENABLED, enabled), (confs.SHADOW, shadow)):
+        if flag is not None:
+            settings[key] = "true" if flag else "false"
+    if upkeep is not None:
+        settings[confs.UPKEEP] = check_choice(confs.UPKEEP, upkeep, confs.UPKEEP_VALUES)
+    if cover_on_read is not None:
+        settings[confs.COVER_ON_READ] = check_choice(confs.COVER_ON_READ, cover_on_read, confs.COVER_ON_READ_VALUES)
+    if store_location is not None:
+        settings[confs.STORE_LOCATION] = store_location
+    return settings
+
+
+def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | None:
+    """The conf and the item that bring Iceberg's runtime, or None if it is not asked for."""
+    if iceberg is None:
+        return None
+    if _VERSION.fullmatch(str(iceberg)):
+        return confs.PACKAGES, f"org.apache.iceberg:{_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY}:{iceberg}"
+    if str(iceberg).endswith(".jar"):
+        return confs.JARS, str(iceberg)
+    raise InvalidArgumentError(
+        f"Cannot add Iceberg '{iceberg}': it is neither a version nor a jar. "
+        "Give a version such as '1.11.0' or the path of its Spark runtime jar."
+    )
+
+
+def _around(options: dict[str, Any]) -> CurrentConf:
+    """The builder's options with the confs that surround them."""
+    running = _jvm_confs()
+    defaults = current.default_confs() if running is None else running
+    return CurrentConf(options, current.submitted_confs(), defaults)
+
+
+def _jvm_confs() -> dict[str, str] | None:
+    """Confs of the JVM this process is bound to, or None if it will be started (or PySpark is not there)."""
+    try:
+        from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
+    except ImportError:
+        return None
+    return _jvm.running_confs()
+
+
+def _append(conf: CurrentConf, key: str, *items: str) -> None:
+    """Appends to a list conf what it does not hold yet."""
+    conf.options[key] = current.merge_list(conf.items(key), list(items))
+
+
+def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
+    """Sets what the builder does not hold; a different value it holds stays, with a warning."""
+    for key, value in settings.items():
+        held = conf.options.setdefault(key, value)
+        if str(held) != value:
+            _warn(f"Cannot set {key} to '{value}': '{held}' is already there and stays. Give only one.", through=1)
+
+
+def _has_file(paths: list[str], prefix: str) -> bool:
+    return any(path.rstrip("/").rpartition("/")[2].startswith(prefix) for path in paths)
+
+
+def _has_iceberg(conf: CurrentConf) -> bool:
+    packages = any(_ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
+    return packages or _has_file(conf.items(confs.JARS), _ICEBERG_RUNTIME)
+
+
+def _warn_of_server() -> None:
+    _warn(
+        "Cannot configure the Spark Connect server from its client: only session confs were set. Start the server with "
+        f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and with the zonemap jar.",
+        through=1,
+    )
+
+
+def _unreachable(conf: CurrentConf) -> str | None:
+    """Why ``spark.jars`` of the builder cannot bring the jar to the class path, or None if it can.
+
+    Without the jar a session that names its classes would fail at every query, so nothing must be set then.
+    """
+    running = _jvm_confs()
+    if running is not None and not _has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
+        from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
+
+        if not _jvm.has_class(confs.EXTENSION_CLASS):
+            return (
+                "the JVM of this process already runs and its class path is fixed. "
+                "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
+            )
+    submitted = conf.submitted.get(confs.JARS)
+    if running is None and submitted is not None and not _has_file(current.split_list(submitted), JAR_PREFIX):
+        return (
+            "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars, which hides the builder's. Add $(zonemap jar-path) there."
+        )
+    return None
+
+
+def _warn(message: str, *, through: int = 0) -> None:
+    """Warns at the line that called configure, ``through`` helpers of this module in between."""
+    warnings.warn(message, ZonemapWarning, stacklevel=3 + through)
