@@ -12,7 +12,7 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 
   def add(known: ColumnBounds): Unit = {
     val b       = if (known == null) ColumnBounds.NothingKnown else known
-    val nans    = if (spec.columnType.mayHoldNaN) b.nans else Presence.None
+    val nans    = if (spec.columnType.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
     val bounded = ColumnBuilder.usable(spec, b) && b.nulls != Presence.All && nans != Presence.All
     val lower   = if (bounded) b.lower else null
     val upper   = if (bounded) b.upper else null

@@ -28,7 +28,7 @@ final private[zonemap] class SegmentBuilder(
 
   /**
    * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Stored as absent, and not tight, are inverted bounds
-   * and those of a file of nulls or NaN only; NaN presence of a type without NaN is stored as none. A value of another
+   * and those of a file of nulls or NaN only; NaN presence of a type without NaN, or of nulls only, is stored as none. A value of another
    * encoding than its column's is an IllegalArgumentException.
    */
   def add(file: FileEntry, bounds: Array[ColumnBounds]): Unit = {
