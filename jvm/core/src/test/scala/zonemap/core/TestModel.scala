@@ -27,17 +27,21 @@ object TestModel {
 
   /** A value out of a small domain, so that values meet each other and literals. */
   def value(t: ColumnType, rng: Rng): Any = t match {
-    case BooleanType                => rng.int(2).toLong
-    case IntType | DateType         => rng.int(12).toLong - 6
-    case LongType                   => if (rng.chance(5)) rng.pick(Seq(Long.MinValue, Long.MaxValue)) else rng.int(40).toLong - 20
-    case FloatType | DoubleType     => rng.pick(Seq(-0.0, 0.0, 1.5, -1.5, 2.25, 1e30, Double.NegativeInfinity, Double.PositiveInfinity, rng.int(9).toDouble))
-    case StringType                 => Seq.fill(rng.int(4))(rng.pick(letters)).mkString
-    case BinaryType | FixedType(_)  => Array.fill(rng.int(3))(rng.pick(Seq(0, 1, 0x7f, 0x80, 0xff)).toByte)
-    case DecimalType(precision, s)  =>
-      val unscaled = if (precision > 18 && rng.chance(30)) BigDecimal.valueOf(rng.int(5) - 2L).movePointRight(22) else BigDecimal.valueOf(rng.int(30) - 15L)
+    case BooleanType        => rng.int(2).toLong
+    case IntType | DateType => rng.int(12).toLong - 6
+    case LongType => if (rng.chance(5)) rng.pick(Seq(Long.MinValue, Long.MaxValue)) else rng.int(40).toLong - 20
+    case FloatType | DoubleType =>
+      rng.pick(
+        Seq(-0.0, 0.0, 1.5, -1.5, 2.25, 1e30, Double.NegativeInfinity, Double.PositiveInfinity, rng.int(9).toDouble))
+    case StringType                => Seq.fill(rng.int(4))(rng.pick(letters)).mkString
+    case BinaryType | FixedType(_) => Array.fill(rng.int(3))(rng.pick(Seq(0, 1, 0x7f, 0x80, 0xff)).toByte)
+    case DecimalType(precision, s) =>
+      val unscaled =
+        if (precision > 18 && rng.chance(30)) BigDecimal.valueOf(rng.int(5) - 2L).movePointRight(22)
+        else BigDecimal.valueOf(rng.int(30) - 15L)
       unscaled.movePointLeft(s).setScale(s)
-    case UuidType                   => new UUID(rng.pick(Seq(0L, 1L, -1L, Long.MinValue)), rng.pick(Seq(0L, 5L, -5L)))
-    case other                      => sys.error(s"no values of $other")
+    case UuidType => new UUID(rng.pick(Seq(0L, 1L, -1L, Long.MinValue)), rng.pick(Seq(0L, 5L, -5L)))
+    case other    => sys.error(s"no values of $other")
   }
 
   def encode(t: ColumnType, value: Any): ZoneValue = (t, value) match {
@@ -52,13 +56,13 @@ object TestModel {
 
   /** Spark's order of two non-null values, NaN included; uuids compare as the text that Spark sees. */
   def compare(left: Any, right: Any): Int = (left, right) match {
-    case (a: Long, b: Long)             => a.compareTo(b)
-    case (a: Double, b: Double)         => java.lang.Double.compare(a + 0.0, b + 0.0)
-    case (a: String, b: String)         => utf8(a, b)
-    case (a: BigDecimal, b: BigDecimal) => a.compareTo(b)
-    case (a: UUID, b: UUID)             => a.toString.compareTo(b.toString)
+    case (a: Long, b: Long)               => a.compareTo(b)
+    case (a: Double, b: Double)           => java.lang.Double.compare(a + 0.0, b + 0.0)
+    case (a: String, b: String)           => utf8(a, b)
+    case (a: BigDecimal, b: BigDecimal)   => a.compareTo(b)
+    case (a: UUID, b: UUID)               => a.toString.compareTo(b.toString)
     case (a: Array[Byte], b: Array[Byte]) => java.util.Arrays.compareUnsigned(a, b)
-    case other                          => sys.error(s"no order of $other")
+    case other                            => sys.error(s"no order of $other")
   }
 
   private def utf8(a: String, b: String): Int =
@@ -75,9 +79,9 @@ object TestModel {
     if (rng.chance(5)) null
     else {
       def presence() = rng.pick(Presence.values :+ Presence.None :+ Presence.None)
-      val a          = encode(t, value(t, rng))
-      val b          = if (rng.chance(30)) a else encode(t, value(t, rng))
-      val (lo, hi)   = if (rng.chance(10) || a.compare(b) <= 0) (a, b) else (b, a)
+      val a = encode(t, value(t, rng))
+      val b = if (rng.chance(30)) a else encode(t, value(t, rng))
+      val (lo, hi) = if (rng.chance(10) || a.compare(b) <= 0) (a, b) else (b, a)
       ColumnBounds(
         if (rng.chance(12)) null else lo,
         if (rng.chance(12)) null else hi,
@@ -89,10 +93,34 @@ object TestModel {
   def sorted(t: ColumnType, values: Seq[Any]): SortedValues = SortedValues.of(values.map(encode(t, _)))
 
   def manifest(ordinal: Int): ManifestIdentity =
-    ManifestIdentity(s"s3://t/metadata/m$ordinal.avro", 7000L + ordinal, 0, 0, ordinal.toLong, 1, 42L, null, 3, 0, null, 10L, 0L, null)
+    ManifestIdentity(
+      s"s3://t/metadata/m$ordinal.avro",
+      7000L + ordinal,
+      0,
+      0,
+      ordinal.toLong,
+      1,
+      42L,
+      null,
+      3,
+      0,
+      null,
+      10L,
+      0L,
+      null)
 
   def file(row: Int, partition: Int): FileEntry =
-    FileEntry(s"s3://t/data/p=$partition/$row.parquet", "PARQUET", 1000L + row, 10L, partition, 3, 3, null, 0, Array(4L))
+    FileEntry(
+      s"s3://t/data/p=$partition/$row.parquet",
+      "PARQUET",
+      1000L + row,
+      10L,
+      partition,
+      3,
+      3,
+      null,
+      0,
+      Array(4L))
 
   /** A segment of rows with these bounds, `bounds(row)(column)`. */
   def segment(

@@ -18,9 +18,9 @@ object TestPredicates {
     }
 
   private def leaf(columns: Seq[ColumnType], rng: Rng): Told = {
-    val index  = rng.int(columns.size)
+    val index = rng.int(columns.size)
     val column = ColumnRef(index + 1, columns(index), s"c${index + 1}")
-    val told   = column.columnType match {
+    val told = column.columnType match {
       case StringType | BinaryType if rng.chance(30) => ofPrefix(column, rng)
       case t if t.mayHoldNaN && rng.chance(20)       => ofNaN(column, rng)
       case _                                         => ofValues(column, rng)
@@ -47,7 +47,7 @@ object TestPredicates {
   }
 
   private def ofPrefix(column: ColumnRef, rng: Rng): Told = {
-    val prefix  = TestModel.value(column.columnType, rng)
+    val prefix = TestModel.value(column.columnType, rng)
     val encoded = TestModel.encode(column.columnType, prefix).asInstanceOf[BytesValue]
     rng.int(3) match {
       case 0 => on(StartsWith(column, encoded), nullRow = false)(TestModel.startsWith(_, prefix))
@@ -57,11 +57,11 @@ object TestPredicates {
   }
 
   private def ofValues(column: ColumnRef, rng: Rng): Told = {
-    val t       = column.columnType
+    val t = column.columnType
     val literal = TestModel.value(t, rng)
     val encoded = TestModel.encode(t, literal)
     val several = Seq.fill(rng.int(5))(TestModel.value(t, rng))
-    val set     = TestModel.sorted(t, several)
+    val set = TestModel.sorted(t, several)
     def in(v: Any) = several.exists(TestModel.compare(v, _) == 0)
     rng.int(10) match {
       case 0 => on(IsNull(column), nullRow = true)(_ => false)

@@ -116,14 +116,14 @@ final private[eval] class SetMisses(ranks: CodeRanks, exactCodes: Boolean) exten
   /** Literals share codes with an even end only. */
   override def isOpen(lower: Int, upper: Int): Boolean = !exactCodes && !isProven(lower, upper) && {
     val from = if (lower == Dictionary.NoLower || Dictionary.isExact(lower)) lower else lower + 1
-    val to   = if (upper == Dictionary.NoUpper || Dictionary.isExact(upper)) upper else upper - 1
+    val to = if (upper == Dictionary.NoUpper || Dictionary.isExact(upper)) upper else upper - 1
     ranks.count(from, to) == 0
   }
 
   override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
     val before = ranks.before
-    val last   = ranks.last
-    var row    = 0
+    val last = ranks.last
+    var row = 0
     while (row < count) {
       val stop = Math.min(count, row + 64)
       val word = row >> 6
@@ -180,7 +180,8 @@ final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exact
         start = s.fold(0)(_.firstInsideFromBelow),
         end = e.fold(Dictionary.NoUpper)(_.lastInsideFromAbove),
         openUpper = s.fold(-1)(_.open),
-        openLower = e.fold(-1)(_.open))
+        openLower = e.fold(-1)(_.open)
+      )
     case Elements(values)     => new SetMisses(ranks(values), exactCodes)
     case UuidElements(values) => new Deferred(new SetMisses(ranks(values), exactCodes))
   }

@@ -31,9 +31,9 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
 
   private val test: CodeTest = {
     val (set, misses) = (rule.values, question) match {
-      case (ValueRule.Constant(_), _)                       => (null, false)
-      case (ValueRule.Inside(inside), Question.MayMatch)    => (inside, true)
-      case (ValueRule.Inside(inside), Question.MustMatch)   => (inside, false)
+      case (ValueRule.Constant(_), _)                          => (null, false)
+      case (ValueRule.Inside(inside), Question.MayMatch)       => (inside, true)
+      case (ValueRule.Inside(inside), Question.MustMatch)      => (inside, false)
       case (ValueRule.Outside(outside, _), Question.MayMatch)  => (outside, false)
       case (ValueRule.Outside(outside, _), Question.MustMatch) => (outside, true)
     }
@@ -52,12 +52,13 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
   /** The answer without the test, if the flags alone give it. */
   private def decide(flags: Int): Int = {
     def holds(others: Match) = question.holds(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
-    val tight                = BoundsFlags.isTight(flags)
+    val tight = BoundsFlags.isTight(flags)
     val (unproven, proven) = (rule.values, question) match {
-      case (ValueRule.Constant(result), _)                       => (result, result)
-      case (ValueRule.Inside(_), Question.MayMatch)              => (Match.Some, Match.None)
-      case (ValueRule.Outside(_, needs), Question.MayMatch)      => (Match.Some, if (tight || !needs) Match.None else Match.Some)
-      case (_, Question.MustMatch)                               => (Match.Some, if (tight) Match.All else Match.Some)
+      case (ValueRule.Constant(result), _)          => (result, result)
+      case (ValueRule.Inside(_), Question.MayMatch) => (Match.Some, Match.None)
+      case (ValueRule.Outside(_, needs), Question.MayMatch) =>
+        (Match.Some, if (tight || !needs) Match.None else Match.Some)
+      case (_, Question.MustMatch) => (Match.Some, if (tight) Match.All else Match.Some)
     }
     if (holds(unproven) != holds(proven)) Ask else if (holds(proven)) Yes else No
   }
@@ -87,8 +88,8 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
     while (row < count) {
       val stop = Math.min(count, row + 64)
       val word = row >> 6
-      var yes  = 0L
-      var ask  = 0L
+      var yes = 0L
+      var ask = 0L
       while (row < stop) {
         val decision = decisions(zones.flags(row)).toLong
         yes |= (decision & 1L) << row
@@ -106,7 +107,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
 }
 
 private[eval] object LeafKernel {
-  private val No  = 0
+  private val No = 0
   private val Yes = 1
   private val Ask = 2
 }
@@ -116,6 +117,6 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
   var lower: Array[Char] = new Array(capacity)
   var upper: Array[Char] = new Array(capacity)
   var flags: Array[Byte] = new Array(capacity)
-  val bits: Array[Long]  = new Array((capacity + 63) >> 6)
-  val open: Array[Long]  = new Array((capacity + 63) >> 6)
+  val bits: Array[Long] = new Array((capacity + 63) >> 6)
+  val open: Array[Long] = new Array((capacity + 63) >> 6)
 }

@@ -8,14 +8,14 @@ import zonemap.core.value.{Presence, UuidOrder, UuidType}
 final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int) {
   private val store = BoundStore.of(spec.columnType.encoding)
   private var flags = new Array[Byte](32)
-  private var rows  = 0
+  private var rows = 0
 
   def add(known: ColumnBounds): Unit = {
-    val b       = if (known == null) ColumnBounds.NothingKnown else known
-    val nans    = if (spec.columnType.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
+    val b = if (known == null) ColumnBounds.NothingKnown else known
+    val nans = if (spec.columnType.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
     val bounded = ColumnBuilder.usable(spec, b) && b.nulls != Presence.All && nans != Presence.All
-    val lower   = if (bounded) b.lower else null
-    val upper   = if (bounded) b.upper else null
+    val lower = if (bounded) b.lower else null
+    val upper = if (bounded) b.upper else null
     store.add(lower, upper)
     if (rows == flags.length) flags = Arrays.copyOf(flags, rows * 2)
     flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && bounded, b.nulls, nans).toByte
@@ -24,10 +24,10 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 
   def write(container: ContainerWriter): Unit = {
     val rowFlags = Arrays.copyOf(flags, rows)
-    val coded    = store.dictionary(rowFlags, maxBoundaries)
-    val lower    = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
-    val upper    = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
-    val head     = new Output(1024)
+    val coded = store.dictionary(rowFlags, maxBoundaries)
+    val lower = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
+    val upper = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
+    val head = new Output(1024)
     head.text(spec.columnType.text).byte(if (coded.exact) 1 else 0)
     val shape = ColumnShape(constant(lower), constant(upper), constantFlags(rowFlags))
     shape.write(head)

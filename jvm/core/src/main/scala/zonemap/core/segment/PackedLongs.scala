@@ -15,7 +15,7 @@ private[segment] object PackedShape {
 
   def read(in: Input): PackedShape = {
     val nullable = in.byte()
-    val width    = in.byte()
+    val width = in.byte()
     if (nullable > 1 || !Set(0, 1, 2, 4, 8)(width)) Input.damaged(s"a packed array of $width bytes a row")
     PackedShape(nullable == 1, width, in.long())
   }
@@ -43,8 +43,8 @@ final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) 
 
 /** The writing side: collects numbers, then picks the narrowest shape. Not thread-safe. */
 final private[segment] class PackedLongsBuilder {
-  private var values  = new Array[Long](16)
-  private val nulls   = new java.util.BitSet
+  private var values = new Array[Long](16)
+  private val nulls = new java.util.BitSet
   private var length_ = 0
 
   def length: Int = length_
@@ -80,9 +80,9 @@ final private[segment] class PackedLongsBuilder {
   }
 
   private def encode(shape: PackedShape): Array[Byte] = {
-    val out  = ByteBuffer.allocate(Math.multiplyExact(length_, shape.widthBytes)).order(ByteOrder.LITTLE_ENDIAN)
+    val out = ByteBuffer.allocate(Math.multiplyExact(length_, shape.widthBytes)).order(ByteOrder.LITTLE_ENDIAN)
     val base = shape.min - (if (shape.nullable) 1L else 0L)
-    var row  = 0
+    var row = 0
     while (row < length_) {
       val code = if (nulls.get(row)) 0L else values(row) - base
       shape.widthBytes match {

@@ -9,9 +9,9 @@ class BitmapTest extends AnyFunSuite with Seeded {
   test("agrees with a set of integers") {
     rounds(500) { rng =>
       val size = 1 + rng.int(300)
-      val a    = (0 until size).filter(_ => rng.chance(30)).toSet
+      val a = (0 until size).filter(_ => rng.chance(30)).toSet
       val from = rng.int(size)
-      val to   = from + rng.int(size - from + 1)
+      val to = from + rng.int(size - from + 1)
       val bits = Bitmap.of(size, a.toSeq: _*)
       assert(bits.toArray.toSet == a && bits.cardinality == a.size && bits.isEmpty == a.isEmpty)
       val range = Bitmap.empty(size)
@@ -23,6 +23,7 @@ class BitmapTest extends AnyFunSuite with Seeded {
       assert(bits.copy().andNot(range).toArray.toSet == (a -- b))
       assert(Iterator.iterate(bits.nextSetBit(0))(r => bits.nextSetBit(r + 1)).takeWhile(_ >= 0).toSet == a)
       assert(Bitmap.full(size).cardinality == size)
+      ()
     }
   }
 }

@@ -14,12 +14,21 @@ import zonemap.core.value._
 class KnownBugsTest extends AnyFunSuite {
   import CompareOp._
 
-  private def kept(t: ColumnType, bounds: ColumnBounds, predicate: ColumnRef => Predicate, asked: Option[ColumnType] = None): Boolean = {
+  private def kept(
+      t: ColumnType,
+      bounds: ColumnBounds,
+      predicate: ColumnRef => Predicate,
+      asked: Option[ColumnType] = None): Boolean = {
     val segment = TestModel.segment(Seq(ColumnSpec(1, t)), Seq(Array(bounds)))
     SegmentEvaluator.mayMatch(segment, predicate(ColumnRef(1, asked.getOrElse(t), "c")), Bitmap.full(1))(0)
   }
 
-  private def bounds(lo: ZoneValue, hi: ZoneValue, nulls: Presence = Presence.None, nans: Presence = Presence.None, tight: Boolean = true) =
+  private def bounds(
+      lo: ZoneValue,
+      hi: ZoneValue,
+      nulls: Presence = Presence.None,
+      nans: Presence = Presence.None,
+      tight: Boolean = true) =
     ColumnBounds(lo, hi, tight, nulls, nans)
 
   private def text(s: String) = ZoneValues.ofString(s)
@@ -27,7 +36,8 @@ class KnownBugsTest extends AnyFunSuite {
   test("1: a NaN that cleared the statistics leaves no bounds, not 0.0 as bounds (hudi#18754)") {
     val cleared = bounds(null, null, nans = Presence.Unknown, tight = false)
     assert(kept(DoubleType, cleared, Compare(_, Eq, ZoneValues.ofDouble(5))))
-    assert(!kept(DoubleType, bounds(ZoneValues.ofDouble(0), ZoneValues.ofDouble(0)), Compare(_, Eq, ZoneValues.ofDouble(5))))
+    assert(
+      !kept(DoubleType, bounds(ZoneValues.ofDouble(0), ZoneValues.ofDouble(0)), Compare(_, Eq, ZoneValues.ofDouble(5))))
   }
 
   test("2: absent statistics are not all null (hudi#18755)") {
@@ -43,18 +53,23 @@ class KnownBugsTest extends AnyFunSuite {
 
   test("4: an indexed and a not indexed column in one predicate (hudi#10389, #20296)") {
     val segment = TestModel.segment(Seq(ColumnSpec(1, LongType)), Seq(Array(bounds(LongValue(1), LongValue(2)))))
-    val far     = Compare(ColumnRef(1, LongType, "a"), Gt, LongValue(9))
+    val far = Compare(ColumnRef(1, LongType, "a"), Gt, LongValue(9))
     val missing = Compare(ColumnRef(2, LongType, "b"), Eq, LongValue(0))
     assert(SegmentEvaluator.mayMatch(segment, Or(Seq(far, missing)), Bitmap.full(1))(0))
     assert(!SegmentEvaluator.mayMatch(segment, And(Seq(far, missing)), Bitmap.full(1))(0))
   }
 
   test("5: a literal beyond a narrower stored type does not wrap (hudi#19445)") {
-    val b     = bounds(LongValue(Int.MinValue.toLong), LongValue(Int.MaxValue.toLong))
+    val b = bounds(LongValue(Int.MinValue.toLong), LongValue(Int.MaxValue.toLong))
     val wraps = LongValue((1L << 32) + 5)
-    assert(!kept(IntType, b, Compare(_, Eq, wraps), Some(LongType)) && kept(IntType, b, Compare(_, Lt, wraps), Some(LongType)))
+    assert(
+      !kept(IntType, b, Compare(_, Eq, wraps), Some(LongType)) && kept(
+        IntType,
+        b,
+        Compare(_, Lt, wraps),
+        Some(LongType)))
     val cents = DecimalType(4, 2)
-    val huge  = ZoneValues.ofDecimal(BigInteger.ONE.shiftLeft(64).add(BigInteger.valueOf(5)), DecimalType(30, 2))
+    val huge = ZoneValues.ofDecimal(BigInteger.ONE.shiftLeft(64).add(BigInteger.valueOf(5)), DecimalType(30, 2))
     assert(!kept(cents, bounds(LongValue(5), LongValue(5)), Compare(_, Eq, huge), Some(DecimalType(30, 2))))
   }
 
@@ -64,7 +79,7 @@ class KnownBugsTest extends AnyFunSuite {
   }
 
   test("8: a maximum cut to milliseconds must be given widened; then it keeps (delta-kernel-rs#1003, trino#31231)") {
-    val cut     = 1700000000123000L
+    val cut = 1700000000123000L
     val literal = Compare(ColumnRef(1, TimestampType, "t"), Eq, LongValue(cut + 456))
     assert(kept(TimestampType, bounds(LongValue(0), LongValue(cut + 999), tight = false), _ => literal))
     assert(kept(TimestampType, bounds(LongValue(0), null, tight = false), _ => literal))
@@ -77,9 +92,9 @@ class KnownBugsTest extends AnyFunSuite {
   }
 
   test("12: uuids under either byte order (ClickHouse#118366)") {
-    val low  = new UUID(0x7000000000000000L, 1)
+    val low = new UUID(0x7000000000000000L, 1)
     val high = new UUID(0x9000000000000000L, 1)
-    val mid  = ZoneValues.ofUuid(new UUID(0x8000000000000000L, 0))
+    val mid = ZoneValues.ofUuid(new UUID(0x8000000000000000L, 0))
     // Written in unsigned order, then in signed order with the ends swapped.
     assert(kept(UuidType, bounds(ZoneValues.ofUuid(low), ZoneValues.ofUuid(high), tight = false), Compare(_, Eq, mid)))
     assert(kept(UuidType, bounds(ZoneValues.ofUuid(high), ZoneValues.ofUuid(low), tight = false), Compare(_, Eq, mid)))
@@ -88,7 +103,7 @@ class KnownBugsTest extends AnyFunSuite {
   }
 
   test("13: decimal(38, 38) compares without widening overflow (ClickHouse#116999)") {
-    val t   = DecimalType(38, 38)
+    val t = DecimalType(38, 38)
     val max = ZoneValues.ofDecimal(new BigInteger("9" * 38), t)
     val min = ZoneValues.ofDecimal(new BigInteger("-" + "9" * 38), t)
     assert(kept(t, bounds(min, max), Compare(_, GtEq, max)) && !kept(t, bounds(min, max), Compare(_, Gt, max)))
@@ -99,7 +114,7 @@ class KnownBugsTest extends AnyFunSuite {
     val segment = TestModel.segment(
       Seq(ColumnSpec(1, LongType)),
       Seq(Presence.Unknown, Presence.None).map(n => Array(bounds(LongValue(1), LongValue(2), n))))
-    val p       = Compare(ColumnRef(1, LongType, "c"), Lt, LongValue(9))
+    val p = Compare(ColumnRef(1, LongType, "c"), Lt, LongValue(9))
     assert(SegmentEvaluator.mustMatch(segment, p, Bitmap.full(2)) == Bitmap.of(2, 1))
   }
 
@@ -111,11 +126,16 @@ class KnownBugsTest extends AnyFunSuite {
 
   test("21: NaN cannot become a bound (iceberg#1761)") {
     intercept[IllegalArgumentException](ZoneValues.ofDouble(Double.NaN))
-    assert(kept(DoubleType, bounds(ZoneValues.ofDouble(1), null, nans = Presence.Some, tight = false), Compare(_, Gt, ZoneValues.ofDouble(1e9))))
+    assert(
+      kept(
+        DoubleType,
+        bounds(ZoneValues.ofDouble(1), null, nans = Presence.Some, tight = false),
+        Compare(_, Gt, ZoneValues.ofDouble(1e9))))
   }
 
   test("28: one clause without statistics does not disable the others of an AND (delta#6755)") {
-    assert(!kept(LongType, bounds(LongValue(1), LongValue(2)), c => And(Seq(Unknown("udf"), Compare(c, Gt, LongValue(2))))))
+    assert(
+      !kept(LongType, bounds(LongValue(1), LongValue(2)), c => And(Seq(Unknown("udf"), Compare(c, Gt, LongValue(2))))))
   }
 
   test("29: IN of more than 200 values still prunes (iceberg-python#4003)") {

@@ -13,8 +13,8 @@ class SoundnessTest extends AnyFunSuite with Seeded {
 
   private def column(t: ColumnType, rows: Int, rng: Rng): Seq[Any] = {
     val constant = if (rng.chance(30)) Some(TestModel.value(t, rng)) else None
-    val nulls    = rng.pick(Seq(0, 0, 20, 100))
-    val nans     = if (t.mayHoldNaN) rng.pick(Seq(0, 0, 20, 100)) else 0
+    val nulls = rng.pick(Seq(0, 0, 20, 100))
+    val nans = if (t.mayHoldNaN) rng.pick(Seq(0, 0, 20, 100)) else 0
     Seq.fill(rows) {
       if (rng.chance(nulls)) null
       else if (rng.chance(nans)) Double.NaN
@@ -25,16 +25,16 @@ class SoundnessTest extends AnyFunSuite with Seeded {
   /** What a writer may truthfully record: exact, widened, truncated or no bounds; counts or none. */
   private def bounds(t: ColumnType, cells: Seq[Any], rng: Rng): ColumnBounds = {
     def isNaN(v: Any) = v.isInstanceOf[Double] && v.asInstanceOf[Double].isNaN
-    val nullCount     = cells.count(_ == null)
-    val nanCount      = cells.count(v => v != null && isNaN(v))
-    val values        = cells.filter(v => v != null && !isNaN(v))
-    val nulls         = if (rng.chance(20)) Presence.Unknown else Presence.ofCounts(nullCount, cells.size)
-    val nans          = if (rng.chance(20)) Presence.Unknown else Presence.ofCounts(nanCount, cells.size)
+    val nullCount = cells.count(_ == null)
+    val nanCount = cells.count(v => v != null && isNaN(v))
+    val values = cells.filter(v => v != null && !isNaN(v))
+    val nulls = if (rng.chance(20)) Presence.Unknown else Presence.ofCounts(nullCount, cells.size)
+    val nans = if (rng.chance(20)) Presence.Unknown else Presence.ofCounts(nanCount, cells.size)
     if (values.isEmpty) ColumnBounds(null, null, tight = false, nulls, nans)
     else {
       val order = ordering(t, rng)
-      val low   = values.min(order)
-      val high  = values.max(order)
+      val low = values.min(order)
+      val high = values.max(order)
       val tight = t match {
         case StringType | BinaryType | UuidType => false
         case _                                  => rng.chance(70)
@@ -55,7 +55,8 @@ class SoundnessTest extends AnyFunSuite with Seeded {
     else (a: Any, b: Any) => TestModel.compare(a, b)
 
   private def widen(t: ColumnType, low: Any, high: Any, rng: Rng): (Any, Option[Any]) = (low, high) match {
-    case (l: Long, h: Long) if t == LongType && l > Long.MinValue && h < Long.MaxValue => (l - rng.int(2), Some(h + rng.int(2)))
+    case (l: Long, h: Long) if t == LongType && l > Long.MinValue && h < Long.MaxValue =>
+      (l - rng.int(2), Some(h + rng.int(2)))
     case (l: String, h: String) => (prefix(l, 2), upperPrefix(h, 2))
     case _                      => (low, Some(high))
   }
@@ -75,15 +76,15 @@ class SoundnessTest extends AnyFunSuite with Seeded {
 
   test("proofs hold for the rows of the file") {
     var none = 0
-    var all  = 0
+    var all = 0
     rounds(1500) { rng =>
       val types = Seq.fill(3)(rng.pick(TestModel.types))
       val count = 1 + rng.int(6)
       val cells = types.map(column(_, count, rng))
-      val rows  = (0 until count).map(r => types.indices.map(c => (c + 1) -> cells(c)(r)).toMap)
+      val rows = (0 until count).map(r => types.indices.map(c => (c + 1) -> cells(c)(r)).toMap)
       val known = types.zip(cells).map { case (t, c) => bounds(t, c, rng) }
       (0 until 20).foreach { _ =>
-        val told   = TestPredicates.tree(types, 2, rng)
+        val told = TestPredicates.tree(types, 2, rng)
         val result = ZoneMatch.evaluate(told.predicate, id => Some(ColumnZone(types(id - 1), known(id - 1))))
         lazy val clue = s"${told.predicate} on $rows with $known"
         result match {

@@ -13,7 +13,7 @@ class PredicateTest extends AnyFunSuite {
 
   private val xIs5 = Compare(x, Eq, LongValue(5))
   private val xGt7 = Compare(x, Gt, LongValue(7))
-  private val ab   = BytesValue("ab".getBytes)
+  private val ab = BytesValue("ab".getBytes)
 
   test("simplify") {
     val five = SortedValues.ofLongs(Array(5L))
@@ -33,33 +33,60 @@ class PredicateTest extends AnyFunSuite {
       And(Seq(NotNull(s), xGt7)) -> And(Seq(NotNull(s), xGt7)),
       And(Seq(NotNull(d), NotNaN(d))) -> And(Seq(NotNull(d), NotNaN(d))),
       And(Seq(NotNull(s), DistinctFrom(x, LongValue(5)))) -> And(Seq(NotNull(s), DistinctFrom(x, LongValue(5)))),
-      Unknown("f") -> Unknown("f")).foreach { case (before, after) => assert(Predicate.simplify(before) == after) }
+      Unknown("f") -> Unknown("f")
+    ).foreach { case (before, after) => assert(Predicate.simplify(before) == after) }
   }
 
   test("comparisons with NaN need no NaN") {
     Seq(
-      Eq -> IsNaN(d), GtEq -> IsNaN(d), Gt -> False, LtEq -> NotNull(d),
-      Lt -> And(Seq(NotNull(d), NotNaN(d))), NotEq -> And(Seq(NotNull(d), NotNaN(d)))).foreach { case (op, expected) =>
+      Eq -> IsNaN(d),
+      GtEq -> IsNaN(d),
+      Gt -> False,
+      LtEq -> NotNull(d),
+      Lt -> And(Seq(NotNull(d), NotNaN(d))),
+      NotEq -> And(Seq(NotNull(d), NotNaN(d)))).foreach { case (op, expected) =>
       assert(Predicate.compareToNaN(d, op) == expected)
     }
   }
 
   test("canonical text: no names, no order of children, types told apart") {
-    assert(Predicate.canonical(And(Seq(xIs5, xGt7))) == Predicate.canonical(And(Seq(xGt7, xIs5.copy(column = x.copy(name = "y"))))))
+    assert(
+      Predicate.canonical(And(Seq(xIs5, xGt7))) == Predicate.canonical(
+        And(Seq(xGt7, xIs5.copy(column = x.copy(name = "y"))))))
     assert(Predicate.canonical(xIs5) == "(eq 1 \"long\" 5)")
     val texts = Seq(
-      xIs5, xGt7, xIs5.copy(column = x.copy(columnType = IntType)), xIs5.copy(column = x.copy(fieldId = 9)), IsNull(x), NotNull(x),
-      IsNaN(d), NotNaN(d), StartsWith(s, ab), NotStartsWith(s, ab), NotStartsWithOrNull(s, ab), In(x, SortedValues.ofLongs(Array(5L))),
-      NotIn(x, SortedValues.ofLongs(Array(5L))), NotInOrNull(x, SortedValues.ofLongs(Array(5L))), DistinctFrom(x, LongValue(5)), True, False,
-      Unknown("u"), And(Seq(xIs5, xGt7)), Or(Seq(xIs5, xGt7))).map(Predicate.canonical)
+      xIs5,
+      xGt7,
+      xIs5.copy(column = x.copy(columnType = IntType)),
+      xIs5.copy(column = x.copy(fieldId = 9)),
+      IsNull(x),
+      NotNull(x),
+      IsNaN(d),
+      NotNaN(d),
+      StartsWith(s, ab),
+      NotStartsWith(s, ab),
+      NotStartsWithOrNull(s, ab),
+      In(x, SortedValues.ofLongs(Array(5L))),
+      NotIn(x, SortedValues.ofLongs(Array(5L))),
+      NotInOrNull(x, SortedValues.ofLongs(Array(5L))),
+      DistinctFrom(x, LongValue(5)),
+      True,
+      False,
+      Unknown("u"),
+      And(Seq(xIs5, xGt7)),
+      Or(Seq(xIs5, xGt7))
+    ).map(Predicate.canonical)
     assert(texts.distinct.size == texts.size)
   }
 
   test("readable text") {
     val date = ColumnRef(4, DateType, "day")
-    assert(Predicate.describe(And(Seq(Or(Seq(xIs5, xGt7)), StartsWith(s, ab)))) == "(x = 5 OR x > 7) AND s STARTS WITH 'ab'")
+    assert(
+      Predicate.describe(And(Seq(Or(Seq(xIs5, xGt7)), StartsWith(s, ab)))) == "(x = 5 OR x > 7) AND s STARTS WITH 'ab'")
     assert(Predicate.describe(Compare(date, Lt, LongValue(0))) == "day < 1970-01-01")
-    assert(Predicate.describe(In(x, SortedValues.ofLongs(Array.tabulate(9)(_.toLong)))) == "x IN (0, 1, 2, 3, 4, ... 9 values)")
+    assert(
+      Predicate.describe(
+        In(x, SortedValues.ofLongs(Array.tabulate(9)(_.toLong)))) == "x IN (0, 1, 2, 3, 4, ... 9 values)")
   }
 
   test("sorted values: distinct, in order, range tests") {
@@ -70,7 +97,8 @@ class PredicateTest extends AnyFunSuite {
     Seq((2L, 4L, false), (2L, 5L, true), (10L, 20L, false), (9L, 9L, true)).foreach { case (lo, hi, expected) =>
       assert(set.intersects(LongValue(lo), LongValue(hi)) == expected)
     }
-    assert(set.intersects(null, LongValue(1)) && !set.intersects(null, LongValue(0)) && !set.intersects(LongValue(10), null))
+    assert(
+      set.intersects(null, LongValue(1)) && !set.intersects(null, LongValue(0)) && !set.intersects(LongValue(10), null))
   }
 
   test("field ids") {

@@ -17,34 +17,46 @@ class DamageTest extends AnyFunSuite with Seeded {
     val builder = new SegmentBuilder(columns, rng.pick(Seq(3, 32767)))
     builder.beginManifest(TestModel.manifest(0))
     val partition = builder.partition(0, Array("x", Int.box(3)))
-    (0 until 300).foreach(r => builder.add(TestModel.file(r, partition), columns.map(c => TestModel.anyBounds(c.columnType, rng)).toArray))
+    (0 until 300).foreach(r =>
+      builder.add(TestModel.file(r, partition), columns.map(c => TestModel.anyBounds(c.columnType, rng)).toArray))
     builder.build()
   }
 
   /** Everything a segment can be asked. */
   private def answers(bytes: Array[Byte]): Seq[Any] = {
-    val s     = Segment.open(bytes)
+    val s = Segment.open(bytes)
     val paths = s.newPathReader()
-    val rows  = (0 until s.rows).map { r =>
-      (paths.path(r), s.format(r), s.fileSizeBytes(r), s.recordCount(r), s.partitionOrdinal(r), s.dataSequenceNumber(r),
-        s.fileSequenceNumber(r), s.firstRowId(r), s.sortOrderId(r), s.splitOffsets(r).toSeq,
+    val rows = (0 until s.rows).map { r =>
+      (
+        paths.path(r),
+        s.format(r),
+        s.fileSizeBytes(r),
+        s.recordCount(r),
+        s.partitionOrdinal(r),
+        s.dataSequenceNumber(r),
+        s.fileSequenceNumber(r),
+        s.firstRowId(r),
+        s.sortOrderId(r),
+        s.splitOffsets(r).toSeq,
         columns.map(c => s.column(c.fieldId).map(_.bounds(r))))
     }
-    val predicate = Or(Seq(
-      Compare(ColumnRef(1, LongType, "a"), CompareOp.Gt, LongValue(3)),
-      StartsWith(ColumnRef(2, StringType, "b"), BytesValue("a".getBytes))))
+    val predicate = Or(
+      Seq(
+        Compare(ColumnRef(1, LongType, "a"), CompareOp.Gt, LongValue(3)),
+        StartsWith(ColumnRef(2, StringType, "b"), BytesValue("a".getBytes))))
     Seq[Any](
       rows,
       SegmentEvaluator.mayMatch(s, predicate, Bitmap.full(s.rows)),
       s.manifests,
       s.partitions.map(p => p.specId -> p.values.toSeq),
-      s.columnIds.map(s.column(_).get.root))
+      s.columnIds.map(s.column(_).get.root)
+    )
   }
 
   private def damaged(bytes: Array[Byte], rng: Rng): Array[Byte] = rng.int(4) match {
     case 0 => Arrays.copyOf(bytes, rng.int(bytes.length))
     case 1 =>
-      val out  = bytes.clone()
+      val out = bytes.clone()
       val from = rng.int(out.length)
       Arrays.fill(out, from, Math.min(out.length, from + 1 + rng.int(600)), 0.toByte)
       out
@@ -66,7 +78,7 @@ class DamageTest extends AnyFunSuite with Seeded {
   test("data segments") {
     var refused = 0
     rounds(25) { rng =>
-      val bytes    = segmentBytes(rng)
+      val bytes = segmentBytes(rng)
       val original = answers(bytes)
       (0 until 40).foreach(_ => if (refusedOrSame(original)(answers(damaged(bytes, rng)))) refused += 1)
     }
@@ -75,7 +87,7 @@ class DamageTest extends AnyFunSuite with Seeded {
 
   test("version files: every single bit") {
     val version = VersionFile("uuid", 5L, "s3://t/snap.avro", 9L, Seq(SegmentRef("a", "b", 3, Seq(1, 2, 9))), Nil, 1, 0)
-    val bytes   = VersionFile.encode(version)
+    val bytes = VersionFile.encode(version)
     for (at <- bytes.indices; bit <- 0 until 8) {
       val out = bytes.clone()
       out(at) = (out(at) ^ (1 << bit)).toByte
@@ -98,7 +110,9 @@ class DamageTest extends AnyFunSuite with Seeded {
     segment(8) = 7
     val version = VersionFile.encode(VersionFile("u", 1, "l", 1, Nil, Nil, 0, 0))
     version(8) = 7
-    Seq(intercept[CorruptSegmentException](Segment.open(segment)), intercept[CorruptSegmentException](VersionFile.decode(version)))
+    Seq(
+      intercept[CorruptSegmentException](Segment.open(segment)),
+      intercept[CorruptSegmentException](VersionFile.decode(version)))
       .foreach(e => assert(e.getMessage.contains("unsupported format version 7")))
   }
 

