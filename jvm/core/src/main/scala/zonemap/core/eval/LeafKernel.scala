@@ -76,6 +76,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
     if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.open)
     var word = 0
     while (word < words) {
+      if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
       zones.bits(word) ^= inverted
       word += 1
     }
