@@ -32,6 +32,12 @@ val sparkJvmOptions: Seq[String] = Seq(
   "java.base/sun.security.action",
   "java.base/sun.util.calendar").map(p => s"--add-opens=$p=ALL-UNNAMED")
 
+def temporaryFolder(root: File): String = {
+  val folder = root / "target" / "tmp"
+  IO.createDirectory(folder)
+  folder.getPath
+}
+
 val testSettings: Seq[Setting[_]] = Seq(
   libraryDependencies ++= Seq(scalaTest, scalaCheck),
   Test / fork := true,
@@ -42,7 +48,7 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
-    "-Djava.io.tmpdir=" + ((ThisBuild / baseDirectory).value / "target" / "tmp").getPath) ++
+    "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
     sys.props.get("zonemap.seed").map(s => s"-Dzonemap.seed=$s"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
 

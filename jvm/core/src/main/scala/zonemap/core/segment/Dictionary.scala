@@ -17,6 +17,9 @@ sealed private[core] trait Dictionary {
 
   def value(ordinal: Int): ZoneValue
 
+  /** The dictionary of some of the boundaries, by ascending ordinal. */
+  private[segment] def only(ordinals: Array[Int]): Dictionary
+
   private[segment] def write(out: Output): Unit
 }
 
@@ -31,6 +34,8 @@ final private[segment] class LongDictionary(values: Array[Long]) extends Diction
   }
 
   def code(value: Long): Int = Dictionary.code(Arrays.binarySearch(values, value))
+
+  override private[segment] def only(ordinals: Array[Int]): Dictionary = new LongDictionary(ordinals.map(values(_)))
 
   override private[segment] def write(out: Output): Unit = {
     out.int(values.length)
@@ -62,6 +67,9 @@ final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[By
     }
     Dictionary.code(if (found >= 0) found else -(low + 1))
   }
+
+  override private[segment] def only(ordinals: Array[Int]): Dictionary =
+    Dictionary.ofBytes(ordinals.map(i => Arrays.copyOfRange(blob, offsets(i), offsets(i + 1))))
 
   override private[segment] def write(out: Output): Unit = {
     out.int(size)
