@@ -75,6 +75,19 @@ lazy val spark = (project in file("jvm/spark"))
     assembly / assemblyRepeatableBuild := true,
     assembly / test := {})
 
+// Stock planning against planning from the index; see benchmarks/README.md.
+lazy val planningBenchmark = (project in file("benchmarks/planning"))
+  .dependsOn(iceberg % "compile->compile;provided->provided")
+  .settings(
+    name := "zonemap-benchmark-planning",
+    publish / skip := true,
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+    Compile / run / fork := true,
+    Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
+    Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
+    // the class path of Provided libraries, which sbt leaves out of `run`
+    Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
+
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, spark)
   .settings(name := "zonemap", publish / skip := true)

@@ -35,12 +35,12 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   private val shape = ColumnShape.read(head)
 
   private[core] val dictionary: Dictionary = Dictionary.read(head, columnType.encoding)
-  private val rootZone                     = ZoneTable.read(head, if (rows == 0) 0 else 1)
+  private val rootZone = ZoneTable.read(head, if (rows == 0) 0 else 1)
 
   private[core] val blocks: ZoneTable = ZoneTable.read(head, (rows + Segment.BlockRows - 1) / Segment.BlockRows)
   head.end("a column head")
 
-  private lazy val codes                  = loadCodes()
+  private lazy val codes = loadCodes()
   private[core] def lowerCodes: CodeArray = codes._1
   private[core] def upperCodes: CodeArray = codes._2
 
@@ -63,8 +63,8 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     else {
       val f = rootZone.flags(0).toInt
       ColumnBounds(
-        if (BoundsFlags.hasLower(f)) boundary(rootZone.lower(0)) else null,
-        if (BoundsFlags.hasUpper(f)) boundary(rootZone.upper(0)) else null,
+        rootBound(rootZone.lower(0)),
+        rootBound(rootZone.upper(0)),
         BoundsFlags.isTight(f),
         BoundsFlags.nulls(f),
         BoundsFlags.nans(f))
@@ -101,14 +101,20 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     if (flagBytes == null) java.util.Arrays.fill(target, 0, count, shape.flags.get.toByte)
     else flagBytes.get(row, target, 0, count): Unit
 
+  /** The least and the greatest bound are boundaries; the codes of absent bounds are not. */
+  private def rootBound(code: Int): ZoneValue =
+    if (code != Dictionary.NoUpper && Dictionary.isExact(code)) boundary(code) else null
+
   private def boundary(code: Int): ZoneValue = dictionary.value(Dictionary.ordinal(code))
 
   private def loadCodes(): (CodeArray, CodeArray) = {
-    val sideBytes   = rows * 2
+    val sideBytes = rows * 2
     val upperOffset =
-      if (shape.lower.isDefined) 0 else (sideBytes + Container.Alignment - 1) / Container.Alignment * Container.Alignment
-    val total       = if (shape.upper.isDefined) sideBytes else upperOffset + sideBytes
-    if (shape.lower.isDefined && shape.upper.isDefined) (new CodeArray(shape.lower, null), new CodeArray(shape.upper, null))
+      if (shape.lower.isDefined) 0
+      else (sideBytes + Container.Alignment - 1) / Container.Alignment * Container.Alignment
+    val total = if (shape.upper.isDefined) sideBytes else upperOffset + sideBytes
+    if (shape.lower.isDefined && shape.upper.isDefined)
+      (new CodeArray(shape.lower, null), new CodeArray(shape.upper, null))
     else {
       val codes = sized(SectionKey(SectionKind.ColumnCodes, fieldId), total)
       def side(constant: Option[Int], offset: Int) =

@@ -2,32 +2,32 @@ package zonemap.core.segment
 
 import java.util.Arrays
 
-import zonemap.core.value.{Presence, UuidOrder, UuidType, ZoneValue}
+import zonemap.core.value.{Presence, UuidOrder, UuidType}
 
 /** Collects the bounds of one column and writes its sections. Not thread-safe. */
 final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int) {
   private val store = BoundStore.of(spec.columnType.encoding)
   private var flags = new Array[Byte](32)
-  private var rows  = 0
+  private var rows = 0
 
   def add(known: ColumnBounds): Unit = {
-    val b        = if (known == null) ColumnBounds.NothingKnown else known
-    val inverted = b.lower != null && b.upper != null && ColumnBuilder.inverted(spec, b.lower, b.upper)
-    val lower    = if (inverted) null else b.lower
-    val upper    = if (inverted) null else b.upper
-    val nans     = if (spec.columnType.mayHoldNaN) b.nans else Presence.None
+    val b = if (known == null) ColumnBounds.NothingKnown else known
+    val nans = if (spec.columnType.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
+    val bounded = ColumnBuilder.usable(spec, b) && b.nulls != Presence.All && nans != Presence.All
+    val lower = if (bounded) b.lower else null
+    val upper = if (bounded) b.upper else null
     store.add(lower, upper)
     if (rows == flags.length) flags = Arrays.copyOf(flags, rows * 2)
-    flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && !inverted, b.nulls, nans).toByte
+    flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && bounded, b.nulls, nans).toByte
     rows += 1
   }
 
   def write(container: ContainerWriter): Unit = {
     val rowFlags = Arrays.copyOf(flags, rows)
-    val coded    = store.dictionary(rowFlags, maxBoundaries)
-    val lower    = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
-    val upper    = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
-    val head     = new Output(1024)
+    val coded = store.dictionary(rowFlags, maxBoundaries)
+    val lower = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
+    val upper = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
+    val head = new Output(1024)
     head.text(spec.columnType.text).byte(if (coded.exact) 1 else 0)
     val shape = ColumnShape(constant(lower), constant(upper), constantFlags(rowFlags))
     shape.write(head)
@@ -85,8 +85,10 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 private object ColumnBuilder {
 
   /** Inverted bounds prove nothing; a uuid's must be in order both ways it is compared. */
-  def inverted(spec: ColumnSpec, lower: ZoneValue, upper: ZoneValue): Boolean =
-    lower.compare(upper) > 0 || (spec.columnType == UuidType && UuidOrder.signed.compare(lower, upper) > 0)
+  def usable(spec: ColumnSpec, bounds: ColumnBounds): Boolean =
+    bounds.lower == null || bounds.upper == null ||
+      (bounds.lower.compare(bounds.upper) <= 0 &&
+        (spec.columnType != UuidType || UuidOrder.signed.lteq(bounds.lower, bounds.upper)))
 }
 
 /** Which arrays of a column are one value for every row. */

@@ -50,12 +50,12 @@ final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[By
   }
 
   def code(bytes: Array[Byte]): Int = {
-    var low   = 0
-    var high  = size - 1
+    var low = 0
+    var high = size - 1
     var found = -1
     while (low <= high && found < 0) {
       val middle = (low + high) >>> 1
-      val order  = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
+      val order = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
       if (order == 0) found = middle
       else if (order < 0) low = middle + 1
       else high = middle - 1
@@ -92,7 +92,7 @@ private[core] object Dictionary {
 
   private[segment] def ofBytes(sorted: Array[Array[Byte]]): BytesDictionary = {
     val offsets = sorted.scanLeft(0)((offset, value) => Math.addExact(offset, value.length))
-    val blob    = new Array[Byte](offsets.last)
+    val blob = new Array[Byte](offsets.last)
     sorted.indices.foreach(i => System.arraycopy(sorted(i), 0, blob, offsets(i), sorted(i).length))
     new BytesDictionary(offsets, blob)
   }
