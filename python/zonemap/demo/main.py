@@ -90,8 +90,6 @@ def _session(warehouse: Path, iceberg: str) -> SparkSession:
         "spark.driver.memory": "2g",
         "spark.driver.host": "localhost",
         "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}",
-        # Thousands of small files: without a checksum file beside each.
-        "spark.hadoop.fs.file.impl": "org.apache.hadoop.fs.RawLocalFileSystem",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
