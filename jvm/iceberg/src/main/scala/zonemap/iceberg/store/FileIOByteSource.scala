@@ -12,10 +12,11 @@ import zonemap.core.segment.ByteSource
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
  *
- * Local files are memory-mapped: the page cache is their memory. Anything else is read by range, one request a
- * section. Thread-safe: every read opens its own stream.
+ * Local files are memory-mapped: the page cache is their memory. Elsewhere a small file is fetched whole by its first
+ * read and kept, a larger one is read by range, one request a section. Thread-safe: every read opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
+  private val WholeFileBytes = 1L << 20
 
   /**
    * Opens `location`.
@@ -40,7 +41,14 @@ private[zonemap] object FileIOByteSource {
 
     override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
 
-    override def read(offset: Long, length: Int): ByteBuffer = {
+    /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
+    private lazy val whole = fetch(0, sizeBytes.toInt)
+
+    override def read(offset: Long, length: Int): ByteBuffer =
+      if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
+      else whole.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+
+    private def fetch(offset: Long, length: Int): ByteBuffer = {
       val bytes = new Array[Byte](length)
       Using.resource(file.newStream()) {
         case ranges: RangeReadable => ranges.readFully(offset, bytes)
