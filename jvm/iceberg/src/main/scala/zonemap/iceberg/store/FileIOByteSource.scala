@@ -1,5 +1,6 @@
 package zonemap.iceberg.store
 
+import java.io.EOFException
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path, Paths}
 
@@ -7,7 +8,7 @@ import scala.util.Using
 
 import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 
-import zonemap.core.segment.ByteSource
+import zonemap.core.segment.{ByteSource, CorruptSegmentException}
 
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
@@ -22,6 +23,7 @@ private[zonemap] object FileIOByteSource {
    * Opens `location`.
    *
    * @param sizeBytes the size the index recorded for the file; `-1` asks the storage for it
+   * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
@@ -48,16 +50,21 @@ private[zonemap] object FileIOByteSource {
       if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
       else whole.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
 
-    private def fetch(offset: Long, length: Int): ByteBuffer = {
-      val bytes = new Array[Byte](length)
-      Using.resource(file.newStream()) {
-        case ranges: RangeReadable => ranges.readFully(offset, bytes)
-        case stream =>
-          stream.seek(offset)
-          IOUtil.readFully(stream, bytes, 0, length)
+    /** What the index names is there whole, or the index is damaged. */
+    private def fetch(offset: Long, length: Int): ByteBuffer =
+      try {
+        val bytes = new Array[Byte](length)
+        Using.resource(file.newStream()) {
+          case ranges: RangeReadable => ranges.readFully(offset, bytes)
+          case stream =>
+            stream.seek(offset)
+            IOUtil.readFully(stream, bytes, 0, length)
+        }
+        ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
+      } catch {
+        case _: EOFException => throw new CorruptSegmentException(s"'$location' is shorter than recorded")
+        case NotFound() => throw new CorruptSegmentException(s"'$location' is gone")
       }
-      ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
-    }
 
     override def close(): Unit = ()
   }
