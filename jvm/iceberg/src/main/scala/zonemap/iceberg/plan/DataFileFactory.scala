@@ -56,8 +56,7 @@ private[zonemap] final class DataFileFactory(segment: Segment, specs: Map[Int, P
       .withFormat(format)
       .withFileSizeInBytes(0)
       .withRecordCount(0)
-    if (spec.isUnpartitioned) builder.build()
-    else builder.withPartition(PartitionTuples.toPartitionData(partition.values, spec.partitionType())).build()
+    Partitions.build(spec, partition.values)(builder.withPartition(_), () => builder.build())
   }
 
   private def boxed(offsets: Array[Long]): JList[JLong] = {
@@ -88,14 +87,12 @@ private[zonemap] final class DeleteFileFactory(specs: Map[Int, PartitionSpec]) {
       .withFormat(FileFormat.fromString(entry.format))
       .withFileSizeInBytes(entry.fileSizeBytes)
       .withMetrics(metrics(delete))
-    if (!spec.isUnpartitioned)
-      builder.withPartition(PartitionTuples.toPartitionData(delete.tuple, spec.partitionType()))
     if (isPosition(delete)) builder.ofPositionDeletes() else builder.ofEqualityDeletes(entry.equalityIds: _*)
     Option(entry.splitOffsets).foreach(offsets => builder.withSplitOffsets(offsets.map(JLong.valueOf).toSeq.asJava))
     Option(entry.referencedDataFile).foreach(path => builder.withReferencedDataFile(path))
     Option(entry.contentOffset).foreach(offset => builder.withContentOffset(offset))
     Option(entry.contentSizeBytes).foreach(size => builder.withContentSizeInBytes(size))
-    val file = builder.build()
+    val file = Partitions.build(spec, delete.tuple)(builder.withPartition(_), () => builder.build())
     file.asInstanceOf[StructLike].set(Fields.SortOrderId, entry.sortOrderId)
     SequenceNumbers.set(file, entry.dataSequenceNumber, entry.fileSequenceNumber)
     file
@@ -122,6 +119,21 @@ private[zonemap] final class DeleteFileFactory(specs: Map[Int, PartitionSpec]) {
     delete.entry.content == FileContent.POSITION_DELETES.id()
 }
 
+/** Builds content files with their partition tuple. */
+private object Partitions {
+
+  /** Builders ignore the tuple of a spec whose fields are all void, which counts as unpartitioned: it is set after. */
+  def build[F](spec: PartitionSpec, values: Array[AnyRef])(withPartition: StructLike => Any, build: () => F): F =
+    if (spec.fields().isEmpty) build()
+    else {
+      val tuple = PartitionTuples.toPartitionData(values, spec.partitionType())
+      if (!spec.isUnpartitioned) withPartition(tuple): Unit
+      val file = build()
+      if (spec.isUnpartitioned) file.asInstanceOf[StructLike].set(Fields.Partition, tuple)
+      file
+    }
+}
+
 /** Positions of a content file's fields behind `StructLike`, looked up by name once. */
 private[plan] object Fields {
   private val names: Seq[String] =
@@ -129,6 +141,7 @@ private[plan] object Fields {
 
   val Path: Int = position(DataFile.FILE_PATH.name())
   val Format: Int = position(DataFile.FILE_FORMAT.name())
+  val Partition: Int = position(DataFile.PARTITION_NAME)
   val RecordCount: Int = position(DataFile.RECORD_COUNT.name())
   val FileSize: Int = position(DataFile.FILE_SIZE.name())
   val SplitOffsets: Int = position(DataFile.SPLIT_OFFSETS.name())
