@@ -3,7 +3,8 @@ package zonemap.iceberg.plan
 import scala.collection.mutable
 
 import org.apache.iceberg.PartitionSpec
-import org.apache.iceberg.expressions.{Evaluator, Expressions, Projections}
+import org.apache.iceberg.expressions.{Evaluator, Expression, Expressions, ExpressionVisitors, Projections}
+import org.apache.iceberg.expressions.UnboundPredicate
 
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
@@ -82,7 +83,29 @@ private[plan] object PartitionFilter {
   def of(spec: PartitionSpec, request: ScanRequest): Option[PartitionFilter] = {
     val projected = Projections.inclusive(spec, request.caseSensitive).project(request.filter)
     Option.when(projected != Expressions.alwaysTrue()) {
-      new PartitionFilter(spec, new Evaluator(spec.partitionType(), projected, request.caseSensitive))
+      new PartitionFilter(spec, new Evaluator(spec.partitionType(), refuseNulls(projected), request.caseSensitive))
     }
+  }
+
+  /**
+   * Iceberg's evaluator sorts null below every value, so that it takes a null tuple for less than any literal, while its
+   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches.
+   */
+  private def refuseNulls(projected: Expression): Expression =
+    ExpressionVisitors.visit(Expressions.rewriteNot(projected), NullRefuser)
+
+  private object NullRefuser extends ExpressionVisitors.ExpressionVisitor[Expression] {
+    override def alwaysTrue(): Expression = Expressions.alwaysTrue()
+    override def alwaysFalse(): Expression = Expressions.alwaysFalse()
+    override def not(child: Expression): Expression = Expressions.not(child)
+    override def and(left: Expression, right: Expression): Expression = Expressions.and(left, right)
+    override def or(left: Expression, right: Expression): Expression = Expressions.or(left, right)
+
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
+      leaf.op() match {
+        case Expression.Operation.LT | Expression.Operation.LT_EQ =>
+          Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
+        case _ => leaf
+      }
   }
 }

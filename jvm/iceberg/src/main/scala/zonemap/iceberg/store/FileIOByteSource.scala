@@ -1,5 +1,6 @@
 package zonemap.iceberg.store
 
+import java.io.EOFException
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path, Paths}
 
@@ -7,20 +8,22 @@ import scala.util.Using
 
 import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 
-import zonemap.core.segment.ByteSource
+import zonemap.core.segment.{ByteSource, CorruptSegmentException}
 
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
  *
- * Local files are memory-mapped: the page cache is their memory. Anything else is read by range, one request a
- * section. Thread-safe: every read opens its own stream.
+ * Local files are memory-mapped: the page cache is their memory. Elsewhere a small file is fetched whole by its first
+ * read and kept, a larger one is read by range, one request a section. Thread-safe: every read opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
+  private val WholeFileBytes = 1L << 20
 
   /**
    * Opens `location`.
    *
    * @param sizeBytes the size the index recorded for the file; `-1` asks the storage for it
+   * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
@@ -40,16 +43,28 @@ private[zonemap] object FileIOByteSource {
 
     override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
 
-    override def read(offset: Long, length: Int): ByteBuffer = {
-      val bytes = new Array[Byte](length)
-      Using.resource(file.newStream()) {
-        case ranges: RangeReadable => ranges.readFully(offset, bytes)
-        case stream =>
-          stream.seek(offset)
-          IOUtil.readFully(stream, bytes, 0, length)
+    /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
+    private lazy val whole = fetch(0, sizeBytes.toInt)
+
+    override def read(offset: Long, length: Int): ByteBuffer =
+      if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
+      else whole.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+
+    /** What the index names is there whole, or the index is damaged. */
+    private def fetch(offset: Long, length: Int): ByteBuffer =
+      try {
+        val bytes = new Array[Byte](length)
+        Using.resource(file.newStream()) {
+          case ranges: RangeReadable => ranges.readFully(offset, bytes)
+          case stream =>
+            stream.seek(offset)
+            IOUtil.readFully(stream, bytes, 0, length)
+        }
+        ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
+      } catch {
+        case _: EOFException => throw new CorruptSegmentException(s"'$location' is shorter than recorded")
+        case NotFound() => throw new CorruptSegmentException(s"'$location' is gone")
       }
-      ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
-    }
 
     override def close(): Unit = ()
   }
