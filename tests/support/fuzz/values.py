@@ -14,6 +14,8 @@ from typing import Any
 SPAN = 1_000_000  # positions run over [0, SPAN); a type maps them to values without changing their order
 EPOCH = dt.date(1970, 1, 1)
 EXACT = Context(prec=80)
+#: Iceberg's truncate transform overflows below these and then prunes partitions it must not.
+LEAST_INT, LEAST_LONG = -(2**31) + 10**6, -(2**63) + 10**6
 
 
 @dataclass(frozen=True)
@@ -77,12 +79,13 @@ def _decimal(precision: int, scale: int, step: Decimal) -> ValueType:
     unit = Decimal(1).scaleb(-scale)
     nines = "9" * min(precision, 30) + "0" * max(0, precision - 30)  # Spark's unpickler keeps 34 digits
     top = EXACT.scaleb(Decimal(nines), -scale)
+    bottom = EXACT.add(top.copy_negate(), EXACT.scaleb(Decimal(10), -scale))  # Iceberg's truncate overflows below it
     return ValueType(
         ddl=f"DECIMAL({precision},{scale})",
         sent_as=f"DECIMAL({precision},{scale})",
         select="{}",
         at=lambda p: EXACT.multiply(step, p - SPAN // 2).quantize(unit, context=EXACT),
-        specials=(Decimal(0).quantize(unit, context=EXACT), top, top.copy_negate(), unit, unit.copy_negate()),
+        specials=(Decimal(0).quantize(unit, context=EXACT), top, bottom, unit, unit.copy_negate()),
         literal=lambda v: f"CAST('{v:f}' AS DECIMAL({precision},{scale}))",
         partitions=("bucket(4, {})", "truncate(10, {})"),
     )
@@ -103,11 +106,11 @@ def _timestamp(ddl: str, select: str, word: str) -> ValueType:
 TYPES: dict[str, ValueType] = {
     "boolean": ValueType("BOOLEAN", "BOOLEAN", "{}", lambda p: p >= SPAN // 2, (), lambda v: str(v).upper(), partitions=("{}",)),
     "int": ValueType(
-        "INT", "INT", "{}", lambda p: p - SPAN // 2, (0, -1, 2**31 - 1, -(2**31)), lambda v: f"{v}" if v > -(2**31) else "CAST('-2147483648' AS INT)",
+        "INT", "INT", "{}", lambda p: p - SPAN // 2, (0, -1, 2**31 - 1, LEAST_INT), str,
         partitions=("bucket(4, {})", "truncate(100000, {})"),
     ),
     "long": ValueType(
-        "BIGINT", "BIGINT", "{}", lambda p: (p - SPAN // 2) * 1_000_003, (0, -1, 2**63 - 1, -(2**63), 2**31), lambda v: f"{v}L" if v > -(2**63) else "CAST('-9223372036854775808' AS BIGINT)",
+        "BIGINT", "BIGINT", "{}", lambda p: (p - SPAN // 2) * 1_000_003, (0, -1, 2**63 - 1, LEAST_LONG, 2**31), lambda v: f"{v}L",
         partitions=("bucket(4, {})", "truncate(1000000, {})"),
     ),
     "float": ValueType(
