@@ -74,10 +74,20 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   }
 
   def clear(): Unit = synchronized {
+    forgetAll()
+    storeState.reset()
+  }
+
+  /** Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged. */
+  def damaged(): Unit = synchronized {
+    forgetAll()
+    storeState.missed()
+  }
+
+  private def forgetAll(): Unit = {
     snapshots.clear()
     data = Map.empty
     deletes = Map.empty
-    storeState.reset()
   }
 
   private def learn(snapshot: SnapshotIndex): Unit = {
