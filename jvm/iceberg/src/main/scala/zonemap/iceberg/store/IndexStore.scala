@@ -63,7 +63,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   def files(snapshotIds: Seq[Long]): Seq[String] =
     io match {
       case listing: SupportsPrefixOperations =>
-        try listing.listPrefix(root + "/").asScala.map(_.location()).toSeq.sorted
+        try listing.listPrefix(root + "/").asScala.flatMap(file => underRoot(file.location())).toSeq.sorted
         catch { case NotFound() => Nil }
       case _ =>
         val versions = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
@@ -75,9 +75,15 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
         if (named.isEmpty) Nil else named :+ latestLocation
     }
 
+  /** A listed location as this store writes it: some listings add or drop the scheme and the authority. */
+  private def underRoot(location: String): Option[String] = {
+    val (path, rootPath) = (IndexStore.withoutScheme(location), IndexStore.withoutScheme(root))
+    Option.when(path.startsWith(rootPath + "/"))(root + path.substring(rootPath.length))
+  }
+
   /** Deletes files of this store. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
-    require(location.startsWith(root), s"Cannot delete '$location': it is not in the index store '$root'.")
+    require(location.startsWith(root + "/"), s"Cannot delete '$location': it is not in the index store '$root'.")
     try io.deleteFile(location)
     catch { case NotFound() => () }
   }
@@ -118,6 +124,8 @@ private[zonemap] object IndexStore {
     val parent = storeLocation.map(stripSlash).getOrElse(s"${stripSlash(table.location())}/$FolderName")
     new IndexStore(table.io(), s"$parent/${table.uuid()}")
   }
+
+  private def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }
