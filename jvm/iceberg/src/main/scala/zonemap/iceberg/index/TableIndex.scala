@@ -51,9 +51,12 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   /** Bytes of memory and mapped files held for this table now. */
   def residentBytes: Long = synchronized {
-    val deletes = mutable.Map.empty[DeleteSegment, Long]
-    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
-    segments.iterator.map(_.residentBytes).sum + deletes.values.sum
+    val held = mutable.Map.empty[AnyRef, Long]
+    snapshots.values.forEach { s =>
+      held ++= s.segments.iterator.map(d => d.segment -> d.origin.heldBytes(d.segment))
+      held ++= s.deletes.segments.iterator.map(d => d.segment -> d.origin.source.sizeBytes)
+    }
+    held.values.sum
   }
 
   /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */
