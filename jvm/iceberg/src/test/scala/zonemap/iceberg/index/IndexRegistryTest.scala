@@ -56,6 +56,17 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(tables.forall(t => !held(t)))
   }
 
+  test("what is held counts whole segments in memory, each once, however many snapshots share it") {
+    val t = table(3)
+    build(t)
+    val segment = t.io.storeFiles.filter(_.contains("/segments/")).map(t.io.bytes(_).length.toLong).sum
+    assert(IndexRegistry.residentBytes >= segment)
+    val one = IndexRegistry.residentBytes
+    append(t, 9)
+    ours(t, filter)
+    assert(IndexRegistry.of(t.load()).snapshotCount == 2 && IndexRegistry.residentBytes < 2 * one + 1000)
+  }
+
   test("manifests are known as long as a snapshot that has them is held") {
     val t     = table(2)
     build(t)
