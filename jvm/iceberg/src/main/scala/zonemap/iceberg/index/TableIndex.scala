@@ -42,13 +42,6 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   def snapshotCount: Int = synchronized(snapshots.size)
 
-  /** Distinct segments of all snapshots held. */
-  def segments: Set[Segment] = synchronized {
-    val found = mutable.Set.empty[Segment]
-    snapshots.values.forEach(s => found ++= s.segments.map(_.segment))
-    found.toSet
-  }
-
   /** Bytes of memory and mapped files held for this table now. */
   def residentBytes: Long = synchronized {
     val held = mutable.Map.empty[AnyRef, Long]

@@ -34,9 +34,10 @@ object RandomValues {
     case Type.TypeID.UUID => new UUID(rng.long(), rng.long())
     case Type.TypeID.DECIMAL =>
       val decimal = valueType.asInstanceOf[Types.DecimalType]
-      val wide    = decimal.precision > 18 && rng.chance(30)
+      val wide    = decimal.precision > 19 && rng.chance(30)
+      val factor  = BigInteger.valueOf(if (decimal.precision > 25) 1000000L else 1L)
       val unscaled =
-        if (wide) BigInteger.valueOf(rng.long()).multiply(BigInteger.valueOf(1000000L)) else BigInteger.valueOf(rng.int(4000) - 2000L)
+        if (wide) BigInteger.valueOf(rng.long()).multiply(factor) else BigInteger.valueOf(rng.int(4000) - 2000L)
       new JBigDecimal(unscaled, decimal.scale)
     case other => throw new IllegalArgumentException(other.toString)
   }
