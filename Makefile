@@ -18,7 +18,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python lint format bench-quick clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format docs bench-quick clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -49,6 +49,9 @@ test-python: setup ## the Python and end-to-end tests only
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
+docs: ## write the reference pages from the registries of confs, procedures and reasons
+	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
+
 lint: $(BIN)/.requirements ## check style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -59,6 +62,9 @@ format: $(BIN)/.requirements ## format all sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	dev/sbt scalafmtAll
+
+docs: | tools ## write the generated pages of docs/reference
+	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
 
 bench-quick: setup ## a quick round of the benchmarks
 	@test -x benchmarks/quick || { echo "zonemap: benchmarks/quick is missing" >&2; exit 2; }

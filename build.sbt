@@ -32,6 +32,12 @@ val sparkJvmOptions: Seq[String] = Seq(
   "java.base/sun.security.action",
   "java.base/sun.util.calendar").map(p => s"--add-opens=$p=ALL-UNNAMED")
 
+def temporaryFolder(root: File): String = {
+  val folder = root / "target" / "tmp"
+  IO.createDirectory(folder)
+  folder.getPath
+}
+
 val testSettings: Seq[Setting[_]] = Seq(
   libraryDependencies ++= Seq(scalaTest, scalaCheck),
   Test / fork := true,
@@ -42,7 +48,7 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
-    "-Djava.io.tmpdir=" + ((ThisBuild / baseDirectory).value / "target" / "tmp").getPath) ++
+    "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
     Seq("zonemap.seed", "zonemap.checks").flatMap(key => sys.props.get(key).map(value => s"-D$key=$value")),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
 
@@ -74,6 +80,19 @@ lazy val spark = (project in file("jvm/spark"))
     assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
     assembly / assemblyRepeatableBuild := true,
     assembly / test := {})
+
+// Stock planning against planning from the index; see benchmarks/README.md.
+lazy val planningBenchmark = (project in file("benchmarks/planning"))
+  .dependsOn(iceberg % "compile->compile;provided->provided")
+  .settings(
+    name := "zonemap-benchmark-planning",
+    publish / skip := true,
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+    Compile / run / fork := true,
+    Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
+    Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
+    // the class path of Provided libraries, which sbt leaves out of `run`
+    Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
 
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, spark)

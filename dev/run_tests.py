@@ -41,6 +41,8 @@ def run_jvm() -> None:
                 shutil.copyfile(report, into / report.name)
     if code != 0 and not _shows_failure(into):
         _write_error("jvm", f"sbt test ended with {code} without a failed test")
+    elif any(ROOT.glob("jvm/*/src/test/scala")) and not any(into.glob("*.xml")):
+        _write_error("jvm", "sbt test left no report")
 
 
 def run_python() -> None:

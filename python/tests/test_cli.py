@@ -42,6 +42,30 @@ def test_a_missing_jar_is_one_line_and_exit_code_2(
     assert capsys.readouterr().err == "zonemap: Cannot find jar 'x': gone. Install it.\n"
 
 
+def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], no_spark: None
+) -> None:
+    class SparkError(Exception):
+        def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+            return "X"
+
+    def failing(error: Exception) -> Any:
+        def status(spark: Any, table: str) -> None:
+            raise error
+
+        return status
+
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t"])
+    monkeypatch.setattr(procedures, "status", failing(SparkError("Cannot find 't'.\n\nJVM stacktrace:\nx")))
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == "zonemap: Cannot find 't'.\n"
+    monkeypatch.setattr(procedures, "status", failing(KeyError("defect")))
+    with pytest.raises(KeyError, match="defect"):
+        cli.main()
+
+
 def test_doctor_json_lists_every_check() -> None:
     checks = json.loads(RUNNER.invoke(cli.cli, ["doctor", "--output", "json"]).output)
     assert [check["name"] for check in checks] == ["Python", "Java", "PySpark", "jar", "confs outside the code"]

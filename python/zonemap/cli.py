@@ -158,3 +158,9 @@ def main() -> None:
     except ZonemapError as error:
         click.echo(f"zonemap: {error}", err=True)
         sys.exit(2)
+    except Exception as error:
+        # Spark's own answers carry a JVM stack after the first line; anything else is a defect and keeps its stack.
+        if not hasattr(error, "getCondition"):
+            raise
+        click.echo(f"zonemap: {str(error).strip().partition(chr(10))[0]}", err=True)
+        sys.exit(2)

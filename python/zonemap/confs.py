@@ -24,5 +24,5 @@ EXTENSION_CLASS = "zonemap.spark.ZoneMapExtension"
 CATALOG_CLASS = "zonemap.spark.ZoneMapCatalog"
 EXPLAIN_CLASS = "zonemap.spark.ZoneMapExplain"
 
-UPKEEP_VALUES = ("off", "memory", "persist")
+UPKEEP_VALUES = ("off", "memory", "persist", "auto")
 COVER_ON_READ_VALUES = ("background", "wait")

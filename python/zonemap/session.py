@@ -60,7 +60,7 @@ def configure(
         jar: The extension's jar; None takes the one of this package.
         enabled: ``spark.sql.zonemap.enabled``, the switch that also works per query (default true).
         shadow: Plan every scan twice and compare with Iceberg's own answer (default false; for verification).
-        upkeep: ``off``, ``memory`` or ``persist``.
+        upkeep: ``off``, ``memory``, ``persist`` or ``auto`` (default).
         cover_on_read: ``background`` (default) or ``wait``.
         store_location: Folder of the index stores; None keeps the extension's default.
 

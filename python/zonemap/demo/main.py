@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _IN_VALUES = 500
+_LOG_WIDTH = 140
 
 
 def run(folder: Path, *, iceberg: str, commits: int) -> int:
@@ -38,6 +39,8 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
     """
     started = time.monotonic()
     console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _LOG_WIDTH)
     folder = folder.resolve()
     warehouse = folder / "lake"
     shutil.rmtree(warehouse, ignore_errors=True)
@@ -86,7 +89,7 @@ def _session(warehouse: Path, iceberg: str) -> SparkSession:
         "spark.sql.execution.arrow.pyspark.enabled": "true",
         "spark.driver.memory": "2g",
         "spark.driver.host": "localhost",
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={log.as_uri()}",
+        "spark.driver.extraJavaOptions": f"-XX:+UseSerialGC -Dlog4j2.configurationFile={log.as_uri()}",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }

@@ -15,9 +15,9 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
   def setRange(from: Int, until: Int): Unit =
     if (from < until) {
       val first = from >> 6
-      val last  = (until - 1) >> 6
-      val head  = -1L << from
-      val tail  = -1L >>> (-until & 63)
+      val last = (until - 1) >> 6
+      val head = -1L << from
+      val tail = -1L >>> (-until & 63)
       if (first == last) words(first) |= head & tail
       else {
         words(first) |= head
@@ -37,7 +37,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
 
   def cardinality: Int = {
     var count = 0
-    var word  = 0
+    var word = 0
     while (word < words.length) {
       count += java.lang.Long.bitCount(words(word))
       word += 1
@@ -79,7 +79,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
 
   /** The rows in ascending order. */
   def toArray: Array[Int] = {
-    val out  = new Array[Int](cardinality)
+    val out = new Array[Int](cardinality)
     var next = 0
     forEach { row =>
       out(next) = row

@@ -1,50 +1,53 @@
 package zonemap.core.eval
 
+import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.Dictionary
 
 /**
- * A yes-or-no question about intervals [lower code, upper code], answered 64 at a time. `proven` sets a bit where the
- * codes prove a yes; `open` where they cannot tell, because a bound and a literal share an even code. Immutable.
+ * A yes-or-no question about intervals [lower code, upper code], answered 64 at a time. Bits go into `out` from word 0
+ * on. Every class has its own loops so that the JIT inlines the test. Immutable.
  */
 sealed abstract private[eval] class CodeTest {
 
   /** Whether `open` can set a bit at all. */
   def mayBeOpen: Boolean
 
-  def isProven(lower: Int, upper: Int): Boolean
-
-  def isOpen(lower: Int, upper: Int): Boolean
-
-  /** Bits of `count` intervals into `out`, from word 0 on. Subclasses repeat the loop so that the JIT inlines the test. */
+  /** Sets a bit where the codes prove a yes. */
   def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit
 
-  final def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
+  /** Sets at least the bits that are not proven and may be a yes: a bound and a literal share an even code. */
+  def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit
+
+  final protected def nothing(count: Int, out: Array[Long]): Unit =
     java.util.Arrays.fill(out, 0, (count + 63) >> 6, 0L)
-    var row = 0
-    while (row < count) {
-      if (isOpen(lower(row), upper(row))) out(row >> 6) |= 1L << row
-      row += 1
-    }
-  }
 }
 
 /** Never proven. */
 private[eval] object NeverTest extends CodeTest {
   override def mayBeOpen: Boolean = false
-  override def isProven(lower: Int, upper: Int): Boolean = false
-  override def isOpen(lower: Int, upper: Int): Boolean = false
 
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit =
-    java.util.Arrays.fill(out, 0, (count + 63) >> 6, 0L)
+  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = nothing(count, out)
+
+  override def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = nothing(count, out)
+}
+
+/** A test against the ends of a range; `openLower` and `openUpper` are the even codes that leave it open, or -1. */
+sealed abstract private[eval] class RangeTest(openLower: Int, openUpper: Int) extends CodeTest {
+  override def mayBeOpen: Boolean = openLower >= 0 || openUpper >= 0
+
+  override def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
+    nothing(count, out)
+    var row = 0
+    while (row < count) {
+      if (lower(row) == openLower || upper(row) == openUpper) out(row >> 6) |= 1L << row
+      row += 1
+    }
+  }
 }
 
 /** Proven when upper < `start` or lower > `end`: the interval lies outside a range of values. */
-final private[eval] class RangeMisses(start: Int, end: Int, openUpper: Int, openLower: Int) extends CodeTest {
-  override def mayBeOpen: Boolean = openUpper >= 0 || openLower >= 0
-  override def isProven(lower: Int, upper: Int): Boolean = upper < start || lower > end
-
-  override def isOpen(lower: Int, upper: Int): Boolean =
-    (upper == openUpper || lower == openLower) && !isProven(lower, upper)
+final private[eval] class RangeMisses(start: Int, end: Int, openLower: Int, openUpper: Int)
+    extends RangeTest(openLower, openUpper) {
 
   override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
     var row = 0
@@ -64,12 +67,8 @@ final private[eval] class RangeMisses(start: Int, end: Int, openUpper: Int, open
 }
 
 /** Proven when lower >= `start` and upper <= `end`: the interval lies inside a range of values. */
-final private[eval] class RangeContains(start: Int, end: Int, openLower: Int, openUpper: Int) extends CodeTest {
-  override def mayBeOpen: Boolean = openUpper >= 0 || openLower >= 0
-  override def isProven(lower: Int, upper: Int): Boolean = lower >= start && upper <= end
-
-  override def isOpen(lower: Int, upper: Int): Boolean =
-    (upper == openUpper || lower == openLower) && !isProven(lower, upper)
+final private[eval] class RangeContains(start: Int, end: Int, openLower: Int, openUpper: Int)
+    extends RangeTest(openLower, openUpper) {
 
   override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
     var row = 0
@@ -110,19 +109,11 @@ final private[eval] class CodeRanks(codes: Iterator[Int], val last: Int) {
 /** Proven when no literal has a code of the interval. */
 final private[eval] class SetMisses(ranks: CodeRanks, exactCodes: Boolean) extends CodeTest {
   override def mayBeOpen: Boolean = !exactCodes
-  override def isProven(lower: Int, upper: Int): Boolean = ranks.count(lower, upper) == 0
-
-  /** Literals share codes with an even end only. */
-  override def isOpen(lower: Int, upper: Int): Boolean = !exactCodes && !isProven(lower, upper) && {
-    val from = if (lower == Dictionary.NoLower || Dictionary.isExact(lower)) lower else lower + 1
-    val to   = if (upper == Dictionary.NoUpper || Dictionary.isExact(upper)) upper else upper - 1
-    ranks.count(from, to) == 0
-  }
 
   override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
     val before = ranks.before
-    val last   = ranks.last
-    var row    = 0
+    val last = ranks.last
+    var row = 0
     while (row < count) {
       val stop = Math.min(count, row + 64)
       val word = row >> 6
@@ -135,23 +126,39 @@ final private[eval] class SetMisses(ranks: CodeRanks, exactCodes: Boolean) exten
       out(word) = bits
     }
   }
+
+  /** A literal within the interval but for its even ends is a hit; only the others are open. */
+  override def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
+    nothing(count, out)
+    var row = 0
+    while (row < count) {
+      val low = lower(row)
+      val high = upper(row)
+      val from = if (low == Dictionary.NoLower || Dictionary.isExact(low)) low.toInt else low + 1
+      val to = if (high == Dictionary.NoUpper || Dictionary.isExact(high)) high.toInt else high - 1
+      if (ranks.count(from, to) == 0) out(row >> 6) |= 1L << row
+      row += 1
+    }
+  }
 }
 
 /** Proven when the interval is one boundary that is in the set. */
-final private[eval] class SetContains(ranks: CodeRanks) extends CodeTest {
-  override def mayBeOpen: Boolean = true
+final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeTest {
+  override def mayBeOpen: Boolean = !exactCodes
 
-  override def isProven(lower: Int, upper: Int): Boolean =
-    lower == upper && Dictionary.isExact(lower) && ranks.count(lower, upper) > 0
+  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit =
+    points(lower, upper, count, out, parity = 1)
 
-  override def isOpen(lower: Int, upper: Int): Boolean =
-    lower == upper && !Dictionary.isExact(lower) && ranks.count(lower, upper) > 0
+  override def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit =
+    points(lower, upper, count, out, parity = 0)
 
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
-    java.util.Arrays.fill(out, 0, (count + 63) >> 6, 0L)
+  /** Intervals of one code, odd or even, that a literal has. */
+  private def points(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long], parity: Int): Unit = {
+    nothing(count, out)
     var row = 0
     while (row < count) {
-      if (isProven(lower(row), upper(row))) out(row >> 6) |= 1L << row
+      val code = lower(row).toInt
+      if (code == upper(row) && (code & 1) == parity && ranks.count(code, code) > 0) out(row >> 6) |= 1L << row
       row += 1
     }
   }
@@ -160,16 +167,26 @@ final private[eval] class SetContains(ranks: CodeRanks) extends CodeTest {
 /** Leaves every yes of another test open: for bounds whose order the codes do not settle. */
 final private[eval] class Deferred(test: CodeTest) extends CodeTest {
   override def mayBeOpen: Boolean = true
-  override def isProven(lower: Int, upper: Int): Boolean = false
-  override def isOpen(lower: Int, upper: Int): Boolean = test.isProven(lower, upper) || test.isOpen(lower, upper)
 
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit =
-    NeverTest.proven(lower, upper, count, out)
+  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = nothing(count, out)
+
+  override def open(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
+    val surely = new Array[Long](out.length)
+    test.proven(lower, upper, count, surely)
+    test.open(lower, upper, count, out)
+    var word = 0
+    while (word < out.length) {
+      out(word) |= surely(word)
+      word += 1
+    }
+  }
 }
 
-private[eval] object CodeTest {
+/** The two tests of a set of values in the codes of one column. */
+final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean) {
+  import CodeTests.End
 
-  def misses(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean): CodeTest = set match {
+  def misses: CodeTest = set match {
     case Interval(start, end) =>
       val s = start.map(End(_, dictionary, exactCodes))
       val e = end.map(End(_, dictionary, exactCodes))
@@ -177,12 +194,13 @@ private[eval] object CodeTest {
         start = s.fold(0)(_.firstInsideFromBelow),
         end = e.fold(Dictionary.NoUpper)(_.lastInsideFromAbove),
         openUpper = s.fold(-1)(_.open),
-        openLower = e.fold(-1)(_.open))
-    case Elements(values)     => new SetMisses(ranks(values, dictionary), exactCodes)
-    case UuidElements(values) => new Deferred(new SetMisses(ranks(values, dictionary), exactCodes))
+        openLower = e.fold(-1)(_.open)
+      )
+    case Elements(values)     => new SetMisses(ranks(values), exactCodes)
+    case UuidElements(values) => new Deferred(new SetMisses(ranks(values), exactCodes))
   }
 
-  def contains(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean): CodeTest = set match {
+  def contains: CodeTest = set match {
     case Interval(start, end) =>
       val s = start.map(End(_, dictionary, exactCodes))
       val e = end.map(End(_, dictionary, exactCodes))
@@ -191,15 +209,18 @@ private[eval] object CodeTest {
         end = e.fold(Dictionary.NoUpper)(_.lastProvenBelow),
         openLower = s.fold(-1)(_.open),
         openUpper = e.fold(-1)(_.open))
-    case Elements(values) => new SetContains(ranks(values, dictionary))
+    case Elements(values) => new SetContains(ranks(values), exactCodes)
     case _: UuidElements  => NeverTest
   }
 
-  private def ranks(values: zonemap.core.predicate.SortedValues, dictionary: Dictionary): CodeRanks =
+  private def ranks(values: SortedValues): CodeRanks =
     new CodeRanks(values.iterator.map(dictionary.code), last = 2 * dictionary.size)
+}
+
+private object CodeTests {
 
   /** An endpoint in codes. Even codes are "between boundaries", so a bound of the same even code is undecided. */
-  final private case class End(code: Int, inclusive: Boolean, open: Int) {
+  final case class End(code: Int, inclusive: Boolean, open: Int) {
     private def onBoundary = Dictionary.isExact(code)
 
     /** Upper codes below this are below the start. */
@@ -215,7 +236,7 @@ private[eval] object CodeTest {
     def lastProvenBelow: Int = if (onBoundary && inclusive) code else code - 1
   }
 
-  private object End {
+  object End {
 
     def apply(endpoint: Endpoint, dictionary: Dictionary, exactCodes: Boolean): End = {
       val code = dictionary.code(endpoint.value)

@@ -7,11 +7,11 @@ import zonemap.core.segment.{BoundsColumn, Segment}
  * Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, rows: Int, scratch: ZoneBuffer) {
-  private val may  = new LeafKernel(rule, column, Question.MayMatch)
+  private val may = new LeafKernel(rule, column, Question.MayMatch)
   private val must = new LeafKernel(rule, column, Question.MustMatch)
 
-  private val blocks    = column.blocks.size
-  private val mayBlock  = ofBlocks(may)
+  private val blocks = column.blocks.size
+  private val mayBlock = ofBlocks(may)
   private val mustBlock = ofBlocks(must)
 
   /** Blocks that may hold matches: what AND orders its children by. */
@@ -29,7 +29,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
 
   /** Open bits of a block zone go to the safe side: it may match, and need not. */
   private def ofBlocks(kernel: LeafKernel): Bitmap = {
-    val out  = Bitmap.empty(blocks)
+    val out = Bitmap.empty(blocks)
     val zone = new ZoneBuffer(blocks)
     zone.lower = column.blocks.lower
     zone.upper = column.blocks.upper
@@ -40,11 +40,11 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   }
 
   private def evaluate(kernel: LeafKernel, candidates: Bitmap): Bitmap = {
-    val out   = Bitmap.empty(rows)
+    val out = Bitmap.empty(rows)
     var block = 0
     while (block < blocks) {
       val first = block * LeafEvaluator.BlockWords
-      val last  = Math.min(out.words.length, first + LeafEvaluator.BlockWords)
+      val last = Math.min(out.words.length, first + LeafEvaluator.BlockWords)
       if (mayBlock(block) && hasAny(candidates.words, first, last)) {
         if (mustBlock(block)) System.arraycopy(candidates.words, first, out.words, first, last - first)
         else ofRows(kernel, block, candidates, out, first, last)
@@ -64,7 +64,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     if (kernel.constant.isDefined) {
       if (kernel.constant.get) System.arraycopy(candidates.words, first, out.words, first, last - first)
     } else {
-      val row   = block * Segment.BlockRows
+      val row = block * Segment.BlockRows
       val count = Math.min(Segment.BlockRows, rows - row)
       column.lowerCodes.copy(row, count, scratch.lower)
       column.upperCodes.copy(row, count, scratch.upper)
@@ -83,7 +83,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     while (word < last) {
       var open = scratch.open(word - first) & candidates.words(word)
       while (open != 0) {
-        val bit  = java.lang.Long.numberOfTrailingZeros(open)
+        val bit = java.lang.Long.numberOfTrailingZeros(open)
         val mask = 1L << bit
         if (kernel.verify(row + ((word - first) << 6) + bit)) scratch.bits(word - first) |= mask
         else scratch.bits(word - first) &= ~mask

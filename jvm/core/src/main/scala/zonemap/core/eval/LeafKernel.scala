@@ -31,15 +31,17 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
 
   private val test: CodeTest = {
     val (set, misses) = (rule.values, question) match {
-      case (ValueRule.Constant(_), _)                       => (null, false)
-      case (ValueRule.Inside(inside), Question.MayMatch)    => (inside, true)
-      case (ValueRule.Inside(inside), Question.MustMatch)   => (inside, false)
+      case (ValueRule.Constant(_), _)                          => (null, false)
+      case (ValueRule.Inside(inside), Question.MayMatch)       => (inside, true)
+      case (ValueRule.Inside(inside), Question.MustMatch)      => (inside, false)
       case (ValueRule.Outside(outside, _), Question.MayMatch)  => (outside, false)
       case (ValueRule.Outside(outside, _), Question.MustMatch) => (outside, true)
     }
     if (set == null) NeverTest
-    else if (misses) CodeTest.misses(set, column.dictionary, column.exactCodes)
-    else CodeTest.contains(set, column.dictionary, column.exactCodes)
+    else {
+      val tests = new CodeTests(set, column.dictionary, column.exactCodes)
+      if (misses) tests.misses else tests.contains
+    }
   }
 
   /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
@@ -50,18 +52,19 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
   /** The answer without the test, if the flags alone give it. */
   private def decide(flags: Int): Int = {
     def holds(others: Match) = question.holds(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
-    val tight                = BoundsFlags.isTight(flags)
+    val tight = BoundsFlags.isTight(flags)
     val (unproven, proven) = (rule.values, question) match {
-      case (ValueRule.Constant(result), _)                       => (result, result)
-      case (ValueRule.Inside(_), Question.MayMatch)              => (Match.Some, Match.None)
-      case (ValueRule.Outside(_, needs), Question.MayMatch)      => (Match.Some, if (tight || !needs) Match.None else Match.Some)
-      case (_, Question.MustMatch)                               => (Match.Some, if (tight) Match.All else Match.Some)
+      case (ValueRule.Constant(result), _)          => (result, result)
+      case (ValueRule.Inside(_), Question.MayMatch) => (Match.Some, Match.None)
+      case (ValueRule.Outside(_, needs), Question.MayMatch) =>
+        (Match.Some, if (tight || !needs) Match.None else Match.Some)
+      case (_, Question.MustMatch) => (Match.Some, if (tight) Match.All else Match.Some)
     }
     if (holds(unproven) != holds(proven)) Ask else if (holds(proven)) Yes else No
   }
 
   /** Whether rows may need their exact bounds. */
-  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte) && !column.exactCodes || test.isInstanceOf[Deferred]
+  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte)
 
   /** The one answer for every row, when flags are the same everywhere and settle it. */
   val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)
@@ -73,6 +76,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
     if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.open)
     var word = 0
     while (word < words) {
+      if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
       zones.bits(word) ^= inverted
       word += 1
     }
@@ -85,8 +89,8 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
     while (row < count) {
       val stop = Math.min(count, row + 64)
       val word = row >> 6
-      var yes  = 0L
-      var ask  = 0L
+      var yes = 0L
+      var ask = 0L
       while (row < stop) {
         val decision = decisions(zones.flags(row)).toLong
         yes |= (decision & 1L) << row
@@ -104,7 +108,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
 }
 
 private[eval] object LeafKernel {
-  private val No  = 0
+  private val No = 0
   private val Yes = 1
   private val Ask = 2
 }
@@ -114,6 +118,6 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
   var lower: Array[Char] = new Array(capacity)
   var upper: Array[Char] = new Array(capacity)
   var flags: Array[Byte] = new Array(capacity)
-  val bits: Array[Long]  = new Array((capacity + 63) >> 6)
-  val open: Array[Long]  = new Array((capacity + 63) >> 6)
+  val bits: Array[Long] = new Array((capacity + 63) >> 6)
+  val open: Array[Long] = new Array((capacity + 63) >> 6)
 }

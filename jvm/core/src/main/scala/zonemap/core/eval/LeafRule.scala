@@ -55,10 +55,10 @@ private[eval] object LeafRule {
     if (!ColumnType.comparable(stored, leaf.column.columnType)) None
     else
       leaf match {
-        case IsNull(_)   => Some(LeafRule(Match.All, Match.None, Constant(Match.None)))
-        case NotNull(_)  => Some(LeafRule(Match.None, Match.All, Constant(Match.All)))
-        case IsNaN(_)    => Some(LeafRule(Match.None, Match.All, Constant(Match.None)))
-        case NotNaN(_)   => Some(LeafRule(Match.All, Match.None, Constant(Match.All)))
+        case IsNull(_)                  => Some(LeafRule(Match.All, Match.None, Constant(Match.None)))
+        case NotNull(_)                 => Some(LeafRule(Match.None, Match.All, Constant(Match.All)))
+        case IsNaN(_)                   => Some(LeafRule(Match.None, Match.All, Constant(Match.None)))
+        case NotNaN(_)                  => Some(LeafRule(Match.All, Match.None, Constant(Match.All)))
         case Compare(column, op, value) => stored.reencode(value, column.columnType).map(compare(op, _, stored))
         case DistinctFrom(column, value) =>
           stored.reencode(value, column.columnType).map(v => differs(Match.All, pointOf(v), stored))
@@ -103,7 +103,8 @@ private[eval] object LeafRule {
   /** The values that start with the prefix: [prefix, successor). */
   private def range(prefix: BytesValue, stored: ColumnType): Option[ValueSet] = stored match {
     case StringType | BinaryType | FixedType(_) =>
-      Some(Interval(Some(Endpoint(prefix, inclusive = true)), prefix.prefixSuccessor.map(Endpoint(_, inclusive = false))))
+      Some(
+        Interval(Some(Endpoint(prefix, inclusive = true)), prefix.prefixSuccessor.map(Endpoint(_, inclusive = false))))
     case _ => None
   }
 

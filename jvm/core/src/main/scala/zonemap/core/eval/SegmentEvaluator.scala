@@ -47,7 +47,7 @@ private[zonemap] object SegmentEvaluator {
     case leaf: Leaf =>
       val evaluator = for {
         column <- segment.column(leaf.column.fieldId)
-        rule   <- LeafRule.of(leaf, column.columnType)
+        rule <- LeafRule.of(leaf, column.columnType)
       } yield new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch))
       evaluator.getOrElse(new ConstantNode(segment, Match.Some))
   }

@@ -38,7 +38,8 @@ final private[eval] case class Interval(start: Option[Endpoint], end: Option[End
 }
 
 private[eval] object Interval {
-  def point(value: ZoneValue): Interval = Interval(Some(Endpoint(value, inclusive = true)), Some(Endpoint(value, inclusive = true)))
+  def point(value: ZoneValue): Interval =
+    Interval(Some(Endpoint(value, inclusive = true)), Some(Endpoint(value, inclusive = true)))
   def from(value: ZoneValue, inclusive: Boolean): Interval = Interval(Some(Endpoint(value, inclusive)), None)
   def to(value: ZoneValue, inclusive: Boolean): Interval = Interval(None, Some(Endpoint(value, inclusive)))
 }
@@ -64,10 +65,10 @@ final private[eval] case class UuidElements(values: SortedValues) extends ValueS
     values.isEmpty || (!values.intersects(lower, upper) && missesSigned(lower, upper))
 
   private def missesSigned(lower: ZoneValue, upper: ZoneValue): Boolean = {
-    val order    = UuidOrder.signed
+    val order = UuidOrder.signed
     val inverted = lower != null && upper != null && order.gt(lower, upper)
-    val found    = if (lower == null) 0 else Arrays.binarySearch(signedOrder, lower, order)
-    val first    = if (found >= 0) found else -(found + 1)
+    val found = if (lower == null) 0 else Arrays.binarySearch(signedOrder, lower, order)
+    val first = if (found >= 0) found else -(found + 1)
     !inverted && (first == signedOrder.length || (upper != null && order.gt(signedOrder(first), upper)))
   }
 

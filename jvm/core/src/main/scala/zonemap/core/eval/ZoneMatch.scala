@@ -32,7 +32,7 @@ private[zonemap] object ZoneMatch {
 
   private[eval] def evaluate(rule: LeafRule, zone: ColumnZone): Match = {
     val bounds = zone.bounds
-    val nans   = if (zone.columnType.mayHoldNaN) bounds.nans else Presence.None
+    val nans = if (zone.columnType.mayHoldNaN) bounds.nans else Presence.None
     val others =
       if (inverted(zone)) rule.ofValues(null, null, tight = false)
       else rule.ofValues(bounds.lower, bounds.upper, bounds.tight)

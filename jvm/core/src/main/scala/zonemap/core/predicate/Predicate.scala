@@ -13,11 +13,11 @@ sealed private[zonemap] trait Predicate {
   final override def toString: String = PredicateText.describe(this)
 }
 
-private[zonemap] case object True  extends Predicate
+private[zonemap] case object True extends Predicate
 private[zonemap] case object False extends Predicate
 
 final private[zonemap] case class And(children: Seq[Predicate]) extends Predicate
-final private[zonemap] case class Or(children: Seq[Predicate])  extends Predicate
+final private[zonemap] case class Or(children: Seq[Predicate]) extends Predicate
 
 /** A condition that is not understood: it may hold for any row and is never proven for one. */
 final private[zonemap] case class Unknown(reason: String) extends Predicate
@@ -33,11 +33,11 @@ sealed private[zonemap] trait Leaf extends Predicate {
 sealed abstract private[zonemap] class CompareOp(val symbol: String, val code: String)
 
 private[zonemap] object CompareOp {
-  case object Lt    extends CompareOp("<", "lt")
-  case object LtEq  extends CompareOp("<=", "lteq")
-  case object Gt    extends CompareOp(">", "gt")
-  case object GtEq  extends CompareOp(">=", "gteq")
-  case object Eq    extends CompareOp("=", "eq")
+  case object Lt extends CompareOp("<", "lt")
+  case object LtEq extends CompareOp("<=", "lteq")
+  case object Gt extends CompareOp(">", "gt")
+  case object GtEq extends CompareOp(">=", "gteq")
+  case object Eq extends CompareOp("=", "eq")
   case object NotEq extends CompareOp("<>", "noteq")
 
   val values: Seq[CompareOp] = Seq(Lt, LtEq, Gt, GtEq, Eq, NotEq)
@@ -58,7 +58,7 @@ final private[zonemap] case class NotIn(column: ColumnRef, values: SortedValues)
 /** `x IS NULL OR x NOT IN (values)`: null rows match. */
 final private[zonemap] case class NotInOrNull(column: ColumnRef, values: SortedValues) extends Leaf
 
-final private[zonemap] case class IsNull(column: ColumnRef)  extends Leaf
+final private[zonemap] case class IsNull(column: ColumnRef) extends Leaf
 final private[zonemap] case class NotNull(column: ColumnRef) extends Leaf
 
 /** Null rows do not match. */
@@ -83,10 +83,10 @@ private[zonemap] object Predicate {
 
   /** `x op NaN` without a NaN literal, by Spark's order. */
   def compareToNaN(column: ColumnRef, op: CompareOp): Predicate = op match {
-    case CompareOp.Eq | CompareOp.GtEq   => IsNaN(column)
-    case CompareOp.NotEq | CompareOp.Lt  => And(Seq(NotNull(column), NotNaN(column)))
-    case CompareOp.LtEq                  => NotNull(column)
-    case CompareOp.Gt                    => False
+    case CompareOp.Eq | CompareOp.GtEq  => IsNaN(column)
+    case CompareOp.NotEq | CompareOp.Lt => And(Seq(NotNull(column), NotNaN(column)))
+    case CompareOp.LtEq                 => NotNull(column)
+    case CompareOp.Gt                   => False
   }
 
   /** An equivalent predicate without nested or single-child And/Or, True or False below the root. O(size). */

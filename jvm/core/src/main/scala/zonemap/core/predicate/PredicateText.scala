@@ -10,11 +10,11 @@ private[predicate] object PredicateText {
   private val ShownElements = 5
 
   def canonical(predicate: Predicate): String = predicate match {
-    case True              => "(true)"
-    case False             => "(false)"
-    case Unknown(_)        => "(unknown)"
-    case And(children)     => children.map(canonical).distinct.sorted.mkString("(and ", " ", ")")
-    case Or(children)      => children.map(canonical).distinct.sorted.mkString("(or ", " ", ")")
+    case True          => "(true)"
+    case False         => "(false)"
+    case Unknown(_)    => "(unknown)"
+    case And(children) => children.map(canonical).distinct.sorted.mkString("(and ", " ", ")")
+    case Or(children)  => children.map(canonical).distinct.sorted.mkString("(or ", " ", ")")
     case leaf: Leaf =>
       val (name, arguments) = parts(leaf)
       (name +: leaf.column.fieldId.toString +: quoted(leaf.column.columnType.text) +: arguments).mkString("(", " ", ")")
@@ -78,7 +78,7 @@ private[predicate] object PredicateText {
 
   private def list(leaf: Leaf, values: SortedValues): String = {
     val shown = values.iterator.take(ShownElements).map(text(leaf, _)).toSeq
-    val more  = if (values.size > ShownElements) Seq(s"... ${values.size} values") else Nil
+    val more = if (values.size > ShownElements) Seq(s"... ${values.size} values") else Nil
     (shown ++ more).mkString("(", ", ", ")")
   }
 }

@@ -5,18 +5,24 @@ private[predicate] object Simplifier {
 
   def apply(predicate: Predicate): Predicate = predicate match {
     case And(children) =>
-      val flat = children.map(apply).flatMap {
-        case And(inner) => inner
-        case True       => Nil
-        case other      => Seq(other)
-      }.distinct
+      val flat = children
+        .map(apply)
+        .flatMap {
+          case And(inner) => inner
+          case True       => Nil
+          case other      => Seq(other)
+        }
+        .distinct
       if (flat.contains(False)) False else conjunction(absorbNotNull(flat))
     case Or(children) =>
-      val flat = children.map(apply).flatMap {
-        case Or(inner) => inner
-        case False     => Nil
-        case other     => Seq(other)
-      }.distinct
+      val flat = children
+        .map(apply)
+        .flatMap {
+          case Or(inner) => inner
+          case False     => Nil
+          case other     => Seq(other)
+        }
+        .distinct
       if (flat.contains(True)) True
       else if (flat.isEmpty) False
       else if (flat.size == 1) flat.head
@@ -33,10 +39,10 @@ private[predicate] object Simplifier {
     if (notNull.isEmpty) children
     else {
       val strict = children.map {
-        case DistinctFrom(column, value) if notNull(column.fieldId) => Compare(column, CompareOp.NotEq, value)
-        case NotInOrNull(column, values) if notNull(column.fieldId) => NotIn(column, values)
+        case DistinctFrom(column, value) if notNull(column.fieldId)         => Compare(column, CompareOp.NotEq, value)
+        case NotInOrNull(column, values) if notNull(column.fieldId)         => NotIn(column, values)
         case NotStartsWithOrNull(column, prefix) if notNull(column.fieldId) => NotStartsWith(column, prefix)
-        case other                                                  => other
+        case other                                                          => other
       }
       val implied = strict.collect { case leaf: Leaf if impliesNotNull(leaf) => leaf.column.fieldId }.toSet
       strict.filter {
@@ -48,6 +54,6 @@ private[predicate] object Simplifier {
 
   private def impliesNotNull(leaf: Leaf): Boolean = leaf match {
     case _: Compare | _: In | _: NotIn | _: StartsWith | _: NotStartsWith | _: IsNaN => true
-    case _                                                                          => false
+    case _                                                                           => false
   }
 }

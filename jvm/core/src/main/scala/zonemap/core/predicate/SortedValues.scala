@@ -31,7 +31,7 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
 
   /** The index of the first element that is >= `value`, or `size`. */
   def firstAtLeast(value: ZoneValue): Int = {
-    var low  = 0
+    var low = 0
     var high = values.length
     while (low < high) {
       val middle = (low + high) >>> 1
@@ -41,8 +41,9 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
   }
 
   override def equals(other: Any): Boolean = other match {
-    case that: SortedValues => Arrays.equals(values.asInstanceOf[Array[AnyRef]], that.values.asInstanceOf[Array[AnyRef]])
-    case _                  => false
+    case that: SortedValues =>
+      Arrays.equals(values.asInstanceOf[Array[AnyRef]], that.values.asInstanceOf[Array[AnyRef]])
+    case _ => false
   }
 
   override def hashCode: Int = Arrays.hashCode(values.asInstanceOf[Array[AnyRef]])
@@ -73,7 +74,8 @@ private[zonemap] object SortedValues {
         sorted(kept) = value
         kept += 1
       }
-    Arrays.copyOf(sorted.asInstanceOf[Array[AnyRef]], kept, classOf[Array[ZoneValue]].asInstanceOf[Class[Array[AnyRef]]])
+    Arrays
+      .copyOf(sorted.asInstanceOf[Array[AnyRef]], kept, classOf[Array[ZoneValue]].asInstanceOf[Class[Array[AnyRef]]])
       .asInstanceOf[Array[ZoneValue]]
   }
 }

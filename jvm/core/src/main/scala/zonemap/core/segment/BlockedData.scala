@@ -7,7 +7,7 @@ private[segment] object BlockedData {
   private val IndexRowBytes = 16
 
   final class Writer(index: SectionKey, data: SectionKey) {
-    private val rows   = new Output
+    private val rows = new Output
     private val frames = new Output(4096)
 
     def add(raw: Array[Byte]): Unit = {
@@ -30,7 +30,7 @@ private[segment] object BlockedData {
     val blocks: Int = index.remaining / IndexRowBytes
 
     def block(ordinal: Int): ByteBuffer = Input.decoding(s"block $ordinal of $dataKey") {
-      val row    = ordinal * IndexRowBytes
+      val row = ordinal * IndexRowBytes
       val stored = container.part(dataKey, index.getInt(row), index.getInt(row + 4))
       if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
       Zstd.decompress(stored, index.getInt(row + 8))

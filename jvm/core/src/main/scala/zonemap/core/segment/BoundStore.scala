@@ -16,7 +16,7 @@ sealed private[segment] trait BoundStore {
   /** Boundaries among the present values: all distinct ones if they are at most `limit`, else quantiles. */
   def dictionary(flags: Array[Byte], limit: Int): BoundStore.Coded
 
-  /** Lower then upper values of the rows, as [[ExactFrames]] stores them. */
+  /** Lower and upper values of the rows as [[ExactFrames]] stores them. */
   def frame(from: Int, until: Int): Array[Byte]
 }
 
@@ -37,7 +37,7 @@ private[segment] object BoundStore {
   final private class LongStore extends BoundStore {
     private var lowers = new Array[Long](32)
     private var uppers = new Array[Long](32)
-    private var rows   = 0
+    private var rows = 0
 
     override def add(lower: ZoneValue, upper: ZoneValue): Unit = {
       if (rows == lowers.length) {
@@ -56,15 +56,15 @@ private[segment] object BoundStore {
     }
 
     override def dictionary(flags: Array[Byte], limit: Int): Coded = {
-      val all   = new Array[Long](rows * 2)
+      val all = new Array[Long](rows * 2)
       var count = 0
       (0 until rows).foreach { row =>
         if (BoundsFlags.hasLower(flags(row))) { all(count) = lowers(row); count += 1 }
         if (BoundsFlags.hasUpper(flags(row))) { all(count) = uppers(row); count += 1 }
       }
       Arrays.sort(all, 0, count)
-      val distinct   = distinctPrefix(all, count)
-      val exact      = distinct.length <= limit
+      val distinct = distinctPrefix(all, count)
+      val exact = distinct.length <= limit
       val dictionary =
         Dictionary.ofLongs(if (exact) distinct else quantiles(distinct.length, limit).map(distinct(_)).toArray)
       Coded(dictionary, exact, row => dictionary.code(lowers(row)), row => dictionary.code(uppers(row)))
@@ -83,8 +83,13 @@ private[segment] object BoundStore {
 
     override def frame(from: Int, until: Int): Array[Byte] = {
       val out = new Output((until - from) * 16)
-      (from until until).foreach(row => out.long(lowers(row)))
-      (from until until).foreach(row => out.long(uppers(row)))
+      // Bounds follow one another and ranges are alike in width where a column is worth an index: small numbers.
+      var last = 0L
+      (from until until).foreach { row =>
+        out.long(lowers(row) - last)
+        last = lowers(row)
+      }
+      (from until until).foreach(row => out.long(uppers(row) - lowers(row)))
       out.toBytes
     }
   }
@@ -112,7 +117,7 @@ private[segment] object BoundStore {
       }
       val distinct = present.toArray(new Array[BytesValue](0)).map(_.bytes)
       Arrays.sort(distinct, (a: Array[Byte], b: Array[Byte]) => Arrays.compareUnsigned(a, b))
-      val exact      = distinct.length <= limit
+      val exact = distinct.length <= limit
       val dictionary =
         Dictionary.ofBytes(if (exact) distinct else quantiles(distinct.length, limit).map(distinct(_)).toArray)
       Coded(dictionary, exact, row => dictionary.code(lowers(row)), row => dictionary.code(uppers(row)))

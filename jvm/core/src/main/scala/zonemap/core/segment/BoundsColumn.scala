@@ -1,18 +1,41 @@
 package zonemap.core.segment
 
-import java.nio.CharBuffer
+import java.nio.{ByteBuffer, CharBuffer}
 
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 
-/** The codes of one side of a column: a constant or one 16-bit code per row. Thread-safe. */
-final private[core] class CodeArray private[segment] (constant: Option[Int], codes: CharBuffer) {
+/** The codes of one side of a column. Thread-safe. */
+sealed private[core] trait CodeArray {
+  def apply(row: Int): Int
 
-  def apply(row: Int): Int = if (constant.isDefined) constant.get else codes.get(row).toInt
+  /** Copies the codes of `count` rows from `row` on into the front of `target`: 0.2 to 0.5 ns a row. */
+  def copy(row: Int, count: Int, target: Array[Char]): Unit
+}
 
-  /** Copies the codes of `count` rows from `row` on into the front of `target`: about 0.2 ns a row. */
-  def copy(row: Int, count: Int, target: Array[Char]): Unit = constant match {
-    case Some(code) => java.util.Arrays.fill(target, 0, count, code.toChar)
-    case None       => codes.get(row, target, 0, count): Unit
+private[segment] object CodeArray {
+
+  final class Constant(code: Int) extends CodeArray {
+    override def apply(row: Int): Int = code
+    override def copy(row: Int, count: Int, target: Array[Char]): Unit =
+      java.util.Arrays.fill(target, 0, count, code.toChar)
+  }
+
+  final class Chars(codes: CharBuffer) extends CodeArray {
+    override def apply(row: Int): Int = codes.get(row).toInt
+    override def copy(row: Int, count: Int, target: Array[Char]): Unit = codes.get(row, target, 0, count): Unit
+  }
+
+  /** One byte a code; 255 is "no upper bound". */
+  final class Bytes(codes: ByteBuffer) extends CodeArray {
+    override def apply(row: Int): Int = wide(codes.get(row))
+    override def copy(row: Int, count: Int, target: Array[Char]): Unit = {
+      var i = 0
+      while (i < count) {
+        target(i) = wide(codes.get(row + i)).toChar
+        i += 1
+      }
+    }
+    private def wide(code: Byte): Int = if (code == -1) Dictionary.NoUpper else code & 0xff
   }
 }
 
@@ -29,18 +52,23 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
   }
 
+  private val detail = ColumnDetail.ofCode(head.byte())
+
   /** Whether every bound is a boundary of the dictionary, so that codes say all. */
-  private[core] val exactCodes: Boolean = head.byte() == 1
+  private[core] val exactCodes: Boolean = detail != ColumnDetail.Frames
+
+  /** Whether bounds are rounded outward, because those of single files hardly ever prune. */
+  def isCoarse: Boolean = detail == ColumnDetail.Coarse
 
   private val shape = ColumnShape.read(head)
 
   private[core] val dictionary: Dictionary = Dictionary.read(head, columnType.encoding)
-  private val rootZone                     = ZoneTable.read(head, if (rows == 0) 0 else 1)
+  private val rootZone = ZoneTable.read(head, if (rows == 0) 0 else 1)
 
   private[core] val blocks: ZoneTable = ZoneTable.read(head, (rows + Segment.BlockRows - 1) / Segment.BlockRows)
   head.end("a column head")
 
-  private lazy val codes                  = loadCodes()
+  private lazy val codes = loadCodes()
   private[core] def lowerCodes: CodeArray = codes._1
   private[core] def upperCodes: CodeArray = codes._2
 
@@ -63,8 +91,8 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     else {
       val f = rootZone.flags(0).toInt
       ColumnBounds(
-        if (BoundsFlags.hasLower(f)) boundary(rootZone.lower(0)) else null,
-        if (BoundsFlags.hasUpper(f)) boundary(rootZone.upper(0)) else null,
+        rootBound(rootZone.lower(0)),
+        rootBound(rootZone.upper(0)),
         BoundsFlags.isTight(f),
         BoundsFlags.nulls(f),
         BoundsFlags.nans(f))
@@ -101,19 +129,30 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     if (flagBytes == null) java.util.Arrays.fill(target, 0, count, shape.flags.get.toByte)
     else flagBytes.get(row, target, 0, count): Unit
 
+  /** The least and the greatest bound are boundaries; the codes of absent bounds are not. */
+  private def rootBound(code: Int): ZoneValue =
+    if (code != Dictionary.NoUpper && Dictionary.isExact(code)) boundary(code) else null
+
   private def boundary(code: Int): ZoneValue = dictionary.value(Dictionary.ordinal(code))
 
   private def loadCodes(): (CodeArray, CodeArray) = {
-    val sideBytes   = rows * 2
+    val sideBytes = rows * detail.codeBytes
     val upperOffset =
-      if (shape.lower.isDefined) 0 else (sideBytes + Container.Alignment - 1) / Container.Alignment * Container.Alignment
-    val total       = if (shape.upper.isDefined) sideBytes else upperOffset + sideBytes
-    if (shape.lower.isDefined && shape.upper.isDefined) (new CodeArray(shape.lower, null), new CodeArray(shape.upper, null))
+      if (shape.lower.isDefined) 0
+      else (sideBytes + Container.Alignment - 1) / Container.Alignment * Container.Alignment
+    val total = if (shape.upper.isDefined) sideBytes else upperOffset + sideBytes
+    if (shape.lower.isDefined && shape.upper.isDefined)
+      (new CodeArray.Constant(shape.lower.get), new CodeArray.Constant(shape.upper.get))
     else {
       val codes = sized(SectionKey(SectionKind.ColumnCodes, fieldId), total)
-      def side(constant: Option[Int], offset: Int) =
-        if (constant.isDefined) new CodeArray(constant, null)
-        else new CodeArray(None, codes.slice(offset, sideBytes).order(codes.order()).asCharBuffer())
+      def side(constant: Option[Int], offset: Int): CodeArray = {
+        def bytes = codes.slice(offset, sideBytes).order(codes.order())
+        constant match {
+          case Some(code)                    => new CodeArray.Constant(code)
+          case None if detail.codeBytes == 1 => new CodeArray.Bytes(bytes)
+          case None                          => new CodeArray.Chars(bytes.asCharBuffer())
+        }
+      }
       (side(shape.lower, 0), side(shape.upper, upperOffset))
     }
   }

@@ -2,41 +2,57 @@ package zonemap.core.segment
 
 import java.util.Arrays
 
-import zonemap.core.value.{Presence, UuidOrder, UuidType, ZoneValue}
+import zonemap.core.value.{Presence, UuidOrder, UuidType}
 
 /** Collects the bounds of one column and writes its sections. Not thread-safe. */
 final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int) {
   private val store = BoundStore.of(spec.columnType.encoding)
   private var flags = new Array[Byte](32)
-  private var rows  = 0
+  private var rows = 0
 
   def add(known: ColumnBounds): Unit = {
-    val b        = if (known == null) ColumnBounds.NothingKnown else known
-    val inverted = b.lower != null && b.upper != null && ColumnBuilder.inverted(spec, b.lower, b.upper)
-    val lower    = if (inverted) null else b.lower
-    val upper    = if (inverted) null else b.upper
-    val nans     = if (spec.columnType.mayHoldNaN) b.nans else Presence.None
+    val b = if (known == null) ColumnBounds.NothingKnown else known
+    val nans = if (spec.columnType.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
+    val bounded = ColumnBuilder.usable(spec, b) && b.nulls != Presence.All && nans != Presence.All
+    val lower = if (bounded) b.lower else null
+    val upper = if (bounded) b.upper else null
     store.add(lower, upper)
     if (rows == flags.length) flags = Arrays.copyOf(flags, rows * 2)
-    flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && !inverted, b.nulls, nans).toByte
+    flags(rows) = BoundsFlags.encode(lower != null, upper != null, b.tight && bounded, b.nulls, nans).toByte
     rows += 1
   }
 
   def write(container: ContainerWriter): Unit = {
     val rowFlags = Arrays.copyOf(flags, rows)
-    val coded    = store.dictionary(rowFlags, maxBoundaries)
-    val lower    = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
-    val upper    = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
-    val head     = new Output(1024)
-    head.text(spec.columnType.text).byte(if (coded.exact) 1 else 0)
+    val coded = store.dictionary(rowFlags, maxBoundaries)
+    val lower = codes(rowFlags, BoundsFlags.Lower, Dictionary.NoLower, coded.lower)
+    val upper = codes(rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, coded.upper)
+    if (CoarseBounds.pay(lower, upper, rowFlags, coded.dictionary.size)) {
+      val coarse = CoarseBounds.of(coded.dictionary, lower, upper, rowFlags)
+      writeColumn(container, ColumnDetail.Coarse, coarse.dictionary, coarse.lower, coarse.upper, coarse.rowFlags)
+    } else {
+      val detail = if (coded.exact) ColumnDetail.ExactCodes else ColumnDetail.Frames
+      writeColumn(container, detail, coded.dictionary, lower, upper, rowFlags)
+      if (!coded.exact) writeFrames(container)
+    }
+  }
+
+  private def writeColumn(
+      container: ContainerWriter,
+      detail: ColumnDetail,
+      dictionary: Dictionary,
+      lower: Array[Char],
+      upper: Array[Char],
+      rowFlags: Array[Byte]): Unit = {
     val shape = ColumnShape(constant(lower), constant(upper), constantFlags(rowFlags))
+    val head = new Output(1024)
+    head.text(spec.columnType.text).byte(detail.code)
     shape.write(head)
-    coded.dictionary.write(head)
+    dictionary.write(head)
     ZoneTable.of(lower, upper, rowFlags, Math.max(rows, 1)).write(head)
     ZoneTable.of(lower, upper, rowFlags, Segment.BlockRows).write(head)
     container.packed(SectionKey(SectionKind.ColumnHead, spec.fieldId), head.toBytes)
-    writeArrays(container, shape, lower, upper, rowFlags)
-    if (!coded.exact) writeFrames(container)
+    writeArrays(container, detail, shape, lower, upper, rowFlags)
   }
 
   private def codes(rowFlags: Array[Byte], present: Int, absent: Int, code: Int => Int): Array[Char] = {
@@ -57,15 +73,18 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 
   private def writeArrays(
       container: ContainerWriter,
+      detail: ColumnDetail,
       shape: ColumnShape,
       lower: Array[Char],
       upper: Array[Char],
       rowFlags: Array[Byte]): Unit = {
     val out = new Output(rows * 4 + Container.Alignment)
-    if (shape.lower.isEmpty) lower.foreach(c => out.short(c))
+    def side(codes: Array[Char]): Unit =
+      if (detail.codeBytes == 1) codes.foreach(c => out.byte(c & 0xff)) else codes.foreach(c => out.short(c))
+    if (shape.lower.isEmpty) side(lower)
     if (shape.upper.isEmpty) {
       out.pad(Container.Alignment)
-      upper.foreach(c => out.short(c))
+      side(upper)
     }
     if (out.size > 0) container.plain(SectionKey(SectionKind.ColumnCodes, spec.fieldId), out.toBytes)
     if (shape.flags.isEmpty) container.plain(SectionKey(SectionKind.ColumnFlags, spec.fieldId), rowFlags)
@@ -85,8 +104,28 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 private object ColumnBuilder {
 
   /** Inverted bounds prove nothing; a uuid's must be in order both ways it is compared. */
-  def inverted(spec: ColumnSpec, lower: ZoneValue, upper: ZoneValue): Boolean =
-    lower.compare(upper) > 0 || (spec.columnType == UuidType && UuidOrder.signed.compare(lower, upper) > 0)
+  def usable(spec: ColumnSpec, bounds: ColumnBounds): Boolean =
+    bounds.lower == null || bounds.upper == null ||
+      (bounds.lower.compare(bounds.upper) <= 0 &&
+        (spec.columnType != UuidType || UuidOrder.signed.lteq(bounds.lower, bounds.upper)))
+}
+
+/** How finely a column is stored. `codeBytes` is the width of a code in its arrays. */
+sealed abstract private[segment] class ColumnDetail(val code: Int, val codeBytes: Int)
+
+private[segment] object ColumnDetail {
+
+  /** Codes say less than the values, which are in frames. */
+  case object Frames extends ColumnDetail(0, 2)
+
+  /** Every bound is a boundary. */
+  case object ExactCodes extends ColumnDetail(1, 2)
+
+  /** Every bound is rounded outward to a boundary, see [[CoarseBounds]]. */
+  case object Coarse extends ColumnDetail(2, 1)
+
+  def ofCode(code: Int): ColumnDetail =
+    Seq(Frames, ExactCodes, Coarse).find(_.code == code).getOrElse(Input.damaged(s"a column of detail $code"))
 }
 
 /** Which arrays of a column are one value for every row. */

@@ -23,7 +23,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   /** The raw bytes of a section as a read-only little-endian buffer. */
   def section(key: SectionKey): ByteBuffer = {
-    val e      = entry(key)
+    val e = entry(key)
     val stored = source.read(e.offset, e.length)
     if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
       throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
@@ -52,9 +52,9 @@ private[segment] object ContainerReader {
     val size = source.sizeBytes
     if (size < Container.HeaderBytes + Container.TailBytes) Input.damaged(s"$size bytes are too few for a segment")
     checkHeader(source.read(0, Container.HeaderBytes), kind)
-    val tail        = new Input(source.read(size - Container.TailBytes, Container.TailBytes))
+    val tail = new Input(source.read(size - Container.TailBytes, Container.TailBytes))
     val tableLength = tail.int()
-    val crc         = tail.int()
+    val crc = tail.int()
     if (!tail.raw(Container.Magic.length).sameElements(Container.Magic)) Input.damaged("the file is cut off")
     val tableOffset = size - Container.TailBytes - tableLength
     if (tableLength < 0 || tableLength % Container.EntryBytes != 0 || tableOffset < Container.HeaderBytes)
@@ -80,17 +80,17 @@ private[segment] object ContainerReader {
   private def entries(in: Input, limit: Long): Map[SectionKey, SectionEntry] = {
     val found = Map.newBuilder[SectionKey, SectionEntry]
     while (in.remaining > 0) {
-      val kind       = in.short()
+      val kind = in.short()
       val compressed = in.short() match {
         case 0     => false
         case 1     => true
         case other => throw new CorruptSegmentException(s"unsupported section encoding $other")
       }
-      val id     = in.int()
+      val id = in.int()
       val offset = in.long()
       val length = in.long()
-      val raw    = in.long()
-      val crc    = in.int()
+      val raw = in.long()
+      val crc = in.int()
       if (offset < 0 || length < 0 || raw < 0 || raw > Int.MaxValue || length > limit || offset > limit - length)
         Input.damaged("a section outside the file")
       // Sections of unknown kinds are additions that an older reader may ignore.

@@ -4,7 +4,7 @@ import scala.collection.mutable.ArrayBuffer
 
 /** Lays out sections in the order they come: header, aligned sections, section table, tail. Not thread-safe. */
 final private[segment] class ContainerWriter(kind: Int) {
-  private val out     = new Output(4096)
+  private val out = new Output(4096)
   private val entries = ArrayBuffer.empty[SectionEntry]
 
   out.raw(Container.Magic).short(Container.FormatVersion).short(kind)

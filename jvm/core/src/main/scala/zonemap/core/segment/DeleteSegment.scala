@@ -32,9 +32,9 @@ final private[zonemap] case class DeleteFileEntry(
 
 /** Builds a delete segment; as [[SegmentBuilder]], for delete manifests. Not thread-safe. */
 final private[zonemap] class DeleteSegmentBuilder {
-  private val manifests  = new ManifestTable.Builder
+  private val manifests = new ManifestTable.Builder
   private val partitions = new PartitionTable.Builder
-  private val files      = ArrayBuffer.empty[DeleteFileEntry]
+  private val files = ArrayBuffer.empty[DeleteFileEntry]
 
   def rows: Int = files.size
 
@@ -50,7 +50,7 @@ final private[zonemap] class DeleteSegmentBuilder {
 
   def build(): Array[Byte] = {
     val container = new ContainerWriter(Container.KindDeletes)
-    val out       = new Output(4096).varint(files.size)
+    val out = new Output(4096).varint(files.size)
     files.foreach(DeleteFileCodec.write(out, _))
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
     container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
@@ -72,17 +72,18 @@ private[zonemap] object DeleteSegment {
   /** Reads all and closes nothing; damage is a CorruptSegmentException. */
   def open(source: ByteSource): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
-    val files     = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)))
+    val files = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)))
     new DeleteSegment(
       ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size),
       PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions))),
-      files)
+      files
+    )
   }
 
   def open(bytes: Array[Byte]): DeleteSegment = open(ByteSource.ofBytes(bytes))
 
   private def decodeFiles(bytes: ByteBuffer): IndexedSeq[DeleteFileEntry] = {
-    val in    = new Input(bytes)
+    val in = new Input(bytes)
     val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(DeleteFileCodec.read(in))
     in.end("the delete files")
     files
@@ -130,7 +131,8 @@ private object DeleteFileCodec {
       nullCounts = readMap(in)(in.long()),
       nanCounts = readMap(in)(in.long()),
       lowerBounds = readMap(in)(in.bytes()),
-      upperBounds = readMap(in)(in.bytes()))
+      upperBounds = readMap(in)(in.bytes())
+    )
 
   private def writeMap[V](out: Output, map: Map[Int, V])(write: V => Output): Unit =
     out.optional(Option(map)) { entries =>
@@ -143,8 +145,12 @@ private object DeleteFileCodec {
     }: Unit
 
   private def readMap[V](in: Input)(value: => V): Map[Int, V] =
-    in.optional(Seq.fill(in.count(5)) {
-      val id = in.int()
-      id -> value
-    }.toMap).orNull
+    in.optional(
+      Seq
+        .fill(in.count(5)) {
+          val id = in.int()
+          id -> value
+        }
+        .toMap)
+      .orNull
 }

@@ -17,6 +17,9 @@ sealed private[core] trait Dictionary {
 
   def value(ordinal: Int): ZoneValue
 
+  /** The dictionary of some of the boundaries, by ascending ordinal. */
+  private[segment] def only(ordinals: Array[Int]): Dictionary
+
   private[segment] def write(out: Output): Unit
 }
 
@@ -31,6 +34,8 @@ final private[segment] class LongDictionary(values: Array[Long]) extends Diction
   }
 
   def code(value: Long): Int = Dictionary.code(Arrays.binarySearch(values, value))
+
+  override private[segment] def only(ordinals: Array[Int]): Dictionary = new LongDictionary(ordinals.map(values(_)))
 
   override private[segment] def write(out: Output): Unit = {
     out.int(values.length)
@@ -50,18 +55,21 @@ final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[By
   }
 
   def code(bytes: Array[Byte]): Int = {
-    var low   = 0
-    var high  = size - 1
+    var low = 0
+    var high = size - 1
     var found = -1
     while (low <= high && found < 0) {
       val middle = (low + high) >>> 1
-      val order  = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
+      val order = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
       if (order == 0) found = middle
       else if (order < 0) low = middle + 1
       else high = middle - 1
     }
     Dictionary.code(if (found >= 0) found else -(low + 1))
   }
+
+  override private[segment] def only(ordinals: Array[Int]): Dictionary =
+    Dictionary.ofBytes(ordinals.map(i => Arrays.copyOfRange(blob, offsets(i), offsets(i + 1))))
 
   override private[segment] def write(out: Output): Unit = {
     out.int(size)
@@ -92,7 +100,7 @@ private[core] object Dictionary {
 
   private[segment] def ofBytes(sorted: Array[Array[Byte]]): BytesDictionary = {
     val offsets = sorted.scanLeft(0)((offset, value) => Math.addExact(offset, value.length))
-    val blob    = new Array[Byte](offsets.last)
+    val blob = new Array[Byte](offsets.last)
     sorted.indices.foreach(i => System.arraycopy(sorted(i), 0, blob, offsets(i), sorted(i).length))
     new BytesDictionary(offsets, blob)
   }

@@ -6,7 +6,7 @@ import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
  * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows. A read
- * decodes the row's frame (about a millisecond) unless it is one of the last few. Thread-safe.
+ * decodes the row's frame (about ten microseconds) unless it is one of the last few. Thread-safe.
  */
 final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
   private val recent = new LinkedHashMap[Int, ExactFrame](4, 0.75f, true)
@@ -20,7 +20,7 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
 
   private def frame(row: Int): ExactFrame = recent.synchronized {
     val ordinal = row / ExactFrames.FrameRows
-    val held    = recent.get(ordinal)
+    val held = recent.get(ordinal)
     if (held != null) held
     else {
       val decoded = decode(ordinal)
@@ -32,22 +32,35 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
 
   private def decode(ordinal: Int): ExactFrame = Input.decoding("exact frame") {
     val frameRows = Math.min(ExactFrames.FrameRows, rows - ordinal * ExactFrames.FrameRows)
-    val in        = new Input(blocks.block(ordinal))
+    val in = new Input(blocks.block(ordinal))
     val frame = encoding match {
       case Encoding.Longs =>
         val values = new Array[Long](in.checked(frameRows * 2, 8))
         in.view(values.length * 8).asLongBuffer().get(values)
+        restore(values, frameRows)
         new LongFrame(values, frameRows)
       case Encoding.Bytes => new BytesFrame(Array.fill(in.checked(frameRows * 2, 1))(in.bytes()), frameRows)
     }
     in.end("an exact frame")
     frame
   }
+
+  /** Stored are a lower bound's distance from the one before, and an upper bound's from its lower. */
+  private def restore(values: Array[Long], frameRows: Int): Unit = {
+    var row = 0
+    while (row < frameRows) {
+      if (row > 0) values(row) += values(row - 1)
+      values(frameRows + row) += values(row)
+      row += 1
+    }
+  }
 }
 
 private[segment] object ExactFrames {
-  val FrameRows          = 65536
-  private val KeptFrames = 2
+
+  /** As many as a block zone: a proof that needs exact bounds decodes the blocks it is about, not the column. */
+  val FrameRows = Segment.BlockRows
+  private val KeptFrames = 4
 }
 
 sealed private trait ExactFrame {

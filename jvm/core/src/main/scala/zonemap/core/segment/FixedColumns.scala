@@ -5,22 +5,22 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 /** The per-file fields that are not bounds: one packed array each. Slot numbers are part of the format. */
 private[segment] object FixedSlot {
-  val Format             = 1
-  val FileSizeBytes      = 2
-  val RecordCount        = 3
-  val Partition          = 4
+  val Format = 1
+  val FileSizeBytes = 2
+  val RecordCount = 3
+  val Partition = 4
   val DataSequenceNumber = 5
   val FileSequenceNumber = 6
-  val FirstRowId         = 7
-  val SortOrderId        = 8
-  val SplitCount         = 9
-  val SplitOffsets       = 10
+  val FirstRowId = 7
+  val SortOrderId = 8
+  val SplitCount = 9
+  val SplitOffsets = 10
 
   val count = 10
 }
 
 final private[segment] class FixedColumnsBuilder {
-  private val slots   = Array.fill(FixedSlot.count + 1)(new PackedLongsBuilder)
+  private val slots = Array.fill(FixedSlot.count + 1)(new PackedLongsBuilder)
   private val formats = scala.collection.mutable.LinkedHashMap.empty[String, Int]
 
   def rows: Int = slots(FixedSlot.Format).length
@@ -53,19 +53,19 @@ final private[segment] class FixedColumnsBuilder {
 
 /** Each array is loaded at its first use. Thread-safe; reads are O(1). */
 final private[segment] class FixedColumns(container: ContainerReader, meta: Input, rows: Int) {
-  private val formats    = Vector.fill(meta.count(1))(meta.text())
+  private val formats = Vector.fill(meta.count(1))(meta.text())
   private val splitTotal = meta.int()
-  private val shapes     = IndexedSeq.fill(FixedSlot.count)(PackedShape.read(meta))
+  private val shapes = IndexedSeq.fill(FixedSlot.count)(PackedShape.read(meta))
 
-  private lazy val formatOrdinal           = load(FixedSlot.Format)
-  private lazy val fileSizes               = load(FixedSlot.FileSizeBytes)
-  private lazy val recordCounts            = load(FixedSlot.RecordCount)
-  private lazy val partitions              = load(FixedSlot.Partition)
-  private lazy val dataSequenceNumbers     = load(FixedSlot.DataSequenceNumber)
-  private lazy val fileSequenceNumbers     = load(FixedSlot.FileSequenceNumber)
-  private lazy val firstRowIds             = load(FixedSlot.FirstRowId)
-  private lazy val sortOrderIds            = load(FixedSlot.SortOrderId)
-  private lazy val splits                  =
+  private lazy val formatOrdinal = load(FixedSlot.Format)
+  private lazy val fileSizes = load(FixedSlot.FileSizeBytes)
+  private lazy val recordCounts = load(FixedSlot.RecordCount)
+  private lazy val partitions = load(FixedSlot.Partition)
+  private lazy val dataSequenceNumbers = load(FixedSlot.DataSequenceNumber)
+  private lazy val fileSequenceNumbers = load(FixedSlot.FileSequenceNumber)
+  private lazy val firstRowIds = load(FixedSlot.FirstRowId)
+  private lazy val sortOrderIds = load(FixedSlot.SortOrderId)
+  private lazy val splits =
     new SplitOffsets(load(FixedSlot.SplitCount), load(FixedSlot.SplitOffsets, splitTotal), rows, splitTotal)
 
   def format(row: Int): String = formats(formatOrdinal(row).toInt)
@@ -80,7 +80,7 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
 
   private def load(slot: Int, length: Int = rows): PackedLongs = {
     val shape = shapes(slot - 1)
-    val key   = SectionKey(SectionKind.Fixed, slot)
+    val key = SectionKey(SectionKind.Fixed, slot)
     val bytes = length.toLong * shape.widthBytes
     val codes = if (bytes == 0) FixedColumns.NoBytes else container.section(key)
     if (codes.remaining != bytes) Input.damaged(s"section '$key' of ${codes.remaining} bytes where $bytes are expected")
@@ -94,7 +94,7 @@ private object FixedColumns {
 
 /** Offsets of all files one after the other; the start of every 64th row is remembered. */
 final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows: Int, total: Int) {
-  private val Step   = 64
+  private val Step = 64
   private val starts = new Array[Int](rows / Step + 1)
 
   locally {

@@ -19,7 +19,7 @@ final private[segment] class Input(buffer: ByteBuffer) {
   def varint(): Int = {
     var value = 0L
     var shift = 0
-    var next  = byte()
+    var next = byte()
     while ((next & 0x80) != 0 && shift < 28) {
       value |= (next & 0x7fL) << shift
       shift += 7

@@ -15,7 +15,7 @@ private[segment] object PackedShape {
 
   def read(in: Input): PackedShape = {
     val nullable = in.byte()
-    val width    = in.byte()
+    val width = in.byte()
     if (nullable > 1 || !Set(0, 1, 2, 4, 8)(width)) Input.damaged(s"a packed array of $width bytes a row")
     PackedShape(nullable == 1, width, in.long())
   }
@@ -43,8 +43,8 @@ final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) 
 
 /** The writing side: collects numbers, then picks the narrowest shape. Not thread-safe. */
 final private[segment] class PackedLongsBuilder {
-  private var values  = new Array[Long](16)
-  private val nulls   = new java.util.BitSet
+  private var values = new Array[Long](16)
+  private val nulls = new java.util.BitSet
   private var length_ = 0
 
   def length: Int = length_
@@ -63,12 +63,16 @@ final private[segment] class PackedLongsBuilder {
 
   /** The shape and the codes. */
   def result(): (PackedShape, Array[Byte]) = {
-    val present  = (0 until length_).iterator.filterNot(nulls.get)
     val nullable = !nulls.isEmpty
-    if (!present.hasNext) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
+    if (nulls.cardinality == length_) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
     else {
-      val (min, max) = present.foldLeft((Long.MaxValue, Long.MinValue)) { case ((lo, hi), row) =>
-        (Math.min(lo, values(row)), Math.max(hi, values(row)))
+      var min = Long.MaxValue
+      var max = Long.MinValue
+      var row = nulls.nextClearBit(0)
+      while (row < length_) {
+        min = Math.min(min, values(row))
+        max = Math.max(max, values(row))
+        row = nulls.nextClearBit(row + 1)
       }
       val shape = PackedLongsBuilder.shape(nullable, min, max)
       (shape, encode(shape))
@@ -76,9 +80,9 @@ final private[segment] class PackedLongsBuilder {
   }
 
   private def encode(shape: PackedShape): Array[Byte] = {
-    val out  = ByteBuffer.allocate(Math.multiplyExact(length_, shape.widthBytes)).order(ByteOrder.LITTLE_ENDIAN)
+    val out = ByteBuffer.allocate(Math.multiplyExact(length_, shape.widthBytes)).order(ByteOrder.LITTLE_ENDIAN)
     val base = shape.min - (if (shape.nullable) 1L else 0L)
-    var row  = 0
+    var row = 0
     while (row < length_) {
       val code = if (nulls.get(row)) 0L else values(row) - base
       shape.widthBytes match {

@@ -9,8 +9,8 @@ private[segment] object PathBlocks {
 /** Groups paths into compressed blocks. Not thread-safe. */
 final private[segment] class PathsBuilder {
   private val blocks = new BlockedData.Writer(SectionKey(SectionKind.PathIndex), SectionKey(SectionKind.PathData))
-  private var block  = new Output(4096)
-  private var held   = 0
+  private var block = new Output(4096)
+  private var held = 0
 
   def add(path: String): Unit = {
     block.text(path)
@@ -36,8 +36,8 @@ final private[segment] class PathsBuilder {
  */
 final private[zonemap] class PathReader private[segment] (blocks: BlockedData.Reader, rows: Int) {
   private var current = -1
-  private var bytes   = Array.emptyByteArray
-  private val starts  = new Array[Int](PathBlocks.BlockRows)
+  private var bytes = Array.emptyByteArray
+  private val starts = new Array[Int](PathBlocks.BlockRows)
   private val lengths = new Array[Int](PathBlocks.BlockRows)
 
   def path(row: Int): String = {
@@ -52,7 +52,7 @@ final private[zonemap] class PathReader private[segment] (blocks: BlockedData.Re
     current = -1
     val raw = blocks.block(block)
     bytes = raw.array()
-    val in    = new Input(raw)
+    val in = new Input(raw)
     val count = Math.min(PathBlocks.BlockRows, rows - block * PathBlocks.BlockRows)
     (0 until count).foreach { slot =>
       lengths(slot) = in.varint()

@@ -6,17 +6,17 @@ sealed abstract private[segment] class SectionKind(val code: Int, val name: Stri
 }
 
 private[segment] object SectionKind {
-  case object Meta        extends SectionKind(1, "meta")
-  case object Manifests   extends SectionKind(2, "manifests")
-  case object Partitions  extends SectionKind(3, "partitions")
-  case object Fixed       extends SectionKind(4, "fixed")
-  case object PathIndex   extends SectionKind(5, "path index")
-  case object PathData    extends SectionKind(6, "path data")
-  case object ColumnHead  extends SectionKind(7, "column head")
+  case object Meta extends SectionKind(1, "meta")
+  case object Manifests extends SectionKind(2, "manifests")
+  case object Partitions extends SectionKind(3, "partitions")
+  case object Fixed extends SectionKind(4, "fixed")
+  case object PathIndex extends SectionKind(5, "path index")
+  case object PathData extends SectionKind(6, "path data")
+  case object ColumnHead extends SectionKind(7, "column head")
   case object ColumnCodes extends SectionKind(8, "column codes")
   case object ColumnFlags extends SectionKind(9, "column flags")
-  case object ExactIndex  extends SectionKind(10, "exact index")
-  case object ExactData   extends SectionKind(11, "exact data")
+  case object ExactIndex extends SectionKind(10, "exact index")
+  case object ExactData extends SectionKind(11, "exact data")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
   /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
@@ -56,12 +56,12 @@ final private[segment] case class SectionEntry(
 
 private[segment] object Container {
   val Magic: Array[Byte] = "ZMSEGMNT".getBytes("US-ASCII")
-  val FormatVersion      = 1
-  val Alignment          = 64
-  val HeaderBytes        = 64
-  val TailBytes          = 16
-  val EntryBytes         = 36
+  val FormatVersion = 1
+  val Alignment = 64
+  val HeaderBytes = 64
+  val TailBytes = 16
+  val EntryBytes = 36
 
-  val KindData    = 1
+  val KindData = 1
   val KindDeletes = 2
 }

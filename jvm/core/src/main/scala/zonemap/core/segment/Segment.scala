@@ -35,7 +35,8 @@ final private[zonemap] class Segment private (container: ContainerReader, meta: 
 
   private lazy val paths =
     Input.decoding("paths") {
-      val blocks = new BlockedData.Reader(container, SectionKey(SectionKind.PathIndex), SectionKey(SectionKind.PathData))
+      val blocks =
+        new BlockedData.Reader(container, SectionKey(SectionKind.PathIndex), SectionKey(SectionKind.PathData))
       val expected = (rows + PathBlocks.BlockRows - 1) / PathBlocks.BlockRows
       if (blocks.blocks != expected) Input.damaged(s"${blocks.blocks} path blocks where $expected are expected")
       blocks
@@ -70,10 +71,7 @@ final private[zonemap] class Segment private (container: ContainerReader, meta: 
   def column(fieldId: Int): Option[BoundsColumn] =
     if (!columnIds(fieldId)) None
     else
-      Some(
-        loaded.computeIfAbsent(
-          fieldId,
-          id => Input.decoding(s"column $id")(new BoundsColumn(container, id, rows))))
+      Some(loaded.computeIfAbsent(fieldId, id => Input.decoding(s"column $id")(new BoundsColumn(container, id, rows))))
 
   /** Stored bytes of a column's sections; 0 when it is not indexed. */
   def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)

@@ -12,11 +12,11 @@ final private[zonemap] class SegmentBuilder(
   require(maxBoundaries >= 2 && maxBoundaries <= Dictionary.MaxBoundaries, s"$maxBoundaries boundaries")
   require(columns.map(_.fieldId).distinct.size == columns.size, s"a field id occurs twice in $columns")
 
-  private val manifests  = new ManifestTable.Builder
+  private val manifests = new ManifestTable.Builder
   private val partitions = new PartitionTable.Builder
-  private val fixed      = new FixedColumnsBuilder
-  private val paths      = new PathsBuilder
-  private val builders   = columns.map(new ColumnBuilder(_, maxBoundaries)).toArray
+  private val fixed = new FixedColumnsBuilder
+  private val paths = new PathsBuilder
+  private val builders = columns.map(new ColumnBuilder(_, maxBoundaries)).toArray
 
   def rows: Int = fixed.rows
 
@@ -27,9 +27,9 @@ final private[zonemap] class SegmentBuilder(
   def partition(specId: Int, tuple: Array[AnyRef]): Int = partitions.intern(specId, tuple)
 
   /**
-   * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Inverted bounds are stored as absent, and NaN
-   * presence of a type without NaN as none. A value of another encoding than its column's is an
-   * IllegalArgumentException.
+   * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Stored as absent, and not tight, are inverted bounds
+   * and those of a file of nulls or NaN only; NaN presence of a type without NaN, or of nulls only, is stored as none. A value of another
+   * encoding than its column's is an IllegalArgumentException.
    */
   def add(file: FileEntry, bounds: Array[ColumnBounds]): Unit = {
     require(!manifests.isEmpty, "a file before the first manifest")
@@ -47,7 +47,7 @@ final private[zonemap] class SegmentBuilder(
   /** The segment file; below 2 GB. */
   def build(): Array[Byte] = {
     val container = new ContainerWriter(Container.KindData)
-    val meta      = new Output().int(rows).int(Segment.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
+    val meta = new Output().int(rows).int(Segment.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
     fixed.write(container, meta)
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))

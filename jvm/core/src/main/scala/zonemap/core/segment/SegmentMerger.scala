@@ -32,9 +32,10 @@ private[zonemap] object SegmentMerger {
   private def typeOf(segment: Segment, fieldId: Int): ColumnType = segment.column(fieldId).get.columnType
 
   private def append(builder: SegmentBuilder, segment: Segment, live: Seq[Int]): Unit = {
-    val paths      = segment.newPathReader()
+    val paths = segment.newPathReader()
     val partitions = segment.partitions.map(p => builder.partition(p.specId, p.values))
-    val sources    = builder.columns.map(spec => segment.column(spec.fieldId).map(reencoded(_, spec.columnType)).orNull).toArray
+    val sources =
+      builder.columns.map(spec => segment.column(spec.fieldId).map(reencoded(_, spec.columnType)).orNull).toArray
     live.foreach { ordinal =>
       val manifest = segment.manifests(ordinal)
       builder.beginManifest(manifest.identity)
@@ -50,7 +51,7 @@ private[zonemap] object SegmentMerger {
     else if (target.encoding == column.columnType.encoding) column.bounds
     else { row =>
       def value(v: ZoneValue) = if (v == null) null else target.reencode(v, column.columnType).orNull
-      val b                   = column.bounds(row)
+      val b = column.bounds(row)
       b.copy(lower = value(b.lower), upper = value(b.upper))
     }
 
@@ -65,5 +66,6 @@ private[zonemap] object SegmentMerger {
       fileSequenceNumber = segment.fileSequenceNumber(row),
       firstRowId = segment.firstRowId(row),
       sortOrderId = segment.sortOrderId(row),
-      splitOffsets = segment.splitOffsets(row))
+      splitOffsets = segment.splitOffsets(row)
+    )
 }

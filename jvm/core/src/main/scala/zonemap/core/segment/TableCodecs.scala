@@ -17,7 +17,7 @@ private[segment] object ManifestTable {
     def begin(identity: ManifestIdentity, firstRow: Int): Unit = begun += identity -> firstRow
 
     def encode(rows: Int): Array[Byte] = {
-      val out  = new Output(1024)
+      val out = new Output(1024)
       val ends = begun.drop(1).map(_._2) :+ rows
       out.varint(begun.size)
       begun.zip(ends).foreach { case ((identity, first), end) =>
@@ -29,11 +29,11 @@ private[segment] object ManifestTable {
   }
 
   def decode(bytes: ByteBuffer, rows: Int): IndexedSeq[SegmentManifest] = {
-    val in    = new Input(bytes)
+    val in = new Input(bytes)
     var first = 0
     val manifests = Vector.fill(in.count(1)) {
       val identity = read(in)
-      val count    = in.varint()
+      val count = in.varint()
       val manifest = SegmentManifest(identity, first, count)
       first = Math.addExact(first, count)
       manifest
@@ -67,7 +67,8 @@ private[segment] object ManifestTable {
       deletedFiles = nullableInt(),
       addedRows = in.nullableLong(),
       existingRows = in.nullableLong(),
-      deletedRows = in.nullableLong())
+      deletedRows = in.nullableLong()
+    )
   }
 }
 
@@ -93,7 +94,7 @@ private[segment] object PartitionTable {
   }
 
   def decode(bytes: ByteBuffer): IndexedSeq[PartitionTuple] = {
-    val in     = new Input(bytes)
+    val in = new Input(bytes)
     val tuples = Vector.fill(in.count(5))(PartitionTuple(in.int(), TupleCodec.read(in)))
     in.end("the partition table")
     tuples

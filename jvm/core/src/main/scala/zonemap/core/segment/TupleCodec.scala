@@ -8,16 +8,16 @@ import java.util.UUID
 private[segment] object TupleCodec {
 
   private object Tag {
-    val Null    = 0
+    val Null = 0
     val Boolean = 1
-    val Int     = 2
-    val Long    = 3
-    val Float   = 4
-    val Double  = 5
-    val Text    = 6
-    val Bytes   = 7
+    val Int = 2
+    val Long = 3
+    val Float = 4
+    val Double = 5
+    val Text = 6
+    val Bytes = 7
     val Decimal = 8
-    val Uuid    = 9
+    val Uuid = 9
   }
 
   def write(out: Output, tuple: Array[AnyRef]): Unit = {
@@ -34,18 +34,19 @@ private[segment] object TupleCodec {
   def read(in: Input): Array[AnyRef] = Array.fill(in.count(1))(readValue(in))
 
   private def writeValue(out: Output, value: AnyRef): Unit = value match {
-    case null          => out.byte(Tag.Null): Unit
-    case v: JBoolean   => out.byte(Tag.Boolean).byte(if (v) 1 else 0): Unit
-    case v: Integer    => out.byte(Tag.Int).int(v): Unit
-    case v: JLong      => out.byte(Tag.Long).long(v): Unit
-    case v: JFloat     => out.byte(Tag.Float).int(java.lang.Float.floatToRawIntBits(v)): Unit
-    case v: JDouble    => out.byte(Tag.Double).long(java.lang.Double.doubleToRawLongBits(v)): Unit
-    case v: String     => out.byte(Tag.Text).text(v): Unit
+    case null           => out.byte(Tag.Null): Unit
+    case v: JBoolean    => out.byte(Tag.Boolean).byte(if (v) 1 else 0): Unit
+    case v: Integer     => out.byte(Tag.Int).int(v): Unit
+    case v: JLong       => out.byte(Tag.Long).long(v): Unit
+    case v: JFloat      => out.byte(Tag.Float).int(java.lang.Float.floatToRawIntBits(v)): Unit
+    case v: JDouble     => out.byte(Tag.Double).long(java.lang.Double.doubleToRawLongBits(v)): Unit
+    case v: String      => out.byte(Tag.Text).text(v): Unit
     case v: Array[Byte] => out.byte(Tag.Bytes).bytes(v): Unit
-    case v: BigDecimal => out.byte(Tag.Decimal).int(v.scale).bytes(v.unscaledValue.toByteArray): Unit
-    case v: UUID       => out.byte(Tag.Uuid).long(v.getMostSignificantBits).long(v.getLeastSignificantBits): Unit
+    case v: BigDecimal  => out.byte(Tag.Decimal).int(v.scale).bytes(v.unscaledValue.toByteArray): Unit
+    case v: UUID        => out.byte(Tag.Uuid).long(v.getMostSignificantBits).long(v.getLeastSignificantBits): Unit
     case other =>
-      throw new IllegalArgumentException(s"Cannot store partition value '$other': ${other.getClass} is not a tuple type")
+      throw new IllegalArgumentException(
+        s"Cannot store partition value '$other': ${other.getClass} is not a tuple type")
   }
 
   private def readValue(in: Input): AnyRef = in.byte() match {
@@ -60,7 +61,7 @@ private[segment] object TupleCodec {
     case Tag.Decimal =>
       val scale = in.int()
       new BigDecimal(new BigInteger(in.bytes()), scale)
-    case Tag.Uuid  => new UUID(in.long(), in.long())
-    case other     => Input.damaged(s"a value with tag $other")
+    case Tag.Uuid => new UUID(in.long(), in.long())
+    case other    => Input.damaged(s"a value with tag $other")
   }
 }

@@ -19,9 +19,9 @@ final private[zonemap] case class VersionFile(
     deleteFiles: Long)
 
 private[zonemap] object VersionFile {
-  private val Magic         = "ZMVERSON".getBytes("US-ASCII")
+  private val Magic = "ZMVERSON".getBytes("US-ASCII")
   private val FormatVersion = 1
-  private val HeaderBytes   = 18
+  private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
     val payload = new Output(1024)
@@ -44,27 +44,27 @@ private[zonemap] object VersionFile {
   /** Anything but the intact bytes of `encode` is a CorruptSegmentException. */
   def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
     val source = ByteSource.ofBytes(bytes)
-    val in     = new Input(source.read(0, bytes.length))
+    val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
     if (version != FormatVersion)
       throw new CorruptSegmentException(s"unsupported format version $version (this release reads $FormatVersion)")
     val length = in.int()
-    val crc    = in.int()
+    val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
     read(in)
   }
 
   private def read(in: Input): VersionFile = {
-    val tableUuid            = in.text()
-    val snapshotId           = in.long()
+    val tableUuid = in.text()
+    val snapshotId = in.long()
     val manifestListLocation = in.text()
-    val sequenceNumber       = in.long()
-    val dataFiles            = in.long()
-    val deleteFiles          = in.long()
-    val segments             = Vector.fill(in.count(1))(readRef(in))
-    val deleteSegments       = Vector.fill(in.count(1))(readRef(in))
+    val sequenceNumber = in.long()
+    val dataFiles = in.long()
+    val deleteFiles = in.long()
+    val segments = Vector.fill(in.count(1))(readRef(in))
+    val deleteSegments = Vector.fill(in.count(1))(readRef(in))
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -93,7 +93,7 @@ private[zonemap] object VersionFile {
     val hash = in.text()
     val size = in.long()
     val live = Vector.newBuilder[Int]
-    var end  = 0
+    var end = 0
     (0 until in.count(2)).foreach { _ =>
       val first = Math.addExact(end, in.varint())
       end = Math.addExact(first, in.varint())
@@ -106,7 +106,9 @@ private[zonemap] object VersionFile {
     ascending.foldLeft(Vector.empty[(Int, Int)]) {
       case (done :+ ((first, count)), next) if next == first + count => done :+ (first -> (count + 1))
       case (done, next) =>
-        require(done.lastOption.forall { case (first, count) => next > first + count - 1 }, "live manifests not ascending")
+        require(
+          done.lastOption.forall { case (first, count) => next > first + count - 1 },
+          "live manifests not ascending")
         done :+ (next -> 1)
     }
 }

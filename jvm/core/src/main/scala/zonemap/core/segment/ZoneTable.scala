@@ -32,7 +32,7 @@ private[segment] object ZoneTable {
   /** The zones of consecutive runs of `zoneRows` rows. */
   def of(lower: Array[Char], upper: Array[Char], flags: Array[Byte], zoneRows: Int): ZoneTable = {
     val zones = (flags.length + zoneRows - 1) / zoneRows
-    val out   = new ZoneTable(new Array(zones), new Array(zones), new Array(zones))
+    val out = new ZoneTable(new Array(zones), new Array(zones), new Array(zones))
     (0 until zones).foreach { zone =>
       merge(lower, upper, flags, zone * zoneRows, Math.min(flags.length, (zone + 1) * zoneRows), out, zone)
     }
@@ -47,12 +47,12 @@ private[segment] object ZoneTable {
       until: Int,
       out: ZoneTable,
       zone: Int): Unit = {
-    var low    = Char.MaxValue.toInt
-    var high   = 0
+    var low = Char.MaxValue.toInt
+    var high = 0
     var common = BoundsFlags.Lower | BoundsFlags.Upper | BoundsFlags.Tight
     var valued = 0
-    var nulls  = BoundsFlags.nulls(flags(from))
-    var nans   = BoundsFlags.nans(flags(from))
+    var nulls = BoundsFlags.nulls(flags(from))
+    var nans = BoundsFlags.nans(flags(from))
     (from until until).foreach { row =>
       val f = flags(row)
       nulls = Presence.merge(nulls, BoundsFlags.nulls(f))
@@ -68,12 +68,7 @@ private[segment] object ZoneTable {
     out.lower(zone) = if (BoundsFlags.hasLower(bounds)) low.toChar else Dictionary.NoLower.toChar
     out.upper(zone) = if (BoundsFlags.hasUpper(bounds)) high.toChar else Dictionary.NoUpper.toChar
     out.flags(zone) = BoundsFlags
-      .encode(
-        BoundsFlags.hasLower(bounds),
-        BoundsFlags.hasUpper(bounds),
-        BoundsFlags.isTight(bounds),
-        nulls,
-        nans)
+      .encode(BoundsFlags.hasLower(bounds), BoundsFlags.hasUpper(bounds), BoundsFlags.isTight(bounds), nulls, nans)
       .toByte
   }
 }

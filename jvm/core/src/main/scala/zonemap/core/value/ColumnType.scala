@@ -22,19 +22,19 @@ sealed abstract private[zonemap] class ColumnType(val text: String, val encoding
       (encoding, literal) match {
         case (Encoding.Longs, _: LongValue)  => Some(literal)
         case (Encoding.Bytes, _: BytesValue) => Some(literal)
-        case (Encoding.Longs, _) => Some(LongValue(ColumnType.clamp(ZoneValues.toUnscaled(literal))))
-        case (Encoding.Bytes, _) => Some(ZoneValues.decimalBytes(ZoneValues.toUnscaled(literal)))
+        case (Encoding.Longs, _)             => Some(LongValue(ColumnType.clamp(ZoneValues.toUnscaled(literal))))
+        case (Encoding.Bytes, _)             => Some(ZoneValues.decimalBytes(ZoneValues.toUnscaled(literal)))
       }
 
   override def toString: String = text
 }
 
-private[zonemap] object BooleanType     extends ColumnType("boolean", Encoding.Longs)
-private[zonemap] object IntType         extends ColumnType("int", Encoding.Longs)
-private[zonemap] object LongType        extends ColumnType("long", Encoding.Longs)
-private[zonemap] object DateType        extends ColumnType("date", Encoding.Longs)
-private[zonemap] object TimeType        extends ColumnType("time", Encoding.Longs)
-private[zonemap] object TimestampType   extends ColumnType("timestamp", Encoding.Longs)
+private[zonemap] object BooleanType extends ColumnType("boolean", Encoding.Longs)
+private[zonemap] object IntType extends ColumnType("int", Encoding.Longs)
+private[zonemap] object LongType extends ColumnType("long", Encoding.Longs)
+private[zonemap] object DateType extends ColumnType("date", Encoding.Longs)
+private[zonemap] object TimeType extends ColumnType("time", Encoding.Longs)
+private[zonemap] object TimestampType extends ColumnType("timestamp", Encoding.Longs)
 private[zonemap] object TimestampTzType extends ColumnType("timestamptz", Encoding.Longs)
 private[zonemap] object TimestampNsType extends ColumnType("timestamp_ns", Encoding.Longs)
 
@@ -54,8 +54,7 @@ private[zonemap] object BinaryType extends ColumnType("binary", Encoding.Bytes)
 /** Iceberg orders uuids as two signed longs, Spark as text: see the two-order rule in [[UuidOrder]]. */
 private[zonemap] object UuidType extends ColumnType("uuid", Encoding.Bytes)
 
-final private[zonemap] case class FixedType(lengthBytes: Int)
-    extends ColumnType(s"fixed[$lengthBytes]", Encoding.Bytes)
+final private[zonemap] case class FixedType(lengthBytes: Int) extends ColumnType(s"fixed[$lengthBytes]", Encoding.Bytes)
 
 /** decimal(precision, scale), precision 1 to 38. Up to 18 digits the unscaled value is a Long. */
 final private[zonemap] case class DecimalType(precision: Int, scale: Int)
@@ -67,7 +66,7 @@ final private[zonemap] case class DecimalType(precision: Int, scale: Int)
 
 private[zonemap] object DecimalType {
   val MaxLongDigits = 18
-  val MaxDigits     = 38
+  val MaxDigits = 38
 }
 
 private[zonemap] object ColumnType {
@@ -86,10 +85,11 @@ private[zonemap] object ColumnType {
     TimestampTzNsType,
     StringType,
     BinaryType,
-    UuidType).map(t => t.text -> t).toMap
+    UuidType
+  ).map(t => t.text -> t).toMap
 
   private val Decimal = """decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)""".r
-  private val Fixed   = """fixed\[(\d{1,9})]""".r
+  private val Fixed = """fixed\[(\d{1,9})]""".r
 
   /** The type of Iceberg's text; None for a type whose values have no bounds (geometry, variant, nested, unknown). */
   def parse(text: String): Option[ColumnType] = text match {
@@ -100,17 +100,17 @@ private[zonemap] object ColumnType {
 
   /** Whether bounds stored as `stored` and a literal typed `asked` are of one order: equal types or Iceberg promotions. */
   def comparable(stored: ColumnType, asked: ColumnType): Boolean = (stored, asked) match {
-    case (IntType | LongType, IntType | LongType)           => true
-    case (FloatType | DoubleType, FloatType | DoubleType)   => true
-    case (DecimalType(_, left), DecimalType(_, right))      => left == right
-    case (left, right)                                      => left == right
+    case (IntType | LongType, IntType | LongType)         => true
+    case (FloatType | DoubleType, FloatType | DoubleType) => true
+    case (DecimalType(_, left), DecimalType(_, right))    => left == right
+    case (left, right)                                    => left == right
   }
 
   /** The wider of two comparable types: the one that holds the values of both. */
   def wider(left: ColumnType, right: ColumnType): ColumnType = (left, right) match {
-    case (IntType, LongType) | (FloatType, DoubleType)     => right
-    case (DecimalType(p, _), DecimalType(q, _)) if q > p   => right
-    case _                                                 => left
+    case (IntType, LongType) | (FloatType, DoubleType)   => right
+    case (DecimalType(p, _), DecimalType(q, _)) if q > p => right
+    case _                                               => left
   }
 
   private val ClampLimit = BigInteger.TEN.pow(DecimalType.MaxLongDigits)

@@ -12,8 +12,8 @@ private[zonemap] object UuidOrder {
   val signed: Ordering[ZoneValue] = (x, y) =>
     (x, y) match {
       case (BytesValue(left), BytesValue(right)) if left.length == 16 && right.length == 16 =>
-        val a    = ByteBuffer.wrap(left)
-        val b    = ByteBuffer.wrap(right)
+        val a = ByteBuffer.wrap(left)
+        val b = ByteBuffer.wrap(right)
         val high = java.lang.Long.compare(a.getLong(0), b.getLong(0))
         if (high != 0) high else java.lang.Long.compare(a.getLong(8), b.getLong(8))
       case _ => x.compare(y)

@@ -11,16 +11,16 @@ private[zonemap] object ValueText {
     case (BooleanType, LongValue(v))            => (v != 0).toString
     case (FloatType | DoubleType, LongValue(v)) => ZoneValues.toDouble(v).toString
     case (DateType, LongValue(v))               => ranged(v)(LocalDate.ofEpochDay(v).toString)
-    case (TimeType, LongValue(v))               => ranged(v)(LocalTime.ofNanoOfDay(Math.multiplyExact(v, 1000L)).toString)
-    case (TimestampType, LongValue(v))          => ranged(v)(local(v, 1000000L))
-    case (TimestampNsType, LongValue(v))        => ranged(v)(local(v, 1000000000L))
-    case (TimestampTzType, LongValue(v))        => ranged(v)(instant(v, 1000000L).toString)
-    case (TimestampTzNsType, LongValue(v))      => ranged(v)(instant(v, 1000000000L).toString)
-    case (DecimalType(_, scale), v)             => new BigDecimal(ZoneValues.toUnscaled(v), scale).toPlainString
-    case (StringType, v: BytesValue)            => "'" + v.utf8.replace("'", "''") + "'"
+    case (TimeType, LongValue(v))          => ranged(v)(LocalTime.ofNanoOfDay(Math.multiplyExact(v, 1000L)).toString)
+    case (TimestampType, LongValue(v))     => ranged(v)(local(v, 1000000L))
+    case (TimestampNsType, LongValue(v))   => ranged(v)(local(v, 1000000000L))
+    case (TimestampTzType, LongValue(v))   => ranged(v)(instant(v, 1000000L).toString)
+    case (TimestampTzNsType, LongValue(v)) => ranged(v)(instant(v, 1000000000L).toString)
+    case (DecimalType(_, scale), v)        => new BigDecimal(ZoneValues.toUnscaled(v), scale).toPlainString
+    case (StringType, v: BytesValue)       => "'" + v.utf8.replace("'", "''") + "'"
     case (UuidType, v: BytesValue) if v.bytes.length == 16 => ZoneValues.toUuid(v).toString
-    case (_, LongValue(v))                      => v.toString
-    case (_, BytesValue(bytes))                 => "X'" + HexFormat.of().formatHex(bytes) + "'"
+    case (_, LongValue(v))                                 => v.toString
+    case (_, BytesValue(bytes))                            => "X'" + HexFormat.of().formatHex(bytes) + "'"
   }
 
   private def instant(value: Long, unitsPerSecond: Long): Instant =

@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.expressions.{Binder, BoundLiteralPredicate, BoundPredicate, BoundReference, BoundSetPredicate}
-import org.apache.iceberg.expressions.{BoundUnaryPredicate, Expression, Expressions, ExpressionVisitors}
+import org.apache.iceberg.expressions.{BoundTransform, BoundUnaryPredicate, Expression, Expressions, ExpressionVisitors}
 import org.apache.iceberg.types.Types.NestedField
 import org.apache.iceberg.util.NaNUtil
 
@@ -42,6 +42,10 @@ private[zonemap] object ExpressionConverter {
       leaf.term() match {
         case reference: BoundReference[_] =>
           columnOf(reference.field()).fold[Predicate](Unknown(s"type ${reference.`type`()}"))(onColumn(_, leaf))
+        case transform: BoundTransform[_, _] =>
+          columnOf(transform.ref().field())
+            .flatMap(column => onTransform(column, transform, leaf))
+            .getOrElse(Unknown(s"term ${transform.transform()}"))
         case term => Unknown(s"term $term")
       }
 
@@ -49,6 +53,25 @@ private[zonemap] object ExpressionConverter {
       IcebergValues
         .columnType(field.`type`())
         .map(columnType => ColumnRef(field.fieldId, columnType, schema.findColumnName(field.fieldId)))
+  }
+
+  /** Transforms keep nulls; comparisons become ranges of the column where the transform keeps its order. */
+  private def onTransform[T](column: ColumnRef, term: BoundTransform[_, _], leaf: BoundPredicate[T]): Option[Predicate] = {
+    val ranges = TransformRanges.of(column, term.transform())
+    def compare(op: Expression.Operation, value: Any): Option[Predicate] =
+      value match {
+        case number: java.lang.Number => ranges.flatMap(_.compare(op, number.longValue))
+        case _ => None
+      }
+    leaf match {
+      case unary: BoundUnaryPredicate[T] if unary.op() == Expression.Operation.IS_NULL => Some(IsNull(column))
+      case unary: BoundUnaryPredicate[T] if unary.op() == Expression.Operation.NOT_NULL => Some(NotNull(column))
+      case literal: BoundLiteralPredicate[T] => compare(literal.op(), literal.literal().value())
+      case set: BoundSetPredicate[T] if set.op() == Expression.Operation.IN =>
+        val members = set.literalSet().asScala.toSeq.map(v => compare(Expression.Operation.EQ, v))
+        Option.when(members.forall(_.isDefined))(Or(members.flatten))
+      case _ => None
+    }
   }
 
   private def onColumn[T](column: ColumnRef, leaf: BoundPredicate[T]): Predicate =

@@ -27,6 +27,9 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   val storeState = new StoreState
 
+  /** The last snapshot that was covered in memory and did not fit under the cap, with the bytes it needs. */
+  @volatile private[iceberg] var oversized: Option[Oversized] = None
+
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
 
   def put(snapshot: SnapshotIndex): Unit = synchronized {
@@ -96,31 +99,55 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   }
 }
 
+/** A snapshot whose index needs more bytes than the cap allowed. */
+private[zonemap] final case class Oversized(key: SnapshotKey, bytes: Long)
+
 /**
  * What is known about the stored index of a table: whether it is worth a request.
  *
- * After a look that found nothing, or found damage, the store is left alone for [[StoreState.RetryNanos]], so that
- * tables without an index cost no requests. A build by a procedure resets it.
+ * After a look that found nothing, or found damage, the store is left alone for a minute, so that tables without an
+ * index cost no requests; after a write that failed, writing is. A build by a procedure resets both.
  */
 private[zonemap] final class StoreState {
-  @volatile private var quietUntil = 0L
-  @volatile private var quiet = false
+  private val reading = new Pause
+  private val writing = new Pause
   @volatile private var seen = false
 
-  def worthALook: Boolean = !quiet || System.nanoTime() - quietUntil >= 0
+  def worthALook: Boolean = reading.isOver
+
+  def worthAWrite: Boolean = writing.isOver
 
   /** Whether a version was ever found there. */
   def exists: Boolean = seen
 
-  def found(): Unit = { seen = true; quiet = false }
+  def found(): Unit = {
+    seen = true
+    reading.end()
+    writing.end()
+  }
 
-  def missed(): Unit = { quietUntil = System.nanoTime() + StoreState.RetryNanos; quiet = true }
+  def missed(): Unit = reading.begin()
 
-  def reset(): Unit = { quiet = false; seen = false }
+  def refused(): Unit = writing.begin()
+
+  def reset(): Unit = {
+    seen = false
+    reading.end()
+    writing.end()
+  }
 }
 
-private object StoreState {
-  private val RetryNanos: Long = 60L * 1000 * 1000 * 1000
+/** A minute of not trying again. Thread-safe. */
+private final class Pause {
+  @volatile private var until = Option.empty[Long]
+
+  def isOver: Boolean = until.forall(System.nanoTime() - _ >= 0)
+  def begin(): Unit = until = Some(System.nanoTime() + Pause.Nanos)
+  def end(): Unit = until = None
+}
+
+private object Pause {
+  private val Nanos: Long = 60L * 1000 * 1000 * 1000
 }
 
 /**

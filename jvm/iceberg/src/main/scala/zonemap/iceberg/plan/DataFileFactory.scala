@@ -23,44 +23,50 @@ import zonemap.iceberg.index.LiveDelete
  * @param specs the specs to bind partition tuples with
  */
 private[zonemap] final class DataFileFactory(segment: Segment, specs: Map[Int, PartitionSpec]) {
-  private val templates = new Array[DataFile](segment.partitions.size)
+  private val templates = new Array[Template](segment.partitions.size)
   private val paths: PathReader = segment.newPathReader()
 
   /** The data file of `row`, without column statistics, as stock planning returns it. */
   def dataFile(row: Int): DataFile = {
     val ordinal = segment.partitionOrdinal(row)
-    if (templates(ordinal) == null) templates(ordinal) = template(ordinal)
-    val file = templates(ordinal).copyWithoutStats()
+    val format = segment.format(row)
+    if (templates(ordinal) == null) templates(ordinal) = new Template(format, template(ordinal, format))
+    val template0 = templates(ordinal)
+    val file = template0.file.copyWithoutStats()
     val fields = file.asInstanceOf[StructLike]
     fields.set(Fields.Path, paths.path(row))
-    fields.set(Fields.Format, segment.format(row))
+    if (format != template0.format) fields.set(Fields.Format, format)
     fields.set(Fields.RecordCount, JLong.valueOf(segment.recordCount(row)))
     fields.set(Fields.FileSize, JLong.valueOf(segment.fileSizeBytes(row)))
-    fields.set(Fields.SplitOffsets, boxed(segment.splitOffsets(row)))
     fields.set(Fields.SortOrderId, segment.sortOrderId(row))
-    fields.set(Fields.FirstRowId, segment.firstRowId(row))
+    // absent in the template, so only what the row has is set
+    val splitOffsets = segment.splitOffsets(row)
+    if (splitOffsets != null) fields.set(Fields.SplitOffsets, boxed(splitOffsets))
+    val firstRowId = segment.firstRowId(row)
+    if (firstRowId != null) fields.set(Fields.FirstRowId, firstRowId)
     SequenceNumbers.set(file, segment.dataSequenceNumber(row), segment.fileSequenceNumber(row))
     file
   }
 
-  private def template(ordinal: Int): DataFile = {
+  private def template(ordinal: Int, format: String): DataFile = {
     val partition = segment.partitions(ordinal)
     val spec = specs(partition.specId)
     val builder = DataFiles.builder(spec)
       .withPath("template")
-      .withFormat(FileFormat.PARQUET)
+      .withFormat(format)
       .withFileSizeInBytes(0)
       .withRecordCount(0)
     Partitions.build(spec, partition.values)(builder.withPartition(_), () => builder.build())
   }
 
-  private def boxed(offsets: Array[Long]): JList[JLong] =
-    if (offsets == null) null
-    else {
-      val list = new java.util.ArrayList[JLong](offsets.length)
-      offsets.foreach(offset => list.add(JLong.valueOf(offset)))
-      list
-    }
+  private def boxed(offsets: Array[Long]): JList[JLong] = {
+    val list = new java.util.ArrayList[JLong](offsets.length)
+    offsets.foreach(offset => list.add(JLong.valueOf(offset)))
+    list
+  }
+
+  /** The file that is copied for every row of one partition, and its format. */
+  private final class Template(val format: String, val file: DataFile)
 }
 
 /**

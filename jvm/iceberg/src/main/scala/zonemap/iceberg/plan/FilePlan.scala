@@ -1,9 +1,7 @@
 package zonemap.iceberg.plan
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.iceberg.FileScanTask
-import org.apache.iceberg.metrics.{ScanMetrics, ScanMetricsUtil}
+import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
@@ -12,7 +10,8 @@ private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
     bound: BoundScan,
     selection: FileSelection,
-    val tasks: java.util.List[FileScanTask]) {
+    val tasks: java.util.List[FileScanTask],
+    counts: TaskCounts) {
 
   /** Adds this plan to Iceberg's scan metrics, so that reports and the SQL tab stay true. */
   def count(metrics: ScanMetrics): Unit = {
@@ -20,9 +19,7 @@ private[plan] final class FilePlan(
     metrics.totalDataManifests().increment(index.dataManifests.toLong)
     metrics.totalDeleteManifests().increment(index.deletes.deleteManifests.toLong)
     metrics.skippedDataFiles().increment(index.dataFiles - tasks.size)
-    tasks.asScala.foreach { task =>
-      ScanMetricsUtil.fileTask(metrics, task.file(), task.deletes().toArray(Array.empty[org.apache.iceberg.DeleteFile]))
-    }
+    counts.report(metrics)
   }
 
   def report(request: ScanRequest, millis: Double): PlanReport =

@@ -85,8 +85,9 @@ private[plan] object ScanPlanner {
     val selection = new FileSelection(resolved.index, bound, request)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
-    selection.foreachSegment { (segment, rows) => assembler.addTasks(segment, rows, tasks) }
-    new FilePlan(resolved, bound, selection, tasks)
+    val counts = new TaskCounts
+    selection.foreachSegment { (segment, rows) => assembler.addTasks(segment, rows, tasks, counts) }
+    new FilePlan(resolved, bound, selection, tasks, counts)
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

@@ -36,9 +36,6 @@ object StockReason {
         entries,
         limit)
 
-  final case class StoreDamaged(detail: String)
-      extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
-
   final case class Unindexable(detail: String)
       extends StockReason("UNINDEXABLE", detail, detail)
 
@@ -52,4 +49,21 @@ object StockReason {
 
   final case class PlannerFailed(error: String)
       extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error", error)
+
+  /** Every code and when it is given, for the reference page. */
+  val catalogue: Seq[(String, String)] = Seq(
+    EmptyTable.code -> "The table has no snapshot.",
+    NotCovered("").code -> "Nothing of the snapshot is indexed yet; by default it is being covered in the background.",
+    TooManyUnknown(0, 0).code ->
+      "More files than `plan.max-unknown-entries` are in manifests the index does not know; it is being covered.",
+    ColumnStatsRequested.code -> "The scan wants statistics of every file, as aggregate push-down does.",
+    VariantProjected.code -> "A variant column is read; the reader chooses its path by that column's bounds.",
+    SchemaMismatch.code ->
+      "A column of the filter or of a partition spec is another one, or has another type, in the snapshot's schema.",
+    NoUuid.code -> "A v1 table without a uuid.",
+    Encrypted.code -> "An encrypted table: its bounds must not be copied.",
+    FormatVersion(4).code -> "A table format version other than 1 to 3.",
+    Unindexable("").code -> "A manifest lists encrypted files, or disagrees with its manifest list.",
+    ShadowMismatch("").code -> "Shadow mode found a difference between the two plans.",
+    PlannerFailed("").code -> "Planning from the index failed; the log has the error.")
 }

@@ -3,8 +3,11 @@ package zonemap.iceberg.plan
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{BaseFileScanTask, FileScanTask, PartitionSpec, PartitionSpecParser, SchemaParser}
+import org.apache.iceberg.{BaseFileScanTask, DataFile, DeleteFile, FileScanTask, PartitionSpec}
+import org.apache.iceberg.{PartitionSpecParser, SchemaParser}
 import org.apache.iceberg.expressions.{Expressions, ResidualEvaluator}
+import org.apache.iceberg.metrics.ScanMetrics
+import org.apache.iceberg.util.ScanTaskUtil
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.Segment
@@ -23,19 +26,17 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
     bound.specs,
     bound.schema +: request.table.schemas().values().asScala.toSeq)
 
-  def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask]): Unit = {
+  /** Adds a task for every row of `rows` and counts it in `counts`. */
+  def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask], counts: TaskCounts): Unit = {
     val files = new DataFileFactory(segment, bound.specs)
+    val bySpec = segment.partitions.map(p => sharedOf(p.specId))
     tasks.ensureCapacity(tasks.size + rows.cardinality)
     rows.forEach { row =>
       val file = files.dataFile(row)
-      val spec = sharedOf(segment.partitions(segment.partitionOrdinal(row)).specId)
-      tasks.add(
-        new BaseFileScanTask(
-          file,
-          deletes.deletesFor(segment, row, file),
-          spec.schemaJson,
-          spec.specJson,
-          spec.residuals)): Unit
+      val spec = bySpec(segment.partitionOrdinal(row))
+      val deleteFiles = deletes.deletesFor(segment, row, file)
+      counts.add(file, deleteFiles)
+      tasks.add(new BaseFileScanTask(file, deleteFiles, spec.schemaJson, spec.specJson, spec.residuals)): Unit
     }
   }
 
@@ -49,5 +50,27 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
       spec,
       if (request.ignoreResiduals) Expressions.alwaysTrue() else request.filter,
       request.caseSensitive)
+  }
+}
+
+/** What Iceberg's scan metrics say of planned tasks, summed while they are made. Not thread-safe. */
+private[plan] final class TaskCounts {
+  private var files = 0L
+  private var fileBytes = 0L
+  private var deleteFiles = 0L
+  private var deleteBytes = 0L
+
+  def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
+    files += 1
+    fileBytes += file.fileSizeInBytes()
+    deleteFiles += deletes.length
+    deletes.foreach(delete => deleteBytes += ScanTaskUtil.contentSizeInBytes(delete))
+  }
+
+  def report(metrics: ScanMetrics): Unit = {
+    metrics.resultDataFiles().increment(files)
+    metrics.totalFileSizeInBytes().increment(fileBytes)
+    metrics.resultDeleteFiles().increment(deleteFiles)
+    metrics.totalDeleteFileSizeInBytes().increment(deleteBytes)
   }
 }

@@ -92,7 +92,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   private def latestLocation: String = s"$root/latest"
 
   private def write(location: String, bytes: Array[Byte]): Unit =
-    Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
+    try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
+    catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
   private def readAll(location: String): Option[Array[Byte]] =
     try {
@@ -105,6 +106,13 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       Some(bytes)
     } catch { case NotFound() => None }
 }
+
+/** The index store of a table cannot be written. */
+private[zonemap] final class StoreWriteException(root: String, cause: Throwable)
+    extends RuntimeException(
+      s"Cannot write the index store '$root': $cause. Grant write access to it, or name another folder by " +
+        "spark.sql.zonemap.store.location.",
+      cause)
 
 /** The level of the hierarchy a segment belongs to; it is part of the segment's name. */
 private[zonemap] sealed abstract class Level(val name: String, val suffix: String)

@@ -98,7 +98,7 @@ private[zonemap] object SnapshotResolver {
       } else
         indexable {
           val covered = keep(index, SnapshotIndexer.inMemory(table, snapshot, diff), settings)
-          Upkeep.enqueuePersist(table, snapshot, settings, index)
+          Upkeep.enqueuePersist(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Hybrid, Tier.Hot)
         }
     }
@@ -110,10 +110,13 @@ private[zonemap] object SnapshotResolver {
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     (settings.upkeep, settings.coverOnRead) match {
       case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("nothing is indexed and upkeep is off"))
+      case _ if index.oversized.exists(_.bytes > settings.hotMaxBytes) =>
+        val needed = index.oversized.map(_.bytes).getOrElse(0L)
+        Left(StockReason.NotCovered(s"its index needs $needed bytes, more than hot.max-bytes=${settings.hotMaxBytes}"))
       case (_, CoverOnRead.Wait) =>
         indexable {
           val covered = keep(index, cover(table, snapshot, index), settings)
-          Upkeep.enqueuePersist(table, snapshot, settings, index)
+          Upkeep.enqueuePersist(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Exact, Tier.Hot)
         }
       case _ =>
@@ -128,6 +131,8 @@ private[zonemap] object SnapshotResolver {
   private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     index.put(snapshot)
     IndexRegistry.shrinkTo(settings.hotMaxBytes)
+    index.oversized =
+      if (index.get(snapshot.key).isEmpty) Some(Oversized(snapshot.key, snapshot.residentBytes)) else None
     snapshot
   }
 

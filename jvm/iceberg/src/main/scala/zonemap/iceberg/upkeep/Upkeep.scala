@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{IndexStore, StoreWriteException}
 
 /**
  * The one background worker of this JVM that covers snapshots queries have asked for.
@@ -31,18 +31,25 @@ private[zonemap] object Upkeep {
     }
   })
 
-  /** Covers `snapshot` soon: into memory, and to the store where the upkeep mode says so. */
+  /**
+   * Covers `snapshot` soon: into memory, and to the store where the upkeep mode says so.
+   *
+   * Queries do not wait for it: no lock is held while manifests are decoded.
+   */
   def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
     if (settings.upkeep != UpkeepMode.Off) submit(table, snapshot) {
       val index = IndexRegistry.of(table)
-      if (index.get(SnapshotKey.of(snapshot)).isEmpty)
-        index.work.synchronized(SnapshotResolver.keep(index, SnapshotResolver.cover(table, snapshot, index), settings)): Unit
-      if (persists(settings, index)) persist(table, snapshot, settings, index)
+      val covered = index.get(SnapshotKey.of(snapshot)).getOrElse {
+        SnapshotResolver.keep(index, SnapshotResolver.cover(table, snapshot, index), settings)
+      }
+      if (persists(settings, index)) persist(table, covered, settings, index)
     }
 
   /** Writes a snapshot that memory already covers to the store soon, where the upkeep mode says so. */
-  def enqueuePersist(table: Table, snapshot: Snapshot, settings: PlannerSettings, index: TableIndex): Unit =
-    if (persists(settings, index)) submit(table, snapshot)(persist(table, snapshot, settings, index))
+  def enqueuePersist(table: Table, snapshot: Snapshot, covered: SnapshotIndex, settings: PlannerSettings): Unit = {
+    val index = IndexRegistry.of(table)
+    if (persists(settings, index)) submit(table, snapshot)(persist(table, covered, settings, index))
+  }
 
   /** Waits until everything queued so far is done, for tests and orderly ends; `false` when the time ran out. */
   def await(timeoutMillis: Long): Boolean =
@@ -52,17 +59,21 @@ private[zonemap] object Upkeep {
     } catch { case _: java.util.concurrent.TimeoutException => false }
 
   private def persists(settings: PlannerSettings, index: TableIndex): Boolean =
-    settings.upkeep match {
+    index.storeState.worthAWrite && (settings.upkeep match {
       case UpkeepMode.Persist => true
       case UpkeepMode.Auto => index.storeState.exists
       case UpkeepMode.Memory | UpkeepMode.Off => false
-    }
+    })
 
-  private def persist(table: Table, snapshot: Snapshot, settings: PlannerSettings, index: TableIndex): Unit =
-    index.get(SnapshotKey.of(snapshot)).foreach { covered =>
+  private def persist(table: Table, covered: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit =
+    try {
       val (stored, _) = StoredSnapshots.save(table, covered, IndexStore.of(table, settings.storeLocation))
-      index.put(stored)
       index.storeState.found()
+      SnapshotResolver.keep(index, stored, settings): Unit
+    } catch {
+      case e: StoreWriteException =>
+        index.storeState.refused()
+        throw e
     }
 
   private def submit(table: Table, snapshot: Snapshot)(work: => Unit): Unit = {
@@ -72,7 +83,7 @@ private[zonemap] object Upkeep {
         try work
         catch {
           case NonFatal(e) =>
-            log.warn(s"Cannot index snapshot ${snapshot.snapshotId()} of ${table.name()}: $e. Queries are planned without it.")
+            log.warn(s"Cannot index snapshot ${snapshot.snapshotId()} of ${table.name()}: $e")
         } finally queued.remove(name): Unit
       }
   }

@@ -104,4 +104,10 @@ private[spark] object SwapReason {
 
   final case class ForeignPlanner(tableClass: String)
       extends SwapReason("FOREIGN_PLANNER", s"tables of class $tableClass plan their scans themselves")
+
+  /** Every code and when it is given, for the reference page. */
+  val catalogue: Seq[(String, String)] = Seq(
+    Disabled.code -> "`spark.sql.zonemap.enabled` is false.",
+    MalformedConf("").code -> "A conf of the extension has a value that cannot be used.",
+    ForeignPlanner("").code -> "Metadata tables, REST tables planned by their server, and other tables with a planner of their own.")
 }

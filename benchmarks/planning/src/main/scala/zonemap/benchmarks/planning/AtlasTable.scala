@@ -1,0 +1,130 @@
+package zonemap.benchmarks.planning
+
+import java.nio.ByteBuffer
+import java.util.{HashMap => JHashMap, Random}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.iceberg.{DataFile, DataFiles, FileFormat, Metrics, PartitionData, PartitionSpec, Schema, Table}
+import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.types.{Conversions, Type, Types}
+
+/**
+ * The shape of Netflix's Atlas table, metadata only: data files that were never written, with bounds.
+ *
+ * Partitioned by day(ts) and region; inside a partition the files split 1,000,000 metric names in order, as a sorted
+ * writer leaves them; `seq` follows the write order; `id` and the fillers span their domain in every file. One fast
+ * append a commit, each over all regions. The same seed gives the same table.
+ *
+ * @param files data files to write
+ * @param columns top-level columns with bounds, at least 6
+ * @param commits appends the files are spread over
+ */
+final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long = 1) {
+  import AtlasTable._
+
+  private val days = math.max(1, math.min(28, files / 3500))
+  private val fillers = columns - CoreColumns
+
+  val schema: Schema = {
+    val core = Seq(
+      Types.NestedField.required(1, "ts", Types.TimestampType.withZone()),
+      Types.NestedField.required(2, "region", Types.StringType.get()),
+      Types.NestedField.required(3, "name", Types.StringType.get()),
+      Types.NestedField.required(4, "seq", Types.LongType.get()),
+      Types.NestedField.required(5, "id", Types.LongType.get()),
+      Types.NestedField.required(6, "type", Types.StringType.get()))
+    val rest = (0 until fillers).map { i =>
+      val fillerType: Type = i % 3 match {
+        case 0 => Types.LongType.get()
+        case 1 => Types.DoubleType.get()
+        case _ => Types.StringType.get()
+      }
+      Types.NestedField.optional(CoreColumns + 1 + i, s"filler_$i", fillerType)
+    }
+    new Schema((core ++ rest): _*)
+  }
+
+  private val spec = PartitionSpec.builderFor(schema).day("ts").identity("region").build()
+
+  /** Creates the table at `location` and appends all files. */
+  def create(location: String): Table = {
+    val table = new HadoopTables(new Configuration).create(schema, spec, location)
+    val random = new Random(seed)
+    val perCommit = math.ceil(files.toDouble / commits).toInt
+    (0 until files).grouped(perCommit).foreach { group =>
+      val append = table.newFastAppend()
+      group.foreach(i => append.appendFile(dataFile(table.spec(), i, random)))
+      append.commit()
+    }
+    table
+  }
+
+  private def dataFile(tableSpec: PartitionSpec, i: Int, random: Random): DataFile = {
+    val day = (i.toLong * days / files).toInt
+    val region = i % Regions
+    val perPartition = math.max(1, files / (days * Regions))
+    val slot = (i / Regions) % perPartition
+    val partition = new PartitionData(tableSpec.partitionType())
+    partition.set(0, Integer.valueOf(FirstDay + day))
+    partition.set(1, regionName(region))
+    DataFiles.builder(tableSpec)
+      .withPath(f"file:/atlas/data/day=$day%02d/region=$region%02d/part-$i%09d-${random.nextLong().abs}%019d.parquet")
+      .withFormat(FileFormat.PARQUET)
+      .withFileSizeInBytes(FileBytes)
+      .withPartition(partition)
+      .withMetrics(metrics(i, day, region, slot, perPartition, random))
+      .build()
+  }
+
+  private def metrics(i: Int, day: Int, region: Int, slot: Int, perPartition: Int, random: Random): Metrics = {
+    val lower = new JHashMap[Integer, ByteBuffer]
+    val upper = new JHashMap[Integer, ByteBuffer]
+    val counts = new JHashMap[Integer, java.lang.Long]
+    val nulls = new JHashMap[Integer, java.lang.Long]
+    val nans = new JHashMap[Integer, java.lang.Long]
+    def put(id: Int, from: Any, until: Any): Unit = {
+      val fieldType = schema.findType(id)
+      lower.put(id, Conversions.toByteBuffer(fieldType, from))
+      upper.put(id, Conversions.toByteBuffer(fieldType, until))
+      counts.put(id, Rows)
+      nulls.put(id, 0L)
+      if (fieldType.typeId() == Type.TypeID.DOUBLE) nans.put(id, 0L): Unit
+    }
+    val dayStart = (FirstDay + day).toLong * MicrosPerDay
+    put(1, dayStart + random.nextInt(1000), dayStart + MicrosPerDay - 1 - random.nextInt(1000))
+    put(2, regionName(region), regionName(region))
+    put(3, metricName(Names.toLong * slot / perPartition), metricName(Names.toLong * (slot + 1) / perPartition - 1))
+    put(4, i.toLong * Rows, (i + 1L) * Rows - 1)
+    put(5, random.nextInt(1000).toLong, Long.MaxValue - random.nextInt(1000))
+    put(6, "counter", "timer")
+    (0 until fillers).foreach { f =>
+      val id = CoreColumns + 1 + f
+      f % 3 match {
+        case 0 => put(id, random.nextInt(1 << 20).toLong, Long.MaxValue - random.nextInt(1 << 20))
+        case 1 => put(id, random.nextDouble(), 1e6 + random.nextDouble())
+        case _ => put(id, f"a${random.nextInt(1 << 20)}%015d", f"z${random.nextInt(1 << 20)}%015d")
+      }
+    }
+    new Metrics(Rows, null, counts, nulls, nans, lower, upper)
+  }
+
+  /** The name of metric `n`, 16 characters, ordered as numbers. */
+  def metricName(n: Long): String = f"metric.${n}%09d"
+
+  /** Micros since the epoch at the start of day `day` of the table. */
+  def dayMicros(day: Int): Long = (FirstDay + day).toLong * MicrosPerDay
+
+  def dayCount: Int = days
+}
+
+object AtlasTable {
+  val Names = 1000000
+  private val Regions = 96
+  private val CoreColumns = 6
+  private val Rows = 100000L
+  private val FileBytes = 128L << 20
+  private val FirstDay = 19723 // 2024-01-01
+  private val MicrosPerDay = 86400L * 1000 * 1000
+
+  private def regionName(region: Int): String = f"region-$region%02d"
+}

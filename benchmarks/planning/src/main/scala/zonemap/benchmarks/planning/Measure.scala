@@ -1,0 +1,40 @@
+package zonemap.benchmarks.planning
+
+import java.lang.management.ManagementFactory
+
+import com.sun.management.{OperatingSystemMXBean, ThreadMXBean}
+
+/**
+ * One measured run.
+ *
+ * @param wallMillis wall time
+ * @param cpuMillis CPU time of the whole process, collector and compiler threads included
+ * @param allocatedBytes bytes allocated by threads alive at the end
+ */
+final case class Run(wallMillis: Double, cpuMillis: Double, allocatedBytes: Long)
+
+object Measure {
+  private val os = ManagementFactory.getPlatformMXBean(classOf[OperatingSystemMXBean])
+  private val threads = ManagementFactory.getPlatformMXBean(classOf[ThreadMXBean])
+
+  def run[A](work: => A): (A, Run) = {
+    val allocated = allocatedNow()
+    val cpu = os.getProcessCpuTime
+    val wall = System.nanoTime()
+    val result = work
+    val run = Run(
+      (System.nanoTime() - wall) / 1e6,
+      (os.getProcessCpuTime - cpu) / 1e6,
+      allocatedNow() - allocated)
+    (result, run)
+  }
+
+  def median(values: Seq[Double]): Double = {
+    val sorted = values.sorted
+    val middle = sorted.size / 2
+    if (sorted.size % 2 == 1) sorted(middle) else (sorted(middle - 1) + sorted(middle)) / 2
+  }
+
+  private def allocatedNow(): Long =
+    threads.getThreadAllocatedBytes(threads.getAllThreadIds).iterator.filter(_ > 0).sum
+}

@@ -1,0 +1,87 @@
+package zonemap.core
+
+import zonemap.core.predicate._
+import zonemap.core.value._
+
+/** A random predicate and, beside it, what it says of a row: field id to value, null or NaN. */
+final case class Told(predicate: Predicate, isTrue: Map[Int, Any] => Boolean)
+
+object TestPredicates {
+
+  /** And/Or trees of leaves on `columns` (field id i + 1 is the i-th type). */
+  def tree(columns: Seq[ColumnType], depth: Int, rng: Rng): Told =
+    if (depth == 0 || rng.chance(35)) leaf(columns, rng)
+    else {
+      val children = Seq.fill(1 + rng.int(3))(tree(columns, depth - 1, rng))
+      if (rng.chance(50)) Told(And(children.map(_.predicate)), row => children.forall(_.isTrue(row)))
+      else Told(Or(children.map(_.predicate)), row => children.exists(_.isTrue(row)))
+    }
+
+  private def leaf(columns: Seq[ColumnType], rng: Rng): Told = {
+    val index = rng.int(columns.size)
+    val column = ColumnRef(index + 1, columns(index), s"c${index + 1}")
+    val told = column.columnType match {
+      case StringType | BinaryType if rng.chance(30) => ofPrefix(column, rng)
+      case t if t.mayHoldNaN && rng.chance(20)       => ofNaN(column, rng)
+      case _                                         => ofValues(column, rng)
+    }
+    Told(told.predicate, row => told.isTrue(row))
+  }
+
+  private def isNaN(v: Any) = v match {
+    case d: Double => d.isNaN
+    case _         => false
+  }
+
+  private def on(leaf: Leaf, nullRow: Boolean)(test: Any => Boolean): Told =
+    Told(leaf, row => if (row(leaf.column.fieldId) == null) nullRow else test(row(leaf.column.fieldId)))
+
+  private def ofNaN(column: ColumnRef, rng: Rng): Told = rng.int(3) match {
+    case 0 => on(IsNaN(column), nullRow = false)(isNaN)
+    case 1 => on(NotNaN(column), nullRow = true)(!isNaN(_))
+    case _ =>
+      val op = rng.pick(CompareOp.values)
+      Told(
+        Predicate.compareToNaN(column, op),
+        row => row(column.fieldId) != null && holds(op, TestModel.compare(row(column.fieldId), Double.NaN)))
+  }
+
+  private def ofPrefix(column: ColumnRef, rng: Rng): Told = {
+    val prefix = TestModel.value(column.columnType, rng)
+    val encoded = TestModel.encode(column.columnType, prefix).asInstanceOf[BytesValue]
+    rng.int(3) match {
+      case 0 => on(StartsWith(column, encoded), nullRow = false)(TestModel.startsWith(_, prefix))
+      case 1 => on(NotStartsWith(column, encoded), nullRow = false)(!TestModel.startsWith(_, prefix))
+      case _ => on(NotStartsWithOrNull(column, encoded), nullRow = true)(!TestModel.startsWith(_, prefix))
+    }
+  }
+
+  private def ofValues(column: ColumnRef, rng: Rng): Told = {
+    val t = column.columnType
+    val literal = TestModel.value(t, rng)
+    val encoded = TestModel.encode(t, literal)
+    val several = Seq.fill(rng.int(5))(TestModel.value(t, rng))
+    val set = TestModel.sorted(t, several)
+    def in(v: Any) = several.exists(TestModel.compare(v, _) == 0)
+    rng.int(10) match {
+      case 0 => on(IsNull(column), nullRow = true)(_ => false)
+      case 1 => on(NotNull(column), nullRow = false)(_ => true)
+      case 2 => on(DistinctFrom(column, encoded), nullRow = true)(TestModel.compare(_, literal) != 0)
+      case 3 => on(In(column, set), nullRow = false)(in)
+      case 4 => on(NotIn(column, set), nullRow = false)(!in(_))
+      case 5 => on(NotInOrNull(column, set), nullRow = true)(!in(_))
+      case _ =>
+        val op = rng.pick(CompareOp.values)
+        on(Compare(column, op, encoded), nullRow = false)(v => holds(op, TestModel.compare(v, literal)))
+    }
+  }
+
+  private def holds(op: CompareOp, order: Int): Boolean = op match {
+    case CompareOp.Lt    => order < 0
+    case CompareOp.LtEq  => order <= 0
+    case CompareOp.Gt    => order > 0
+    case CompareOp.GtEq  => order >= 0
+    case CompareOp.Eq    => order == 0
+    case CompareOp.NotEq => order != 0
+  }
+}

@@ -1,0 +1,121 @@
+package zonemap.core.eval
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.predicate._
+import zonemap.core.segment._
+import zonemap.core.value._
+import zonemap.core.{Rng, Seeded, TestModel, TestPredicates}
+
+/** The vectorised evaluator answers as the scalar reference does on the bounds that were put in. */
+class VectorisedTest extends AnyFunSuite with Seeded {
+
+  private def specs(types: Seq[ColumnType]) = types.zipWithIndex.map { case (t, i) => ColumnSpec(i + 1, t) }
+
+  private def reference(types: Seq[ColumnType], bounds: Array[ColumnBounds], predicate: Predicate): Match =
+    ZoneMatch.evaluate(
+      predicate,
+      id =>
+        if (id < 1 || id > types.size) None
+        else Some(ColumnZone(types(id - 1), Option(bounds(id - 1)).getOrElse(ColumnBounds.NothingKnown))))
+
+  private def compare(rows: Int, predicates: Int, limit: Int, rng: Rng): Unit = {
+    val types = Seq.fill(4)(rng.pick(TestModel.types))
+    // Runs of equal rows make blocks and whole columns that are constant.
+    val run = rng.pick(Seq(1, 1, 50, 1500))
+    var last = types.map(TestModel.anyBounds(_, rng)).toArray
+    val bounds = Seq.tabulate(rows) { row =>
+      if (row % run == 0) last = types.map(TestModel.anyBounds(_, rng)).toArray
+      last
+    }
+    val segment = TestModel.segment(specs(types), bounds, limit)
+    (0 until predicates).foreach { _ =>
+      val predicate = mutate(TestPredicates.tree(types, 3, rng).predicate, rng)
+      val candidates =
+        if (rng.chance(50)) Bitmap.full(rows) else Bitmap.of(rows, (0 until rows).filter(_ => rng.chance(40)): _*)
+      val expected = bounds.map(reference(types, _, predicate))
+      val may = SegmentEvaluator.mayMatch(segment, predicate, candidates)
+      val must = SegmentEvaluator.mustMatch(segment, predicate, candidates)
+      val wrong = (0 until rows).find { row =>
+        may(row) != (candidates(row) && expected(row) != Match.None) ||
+        must(row) != (candidates(row) && expected(row) == Match.All) ||
+        SegmentEvaluator.rowMatch(segment, predicate, row) != expected(row)
+      }
+      wrong.foreach { row =>
+        fail(
+          s"row $row of $rows, types $types, $limit boundaries: $predicate on ${bounds(row).toSeq} is ${expected(row)}, " +
+            s"may ${may(row)}, must ${must(row)}, row ${SegmentEvaluator.rowMatch(segment, predicate, row)}")
+      }
+    }
+  }
+
+  /** Now and then a leaf on a missing column, of a type that does not compare, or nothing at all. */
+  private def mutate(predicate: Predicate, rng: Rng): Predicate = predicate match {
+    case And(children)                                         => And(children.map(mutate(_, rng)))
+    case Or(children)                                          => Or(children.map(mutate(_, rng)))
+    case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(fieldId = 99), op, value)
+    case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(columnType = TimeType), op, value)
+    case _ if rng.chance(3)                                    => rng.pick(Seq(True, False, Unknown("test")))
+    case Compare(column @ ColumnRef(_, IntType, _), op, value) => Compare(column.copy(columnType = LongType), op, value)
+    case other                                                 => other
+  }
+
+  test("small segments, exact codes") {
+    rounds(400)(rng => compare(rows = rng.int(130), predicates = 12, limit = Dictionary.MaxBoundaries, rng))
+  }
+
+  test("small segments, codes made inexact by few boundaries") {
+    rounds(400)(rng => compare(rows = 1 + rng.int(130), predicates = 12, limit = 2 + rng.int(4), rng))
+  }
+
+  test("segments of several blocks") {
+    rounds(12)(rng => compare(rows = 1000 + rng.int(2500), predicates = 12, limit = rng.pick(Seq(3, 9, 32767)), rng))
+  }
+
+  test("root zone says of the segment what holds for each row") {
+    rounds(200) { rng =>
+      val types = Seq.fill(3)(rng.pick(TestModel.types))
+      val bounds = Seq.fill(1 + rng.int(6))(types.map(TestModel.anyBounds(_, rng)).toArray)
+      val segment = TestModel.segment(specs(types), bounds, rng.pick(Seq(2, 4, 32767)))
+      (0 until 20).foreach { _ =>
+        val predicate = TestPredicates.tree(types, 2, rng).predicate
+        val root = SegmentEvaluator.rootMatch(segment, predicate)
+        if (root != Match.Some)
+          bounds.foreach(b => assert(reference(types, b, predicate) == root, s"$predicate on ${bounds.map(_.toSeq)}"))
+      }
+    }
+  }
+
+  test("IN of ten thousand values prunes, exact and inexact codes") {
+    val rows = 4000
+    val bounds = (0 until rows).map(r =>
+      Array(ColumnBounds(LongValue(r * 100L), LongValue(r * 100L + 50), tight = true, Presence.None, Presence.None)))
+    val column = ColumnRef(1, LongType, "id")
+    // Odd hundreds fall into the files' ranges, the rest into the gaps between them.
+    val values =
+      (0 until 10000).map(i => if (i % 10 == 0) i * 40L * 100 / 4000 * 100 + 25 else i * 40L / 100 * 100 + 75)
+    Seq(16, 300, 32767).foreach { limit =>
+      val segment = TestModel.segment(Seq(ColumnSpec(1, LongType)), bounds, limit)
+      val kept = SegmentEvaluator.mayMatch(segment, In(column, SortedValues.ofLongs(values.toArray)), Bitmap.full(rows))
+      val expected = (0 until rows).filter(r => values.exists(v => v >= r * 100L && v <= r * 100L + 50))
+      assert(kept.toArray.toSeq == expected)
+      assert(kept.cardinality < rows / 2 && kept.cardinality > 0)
+    }
+  }
+
+  test("skipping: a narrow range on a clustered column keeps one file of 5,000, at any precision of the codes") {
+    val rows = 5000
+    val bounds = (0 until rows).map(r =>
+      Array(ColumnBounds(LongValue(r * 10L), LongValue(r * 10L + 9), tight = true, Presence.None, Presence.None)))
+    val column = ColumnRef(1, LongType, "ts")
+    Seq(2, 7, 1000, 32767).foreach { limit =>
+      val segment = TestModel.segment(Seq(ColumnSpec(1, LongType)), bounds, limit)
+      val range =
+        And(Seq(Compare(column, CompareOp.GtEq, LongValue(12342)), Compare(column, CompareOp.LtEq, LongValue(12344))))
+      assert(SegmentEvaluator.mayMatch(segment, range, Bitmap.full(rows)) == Bitmap.of(rows, 1234))
+      assert(SegmentEvaluator.mustMatch(segment, range, Bitmap.full(rows)).isEmpty)
+      val wide = Compare(column, CompareOp.GtEq, LongValue(12340))
+      assert(SegmentEvaluator.mustMatch(segment, wide, Bitmap.full(rows)).cardinality == rows - 1234)
+    }
+  }
+}

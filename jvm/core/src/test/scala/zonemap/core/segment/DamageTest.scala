@@ -1,0 +1,123 @@
+package zonemap.core.segment
+
+import java.util.Arrays
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.predicate._
+import zonemap.core.value._
+import zonemap.core.{Rng, Seeded, TestModel}
+
+/** Damaged bytes are refused or do not matter; they never change an answer, hang or end in another exception. */
+class DamageTest extends AnyFunSuite with Seeded {
+  private val columns = Seq(ColumnSpec(1, LongType), ColumnSpec(2, StringType), ColumnSpec(3, DoubleType))
+
+  private def segmentBytes(rng: Rng): Array[Byte] = {
+    val builder = new SegmentBuilder(columns, rng.pick(Seq(3, 32767)))
+    builder.beginManifest(TestModel.manifest(0))
+    val partition = builder.partition(0, Array("x", Int.box(3)))
+    (0 until 300).foreach(r =>
+      builder.add(TestModel.file(r, partition), columns.map(c => TestModel.anyBounds(c.columnType, rng)).toArray))
+    builder.build()
+  }
+
+  /** Everything a segment can be asked. */
+  private def answers(bytes: Array[Byte]): Seq[Any] = {
+    val s = Segment.open(bytes)
+    val paths = s.newPathReader()
+    val rows = (0 until s.rows).map { r =>
+      (
+        paths.path(r),
+        s.format(r),
+        s.fileSizeBytes(r),
+        s.recordCount(r),
+        s.partitionOrdinal(r),
+        s.dataSequenceNumber(r),
+        s.fileSequenceNumber(r),
+        s.firstRowId(r),
+        s.sortOrderId(r),
+        s.splitOffsets(r).toSeq,
+        columns.map(c => s.column(c.fieldId).map(_.bounds(r))))
+    }
+    val predicate = Or(
+      Seq(
+        Compare(ColumnRef(1, LongType, "a"), CompareOp.Gt, LongValue(3)),
+        StartsWith(ColumnRef(2, StringType, "b"), BytesValue("a".getBytes))))
+    Seq[Any](
+      rows,
+      SegmentEvaluator.mayMatch(s, predicate, Bitmap.full(s.rows)),
+      s.manifests,
+      s.partitions.map(p => p.specId -> p.values.toSeq),
+      s.columnIds.map(s.column(_).get.root)
+    )
+  }
+
+  private def damaged(bytes: Array[Byte], rng: Rng): Array[Byte] = rng.int(4) match {
+    case 0 => Arrays.copyOf(bytes, rng.int(bytes.length))
+    case 1 =>
+      val out = bytes.clone()
+      val from = rng.int(out.length)
+      Arrays.fill(out, from, Math.min(out.length, from + 1 + rng.int(600)), 0.toByte)
+      out
+    case _ =>
+      val out = bytes.clone()
+      (0 to rng.int(3)).foreach { _ =>
+        val at = if (rng.chance(50)) rng.int(out.length) else out.length - 1 - rng.int(Math.min(out.length, 700))
+        out(at) = (out(at) ^ (1 << rng.int(8))).toByte
+      }
+      out
+  }
+
+  private def refusedOrSame[T](original: T)(read: => T): Boolean =
+    try {
+      assert(read == original)
+      false
+    } catch { case _: CorruptSegmentException => true }
+
+  test("data segments") {
+    var refused = 0
+    rounds(25) { rng =>
+      val bytes = segmentBytes(rng)
+      val original = answers(bytes)
+      (0 until 40).foreach(_ => if (refusedOrSame(original)(answers(damaged(bytes, rng)))) refused += 1)
+    }
+    assert(refused > 700, s"only $refused of 1,000 damaged segments were refused")
+  }
+
+  test("version files: every single bit") {
+    val version = VersionFile("uuid", 5L, "s3://t/snap.avro", 9L, Seq(SegmentRef("a", "b", 3, Seq(1, 2, 9))), Nil, 1, 0)
+    val bytes = VersionFile.encode(version)
+    for (at <- bytes.indices; bit <- 0 until 8) {
+      val out = bytes.clone()
+      out(at) = (out(at) ^ (1 << bit)).toByte
+      intercept[CorruptSegmentException](VersionFile.decode(out))
+    }
+    bytes.indices.foreach(n => intercept[CorruptSegmentException](VersionFile.decode(Arrays.copyOf(bytes, n))))
+  }
+
+  test("random bytes are no segment") {
+    rounds(300) { rng =>
+      val bytes = rng.bytes(rng.int(400))
+      intercept[CorruptSegmentException](Segment.open(bytes))
+      intercept[CorruptSegmentException](DeleteSegment.open(bytes))
+      intercept[CorruptSegmentException](VersionFile.decode(bytes)): Unit
+    }
+  }
+
+  test("a future format version is named") {
+    val segment = new SegmentBuilder(Nil).build()
+    segment(8) = 7
+    val version = VersionFile.encode(VersionFile("u", 1, "l", 1, Nil, Nil, 0, 0))
+    version(8) = 7
+    Seq(
+      intercept[CorruptSegmentException](Segment.open(segment)),
+      intercept[CorruptSegmentException](VersionFile.decode(version)))
+      .foreach(e => assert(e.getMessage.contains("unsupported format version 7")))
+  }
+
+  test("a crafted length costs no memory") {
+    val in = new Input(java.nio.ByteBuffer.wrap(Array[Byte](-1, -1, -1, -1, 7)))
+    intercept[CorruptSegmentException](in.bytes())
+  }
+}

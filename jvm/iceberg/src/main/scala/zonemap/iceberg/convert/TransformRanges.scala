@@ -1,0 +1,82 @@
+package zonemap.iceberg.convert
+
+import java.time.{LocalDate, YearMonth}
+
+import scala.util.Try
+
+import org.apache.iceberg.expressions.Expression
+import org.apache.iceberg.transforms.Transform
+
+import zonemap.core.predicate._
+import zonemap.core.value._
+
+/**
+ * Comparisons of an order-preserving Iceberg transform of a column, as ranges of the column itself.
+ *
+ * `year`, `month`, `day`, `hour` and numeric `truncate[W]` map an interval `[start(v), start(v + step))` of source
+ * values to each of their values `v`, so every comparison with a literal is one of two ends of such intervals. Exact:
+ * the range holds for a row if and only if the comparison does.
+ */
+private[convert] final class TransformRanges private (column: ColumnRef, step: Long, start: Long => Option[Long]) {
+
+  /** `transform(column) op value`; `None` when an end does not fit the column's type. */
+  def compare(op: Expression.Operation, value: Long): Option[Predicate] = {
+    def from: Option[Predicate] = start(value).map(at => Compare(column, CompareOp.GtEq, ZoneValues.ofLong(at)))
+    def below: Option[Predicate] = start(value).map(at => Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))
+    def beyond: Option[Predicate] = end(value).map(at => Compare(column, CompareOp.GtEq, ZoneValues.ofLong(at)))
+    def within: Option[Predicate] = end(value).map(at => Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))
+    op match {
+      case Expression.Operation.LT => below
+      case Expression.Operation.LT_EQ => within
+      case Expression.Operation.GT => beyond
+      case Expression.Operation.GT_EQ => from
+      case Expression.Operation.EQ => for (a <- from; b <- within) yield And(Seq(a, b))
+      case Expression.Operation.NOT_EQ => for (a <- below; b <- beyond) yield Or(Seq(IsNull(column), a, b))
+      case _ => None
+    }
+  }
+
+  private def end(value: Long): Option[Long] = Try(Math.addExact(value, step)).toOption.flatMap(start)
+}
+
+private[convert] object TransformRanges {
+  private val HoursPerDay = 24L
+  private val FirstYear = 1970L
+  private val MonthsPerYear = 12L
+
+  /** `None` for transforms that do not keep the order of `column`, or whose ranges are not known. */
+  def of(column: ColumnRef, transform: Transform[_, _]): Option[TransformRanges] =
+    (transform.toString, unitsPerDay(column.columnType)) match {
+      case ("year", Some(units)) =>
+        Some(new TransformRanges(column, 1, v => startOfDay(LocalDate.of((FirstYear + v).toInt, 1, 1), units)))
+      case ("month", Some(units)) =>
+        Some(new TransformRanges(column, 1, v => startOfDay(firstOfMonth(v), units)))
+      case ("day", Some(units)) =>
+        Some(new TransformRanges(column, 1, v => Try(Math.multiplyExact(v, units)).toOption))
+      case ("hour", Some(units)) if units % HoursPerDay == 0 && units > 1 =>
+        Some(new TransformRanges(column, 1, v => Try(Math.multiplyExact(v, units / HoursPerDay)).toOption))
+      case (Truncate(width), _) if column.columnType == IntType || column.columnType == LongType =>
+        Some(new TransformRanges(column, width.toLong, v => Option.when(v % width.toLong == 0)(v)))
+      case _ => None
+    }
+
+  private val Truncate = """truncate\[(\d{1,9})]""".r
+
+  private def firstOfMonth(monthsSince1970: Long): LocalDate =
+    YearMonth
+      .of((FirstYear + Math.floorDiv(monthsSince1970, MonthsPerYear)).toInt, 1)
+      .plusMonths(Math.floorMod(monthsSince1970, MonthsPerYear))
+      .atDay(1)
+
+  private def startOfDay(day: LocalDate, unitsPerDay: Long): Option[Long] =
+    Try(Math.multiplyExact(day.toEpochDay, unitsPerDay)).toOption
+
+  /** Steps of the stored value in a day: of dates, micros and nanos. */
+  private def unitsPerDay(columnType: ColumnType): Option[Long] =
+    columnType match {
+      case DateType => Some(1L)
+      case TimestampType | TimestampTzType => Some(86400L * 1000 * 1000)
+      case TimestampNsType | TimestampTzNsType => Some(86400L * 1000 * 1000 * 1000)
+      case _ => None
+    }
+}

@@ -1,0 +1,78 @@
+package zonemap.spark.docs
+
+import java.nio.file.{Files, Path, Paths}
+
+import zonemap.iceberg.plan.StockReason
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.procedure.Procedures
+import zonemap.spark.rule.SwapReason
+
+/**
+ * The reference pages under docs/reference, made from the registries of confs, procedures and reasons.
+ *
+ * `make docs` writes them; a test fails while a page differs from its registry.
+ */
+object ReferencePages {
+
+  /** File name and text of every page. */
+  def pages: Seq[(String, String)] =
+    Seq("configuration.md" -> configuration, "procedures.md" -> procedures, "reasons.md" -> reasons)
+
+  /** Writes the pages into the folder named by the only argument. */
+  def main(arguments: Array[String]): Unit = {
+    require(arguments.length == 1, "Cannot write the reference pages: name one folder.")
+    val folder: Path = Files.createDirectories(Paths.get(arguments(0)))
+    pages.foreach { case (name, text) => Files.writeString(folder.resolve(name), text) }
+  }
+
+  private val generated = "<!-- Generated from the registries by `make docs`: do not edit. -->"
+
+  private def page(lines: Seq[String]*): String = (generated +: "" +: lines.flatten).mkString("", "\n", "\n")
+
+  private def configuration: String = page(
+    Seq(
+      "# Configuration",
+      "",
+      "A read option of one DataFrame wins over the session conf, which wins over the default; the option has the same",
+      "name without `spark.sql.`, for instance `.option(\"zonemap.enabled\", \"false\")`. Table properties are never read.",
+      "A value that cannot be used fails a procedure and makes queries be planned by Iceberg, with one warning.",
+      "",
+      "| Conf | Default | Allowed | Meaning |",
+      "|---|---|---|---|"),
+    ZoneMapConf.all.map { entry =>
+      val default = if (entry.default.isEmpty) "(empty)" else s"`${entry.default}`"
+      s"| `${entry.key}` | $default | ${entry.allowed} | ${entry.doc} |"
+    })
+
+  private def procedures: String = page(
+    Seq(
+      "# Procedures",
+      "",
+      "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
+      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE know them too."),
+    Procedures.all.flatMap { procedure =>
+      val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
+      Seq(
+        "",
+        s"## ${procedure.name()}",
+        "",
+        procedure.description(),
+        "",
+        "| Argument | Type | Default | Meaning |",
+        "|---|---|---|---|") ++
+        procedure.inputs.map { p =>
+          s"| `${p.name}` | ${p.dataType.sql.toLowerCase} | ${p.default.fold("required")(d => s"`$d`")} | ${p.doc} |"
+        } ++
+        Seq("", s"Returns: ${outputs.mkString(", ")}.")
+    })
+
+  private def reasons: String = page(
+    Seq(
+      "# Why a scan was planned by Iceberg",
+      "",
+      "EXPLAIN (section \"Zonemap\") and the log line of each scan name one of these codes.",
+      "",
+      "| Code | When |",
+      "|---|---|"),
+    (StockReason.catalogue ++ SwapReason.catalogue).map { case (code, when) => s"| `$code` | $when |" })
+}

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+import io
+from datetime import date
+from html.parser import HTMLParser
+
+import pytest
+from rich.console import Console
+
+from zonemap import BuildResult
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("py4j")
+
+from zonemap.demo import compare, flights, lake, report
+from zonemap.demo.queries import Query, queries
+
+QUERY = Query("a < b", lake.FLIGHTS, "SELECT 1 WHERE a < 'b' AND c = '$x'")
+
+
+def run(*rows: str, scans: int = 0, ms: float = 10, files: int = 5) -> compare.Run:
+    return compare.Run(planning_ms=ms / 2, query_ms=ms, files=files, indexed_scans=scans, rows=rows)
+
+
+def comparison(off: compare.Run, on: compare.Run) -> compare.Comparison:
+    return compare.Comparison(QUERY, 100, (off, off), (on, on))
+
+
+GOOD = comparison(run("r", ms=30, files=100), run("r", scans=1, ms=10))
+
+
+@pytest.mark.parametrize(
+    ("found", "failure"),
+    [
+        (GOOD, ""),
+        (comparison(run("r"), run("s", scans=1)), "rows differ"),
+        (comparison(run("r"), run("r", "r", scans=1)), "rows differ"),
+        (comparison(run(), run(scans=1)), "no rows"),
+        (comparison(run("r"), run("r", scans=0)), "not planned from the index"),
+        (comparison(run("r", scans=1), run("r", scans=1)), "planned from the index when off"),
+        (compare.Comparison(QUERY, 1, (run("r"),), (run("r", scans=1), run("r"))), "not planned from the index"),
+        (compare.Comparison(QUERY, 1, (run("r"), run("s")), (run("r", scans=1),)), "rows differ"),
+    ],
+)
+def test_a_comparison_says_why_it_is_no_success(found: compare.Comparison, failure: str) -> None:
+    assert found.failure.startswith(failure)
+    assert bool(found.failure) == bool(failure)
+
+
+def test_times_are_medians() -> None:
+    runs = tuple(run("r", ms=ms) for ms in (10, 1000, 20))
+    assert compare.query_ms(runs) == 20
+    assert compare.planning_ms(runs) == 10
+
+
+def test_all_flights_are_loaded_in_time_order() -> None:
+    loaded = flights.load()
+    assert loaded.num_rows == 336_776
+    assert loaded.column_names[:2] == ["flight_id", "time_hour"]
+    assert loaded["flight_id"].to_pylist() == list(range(1, 336_777))
+    hours = loaded["time_hour"].combine_chunks().cast("int64").to_numpy()
+    assert (hours[1:] >= hours[:-1]).all()
+    ids = flights.ids_of_busiest_aircraft(loaded, 500)
+    assert len(set(ids)) == 500
+    by_id = dict(zip(loaded["flight_id"].to_pylist(), loaded["tailnum"].to_pylist(), strict=True))
+    assert len({by_id[number] for number in ids}) == 1
+
+
+def test_the_queries_read_both_tables_and_hold_every_value() -> None:
+    asked = queries(range(1, 501), date(2013, 12, 24))
+    assert {query.table for query in asked} == {lake.FLIGHTS, lake.METRICS}
+    assert len({query.title for query in asked}) == len(asked)
+    assert any("IN (1, 2, " in query.sql and ", 500)" in query.sql for query in asked)
+    assert any("date > DATE '2013-12-21' AND date <= DATE '2013-12-24'" in query.sql for query in asked)
+
+
+class _Balance(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        self.loads += [name for name, _ in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_escaped_and_loads_nothing() -> None:
+    builds = [BuildResult("lake.db.<t>", 1, 3072, 0, 1, 200_257, 0.5)]
+    facts = report.Facts({"spark": "4.1.3", "iceberg": None}, 2, 99.6)
+    page = report.html_page([GOOD, comparison(run("r"), run("s", scans=1))], builds, facts)
+    parser = _Balance()
+    parser.feed(page)
+    assert parser.open == []
+    assert parser.loads == []
+    assert "a &lt; b" in page
+    assert "c = &#x27;$x&#x27;" in page
+    assert "lake.db.&lt;t&gt;" in page
+    assert "1 of 2 queries failed" in page
+    assert "3.0x" in page
+
+
+def test_the_table_names_what_failed() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    report.print_table(console, [GOOD, comparison(run("r"), run("s", scans=1))], [])
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "NO (rows differ between runs)" in printed
+    assert "yes" in printed

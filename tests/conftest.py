@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from support import session  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the warehouse, shared by all JVMs of this run."""
+    folder = tmp_path_factory.mktemp("zonemap")
+    session.use_directory(folder)
+    yield folder
+    session.stop()
+
+
+@pytest.fixture
+def spark(base: Path):
+    """The running session; a test that restarts the JVM leaves a fresh one behind."""
+    return session.get()
+
+
+def pytest_report_header() -> list[str]:
+    mode = "stock Iceberg only (ZONEMAP_TEST_STOCK=1): the product is NOT tested" if session.STOCK else "product"
+    return [f"zonemap tests: {mode}, Iceberg {session.ICEBERG}, jars in {session.JARS}"]

@@ -1,0 +1,161 @@
+"""CALL zonemap.system.*: rows returned, what is written and what is not, and errors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support import product, tables
+from support.compare import assert_planned_by_index, assert_rows_equal_off_on
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+
+def test_build_says_what_it_did(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.built", files=5, props={"write.delete.mode": "merge-on-read"})
+    spark.sql(f"DELETE FROM {table} WHERE id = 3")
+    row = product.build(spark, table)
+    assert (row.snapshot_id, row.data_files, row.delete_files) == (tables.snapshot_id(spark, table), 5, 1)
+    assert row.segments >= 1 and row.bytes > 0 and row.seconds >= 0
+    held = product.store_files(tables.location(spark, table))
+    assert sum(p.stat().st_size for p in held if p.suffix == ".zm") > 0
+
+
+def test_refresh_after_commits(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.refreshed", files=2)
+    product.build(spark, table)
+    tables.append(spark, table, tables.ranges(3, 10, 50), tables.RANGES_DDL)
+    row = product.refresh(spark, table)
+    assert (row.snapshot_id, row.data_files) == (tables.snapshot_id(spark, table), 5)
+    assert_planned_by_index(spark, f"SELECT * FROM {table} WHERE id = 55", mode="EXACT")
+
+
+def test_status_before_and_after(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.status", files=4)
+    assert product.status(spark, table).covered is False
+    product.build(spark, table)
+    row = product.status(spark, table)
+    assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
+    assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
+    tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
+    row = product.status(spark, table)
+    assert (row.covered, row.lag_snapshots) == (False, 1)
+
+
+def test_build_changes_nothing_of_the_table(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.untouched")
+    location = Path(tables.location(spark, table))
+
+    def state():
+        loaded = tables.java_table(spark, table)
+        return (
+            [s.snapshotId() for s in loaded.snapshots()],
+            dict(loaded.properties()),
+            tables.metadata_files(str(location)),
+            sorted(p.name for p in (location / "data").iterdir()),
+            loaded.operations().current().metadataFileLocation(),
+        )
+
+    before = state()
+    product.build(spark, table)
+    spark.sql(f"SELECT * FROM {table} WHERE id = 3").collect()
+    product.refresh(spark, table)
+    product.status(spark, table)
+    assert state() == before
+    assert {p.name for p in location.iterdir()} - {"data", "metadata"} == {"_zonemaps_v2"}
+    product.drop(spark, table)
+    assert state() == before
+    assert product.store_files(str(location)) == []
+
+
+def test_drop_lists_first_then_deletes(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.dropped", files=3)
+    product.build(spark, table)
+    location = tables.location(spark, table)
+    held = {p.name for p in product.store_files(location)}
+    dry = product.drop(spark, table, dry_run=True)
+    assert {Path(p).name for p in dry} == held
+    assert {p.name for p in product.store_files(location)} == held
+    assert set(product.drop(spark, table)) == set(dry)
+    assert product.store_files(location) == []
+    assert product.status(spark, table).covered is False
+    assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id = 3")) == 1
+    assert product.drop(spark, table) == []
+
+
+def test_drop_after_history_leaves_no_file(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.history", files=2)
+    for i in range(4):
+        product.refresh(spark, table) if i else product.build(spark, table)
+        tables.append(spark, table, tables.ranges(1, 10, 100 + 10 * i), tables.RANGES_DDL)
+    product.drop(spark, table)
+    assert product.store_files(tables.location(spark, table)) == []
+
+
+def test_building_twice_is_harmless(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.twice", files=3)
+    first = product.build(spark, table)
+    size = len(product.store_files(tables.location(spark, table)))
+    second = product.build(spark, table)
+    assert first.snapshot_id == second.snapshot_id
+    assert len(product.store_files(tables.location(spark, table))) == size
+    assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id = 3")) == 1
+
+
+def test_empty_table(spark, lake) -> None:
+    table = tables.create(spark, "lake.proc.empty", tables.RANGES_DDL)
+    assert product.status(spark, table).covered is False
+    try:
+        product.build(spark, table)
+    except Exception as error:
+        assert "snapshot" in str(error) and "lake.proc.empty" in str(error)
+
+
+def test_positional_argument_and_quoted_names(spark, lake) -> None:
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.`odd name`")
+    tables.range_table(spark, "lake.`odd name`.`t-1`", files=2)
+    row = spark.sql("CALL zonemap.system.build('lake.`odd name`.`t-1`')").collect()[0]
+    assert row.data_files == 2
+    assert_planned_by_index(spark, "SELECT * FROM lake.`odd name`.`t-1` WHERE id = 3")
+
+
+def test_table_name_resolves_in_the_current_catalog(spark, lake) -> None:
+    tables.range_table(spark, "lake.proc.current", files=2)
+    spark.sql("USE lake.proc")
+    try:
+        assert spark.sql("CALL zonemap.system.status(table => 'current')").collect()[0].covered is False
+        assert spark.sql("CALL zonemap.system.build(table => 'proc.current')").collect()[0].data_files == 2
+    finally:
+        spark.sql("USE spark_catalog.default")
+
+
+# call -> words the error must hold
+ERRORS = {
+    "unknown table": ("build(table => 'lake.proc.nowhere')", ["lake.proc.nowhere"]),
+    "unknown catalog": ("build(table => 'sea.proc.nowhere')", ["sea"]),
+    "not Iceberg": ("build(table => 'spark_catalog.default.plain')", ["plain", "Iceberg"]),
+    "a view": ("build(table => 'looked_at')", ["looked_at"]),
+    "a metadata table": ("build(table => 'lake.q.fact.snapshots')", ["snapshots"]),
+    "unknown argument": ("build(tabel => 'lake.q.fact')", ["tabel"]),
+    "no argument": ("build()", ["table"]),
+    "wrong type": ("drop(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
+    "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
+    "empty name": ("status(table => '')", []),
+    "null name": ("status(table => CAST(NULL AS STRING))", []),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_errors_name_the_mistake(spark, lake, case: str) -> None:
+    spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
+    call, words = ERRORS[case]
+    with pytest.raises(Exception) as caught:
+        spark.sql(f"CALL zonemap.system.{call}").collect()
+    first = str(caught.value).split("\n")[0]
+    for word in words:
+        assert word in first, first
+    for raw in ("NullPointerException", "ClassCastException", "MatchError", "INTERNAL_ERROR"):
+        assert raw not in str(caught.value)[:2000]

@@ -1,0 +1,203 @@
+"""A store that is damaged, half-written, foreign or gone: the right rows, at most a warning, and the index heals.
+
+The index is built in one JVM and read in the next, which remembers nothing.
+"""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from support import plans, product, session, tables
+from support.compare import explain
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+RNG = random.Random(7)
+
+
+def segments(store: list[Path]) -> list[Path]:
+    return [p for p in store if p.suffix == ".zm"]
+
+
+def versions(store: list[Path]) -> list[Path]:
+    return [p for p in store if p.parent.name == "versions"]
+
+
+def truncate(share: float) -> Callable[[Path], None]:
+    return lambda path: _write(path, path.read_bytes()[: int(path.stat().st_size * share)])
+
+
+def garbage(path: Path) -> None:
+    _write(path, RNG.randbytes(path.stat().st_size))
+
+
+def flip_bits(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    for _ in range(8):
+        raw[RNG.randrange(len(raw))] ^= 1 << RNG.randrange(8)
+    _write(path, bytes(raw))
+
+
+def empty(path: Path) -> None:
+    _write(path, b"")
+
+
+def _write(path: Path, raw: bytes) -> None:
+    path.write_bytes(raw)
+    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)  # Hadoop's own check must not hide ours
+
+
+@dataclass(frozen=True)
+class Damage:
+    which: Callable[[list[Path]], list[Path]]
+    act: Callable[[Path], None]
+    warns: bool = True
+    still_planned: bool = False  # the damage is nothing a plan needs
+
+
+DAMAGES: dict[str, Damage] = {
+    "untouched": Damage(lambda s: [], empty, warns=False, still_planned=True),
+    "segment truncated": Damage(segments, truncate(0.6)),
+    "segment cut in its tail": Damage(segments, truncate(0.98)),
+    "segment of garbage": Damage(segments, garbage),
+    "segment empty": Damage(segments, empty),
+    "segment with flipped bits": Damage(segments, flip_bits),
+    "one of two segments gone": Damage(lambda s: segments(s)[:1], Path.unlink),
+    "all segments gone": Damage(segments, Path.unlink),
+    "version truncated": Damage(versions, truncate(0.5)),
+    "version of garbage": Damage(versions, garbage),
+    "version empty": Damage(versions, empty),
+    "version with flipped bits": Damage(versions, flip_bits),
+    "version gone": Damage(versions, Path.unlink, warns=False),
+    "hint of garbage": Damage(lambda s: [p for p in s if p.name == "latest"], garbage, warns=False, still_planned=True),
+    "hint gone": Damage(lambda s: [p for p in s if p.name == "latest"], Path.unlink, warns=False, still_planned=True),
+    "whole store gone": Damage(lambda s: s, Path.unlink, warns=False),
+}
+WHERE = ("id BETWEEN 33 AND 34", "s = 'k00077'", "m = 3", "d < 2", "id IN (0, 99, 79)", "true")
+
+
+def name_of(case: str) -> str:
+    return "lake.store." + case.replace(" ", "_")
+
+
+@pytest.fixture(scope="module")
+def damaged(base):
+    """A table for each damage: two segments, one delete file, a commit after the build; damaged, then a new JVM."""
+    spark = session.get()
+    expected = {}
+    for case, damage in DAMAGES.items():
+        table = tables.range_table(spark, name_of(case), props={"write.delete.mode": "merge-on-read"})
+        product.build(spark, table)
+        tables.append(spark, table, tables.ranges(2, 10, 80), tables.RANGES_DDL)
+        spark.sql(f"DELETE FROM {table} WHERE id = 34")
+        product.refresh(spark, table)
+        with product.off(spark):
+            expected[case] = {w: sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {w}").collect()) for w in WHERE}
+        store = product.store_files(tables.location(spark, table))
+        assert len(segments(store)) >= 2 and len(versions(store)) >= 2
+        for path in damage.which(store):
+            damage.act(path)
+    session.restart()
+    return expected
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_rows_are_right_and_a_warning_is_given_once(spark, damaged, case: str) -> None:
+    mark = len(session.log_lines())
+    table = name_of(case)
+    with product.conf(spark, upkeep="off"):
+        for where in WHERE * 2:
+            rows = sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
+            assert rows == damaged[case][where], where
+        told = explain(spark, f"SELECT id FROM {table} WHERE id = 3")
+    warnings = [w for w in session.warnings_since(mark) if table in w]
+    assert len(warnings) == (1 if DAMAGES[case].warns else 0), warnings
+    if DAMAGES[case].still_planned:
+        assert "mode EXACT" in told
+        assert len(plans.planned_files(spark.sql(f"SELECT id FROM {table} WHERE id = 3"))) == 1
+
+
+@pytest.mark.parametrize("case", DAMAGES)
+def test_build_heals_the_store(spark, damaged, case: str) -> None:
+    """Runs after the test above; then a second new JVM finds a sound store."""
+    table = name_of(case)
+    assert product.build(spark, table).data_files == 10
+    assert "mode EXACT" in explain(spark, f"SELECT id FROM {table} WHERE id = 3")
+
+
+def test_healed_stores_answer_in_a_new_jvm(damaged) -> None:
+    spark = session.restart()
+    for case in DAMAGES:
+        with product.conf(spark, upkeep="off"):
+            mark = len(session.log_lines())
+            told = explain(spark, f"SELECT id FROM {name_of(case)} WHERE id = 3")
+            assert "mode EXACT" in told and "tier cold" in told, f"{case}: {told}"
+            assert session.warnings_since(mark) == []
+            for where in WHERE:
+                rows = sorted(r.id for r in spark.sql(f"SELECT id FROM {name_of(case)} WHERE {where}").collect())
+                assert rows == damaged[case][where], (case, where)
+
+
+def test_store_vanishes_while_the_session_runs(spark) -> None:
+    """What was read stays in memory; what was not is a miss; no query fails."""
+    table = tables.range_table(spark, "lake.store.vanishing", version=2)
+    product.build(spark, table)
+    session.restart()
+    spark = session.get()
+    with product.conf(spark, upkeep="off"):
+        assert len(spark.sql(f"SELECT id FROM {table} WHERE id = 3").collect()) == 1
+        shutil.rmtree(product.store_folder(tables.location(spark, table)))
+        for where, count in (("id = 3", 1), ("s = 'k00042'", 1), ("m = 3 AND d > 30", 2), ("true", 80)):
+            assert len(spark.sql(f"SELECT * FROM {table} WHERE {where}").collect()) == count, where
+
+
+def test_store_of_another_table_is_not_believed(spark) -> None:
+    """Two tables of equal shape; the files of one stand under the uuid of the other."""
+    one, other = (tables.range_table(spark, f"lake.store.foreign_{n}", files=4) for n in ("one", "other"))
+    tables.append(spark, other, tables.ranges(1, 10, 500), tables.RANGES_DDL)
+    for table in (one, other):
+        product.build(spark, table)
+    a, b = (product.store_folder(tables.location(spark, t)) for t in (one, other))
+    foreign, own = next(a.iterdir()), next(b.iterdir())
+    version_name = next(p for p in (own / "versions").iterdir() if not p.name.startswith(".")).name
+    shutil.rmtree(own)
+    shutil.copytree(foreign, own)
+    copied = next(p for p in (own / "versions").iterdir() if not p.name.startswith("."))
+    copied.rename(own / "versions" / version_name)
+    spark = session.restart()
+    with product.conf(spark, upkeep="off"):
+        assert sorted(r.id for r in spark.sql(f"SELECT id FROM {other} WHERE id > 495").collect()) == list(range(500, 510))
+        assert len(spark.sql(f"SELECT id FROM {other}").collect()) == 50
+
+
+def test_future_format_version_is_a_miss_with_a_clear_warning(spark) -> None:
+    """The version number stands behind the magic; a reader of today must refuse, not guess."""
+    table = tables.range_table(spark, "lake.store.future", files=3)
+    product.build(spark, table)
+    for path in versions(product.store_files(tables.location(spark, table))):
+        raw = bytearray(path.read_bytes())
+        raw[8] = 0x63
+        _write(path, bytes(raw))
+    spark = session.restart()
+    mark = len(session.log_lines())
+    with product.conf(spark, upkeep="off"):
+        assert len(spark.sql(f"SELECT id FROM {table} WHERE id = 3").collect()) == 1
+    assert any("version" in w for w in session.warnings_since(mark))
+
+
+def test_store_that_cannot_be_written(spark, tmp_path) -> None:
+    """A file stands where the store's folder should be: building says so, queries go on."""
+    table = tables.range_table(spark, "lake.store.blocked", files=3)
+    blocked = tmp_path / "blocked"
+    blocked.write_text("not a folder")
+    with product.conf(spark, store_location=str(blocked), upkeep="persist"):
+        with pytest.raises(Exception, match="blocked"):
+            product.build(spark, table)
+        assert len(spark.sql(f"SELECT id FROM {table} WHERE id = 3").collect()) == 1

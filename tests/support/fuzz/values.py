@@ -1,0 +1,149 @@
+"""Column types of the random tables: how a value is made, sent to Spark, and written as SQL."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from typing import Any
+
+SPAN = 1_000_000  # positions run over [0, SPAN); a type maps them to values without changing their order
+EPOCH = dt.date(1970, 1, 1)
+EXACT = Context(prec=80)
+
+
+@dataclass(frozen=True)
+class ValueType:
+    ddl: str  # type of the table column
+    sent_as: str  # type of the value in the row handed to Spark
+    select: str  # SQL that turns the sent value ({}) into the column
+    at: Callable[[int], Any]  # position -> sent value, ascending
+    specials: tuple[Any, ...]  # sent values worth meeting
+    literal: Callable[[Any], str]  # sent value -> SQL text
+    prefix_of: Callable[[Any, int], str] | None = None  # strings only
+    partitions: tuple[str, ...] = ()  # transforms that may be used, with {} for the column
+
+    @property
+    def is_float(self) -> bool:
+        return self.ddl in ("FLOAT", "DOUBLE")
+
+
+def float32(x: float) -> float:
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
+def quote(text: str) -> str:
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def double_literal(x: float, suffix: str, cast: str) -> str:
+    if math.isnan(x) or math.isinf(x):
+        word = "NaN" if math.isnan(x) else ("Infinity" if x > 0 else "-Infinity")
+        return f"CAST('{word}' AS {cast})"
+    return f"{x!r}{suffix}"
+
+
+def date_literal(days: int) -> str:
+    try:
+        day = EPOCH + dt.timedelta(days=days)
+    except OverflowError:
+        return f"date_from_unix_date({days})"
+    return f"DATE'{day.year:04d}-{day.month:02d}-{day.day:02d}'"
+
+
+def _stamp(micros: int) -> str:
+    moment = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)
+    return f"{moment.year:04d}-{moment.month:02d}-{moment.day:02d} {moment.time().isoformat('microseconds')}"
+
+
+def _string(prefix: str) -> ValueType:
+    return ValueType(
+        ddl="STRING",
+        sent_as="STRING",
+        select="{}",
+        at=lambda p: f"{prefix}{p:06d}",
+        specials=("", " ", "z" * 40, "\U0010ffff" * 17, "\uffff", "\U0001f600", "a%b_c\\'", prefix[:3], prefix + "é"),
+        literal=quote,
+        prefix_of=lambda v, n: v[:n],
+        partitions=("truncate(3, {})", "bucket(4, {})", "truncate(%d, {})" % (len(prefix) + 2)),
+    )
+
+
+def _decimal(precision: int, scale: int, step: Decimal) -> ValueType:
+    unit = Decimal(1).scaleb(-scale)
+    nines = "9" * min(precision, 30) + "0" * max(0, precision - 30)  # Spark's unpickler keeps 34 digits
+    top = EXACT.scaleb(Decimal(nines), -scale)
+    return ValueType(
+        ddl=f"DECIMAL({precision},{scale})",
+        sent_as=f"DECIMAL({precision},{scale})",
+        select="{}",
+        at=lambda p: EXACT.multiply(step, p - SPAN // 2).quantize(unit, context=EXACT),
+        specials=(Decimal(0).quantize(unit, context=EXACT), top, top.copy_negate(), unit, unit.copy_negate()),
+        literal=lambda v: f"CAST('{v:f}' AS DECIMAL({precision},{scale}))",
+        partitions=("bucket(4, {})", "truncate(10, {})"),
+    )
+
+
+def _timestamp(ddl: str, select: str, word: str) -> ValueType:
+    return ValueType(
+        ddl=ddl,
+        sent_as="BIGINT",
+        select=select,
+        at=lambda p: (p - SPAN // 3) * 86_400_000_000 // 40 + p % 7,
+        specials=(0, -1, -12_219_292_800_000_001, -62_135_424_000_000_000, 253_402_300_799_999_999, 999_999, 1_000_001),
+        literal=lambda v: f"{word}'{_stamp(v)}'",
+        partitions=("years({})", "months({})", "days({})", "bucket(4, {})"),
+    )
+
+
+TYPES: dict[str, ValueType] = {
+    "boolean": ValueType("BOOLEAN", "BOOLEAN", "{}", lambda p: p >= SPAN // 2, (), lambda v: str(v).upper(), partitions=("{}",)),
+    "int": ValueType(
+        "INT", "INT", "{}", lambda p: p - SPAN // 2, (0, -1, 2**31 - 1, -(2**31)), lambda v: f"{v}" if v > -(2**31) else "CAST('-2147483648' AS INT)",
+        partitions=("bucket(4, {})", "truncate(100000, {})"),
+    ),
+    "long": ValueType(
+        "BIGINT", "BIGINT", "{}", lambda p: (p - SPAN // 2) * 1_000_003, (0, -1, 2**63 - 1, -(2**63), 2**31), lambda v: f"{v}L" if v > -(2**63) else "CAST('-9223372036854775808' AS BIGINT)",
+        partitions=("bucket(4, {})", "truncate(1000000, {})"),
+    ),
+    "float": ValueType(
+        "FLOAT", "FLOAT", "{}", lambda p: float32((p - SPAN // 2) / 8), tuple(map(float32, (math.nan, -0.0, 0.0, math.inf, -math.inf, 1.4e-45))),
+        lambda v: double_literal(v, "F", "FLOAT"),
+    ),
+    "double": ValueType(
+        "DOUBLE", "DOUBLE", "{}", lambda p: (p - SPAN // 2) / 7.0, (math.nan, -0.0, 0.0, math.inf, -math.inf, 5e-324, -1.7976931348623157e308),
+        lambda v: double_literal(v, "D", "DOUBLE"),
+    ),
+    "decimal9": _decimal(9, 2, Decimal("1.37")),
+    "decimal18": _decimal(18, 6, Decimal("1000.000007")),
+    "decimal38": _decimal(38, 10, Decimal("98765432109876543210.0123456789")),
+    "decimal38_38": _decimal(38, 38, Decimal("0.0000019")),
+    "date": ValueType(
+        "DATE", "INT", "date_from_unix_date({})", lambda p: -250_000 + p * 3 // 10, (0, -1, -141_428, -141_427, -719_162, 2_932_896), date_literal,
+        partitions=("years({})", "bucket(4, {})"),
+    ),
+    "timestamp": _timestamp("TIMESTAMP", "timestamp_micros({})", "TIMESTAMP"),
+    "timestamp_ntz": _timestamp("TIMESTAMP_NTZ", "CAST(timestamp_micros({}) AS TIMESTAMP_NTZ)", "TIMESTAMP_NTZ"),
+    "string": _string("k"),
+    "long_prefix": _string("customer/region/eu-west/"),
+    "emoji": _string("\U0001f4a9é\uffee"),
+    "binary": ValueType(
+        "BINARY", "BINARY", "{}", lambda p: bytearray(struct.pack(">I", p * 4001)), (bytearray(b""), bytearray(b"\xff" * 20), bytearray(b"\x00" * 18), bytearray(b"\x7f\x80")),
+        lambda v: "X'" + bytes(v).hex().upper() + "'",
+    ),
+    "uuid": ValueType(
+        "STRING", "STRING", "{}", lambda p: f"{(p * 4294) & 0xFFFFFFFF:08x}-0000-4000-8000-{p:012d}",
+        ("80000000-0000-0000-0000-000000000000", "00000000-0000-0000-ffff-ffffffffffff", "ffffffff-ffff-ffff-ffff-ffffffffffff"), quote,
+    ),
+}
+
+#: Columns Spark's CREATE TABLE cannot name; the recipe adds them with Iceberg's own API.
+JAVA_TYPES = {"uuid": "UUIDType"}
+
+
+def draw(rng: random.Random, kind: str, low: int, high: int) -> Any:
+    return TYPES[kind].at(rng.randrange(max(0, low), max(low + 1, min(high, SPAN))))

@@ -1,0 +1,139 @@
+"""What a query will read, without running it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+
+_FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offset)=")
+_NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
+
+
+def _method(jvm, java_class, name: str):
+    while java_class is not None:
+        for candidate in java_class.getDeclaredMethods():
+            if candidate.getName() == name and candidate.getParameterCount() == 0:
+                candidate.setAccessible(True)
+                return candidate
+        java_class = java_class.getSuperclass()
+    return None
+
+
+def _invoke(spark: SparkSession, target, name: str):
+    """Calls a method that Java's access rules hide (Iceberg's scans are package-private)."""
+    method = _method(spark._jvm, target.getClass(), name)
+    if method is None:
+        raise AttributeError(f"{target.getClass().getName()} has no method {name}()")
+    nothing = spark.sparkContext._gateway.new_array(spark._jvm.java.lang.Object, 0)
+    return method.invoke(target, nothing)
+
+
+def _scan_files(spark: SparkSession, scan) -> list[str]:
+    """Paths of the tasks of one Iceberg scan, one entry a task, before splitting."""
+    if _method(spark._jvm, scan.getClass(), "tasks") is not None:
+        return _FILE.findall(_invoke(spark, scan, "tasks").toString())
+    partitions = _invoke(spark, _invoke(spark, scan, "toBatch"), "planInputPartitions")
+    return [f for p in partitions for f in _FILE.findall(_invoke(spark, _invoke(spark, p, "taskGroup"), "tasks").toString())]
+
+
+def _leaves(plan) -> list:
+    leaves = plan.collectLeaves()
+    out = []
+    for i in range(leaves.size()):
+        leaf = leaves.apply(i)
+        name = leaf.getClass().getSimpleName()
+        if name == "AdaptiveSparkPlanExec":
+            out += _leaves(leaf.executedPlan())
+        elif name in ("BroadcastQueryStageExec", "ShuffleQueryStageExec", "TableCacheQueryStageExec"):
+            out += _leaves(leaf.plan())
+        elif name == "InMemoryTableScanExec":
+            out += _leaves(leaf.relation().cachedPlan())
+        else:
+            out.append(leaf)
+    return out
+
+
+def scans(df: DataFrame) -> list:
+    """The BatchScanExec nodes of the plan, left to right."""
+    leaves = _leaves(df._jdf.queryExecution().executedPlan())
+    return [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "BatchScanExec"]
+
+
+def planned_files(df: DataFrame) -> set[str]:
+    """Data files the plan will read, before any filter found at run time; nothing is executed."""
+    spark = df.sparkSession
+    return {path for node in scans(df) for path in _scan_files(spark, node.scan())}
+
+
+def planned_tasks(df: DataFrame) -> list[str]:
+    """Like planned_files, but a file twice in the plan is twice in the list."""
+    spark = df.sparkSession
+    return [path for node in scans(df) for path in _scan_files(spark, node.scan())]
+
+
+def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) -> list[set[str]]:
+    """Data files planned for each predicate, all predicates in one query (a branch of a UNION ALL each)."""
+    query = " UNION ALL ".join(
+        f"SELECT _pos, {i} AS plan_no FROM {relation} WHERE {p}" for i, p in enumerate(predicates)
+    )
+    plan = spark.sql(query)._jdf.queryExecution().executedPlan()
+    kept: list[set[str]] = [set() for _ in predicates]
+    leaves = _leaves(plan)
+    numbers = _branch_of_leaf(plan.toString())
+    if len(leaves) != len(numbers):
+        raise AssertionError(f"cannot match {len(leaves)} leaves with {len(numbers)} branches in\n{plan.toString()}")
+    for leaf, number in zip(leaves, numbers):
+        if leaf.getClass().getSimpleName() == "BatchScanExec":
+            kept[number] = set(_scan_files(spark, leaf.scan()))
+    return kept
+
+
+def _branch_of_leaf(tree: str) -> list[int]:
+    """For each leaf of the printed plan, the number its branch projects."""
+    numbers, current = [], None
+    for line in tree.splitlines():
+        found = _NUMBERED.search(line)
+        if found and "Project" in line:
+            current = int(found.group(1))
+        if re.search(r"(?:^|[-+:] ?)BatchScan ", line):
+            numbers.append(current)
+        elif "LocalTableScan <empty>" in line:
+            numbers.append(current)
+    return numbers
+
+
+@dataclass(frozen=True)
+class Executed:
+    """One run of a query: its rows and what its scans say they did."""
+
+    rows: list
+    metrics: list[dict[str, int]]
+    files: set[str]
+    plan: str
+
+
+def execute(df: DataFrame) -> Executed:
+    """Runs the query and reads its plan afterwards, when filters found at run time have been applied."""
+    rows = df.collect()
+    spark = df.sparkSession
+    nodes = scans(df)
+    metrics = []
+    for node in nodes:
+        values = {}
+        iterator = node.metrics().iterator()
+        while iterator.hasNext():
+            entry = iterator.next()
+            values[entry._1()] = entry._2().value()
+        metrics.append(values)
+    files = {path for node in nodes for path in _scan_files(spark, node.scan())}
+    return Executed(rows, metrics, files, df._jdf.queryExecution().executedPlan().toString())
+
+
+def plan_text(df: DataFrame) -> str:
+    return df._jdf.queryExecution().executedPlan().toString()
+
+
+def estimated_bytes(df: DataFrame) -> int:
+    return int(str(df._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()))

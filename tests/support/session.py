@@ -1,0 +1,162 @@
+"""The Spark session the tests run in: one JVM at a time, restartable, logging the product's lines to a file."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+#: Runs the suites with Iceberg alone, to check the tests themselves. Nothing about the product is asserted then.
+STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
+ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", "1.11.0")
+JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", Path(__file__).resolve().parents[2] / "build" / "jars"))
+JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC"
+
+LOG4J = """\
+rootLogger.level = error
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{{HH:mm:ss}} %p %c{{1}}: %m%n%ex
+appender.product.type = File
+appender.product.name = product
+appender.product.fileName = {log}
+appender.product.append = true
+appender.product.layout.type = PatternLayout
+appender.product.layout.pattern = %p %c: %m%n
+logger.product.name = zonemap
+logger.product.level = info
+logger.product.additivity = false
+logger.product.appenderRef.product.ref = product
+logger.utils.name = org.apache.spark.util.Utils
+logger.utils.level = off
+logger.executor.name = org.apache.spark.executor.Executor
+logger.executor.level = off
+logger.tasks.name = org.apache.spark.scheduler.TaskSetManager
+logger.tasks.level = off
+"""
+
+_active: SparkSession | None = None
+_base: Path | None = None
+
+
+def use_directory(base: Path) -> None:
+    """Names the folder that holds the warehouse and the log; it outlives a restart of the JVM."""
+    global _base
+    _base = base
+    (base / "warehouse").mkdir(parents=True, exist_ok=True)
+
+
+def directory() -> Path:
+    assert _base is not None, "use_directory was not called"
+    return _base
+
+
+def jar(name_starts: str) -> str:
+    """The one jar whose file name starts so; a missing one fails with the name of the folder to fill."""
+    found = sorted(JARS.glob(f"{name_starts}*.jar"))
+    assert found, f"Cannot find a jar '{name_starts}*.jar' in '{JARS}'. Run 'make jars' or set ZONEMAP_TEST_JARS."
+    return str(found[-1])
+
+
+def iceberg_jar() -> str:
+    return jar(f"iceberg-spark-runtime-4.1_2.13-{ICEBERG}")
+
+
+def lake_confs(name: str = "lake") -> dict[str, str]:
+    return {
+        f"spark.sql.catalog.{name}": "org.apache.iceberg.spark.SparkCatalog",
+        f"spark.sql.catalog.{name}.type": "hadoop",
+        f"spark.sql.catalog.{name}.warehouse": str(directory() / "warehouse"),
+    }
+
+
+def base_confs(options: str = "") -> dict[str, str]:
+    """Confs of every test session; `options` is appended to the JVM's."""
+    log4j = directory() / "log4j2.properties"
+    log4j.write_text(LOG4J.format(log=log_file()))
+    return {
+        "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{log4j} {options}".strip(),
+        "spark.driver.memory": "2g",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.enabled": "false",
+        "spark.sql.warehouse.dir": str(directory() / "spark-warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+    }
+
+
+#: Plans must not wait for a background thread to be comparable.
+PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait"}
+
+
+def start(confs: dict[str, str] | None = None) -> SparkSession:
+    """A new session in a new JVM, with the product configured by its own helper."""
+    global _active
+    assert _active is None, "a session is running"
+    builder = SparkSession.Builder().master("local[2]").appName("zonemap-tests")
+    merged = {**base_confs(), **lake_confs(), "spark.jars": iceberg_jar()}
+    merged["spark.sql.extensions"] = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+    merged.update({} if STOCK else PRODUCT_CONFS)
+    merged.update(confs or {})
+    for key, value in merged.items():
+        builder = builder.config(key, value)
+    if not STOCK:
+        import zonemap
+
+        builder = zonemap.configure(builder)
+    _active = builder.getOrCreate()
+    return _active
+
+
+def get() -> SparkSession:
+    return _active if _active is not None else start()
+
+
+def stop() -> None:
+    """Ends the session and its JVM."""
+    global _active
+    if _active is None:
+        return
+    gateway = SparkContext._gateway
+    _active.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(60)
+    SparkContext._gateway = None
+    SparkContext._jvm = None
+    _active = None
+
+
+def restart(confs: dict[str, str] | None = None) -> SparkSession:
+    """A JVM that remembers nothing; tables and stores on disk stay."""
+    stop()
+    return start(confs)
+
+
+def log_file() -> Path:
+    return directory() / "zonemap.log"
+
+
+def log_lines() -> list[str]:
+    return log_file().read_text().splitlines() if log_file().exists() else []
+
+
+def warnings_since(mark: int) -> list[str]:
+    return [line for line in log_lines()[mark:] if re.match(r"(WARN|ERROR) ", line)]
+
+
+def clean(path: str | Path) -> None:
+    shutil.rmtree(path, ignore_errors=True)
