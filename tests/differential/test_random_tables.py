@@ -19,7 +19,7 @@ from support.fuzz.check import Checker, Totals
 from support.session import STOCK
 
 SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
-FRESH, LATER, ROWS = 60, 40, 7
+FRESH, LATER, ROWS = 60, 42, 7
 NORMAL_TABLES = 10
 LATER_STATES = 3
 A_TABLE = FRESH + (LATER_STATES + 1) * LATER
@@ -38,7 +38,7 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
     recipes.fill(spark, recipe)
     checker = Checker(spark, recipe, TOTALS, replay)
     product.build(spark, recipe.table)
-    upkeep = recipe.rng.choice(("off", "memory", "persist"))
+    upkeep = recipe.rng.choice(("off", "memory", "memory", "persist"))
     with product.conf(spark, upkeep=upkeep):
         checker.run(states.fresh(spark, life), FRESH, ROWS)
         for change in recipe.rng.sample(states.AFTER_BUILD, LATER_STATES):

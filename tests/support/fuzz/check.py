@@ -130,16 +130,24 @@ class Checker:
                     continue
             elif kept is None:
                 self._fail(state, predicate, "planning fails where Iceberg's does not", [])
-            self._one_plan(state, predicate, want, everything if theirs is None else theirs, kept, everything)
+            icebergs = STOCK or (self.may_fall_back and change.fallbacks > 0 and kept == theirs)
+            self._one_plan(state, predicate, want, everything if theirs is None else theirs, kept, everything, icebergs)
         if change.fallbacks and None not in stock and not self.may_fall_back:
             self._fail(state, Predicate(" | ".join(texts), frozenset(), "batch"), "planned by Iceberg", [str(change)])
 
     def _one_plan(
-        self, state: State, predicate: Predicate, want: Expected, theirs: set[str], kept: set[str], everything: set[str]
+        self,
+        state: State,
+        predicate: Predicate,
+        want: Expected,
+        theirs: set[str],
+        kept: set[str],
+        everything: set[str],
+        planned_by_iceberg: bool,
     ) -> None:
         lost = want.files - kept
         sound = want.files <= theirs
-        if lost and not (STOCK and not sound):
+        if lost and not planned_by_iceberg:
             self._fail(state, predicate, "files with matching rows left out of the plan", sorted(lost))
         if sound and not predicate.kinds & KEEPS_MORE_THAN_STOCK:
             more = {f for f in kept - theirs if not ("st." in predicate.sql and f.endswith(".orc"))}

@@ -71,14 +71,15 @@ private[zonemap] object SnapshotIndexer {
       snapshot: Snapshot,
       diff: ManifestDiff,
       store: IndexStore,
-      runner: SegmentTaskRunner): SnapshotIndex = {
+      runner: SegmentTaskRunner,
+      segmentRows: Int = SegmentTask.TargetRows): SnapshotIndex = {
     val columns = IndexedColumns.of(table, snapshot)
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
-    val data = runner.run(SegmentTask.group(diff.unknownData, columns, level), store).map { ref =>
+    val data = runner.run(SegmentTask.group(diff.unknownData, columns, level, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
       live(Segment.open(source), SegmentOrigin(source, Some(StoredSegment(store.root, ref))))
     }
-    val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes), store).map { ref =>
+    val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
       liveDeletes(DeleteSegment.open(source), SegmentOrigin(source, Some(StoredSegment(store.root, ref))))
     }

@@ -1,5 +1,7 @@
 package zonemap.iceberg.plan
 
+import zonemap.iceberg.build.SegmentTask
+
 /**
  * The settings of one query, fixed when its relation is swapped.
  *
@@ -9,6 +11,7 @@ package zonemap.iceberg.plan
  * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
+ * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
  */
 final case class PlannerSettings(
     shadow: Boolean = false,
@@ -16,7 +19,8 @@ final case class PlannerSettings(
     coverOnRead: CoverOnRead = CoverOnRead.Background,
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
-    hotMaxBytes: Long = 512L << 20)
+    hotMaxBytes: Long = 512L << 20,
+    segmentRows: Int = SegmentTask.TargetRows)
 
 sealed trait UpkeepMode
 

@@ -6,6 +6,7 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import zonemap.iceberg.build.SegmentTask
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 
 /** A conf value that cannot be used; the message names key, value and what is allowed. */
@@ -100,8 +101,13 @@ private[spark] object ZoneMapConf {
     "Cap of the index held by one JVM, heap and mapped files together. The tables used least recently give way.",
     bytes)
 
+  val SegmentRows: ConfEntry[Int] = ConfEntry(
+    Prefix + "build.segment-rows", SegmentTask.TargetRows.toString, "a count, 1 or more",
+    "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
+      "job. A manifest is never split.", text => count(text).filter(_ > 0))
+
   val all: Seq[ConfEntry[_]] =
-    Seq(Enabled, Shadow, Upkeep, CoverOnReadMode, StoreLocation, MaxUnknownEntries, HotMaxBytes)
+    Seq(Enabled, Shadow, Upkeep, CoverOnReadMode, StoreLocation, MaxUnknownEntries, HotMaxBytes, SegmentRows)
 
   /** The confs of a query on a relation with these read options, or the first that is malformed. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
@@ -114,6 +120,7 @@ private[spark] object ZoneMapConf {
           coverOnRead = CoverOnReadMode.read(conf, options),
           storeLocation = StoreLocation.read(conf, options),
           maxUnknownEntries = MaxUnknownEntries.read(conf, options),
-          hotMaxBytes = HotMaxBytes.read(conf, options))))
+          hotMaxBytes = HotMaxBytes.read(conf, options),
+          segmentRows = SegmentRows.read(conf, options))))
     catch { case e: MalformedConfException => Left(e) }
 }
