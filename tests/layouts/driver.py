@@ -48,6 +48,9 @@ class Steps:
         return [list(row) for row in self.spark.sql(sql).collect()]
 
     def counter(self, name: str) -> int:
+        """A counter of the driver's JVM; with executors of their own java_method would read theirs."""
+        if hasattr(self.spark, "_jvm"):
+            return getattr(self.spark._jvm.zonemap.spark.PlanningCounters, name)()
         return int(self.rows(f"SELECT java_method('zonemap.spark.PlanningCounters', '{name}')")[0][0])
 
     def explain(self, sql: str) -> str:
