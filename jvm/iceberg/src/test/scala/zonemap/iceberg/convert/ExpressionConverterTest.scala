@@ -87,8 +87,36 @@ class ExpressionConverterTest extends AnyFunSuite {
     case _ => false
   }
 
-  test("transform terms and unordered types keep every file") {
-    for (filter <- Seq[Expression](Expressions.equal(bucket[AnyRef]("i", 4), Int.box(1)), lessThan(year[AnyRef]("day"), Int.box(3))))
+  private val day = ColumnRef(8, DateType, "day")
+
+  private def int(value: Int): AnyRef = Int.box(value)
+
+  // a transform's comparison, the epoch days that match
+  private val ranges: Seq[(Expression, Predicate)] = Seq(
+    lessThan(year[AnyRef]("day"), int(3)) -> Compare(day, CompareOp.Lt, n(1096)),
+    greaterThan(year[AnyRef]("day"), int(-1)) -> Compare(day, CompareOp.GtEq, n(0)),
+    lessThanOrEqual(month[AnyRef]("day"), int(-1)) -> Compare(day, CompareOp.Lt, n(0)),
+    greaterThanOrEqual(month[AnyRef]("day"), int(1)) -> Compare(day, CompareOp.GtEq, n(31)),
+    lessThan(Expressions.day[AnyRef]("day"), int(5)) -> Compare(day, CompareOp.Lt, n(5)),
+    Expressions.equal(month[AnyRef]("day"), int(1)) -> And(Seq(Compare(day, CompareOp.GtEq, n(31)), Compare(day, CompareOp.Lt, n(59)))),
+    notEqual(Expressions.day[AnyRef]("day"), int(5)) ->
+      Or(Seq(IsNull(day), Compare(day, CompareOp.Lt, n(5)), Compare(day, CompareOp.GtEq, n(6)))),
+    isNull(bucket[AnyRef]("i", 4)) -> IsNull(i))
+
+  for ((filter, expected) <- ranges)
+    test(s"$filter becomes $expected")(assert(Predicate.canonical(convert(filter)) == Predicate.canonical(expected)))
+
+  test("truncation overflows on the lowest values, which come out among the highest") {
+    val wrapped = Compare(i, CompareOp.Lt, n(Int.MinValue + 10L))
+    assert(convert(greaterThanOrEqual(truncate[AnyRef]("i", 10), int(30))) == Or(Seq(Compare(i, CompareOp.GtEq, n(30)), wrapped)))
+    assert(convert(greaterThanOrEqual(truncate[AnyRef]("i", 8), int(32))) == Compare(i, CompareOp.GtEq, n(32)), "no overflow at a power of two")
+  }
+
+  test("transforms out of order and unordered types keep every file") {
+    for (filter <- Seq[Expression](
+        Expressions.equal(bucket[AnyRef]("i", 4), Int.box(1)),
+        Expressions.equal(truncate[AnyRef]("s", 2), "ab"),
+        lessThan(truncate[AnyRef]("i", 10), Int.box(7))))
       assert(convert(filter).isInstanceOf[Unknown], filter)
     assert(convert(isNull("g")).isInstanceOf[Unknown])
     assert(convert(and(Expressions.equal(bucket[AnyRef]("i", 4), Int.box(1)), lessThan("i", 3))) match {
