@@ -88,6 +88,8 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
         "spark.sql.catalog.spark_catalog.type": "hadoop",
         "spark.sql.catalog.spark_catalog.warehouse": str(base / "session"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={derby};create=true",
+        # BoneCP, the default pool, is not among the jars PySpark ships
+        "spark.hadoop.datanucleus.connectionPoolingType": "NONE",
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.metastore.warehouse.dir": str(base / "hive"),

@@ -108,18 +108,37 @@ def append_to_path(spark, location: str, slices) -> None:
     tables.sliced(spark, slices, tables.RANGES_DDL).write.format("iceberg").mode("append").save(location)
 
 
+def view_of(spark, location: str) -> str:
+    """The table's present state as SQL can name it: Iceberg gives path tables no name."""
+    spark.read.format("iceberg").load(location).createOrReplaceTempView("by_path")
+    return "by_path"
+
+
 def test_path_table(catalogs, path_table: str) -> None:
-    """A table named by its path, in SQL, in CALL and in load(path)."""
+    """A table only its path names is covered by its first query; CALL cannot name it and says so."""
     append_to_path(catalogs, path_table, tables.ranges(8, 10))
-    name = f"lake.`{path_table}`"
-    life(catalogs, name, name, lambda: append_to_path(catalogs, path_table, tables.ranges(1, 10, 80)))
-    product.build(catalogs, name)
-    before = product.counters(catalogs)
-    rows = catalogs.read.format("iceberg").load(path_table).where(WHERE).collect()
-    assert sorted(row.id for row in rows) == list(range(25, 32))
-    change = product.counters(catalogs) - before
-    assert change.planned_scans >= 1
-    assert change.fallbacks == 0
+    sql = f"SELECT * FROM {view_of(catalogs, path_table)} WHERE {WHERE} OR id = 85"
+    assert_planned_by_index(catalogs, sql, mode="EXACT")
+    assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == list(range(25, 32))
+    assert_skips(catalogs, "by_path", WHERE, at_least=6)
+    append_to_path(catalogs, path_table, tables.ranges(1, 10, 80))
+    view_of(catalogs, path_table)
+    assert_planned_by_index(catalogs, sql, mode="HYBRID")
+    assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == [*range(25, 32), 85]
+    assert not product.store_folder(path_table).exists()
+    with pytest.raises(Exception, match="Name an existing Iceberg table as catalog.namespace.table"):
+        product.build(catalogs, f"lake.`{path_table}`")
+
+
+def test_catalog_table_by_its_path(catalogs) -> None:
+    """An index built under the catalog's name serves load(path) too."""
+    table = make(catalogs, "lake.db.named")
+    product.build(catalogs, table)
+    location = tables.location(catalogs, table)
+    with product.conf(catalogs, upkeep="off"):
+        sql = f"SELECT * FROM {view_of(catalogs, location)} WHERE {WHERE}"
+        assert_planned_by_index(catalogs, sql, mode="EXACT")
+        assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == list(range(25, 32))
 
 
 def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:

@@ -31,7 +31,7 @@ def start(orders: dict) -> Any:
         builder = builder.remote(orders["remote"])
     for key, value in orders["confs"].items():
         builder = builder.config(key, value)
-    if orders.get("configure"):
+    if orders.get("configure") is not None:
         import zonemap
 
         builder = zonemap.configure(builder, **orders["configure"])
