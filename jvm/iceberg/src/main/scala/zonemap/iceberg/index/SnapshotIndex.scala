@@ -4,6 +4,7 @@ import org.apache.iceberg.Snapshot
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{ByteSource, Segment, SegmentRef}
+import zonemap.iceberg.store.FileIOByteSource
 
 /**
  * Names one snapshot of one table for good.
@@ -27,7 +28,14 @@ private[zonemap] object SnapshotKey {
  * @param source the open bytes
  * @param stored the store that holds the segment and its name there; `None` while it is in memory only
  */
-private[zonemap] final case class SegmentOrigin(source: ByteSource, stored: Option[StoredSegment])
+private[zonemap] final case class SegmentOrigin(source: ByteSource, stored: Option[StoredSegment]) {
+
+  /** Bytes held for `segment` now: its sections read so far, and all of it where the source keeps the whole file. */
+  def heldBytes(segment: Segment): Long =
+    if (stored.isEmpty || source.sizeBytes <= FileIOByteSource.WholeFileBytes)
+      math.max(segment.residentBytes, source.sizeBytes)
+    else segment.residentBytes
+}
 
 private[zonemap] final case class StoredSegment(storeRoot: String, ref: SegmentRef)
 
@@ -71,5 +79,5 @@ private[zonemap] final class SnapshotIndex(
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   /** Bytes of memory and mapped files held by the segments now. */
-  def residentBytes: Long = segments.iterator.map(_.segment.residentBytes).sum + deletes.residentBytes
+  def residentBytes: Long = segments.iterator.map(s => s.origin.heldBytes(s.segment)).sum + deletes.residentBytes
 }

@@ -45,18 +45,14 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   def snapshotCount: Int = synchronized(snapshots.size)
 
-  /** Distinct segments of all snapshots held. */
-  def segments: Set[Segment] = synchronized {
-    val found = mutable.Set.empty[Segment]
-    snapshots.values.forEach(s => found ++= s.segments.map(_.segment))
-    found.toSet
-  }
-
   /** Bytes of memory and mapped files held for this table now. */
   def residentBytes: Long = synchronized {
-    val deletes = mutable.Map.empty[DeleteSegment, Long]
-    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
-    segments.iterator.map(_.residentBytes).sum + deletes.values.sum
+    val held = mutable.Map.empty[AnyRef, Long]
+    snapshots.values.forEach { s =>
+      held ++= s.segments.iterator.map(d => d.segment -> d.origin.heldBytes(d.segment))
+      held ++= s.deletes.segments.iterator.map(d => d.segment -> d.origin.source.sizeBytes)
+    }
+    held.values.sum
   }
 
   /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */
@@ -77,10 +73,20 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   }
 
   def clear(): Unit = synchronized {
+    forgetAll()
+    storeState.reset()
+  }
+
+  /** Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged. */
+  def damaged(): Unit = synchronized {
+    forgetAll()
+    storeState.missed()
+  }
+
+  private def forgetAll(): Unit = {
     snapshots.clear()
     data = Map.empty
     deletes = Map.empty
-    storeState.reset()
   }
 
   private def learn(snapshot: SnapshotIndex): Unit = {
