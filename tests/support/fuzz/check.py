@@ -39,6 +39,8 @@ class Totals:
     files_kept_compared: int = 0
     files_kept_stock: int = 0
     files_with_match: int = 0
+    narrow_considered: int = 0  # of narrow predicates on tables with bounds in every file
+    narrow_kept: int = 0
     planned_scans: int = 0
     fallbacks: int = 0
     shadow_mismatches: int = 0
@@ -160,6 +162,9 @@ class Checker:
             self.totals.compared += 1
             self.totals.files_kept_compared += len(kept)
             self.totals.files_kept_stock += len(theirs)
+        if predicate.narrow and not self.recipe.props and self.recipe.formats == ["parquet"]:
+            self.totals.narrow_considered += len(everything)
+            self.totals.narrow_kept += len(kept)
         self.totals.plan_checks += 1
         self.totals.files_considered += len(everything)
         self.totals.files_kept += len(kept)

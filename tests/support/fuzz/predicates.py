@@ -10,6 +10,7 @@ from support.fuzz.recipe import Column
 from support.fuzz.values import SPAN, TYPES, draw, quote
 
 COMPARE = ("=", "=", "=", "<>", "<=>", "<", "<=", ">", ">=")
+UNORDERED = ("boolean", "uuid", "float", "double")  # two values, another order, NaN
 STRINGS = ("string", "long_prefix", "emoji")
 ORDERED = ("int", "long", "decimal9", "decimal18", "date", "timestamp", "timestamp_ntz", "float", "double")
 
@@ -19,6 +20,7 @@ class Predicate:
     sql: str
     kinds: frozenset[str]  # types of the columns named
     shape: str  # of the outermost node: a leaf's operator, AND, OR, NOT
+    narrow: bool = False  # few files of a table with bounds can match: = or BETWEEN near values of a clustered column
 
     def __str__(self) -> str:
         return self.sql
@@ -40,7 +42,8 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
     lit = lambda: kind.literal(value(rng, column))  # noqa: E731
 
     def made(sql: str, shape: str) -> Predicate:
-        return Predicate(sql, frozenset([column.kind]), shape)
+        narrow = shape in ("=", "BETWEEN") and column.style == "clustered" and column.kind not in UNORDERED
+        return Predicate(sql, frozenset([column.kind]), shape, narrow)
 
     choice = rng.random()
     if choice < 0.40:
