@@ -1,9 +1,10 @@
 package zonemap.iceberg.index
 
-import org.apache.iceberg.Snapshot
+import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{ByteSource, Segment, SegmentRef}
+import zonemap.core.segment.{ByteSource, Segment, SegmentManifest, SegmentRef}
+import zonemap.iceberg.store.Level
 
 /**
  * Names one snapshot of one table for good.
@@ -22,12 +23,40 @@ private[zonemap] object SnapshotKey {
 }
 
 /**
- * Where the bytes of a segment are.
+ * Where a segment comes from and where its bytes are.
  *
  * @param source the open bytes
  * @param stored the store that holds the segment and its name there; `None` while it is in memory only
+ * @param committedAtMillis the time of the newest snapshot that added one of its manifests; `None` if all are expired
  */
-private[zonemap] final case class SegmentOrigin(source: ByteSource, stored: Option[StoredSegment])
+private[zonemap] final case class SegmentOrigin(
+    source: ByteSource,
+    stored: Option[StoredSegment],
+    level: Level,
+    committedAtMillis: Option[Long]) {
+
+  def isStoredIn(storeRoot: String): Boolean = stored.exists(_.storeRoot == storeRoot)
+
+  /** The same bytes one level up; a store has to hold them under another name. */
+  def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
+
+  /** Bytes held for a segment of this origin: all of them while no store has it, else what was read of it. */
+  def residentBytes(readBytes: Long): Long = if (stored.isEmpty) math.max(source.sizeBytes, readBytes) else readBytes
+}
+
+private[zonemap] object SegmentOrigin {
+
+  /** When the newest of the snapshots that added `manifests` was committed. */
+  def committedAtMillis(table: Table, manifests: Iterable[SegmentManifest]): Option[Long] =
+    manifests.iterator
+      .map(_.identity.addedSnapshotId)
+      .filter(_ != null)
+      .toSet[java.lang.Long]
+      .iterator
+      .flatMap(id => Option(table.snapshot(id)))
+      .map(_.timestampMillis())
+      .maxOption
+}
 
 private[zonemap] final case class StoredSegment(storeRoot: String, ref: SegmentRef)
 
@@ -40,6 +69,8 @@ private[zonemap] final class LiveSegment(
     val segment: Segment,
     val origin: SegmentOrigin,
     val liveManifests: Array[Int]) {
+
+  def residentBytes: Long = origin.residentBytes(segment.residentBytes)
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
@@ -71,5 +102,17 @@ private[zonemap] final class SnapshotIndex(
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   /** Bytes of memory and mapped files held by the segments now. */
-  def residentBytes: Long = segments.iterator.map(_.segment.residentBytes).sum + deletes.residentBytes
+  def residentBytes: Long = segments.iterator.map(_.residentBytes).sum + deletes.residentBytes
+
+  /** Live manifests, of data and of deletes, that the store does not hold. */
+  def unstoredManifests(storeRoot: String): Int =
+    segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum +
+      deletes.segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum
+
+  def withSegments(data: IndexedSeq[LiveSegment]): SnapshotIndex =
+    if (data.corresponds(segments)(_ eq _)) this else new SnapshotIndex(key, sequenceNumber, data, deletes)
+
+  /** How many data segments each level has, such as "day=1 hour=3 micro=7". */
+  def levels: String =
+    Level.ofData.map(level => s"${level.name}=${segments.count(_.origin.level == level)}").mkString(" ")
 }

@@ -1,5 +1,7 @@
 package zonemap.iceberg.plan
 
+import zonemap.iceberg.upkeep.MaintenanceSettings
+
 /**
  * The settings of one query, fixed when its relation is swapped.
  *
@@ -9,6 +11,7 @@ package zonemap.iceberg.plan
  * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
+ * @param maintenance when segments are merged, written and let go of
  */
 final case class PlannerSettings(
     shadow: Boolean = false,
@@ -16,7 +19,8 @@ final case class PlannerSettings(
     coverOnRead: CoverOnRead = CoverOnRead.Background,
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
-    hotMaxBytes: Long = 512L << 20)
+    hotMaxBytes: Long = 512L << 20,
+    maintenance: MaintenanceSettings = MaintenanceSettings())
 
 sealed trait UpkeepMode
 

@@ -27,10 +27,11 @@ private[zonemap] object FileIOByteSource {
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
-    localPath(location) match {
-      case Some(path) if Files.isRegularFile(path) => ByteSource.mapped(path)
-      case _ => new Ranges(io, location, sizeBytes)
-    }
+    mapped(location).getOrElse(new Ranges(io, location, sizeBytes))
+
+  /** The file memory-mapped, if it is a local one. */
+  def mapped(location: String): Option[ByteSource] =
+    localPath(location).filter(Files.isRegularFile(_)).map(ByteSource.mapped)
 
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
