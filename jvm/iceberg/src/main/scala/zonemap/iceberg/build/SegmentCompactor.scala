@@ -86,7 +86,7 @@ private[zonemap] object SegmentCompactor {
       val source = ByteSource.ofBytes(SegmentMerger.merge(group.map(s => (s.segment, s.liveManifests.toSeq))))
       val segment = Segment.open(source)
       val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
-      new LiveSegment(segment, SegmentOrigin(source, None, level, committedAt), segment.manifests.indices.toArray)
+      new LiveSegment(segment, SegmentOrigin.inMemory(source, level, committedAt), segment.manifests.indices.toArray)
     }
 
   private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment]): LiveDeleteSegment = {
@@ -105,7 +105,7 @@ private[zonemap] object SegmentCompactor {
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
     new LiveDeleteSegment(
       segment,
-      SegmentOrigin(source, None, Level.Deletes, committedAt),
+      SegmentOrigin.inMemory(source, Level.Deletes, committedAt),
       segment.manifests.indices.toArray)
   }
 

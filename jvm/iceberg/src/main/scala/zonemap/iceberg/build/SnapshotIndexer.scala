@@ -56,7 +56,7 @@ private[zonemap] object SnapshotIndexer {
     val specs = specsOf(table)
     val columns = IndexedColumns.of(table, snapshot)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
-      SegmentOrigin(source, None, task.level, SegmentOrigin.committedAtMillis(table, manifests))
+      SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
     val data = SegmentTask.group(diff.unknownData, columns, Level.Micro).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
       val segment = Segment.open(source)

@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{ByteSource, Segment, SegmentManifest, SegmentRef}
-import zonemap.iceberg.store.Level
+import zonemap.iceberg.store.{FileIOByteSource, Level}
 
 /**
  * Names one snapshot of one table for good.
@@ -26,11 +26,13 @@ private[zonemap] object SnapshotKey {
  * Where a segment comes from and where its bytes are.
  *
  * @param source the open bytes
+ * @param isInMemory whether `source` holds the whole segment in memory
  * @param stored the store that holds the segment and its name there; `None` while it is in memory only
  * @param committedAtMillis the time of the newest snapshot that added one of its manifests; `None` if all are expired
  */
 private[zonemap] final case class SegmentOrigin(
     source: ByteSource,
+    isInMemory: Boolean,
     stored: Option[StoredSegment],
     level: Level,
     committedAtMillis: Option[Long]) {
@@ -40,11 +42,15 @@ private[zonemap] final case class SegmentOrigin(
   /** The same bytes one level up; a store has to hold them under another name. */
   def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
 
-  /** Bytes held for a segment of this origin: all of them while no store has it, else what was read of it. */
-  def residentBytes(readBytes: Long): Long = if (stored.isEmpty) math.max(source.sizeBytes, readBytes) else readBytes
+  /** Bytes held for a segment of which `readBytes` were read: all of them where the source is in memory. */
+  def residentBytes(readBytes: Long): Long =
+    math.max(readBytes, if (isInMemory) source.sizeBytes else FileIOByteSource.fetchedBytes(source))
 }
 
 private[zonemap] object SegmentOrigin {
+
+  def inMemory(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
+    SegmentOrigin(source, isInMemory = true, None, level, committedAtMillis)
 
   /** When the newest of the snapshots that added `manifests` was committed. */
   def committedAtMillis(table: Table, manifests: Iterable[SegmentManifest]): Option[Long] =

@@ -85,9 +85,8 @@ private[zonemap] object StoredSnapshots {
     val bytes = new Array[Byte](buffer.remaining)
     buffer.get(bytes)
     val ref = writeSegment(bytes, manifests, origin.level, store)
-    origin.copy(
-      source = store.mapped(ref).getOrElse(origin.source),
-      stored = Some(StoredSegment(store.root, ref)))
+    val saved = origin.copy(stored = Some(StoredSegment(store.root, ref)))
+    store.mapped(ref).fold(saved)(source => saved.copy(source = source, isInMemory = false))
   }
 
   private def writeSegment(
@@ -144,6 +143,7 @@ private[zonemap] object StoredSnapshots {
       store: IndexStore): SegmentOrigin =
     SegmentOrigin(
       source,
+      isInMemory = false,
       Some(StoredSegment(store.root, ref)),
       Level.ofPath(ref.relativePath),
       SegmentOrigin.committedAtMillis(table, manifests))

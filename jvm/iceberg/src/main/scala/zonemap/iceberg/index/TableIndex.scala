@@ -84,14 +84,14 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
    */
   def coolBefore(cutoffMillis: Long): Unit = {
     val cold = synchronized(distinct).toSeq.filter { case (segment, origin) =>
-      segment.residentBytes * 4 > origin.source.sizeBytes && origin.committedAtMillis.forall(_ < cutoffMillis)
+      origin.residentBytes(segment.residentBytes) * 4 > origin.source.sizeBytes && origin.committedAtMillis.forall(_ < cutoffMillis)
     }
     for {
       seen <- lastSeen.toSeq
       (segment, origin) <- cold
       stored <- origin.stored
       (opened, source) <- reopened(new IndexStore(seen.operations.io(), stored.storeRoot), stored)
-    } replace(segment, opened, origin.copy(source = source))
+    } replace(segment, opened, origin.copy(source = source, isInMemory = false))
   }
 
   /** `None` where the store's file cannot be opened: what is in memory is then all there is of it. */

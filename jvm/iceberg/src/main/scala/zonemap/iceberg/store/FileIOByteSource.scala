@@ -33,6 +33,13 @@ private[zonemap] object FileIOByteSource {
   def mapped(location: String): Option[ByteSource] =
     localPath(location).filter(Files.isRegularFile(_)).map(ByteSource.mapped)
 
+  /** Bytes of a file from [[open]] that were fetched and are kept; mapped files keep none. */
+  def fetchedBytes(source: ByteSource): Long =
+    source match {
+      case ranges: Ranges if ranges.isFetched => ranges.sizeBytes
+      case _ => 0
+    }
+
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
     else if (location.startsWith("/")) Some(Paths.get(location))
@@ -45,7 +52,13 @@ private[zonemap] object FileIOByteSource {
     override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
 
     /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
-    private lazy val whole = fetch(0, sizeBytes.toInt)
+    private lazy val whole = {
+      val bytes = fetch(0, sizeBytes.toInt)
+      isFetched = true
+      bytes
+    }
+
+    @volatile var isFetched = false
 
     override def read(offset: Long, length: Int): ByteBuffer =
       if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)

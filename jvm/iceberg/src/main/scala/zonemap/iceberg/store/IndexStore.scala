@@ -100,12 +100,6 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
             "to a FileIO that does, or delete the folder; the index is made anew by CALL zonemap.system.build.")
     }
 
-  /** Deletes files by their names under the root, versions first, so that no version names a file that is gone. */
-  def deleteRelative(relativePaths: Seq[String]): Unit = {
-    val (versions, others) = relativePaths.partition(_.startsWith(s"${IndexStore.Versions}/"))
-    delete((versions ++ others).map(path => s"$root/$path"))
-  }
-
   /** Deletes files of this store. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
     require(location.startsWith(root), s"Cannot delete '$location': it is not in the index store '$root'.")

@@ -143,6 +143,10 @@ private[zonemap] object IndexProcedures {
       levels = exact.fold("")(_.levels))
   }
 
+  /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */
+  def gc(table: Table, settings: PlannerSettings, graceMillis: Long, dryRun: Boolean): Seq[Garbage] =
+    StoreGc.run(table, IndexStore.of(table, settings.storeLocation), graceMillis, System.currentTimeMillis(), dryRun)
+
   /** The files of the table's store, and what was forgotten of it in this JVM; deletes them unless `dryRun`. */
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
     val store = IndexStore.of(table, settings.storeLocation)
