@@ -10,7 +10,7 @@ import org.apache.iceberg.{HasTableOperations, Snapshot, Table, TableOperations}
 
 import zonemap.core.segment.{ByteSource, DeleteSegment, ManifestIdentity, Segment}
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
 
 /** Where a known manifest's entries stand: a segment and the manifest's ordinal in it. */
 private[zonemap] final case class Located[S](segment: S, origin: SegmentOrigin, ordinal: Int)
@@ -35,7 +35,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** The last snapshot that was covered in memory and did not fit under the cap, with the bytes it needs. */
   @volatile private[iceberg] var oversized: Option[Oversized] = None
 
-  /** How the table was reached last. */
+  /** How the table was reached last, while a snapshot of it is held. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
@@ -98,7 +98,10 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   private def reopened(store: IndexStore, stored: StoredSegment): Option[(Segment, ByteSource)] =
     try {
       val source = store.openSegment(stored.ref)
-      Some((Segment.open(source), source))
+      val segment = Segment.open(source)
+      segment.manifests // to find them, before the file is let go of
+      FileIOByteSource.release(source)
+      Some((segment, source))
     } catch { case NonFatal(_) => None }
 
   private def replace(before: Segment, after: Segment, origin: SegmentOrigin): Unit = synchronized {
@@ -122,6 +125,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     Option(snapshots.remove(key)).foreach { removed =>
       newestPut = newestPut.filter(_.key != key)
       forgetSegmentsOf(removed)
+      if (snapshots.isEmpty) lastSeen = None
     }
   }
 
@@ -130,6 +134,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     data.clear()
     deletes.clear()
     newestPut = None
+    lastSeen = None
     storeState.reset()
   }
 

@@ -40,6 +40,13 @@ private[zonemap] object FileIOByteSource {
       case _ => 0
     }
 
+  /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
+  def release(source: ByteSource): Unit =
+    source match {
+      case ranges: Ranges => ranges.release()
+      case _ => ()
+    }
+
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
     else if (location.startsWith("/")) Some(Paths.get(location))
@@ -52,17 +59,23 @@ private[zonemap] object FileIOByteSource {
     override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
 
     /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
-    private lazy val whole = {
-      val bytes = fetch(0, sizeBytes.toInt)
-      isFetched = true
-      bytes
-    }
+    @volatile private var whole = Option.empty[ByteBuffer]
 
-    @volatile var isFetched = false
+    def isFetched: Boolean = whole.isDefined
+
+    def release(): Unit = whole = None
 
     override def read(offset: Long, length: Int): ByteBuffer =
       if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
-      else whole.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+      else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+
+    private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
+      whole.getOrElse {
+        val bytes = fetch(0, sizeBytes.toInt)
+        whole = Some(bytes)
+        bytes
+      }
+    })
 
     /** What the index names is there whole, or the index is damaged. */
     private def fetch(offset: Long, length: Int): ByteBuffer =
