@@ -8,7 +8,7 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 
 import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck}
-import zonemap.iceberg.upkeep.Upkeep
+import zonemap.iceberg.upkeep.{CommitListener, Upkeep}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
 import zonemap.spark.rule.{SparkTables, SwapRule}
@@ -31,6 +31,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   override def install(extensions: SparkSessionExtensions): Unit = {
+    CommitListener.register()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
     extensions.injectPreCBORule(_ => SwapRule)

@@ -1,0 +1,21 @@
+package zonemap.iceberg.upkeep
+
+import java.util.concurrent.atomic.AtomicBoolean
+
+import org.apache.iceberg.events.{CreateSnapshotEvent, Listener, Listeners}
+
+/**
+ * Hears of every snapshot that is committed in this JVM, from Iceberg.
+ *
+ * The event names its table and snapshot only, and comes before a transaction commits; [[Upkeep.committed]] queues it.
+ */
+private[zonemap] object CommitListener {
+  private val registered = new AtomicBoolean
+
+  /** Registers once per JVM; Iceberg keeps listeners for good. */
+  def register(): Unit =
+    if (registered.compareAndSet(false, true)) {
+      val listener: Listener[CreateSnapshotEvent] = event => Upkeep.committed(event.tableName(), event.snapshotId())
+      Listeners.register(listener, classOf[CreateSnapshotEvent])
+    }
+}
