@@ -25,6 +25,9 @@ private[spark] trait ColumnResolver {
  */
 private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
+  /** Nested cases are looked at several times each; a condition that takes more looks than this tells nothing. */
+  private var looks = ExpressionTranslator.MaxLooks
+
   /** Rows for which `condition` is TRUE. */
   def whenTrue(condition: Expression): Predicate = Predicate.simplify(when(condition, outcome = true))
 
@@ -77,7 +80,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
   /** Rows for which `condition` may be NULL. */
   private def whenNull(condition: Expression): Predicate =
     condition match {
-      case _: Literal | _: IsNull | _: IsNotNull | _: EqualNullSafe => when(IsNull(condition), outcome = true)
+      case Literal(value, _) => if (value == null) True else False
+      case _: IsNull | _: IsNotNull | _: EqualNullSafe => False
       case Not(child) => whenNull(child)
       case And(left, right) => combine(all = false, whenNull(left), whenNull(right))
       case Or(left, right) => combine(all = false, whenNull(left), whenNull(right))
@@ -88,8 +92,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
   /** Rows for which the value of `expression` is wanted. */
   private def rowsOf(expression: Expression, wanted: Wanted): Predicate =
-    if (wanted.isEmpty) False
-    else if (wanted.isEverything) True
+    if (wanted.isEverything || exhausted()) True
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
@@ -116,6 +119,11 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
           MonotoneFunctions.of(function).fold[Predicate](True)(step => rowsOf(step.child, step.preimage(wanted)))
       }
 
+  private def exhausted(): Boolean = {
+    looks -= 1
+    looks < 0
+  }
+
   private def unless(condition: Expression): Predicate = either(when(condition, outcome = false), whenNull(condition))
 
   private def both(left: Predicate, right: Predicate): Predicate = Predicate.and(left, right)
@@ -128,7 +136,9 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     else False
 
   private def ofColumn(column: ColumnRef, wanted: Wanted): Predicate =
-    Predicate.or(
+    if (wanted.ranges.isEverything && (wanted.nan || !column.columnType.mayHoldNaN)) {
+      if (wanted.nulls) True else zonemap.core.predicate.NotNull(column)
+    } else Predicate.or(
       (if (wanted.ranges.isEmpty) False else InRanges(column, wanted.ranges)),
       if (wanted.nan && column.columnType.mayHoldNaN) IsNaN(column) else False,
       if (wanted.nulls) zonemap.core.predicate.IsNull(column) else False)
@@ -162,4 +172,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
         case _ => None
       }
   }
+}
+
+private object ExpressionTranslator {
+  private val MaxLooks = 2000
 }

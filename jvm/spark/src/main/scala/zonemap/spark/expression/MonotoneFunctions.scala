@@ -109,8 +109,11 @@ private[expression] object MonotoneFunctions {
 
   // --- dates: S42
 
-  /** Days of the years 0001 to 9999. */
-  private val Days = Domain(LocalDate.of(1, 1, 1).toEpochDay, LocalDate.of(9999, 12, 31).toEpochDay)
+  /** Days so near that neither sums of days nor microseconds overflow. */
+  private val Days = Domain(LocalDate.of(-200000, 1, 1).toEpochDay, LocalDate.of(200000, 12, 31).toEpochDay)
+
+  /** Days of the years 0001 to 9999, which are written with four digits. */
+  private val WrittenDays = Domain(LocalDate.of(1, 1, 1).toEpochDay, LocalDate.of(9999, 12, 31).toEpochDay)
 
   private val MaxDaysAdded = 100000000
   private val MaxMonthsAdded = 1000000
@@ -150,9 +153,13 @@ private[expression] object MonotoneFunctions {
   private val MicrosPerSecond = 1000000L
   private val SecondsPerDay = 86400L
 
-  /** Seconds of the years 0001 to 9999, two days in at both ends, so that they are so in every zone. */
-  private val Seconds = Domain((Days.first + 2) * SecondsPerDay, (Days.last - 2) * SecondsPerDay)
-  private val Micros = Domain(Seconds.first * MicrosPerSecond, Seconds.last * MicrosPerSecond)
+  /** The instants of such days, two days in at both ends, so that they are so in every zone. */
+  private def seconds(days: Domain) = Domain((days.first + 2) * SecondsPerDay, (days.last - 2) * SecondsPerDay)
+  private def micros(seconds: Domain) = Domain(seconds.first * MicrosPerSecond, seconds.last * MicrosPerSecond)
+  private val Seconds = seconds(Days)
+  private val Micros = micros(Seconds)
+  private val WrittenSeconds = seconds(WrittenDays)
+  private val WrittenMicros = micros(WrittenSeconds)
 
   private def timestamps(e: Expression): Option[MonotoneStep] =
     e match {
@@ -173,10 +180,14 @@ private[expression] object MonotoneFunctions {
     }
 
   /** A function that keeps the order of local time. */
-  private def local(e: Expression, t: Expression, zone: Option[String]): Option[MonotoneStep] =
+  private def local(
+      e: Expression,
+      t: Expression,
+      zone: Option[String],
+      domain: Domain = Micros): Option[MonotoneStep] =
     zone.map { id =>
       val time = LocalTime.of(DateTimeUtils.getZoneId(id))
-      new MonotoneStep(e, t, Seq(Piece(Micros, increasing = true)),
+      new MonotoneStep(e, t, Seq(Piece(domain, increasing = true)),
         at => time.slackAt(Math.floorDiv(at, MicrosPerSecond)) * MicrosPerSecond)
     }
 
@@ -187,10 +198,10 @@ private[expression] object MonotoneFunctions {
 
   private def texts(e: Expression): Option[MonotoneStep] =
     e match {
-      case DateFormatClass(t, SortedFormat(), zone) if t.dataType == TimestampType => local(e, t, zone)
+      case DateFormatClass(t, SortedFormat(), zone) if t.dataType == TimestampType => local(e, t, zone, WrittenMicros)
       case FromUnixTime(s, SortedFormat(), Some(id)) if s.dataType == LongType =>
         val time = LocalTime.of(DateTimeUtils.getZoneId(id))
-        Some(new MonotoneStep(e, s, Seq(Piece(Seconds, increasing = true)), time.slackAt))
+        Some(new MonotoneStep(e, s, Seq(Piece(WrittenSeconds, increasing = true)), time.slackAt))
       case _ => None
     }
 
@@ -247,9 +258,9 @@ private[expression] object MonotoneFunctions {
       case (LongType | IntegerType, TimestampType) =>
         Some(on(e, x, Seconds.intersect(CatalystValues.domain(from)), increasing = true))
       // yyyy-MM-dd, and yyyy-MM-dd HH:mm:ss with a fraction whose trailing zeros are cut: such texts sort as times do
-      case (DateType, StringType) if !legacyFormats => Some(on(e, x, Days, increasing = true))
-      case (TimestampType, StringType) if !legacyFormats => local(e, x, zone)
-      case (TimestampNTZType, StringType) if !legacyFormats => Some(on(e, x, Micros, increasing = true))
+      case (DateType, StringType) if !legacyFormats => Some(on(e, x, WrittenDays, increasing = true))
+      case (TimestampType, StringType) if !legacyFormats => local(e, x, zone, WrittenMicros)
+      case (TimestampNTZType, StringType) if !legacyFormats => Some(on(e, x, WrittenMicros, increasing = true))
       case _ => None
     }
 

@@ -50,10 +50,20 @@ private[expression] final class MonotoneStep(
       }
       val outside = ValueRanges.of(pieces.iterator.flatMap(_.domain.ranges.iterator)).complement
       Wanted(
-        ValueRanges.of(inside).union(outside),
+        opened(ValueRanges.of(inside).union(outside)),
         nan = CatalystValues.nan(child.dataType).forall(keeps(_, wanted)),
         nulls = keeps(null, wanted))
     } catch { case NonFatal(_) => Wanted.everything }
+
+  /** Ranges within the argument's type; one that reaches the type's end is open there. */
+  private def opened(ranges: ValueRanges): ValueRanges = {
+    val Domain(least, greatest) = CatalystValues.domain(child.dataType)
+    ValueRanges.of(ranges.intersect(Domain(least, greatest).ranges).iterator.map { range =>
+      ValueRange(
+        if (range.from == LongValue(least)) null else range.from,
+        if (range.until == ValueRanges.successor(LongValue(greatest))) null else range.until)
+    })
+  }
 
   private def of(piece: Piece, range: ValueRange): Option[Domain] = {
     val Piece(domain, increasing) = piece

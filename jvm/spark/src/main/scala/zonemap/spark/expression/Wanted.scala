@@ -13,8 +13,6 @@ private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, n
       case Encoded.Value(v) => ranges.contains(v)
     }
 
-  def isEmpty: Boolean = ranges.isEmpty && !nan && !nulls
-
   def isEverything: Boolean = ranges.isEverything && nan && nulls
 
   def withoutNulls: Wanted = copy(nulls = false)

@@ -66,7 +66,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
           options = SwapRule.withOption(relation.options, Marker, digest))
       }
     } catch {
-      case NonFatal(e) =>
+      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
         slf4j.warn(s"Zonemap: the functions in a filter on ${table.name()} are not used for planning: $e")
         None
     }
