@@ -201,7 +201,7 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
       assert(checked(s"SELECT * FROM $table WHERE i + 1 IN (3, 708)") == Seq(2L))
       val again = sql(s"SELECT * FROM $table WHERE i + 1 = 708")
       assert(again.queryExecution.withCachedData.toString.contains("InMemoryRelation") && again.count() == 1)
-    } finally cached.unpersist(blocking = true)
+    } finally cached.unpersist(blocking = true): Unit
   }
 
   test("NaN, zeros and overflow at the edges") {
