@@ -23,18 +23,18 @@ private[predicate] object PredicateText {
   private def quoted(text: String): String = "\"" + text + "\""
 
   private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {
-    case Compare(_, op, value)          => (op.code, Seq(canonical(value)))
-    case DistinctFrom(_, value)         => ("distinct", Seq(canonical(value)))
-    case In(_, values)                  => ("in", values.iterator.map(canonical).toSeq)
-    case NotIn(_, values)               => ("notin", values.iterator.map(canonical).toSeq)
-    case NotInOrNull(_, values)         => ("notinornull", values.iterator.map(canonical).toSeq)
-    case InRanges(_, ranges)            => ("inranges", ranges.iterator.flatMap(r => Seq(end(r.from), end(r.until))).toSeq)
-    case _: IsNull                      => ("isnull", Nil)
-    case _: NotNull                     => ("notnull", Nil)
-    case _: IsNaN                       => ("isnan", Nil)
-    case _: NotNaN                      => ("notnan", Nil)
-    case StartsWith(_, prefix)          => ("startswith", Seq(canonical(prefix)))
-    case NotStartsWith(_, prefix)       => ("notstartswith", Seq(canonical(prefix)))
+    case Compare(_, op, value)    => (op.code, Seq(canonical(value)))
+    case DistinctFrom(_, value)   => ("distinct", Seq(canonical(value)))
+    case In(_, values)            => ("in", values.iterator.map(canonical).toSeq)
+    case NotIn(_, values)         => ("notin", values.iterator.map(canonical).toSeq)
+    case NotInOrNull(_, values)   => ("notinornull", values.iterator.map(canonical).toSeq)
+    case InRanges(_, ranges)      => ("inranges", ranges.iterator.flatMap(r => Seq(end(r.from), end(r.until))).toSeq)
+    case _: IsNull                => ("isnull", Nil)
+    case _: NotNull               => ("notnull", Nil)
+    case _: IsNaN                 => ("isnan", Nil)
+    case _: NotNaN                => ("notnan", Nil)
+    case StartsWith(_, prefix)    => ("startswith", Seq(canonical(prefix)))
+    case NotStartsWith(_, prefix) => ("notstartswith", Seq(canonical(prefix)))
     case NotStartsWithOrNull(_, prefix) => ("notstartswithornull", Seq(canonical(prefix)))
   }
 

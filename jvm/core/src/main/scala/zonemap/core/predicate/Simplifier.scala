@@ -38,10 +38,9 @@ private[predicate] object Simplifier {
     if (children.isEmpty) False else if (children.size == 1) children.head else Or(children)
 
   /** One leaf for all ranges of a column, in the place of the first. */
-  private def joinRanges(
-      children: Seq[Predicate],
-      join: (ValueRanges, ValueRanges) => ValueRanges): Seq[Predicate] = {
-    val byColumn = children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.fieldId, l.column.columnType))
+  private def joinRanges(children: Seq[Predicate], join: (ValueRanges, ValueRanges) => ValueRanges): Seq[Predicate] = {
+    val byColumn =
+      children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.fieldId, l.column.columnType))
     if (byColumn.isEmpty) children
     else
       children.flatMap {
