@@ -74,7 +74,7 @@ private[zonemap] object BoundScan {
   }
 
   /** The predicate without the conditions on columns that the schema lacks or has with a type of another order. */
-  private def fitting(predicate: Predicate, schema: Schema): Predicate = {
+  private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = {
     def fit(node: Predicate): Predicate =
       node match {
         case And(children) => And(children.map(fit))
