@@ -65,9 +65,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    */
   def files(snapshotIds: Seq[Long]): Seq[String] =
     io match {
-      case listing: SupportsPrefixOperations =>
-        try listing.listPrefix(root + "/").asScala.map(_.location()).toSeq.sorted
-        catch { case NotFound() => Nil }
+      case _: SupportsPrefixOperations => list().map(file => s"$root/${file.relativePath}").sorted
       case _ =>
         val versions = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
           try readVersion(id)
