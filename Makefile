@@ -66,9 +66,11 @@ format: $(BIN)/.requirements ## format all sources
 docs: | tools ## write the generated pages of docs/reference
 	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
 
-bench-quick: setup ## a quick round of the benchmarks
-	@test -x benchmarks/quick || { echo "zonemap: benchmarks/quick is missing" >&2; exit 2; }
-	PATH="$(CURDIR)/$(BIN):$$PATH" benchmarks/quick
+bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)
+	dev/sbt "planningBenchmark/run build/bench benchmarks/planning/results/planning.json 3 100000 1000000"
+
+bench-quick: ## the same over 1,000 and 20,000 files
+	dev/sbt "planningBenchmark/run build/bench build/bench/planning-quick.json 3 1000 20000"
 
 clean: ## delete everything that was built or fetched
 	rm -rf $(VENV) build dist target jvm/*/target project/target project/project

@@ -49,7 +49,7 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
     "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
-    sys.props.get("zonemap.seed").map(s => s"-Dzonemap.seed=$s"),
+    Seq("zonemap.seed", "zonemap.checks").flatMap(key => sys.props.get(key).map(value => s"-D$key=$value")),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
 
 lazy val core = (project in file("jvm/core"))

@@ -210,7 +210,7 @@ def test_13b_promoted_decimal(spark) -> None:
 
 def test_14_modulo_is_not_monotone(spark) -> None:
     table = table_of(spark, "modulo", "INT", [[0, 7], [8, 15], [2, 18]])
-    check(spark, table, "x % 8 = 2", [8, 10, 11]+[9][:0], None)
+    check(spark, table, "x % 8 = 2", [8, 9, 10, 11], None)
     check(spark, table, "x % 8 = 7", [1, 5], None)
 
 
@@ -496,10 +496,11 @@ def test_null_struct_makes_its_leaves_null(spark, file_format: str, kind: str, v
     tables.append(spark, table, [[(0, True), (1, False)], [(2, True), (3, True)], [(4, False), (5, False)]], "rid INT, none BOOLEAN",
                   select=("rid", f"IF(none, NULL, named_struct('a', {value})) AS st"))
     product.build(spark, table)
-    check(spark, table, "st.a IS NULL", [0, 2, 3], None, stock_agrees=False)
-    check(spark, table, "st.a <=> NULL", [0, 2, 3], None, stock_agrees=False)
+    reader = file_format == "parquet"  # Iceberg's ORC reader loses the rows whose struct is null
+    check(spark, table, "st.a IS NULL", [0, 2, 3], None, stock_agrees=False, reader_agrees=reader)
+    check(spark, table, "st.a <=> NULL", [0, 2, 3], None, stock_agrees=False, reader_agrees=reader)
     check(spark, table, "st.a IS NOT NULL", [1, 4, 5], None)
-    check(spark, table, f"NOT (st.a <=> {value})", [0, 2, 3], None, stock_agrees=False)
+    check(spark, table, f"NOT (st.a <=> {value})", [0, 2, 3], None, stock_agrees=False, reader_agrees=reader)
     check(spark, table, f"st.a = {value}", [1, 4, 5], None)
 
 

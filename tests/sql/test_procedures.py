@@ -33,17 +33,15 @@ def test_refresh_after_commits(spark, lake) -> None:
 
 
 def test_status_before_and_after(spark, lake) -> None:
-    """With upkeep off, so that the index does not follow the append by itself."""
-    with product.conf(spark, upkeep="off"):
-        table = tables.range_table(spark, "lake.proc.status", files=4)
-        assert product.status(spark, table).covered is False
-        product.build(spark, table)
-        row = product.status(spark, table)
-        assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
-        assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
-        tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
-        row = product.status(spark, table)
-        assert (row.covered, row.lag_snapshots) == (False, 1)
+    table = tables.range_table(spark, "lake.proc.status", files=4)
+    assert product.status(spark, table).covered is False
+    product.build(spark, table)
+    row = product.status(spark, table)
+    assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
+    assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
+    tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
+    row = product.status(spark, table)
+    assert (row.covered, row.lag_snapshots) == (False, 1)
 
 
 def test_build_changes_nothing_of_the_table(spark, lake) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from support.fuzz.recipe import Column
 from support.fuzz.values import SPAN, TYPES, draw, quote
 
-COMPARE = ("=", "<>", "<=>", "<", "<=", ">", ">=")
+COMPARE = ("=", "=", "=", "<>", "<=>", "<", "<=", ">", ">=")
 STRINGS = ("string", "long_prefix", "emoji")
 ORDERED = ("int", "long", "decimal9", "decimal18", "date", "timestamp", "timestamp_ntz", "float", "double")
 
@@ -43,33 +43,42 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
         return Predicate(sql, frozenset([column.kind]), shape)
 
     choice = rng.random()
-    if choice < 0.42:
+    if choice < 0.40:
         op = rng.choice(COMPARE)
         return made(f"{name} {op} {lit()}", op)
-    if choice < 0.50:
-        pair = sorted((value(rng, column), value(rng, column)), key=repr)
-        return made(f"{name} BETWEEN {kind.literal(pair[0])} AND {kind.literal(pair[1])}", "BETWEEN")
-    if choice < 0.62:
-        word = rng.choice(("IN", "IN", "NOT IN"))
-        items = [lit() for _ in range(rng.choice((1, 2, 5, 12)))]
+    if choice < 0.52:
+        low, high = _near(rng, column)
+        return made(f"{name} BETWEEN {kind.literal(low)} AND {kind.literal(high)}", "BETWEEN")
+    if choice < 0.66:
+        word = rng.choice(("IN", "IN", "IN", "NOT IN"))
+        items = [lit() for _ in range(rng.choice((1, 2, 3, 8)))]
         if rng.random() < 0.1 and column.kind != "binary":  # Spark 4.1 cannot print a null binary literal it pushes
             items.append("NULL")
         return made(f"{name} {word} ({', '.join(items)})", word)
-    if choice < 0.65:
+    if choice < 0.69:
         start = rng.randrange(SPAN)
         items = {kind.literal(kind.at((start + i * 37) % SPAN)) for i in range(230)} | {lit()}
         word = rng.choice(("IN", "IN", "IN", "NOT IN"))
         return made(f"{name} {word} ({', '.join(sorted(items))})", f"{word} long")
-    if choice < 0.74:
+    if choice < 0.77:
         word = rng.choice(("IS NULL", "IS NOT NULL"))
         return made(f"{name} {word}", word)
-    if choice < 0.78:
+    if choice < 0.81:
         return made(rng.choice((f"NOT ({name} <=> {lit()})", f"{name} <=> NULL", f"NOT ({name} <=> NULL)")), "<=>")
     if column.kind in STRINGS:
         return made(*_string_leaf(rng, column))
     if kind.is_float and choice < 0.9:
         return made(rng.choice((f"isnan({name})", f"NOT isnan({name})", f"{name} = CAST('NaN' AS {kind.ddl})")), "isnan")
     return made(*_function_leaf(rng, column, lit))
+
+
+def _near(rng: random.Random, column: Column) -> tuple[Any, Any]:
+    """Two values of the column not far from each other, in order; any two when it holds none."""
+    held = sorted(v for v in column.seen if v == v)
+    if not held:
+        return value(rng, column), value(rng, column)
+    first = rng.randrange(len(held))
+    return held[first], held[min(len(held) - 1, first + rng.randrange(8))]
 
 
 def _string_leaf(rng: random.Random, column: Column) -> tuple[str, str]:

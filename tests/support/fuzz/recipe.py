@@ -108,7 +108,7 @@ def make(seed: str, table: str, **fixed: Any) -> Recipe:
         evolved_to=None if evolved_to == partitioned else evolved_to,
         version=rng.choice((1, 2, 2, 2, 3, 3)),
         props=dict(rng.choice(PROPERTIES)),
-        formats=rng.choice((["parquet"], ["parquet"], ["parquet"], ["parquet", "orc"], ["avro", "parquet"])),
+        formats=rng.choice((["parquet"],) * 4 + (["parquet", "orc"], ["parquet", "parquet", "avro"])),
         rng=rng,
     )
     for key, value in fixed.items():

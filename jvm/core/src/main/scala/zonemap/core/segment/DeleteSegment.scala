@@ -24,6 +24,7 @@ final private[zonemap] case class DeleteFileEntry(
     referencedDataFile: String,
     contentOffset: JLong,
     contentSizeBytes: JLong,
+    columnSizes: Map[Int, Long],
     valueCounts: Map[Int, Long],
     nullCounts: Map[Int, Long],
     nanCounts: Map[Int, Long],
@@ -107,7 +108,7 @@ private object DeleteFileCodec {
     }
     out.optional(Option(f.referencedDataFile))(out.text)
     out.nullableLong(f.contentOffset).nullableLong(f.contentSizeBytes)
-    Seq(f.valueCounts, f.nullCounts, f.nanCounts).foreach(writeMap(out, _)(out.long))
+    Seq(f.columnSizes, f.valueCounts, f.nullCounts, f.nanCounts).foreach(writeMap(out, _)(out.long))
     Seq(f.lowerBounds, f.upperBounds).foreach(writeMap(out, _)(out.bytes))
   }
 
@@ -127,6 +128,7 @@ private object DeleteFileCodec {
       referencedDataFile = in.optional(in.text()).orNull,
       contentOffset = in.nullableLong(),
       contentSizeBytes = in.nullableLong(),
+      columnSizes = readMap(in)(in.long()),
       valueCounts = readMap(in)(in.long()),
       nullCounts = readMap(in)(in.long()),
       nanCounts = readMap(in)(in.long()),

@@ -148,7 +148,7 @@ class RoundTripTest extends AnyFunSuite with Seeded {
 
   test("delete segments") {
     val bare =
-      DeleteFileEntry(1, "p", "PUFFIN", 1, 1, 0, 3, 4, null, null, null, null, null, null, null, null, null, null, null)
+      DeleteFileEntry(1, "p", "PUFFIN", 1, 1, 0, 3, 4, null, null, null, null, null, null, null, null, null, null, null, null)
     val full = bare.copy(
       content = 2,
       sortOrderId = 3,
@@ -157,6 +157,7 @@ class RoundTripTest extends AnyFunSuite with Seeded {
       referencedDataFile = "s3://t/d.parquet",
       contentOffset = 4L,
       contentSizeBytes = 44L,
+      columnSizes = Map(1 -> 57L),
       valueCounts = Map(1 -> 2L),
       nullCounts = Map.empty,
       nanCounts = Map(7 -> 0L),

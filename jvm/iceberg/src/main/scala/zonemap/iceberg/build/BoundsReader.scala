@@ -35,7 +35,7 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
     val id = Integer.valueOf(spec.fieldId)
     val lower = bound(file.lowerBounds(), id, spec.columnType)
     val upper = bound(file.upperBounds(), id, spec.columnType)
-    val nulls = nullPresence(file, id)
+    val nulls = nullPresence(file, id, spec.columnType)
     val nans = nanPresence(file, id, spec.columnType)
     if (lower == null && upper == null && nulls == Presence.Unknown && nans != Presence.Some && nans != Presence.All) null
     else ColumnBounds(lower, upper, isTight(file, spec.columnType, lower, upper), nulls, nans)
@@ -52,9 +52,12 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
     lower != null && upper != null &&
       ((file.format() == FileFormat.PARQUET && columnType.encoding == Encoding.Longs) || lower == upper)
 
-  /** Outside Parquet the null count of a struct's leaf leaves out the rows whose struct is null: unknown. */
-  private def nullPresence(file: ContentFile[_], id: Integer): Presence =
-    if (columns.nested(id) && file.format() != FileFormat.PARQUET) Presence.Unknown
+  /**
+   * A struct's leaf is null where its struct is, but only the counts of Parquet's footers include those rows; the
+   * counts of other formats, and Parquet's own for floats (which writers count for NaN), leave them out: unknown.
+   */
+  private def nullPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =
+    if (columns.nested(id) && (file.format() != FileFormat.PARQUET || columnType.mayHoldNaN)) Presence.Unknown
     else Presence.ofCounts(count(file.nullValueCounts(), id), count(file.valueCounts(), id))
 
   private def nanPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =

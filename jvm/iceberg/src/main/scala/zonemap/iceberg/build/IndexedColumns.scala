@@ -7,6 +7,7 @@ import org.apache.iceberg.{Schema, Snapshot, Table}
 import org.apache.iceberg.types.Types
 
 import zonemap.core.segment.ColumnSpec
+import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.IcebergValues
 
 /**
@@ -22,9 +23,23 @@ import zonemap.iceberg.convert.IcebergValues
  */
 private[zonemap] final case class IndexedColumns(specs: IndexedSeq[ColumnSpec], nested: Set[Int]) {
   lazy val fieldIds: Array[Int] = specs.iterator.map(_.fieldId).toArray
+
+  /** Travels to executors by the names of the types: the types themselves are not serializable. */
+  private def writeReplace(): AnyRef =
+    new IndexedColumns.Travelling(specs.map(c => (c.fieldId, c.columnType.text)).toArray, nested.toArray)
 }
 
 private[zonemap] object IndexedColumns {
+
+  private final class Travelling(specs: Array[(Int, String)], nested: Array[Int]) extends Serializable {
+    private def readResolve(): AnyRef =
+      IndexedColumns(
+        specs.iterator.map { case (fieldId, text) =>
+          val columnType = ColumnType.parse(text).getOrElse(throw new IllegalStateException(s"No column type '$text'."))
+          ColumnSpec(fieldId, columnType)
+        }.toIndexedSeq,
+        nested.toSet)
+  }
 
   def of(table: Table, snapshot: Snapshot): IndexedColumns = {
     val others = table.schemas().values().asScala.toSeq.sortBy(-_.schemaId())

@@ -101,6 +101,7 @@ private[zonemap] final class ManifestIndexer(
       referencedDataFile = file.referencedDataFile(),
       contentOffset = file.contentOffset(),
       contentSizeBytes = file.contentSizeInBytes(),
+      columnSizes = DeleteStats.counts(file.columnSizes()),
       valueCounts = DeleteStats.counts(file.valueCounts()),
       nullCounts = DeleteStats.counts(file.nullValueCounts()),
       nanCounts = DeleteStats.counts(file.nanValueCounts()),

@@ -44,11 +44,17 @@ private[zonemap] object SegmentTask {
   /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
   val TargetRows = 262144
 
-  /** Groups manifests, in commit order, into tasks of about [[TargetRows]] entries each. */
-  def group(manifests: Seq[ManifestFile], columns: IndexedColumns, level: Level): Seq[SegmentTask] = {
+  /**
+   * Groups manifests, in commit order, into tasks of about `targetRows` entries each; a manifest is never split.
+   */
+  def group(
+      manifests: Seq[ManifestFile],
+      columns: IndexedColumns,
+      level: Level,
+      targetRows: Int = TargetRows): Seq[SegmentTask] = {
     val inOrder = manifests.sortBy(m => (m.sequenceNumber(), m.minSequenceNumber(), m.path()))
     val groups = inOrder.foldLeft(List.empty[(Long, List[ManifestFile])]) {
-      case ((rows, group) :: done, manifest) if rows + entries(manifest) <= TargetRows =>
+      case ((rows, group) :: done, manifest) if rows + entries(manifest) <= targetRows =>
         (rows + entries(manifest), manifest :: group) :: done
       case (done, manifest) => (entries(manifest), List(manifest)) :: done
     }

@@ -76,15 +76,16 @@ private[zonemap] object SnapshotIndexer {
       snapshot: Snapshot,
       diff: ManifestDiff,
       store: IndexStore,
-      runner: SegmentTaskRunner): SnapshotIndex = {
+      runner: SegmentTaskRunner,
+      segmentRows: Int = SegmentTask.TargetRows): SnapshotIndex = {
     val columns = IndexedColumns.of(table, snapshot)
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
-    val data = runner.run(SegmentTask.group(diff.unknownData, columns, level), store).map { ref =>
+    val data = runner.run(SegmentTask.group(diff.unknownData, columns, level, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
       val segment = Segment.open(source)
       live(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
-    val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes), store).map { ref =>
+    val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
       val segment = DeleteSegment.open(source)
       liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))

@@ -14,13 +14,25 @@ import zonemap.core.value._
  * Comparisons of an order-preserving Iceberg transform of a column, as ranges of the column itself.
  *
  * `year`, `month`, `day`, `hour` and numeric `truncate[W]` map an interval `[start(v), start(v + step))` of source
- * values to each of their values `v`, so every comparison with a literal is one of two ends of such intervals. Exact:
- * the range holds for a row if and only if the comparison does.
+ * values to each of their values `v`, so every comparison with a literal is one of two ends of such intervals: the range
+ * holds for a row if and only if the comparison does. Truncation overflows on the lowest values of the type, which come
+ * out among the highest: they are let through.
+ *
+ * @param wrapsBelow values below this one may be mapped out of order
  */
-private[convert] final class TransformRanges private (column: ColumnRef, step: Long, start: Long => Option[Long]) {
+private[convert] final class TransformRanges private (
+    column: ColumnRef,
+    step: Long,
+    start: Long => Option[Long],
+    wrapsBelow: Option[Long] = None) {
 
   /** `transform(column) op value`; `None` when an end does not fit the column's type. */
-  def compare(op: Expression.Operation, value: Long): Option[Predicate] = {
+  def compare(op: Expression.Operation, value: Long): Option[Predicate] =
+    inOrder(op, value).map { range =>
+      wrapsBelow.fold(range)(at => Or(Seq(range, Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))))
+    }
+
+  private def inOrder(op: Expression.Operation, value: Long): Option[Predicate] = {
     def from: Option[Predicate] = start(value).map(at => Compare(column, CompareOp.GtEq, ZoneValues.ofLong(at)))
     def below: Option[Predicate] = start(value).map(at => Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))
     def beyond: Option[Predicate] = end(value).map(at => Compare(column, CompareOp.GtEq, ZoneValues.ofLong(at)))
@@ -56,7 +68,9 @@ private[convert] object TransformRanges {
       case ("hour", Some(units)) if units % HoursPerDay == 0 && units > 1 =>
         Some(new TransformRanges(column, 1, v => Try(Math.multiplyExact(v, units / HoursPerDay)).toOption))
       case (Truncate(width), _) if column.columnType == IntType || column.columnType == LongType =>
-        Some(new TransformRanges(column, width.toLong, v => Option.when(v % width.toLong == 0)(v)))
+        val lowest = if (column.columnType == IntType) Int.MinValue.toLong else Long.MinValue
+        val wraps  = Option.when(lowest % width.toLong != 0)(lowest + width.toLong)
+        Some(new TransformRanges(column, width.toLong, v => Option.when(v % width.toLong == 0)(v), wraps))
       case _ => None
     }
 

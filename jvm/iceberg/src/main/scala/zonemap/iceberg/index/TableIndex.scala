@@ -130,12 +130,22 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   }
 
   def clear(): Unit = synchronized {
+    forgetAll()
+    storeState.reset()
+  }
+
+  /** Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged. */
+  def damaged(): Unit = synchronized {
+    forgetAll()
+    storeState.missed()
+  }
+
+  private def forgetAll(): Unit = {
     snapshots.clear()
     data.clear()
     deletes.clear()
     newestPut = None
     lastSeen = None
-    storeState.reset()
   }
 
   private def distinct: Map[Segment, SegmentOrigin] = {

@@ -26,7 +26,7 @@ private[zonemap] object BoundScan {
   def of(request: ScanRequest): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
-      () => (byId(request.snapshotSpecs.get().asScala), request.snapshotSchema),
+      () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
       () => (byId(request.table.specs().asScala), request.table.schema()))
     candidates
       .flatMap { candidate =>
@@ -40,6 +40,21 @@ private[zonemap] object BoundScan {
       .nextOption()
       .toRight(StockReason.SchemaMismatch)
   }
+
+  /**
+   * The specs as Iceberg gives them for a snapshot; where one is bound to a schema that lacks a name of the filter
+   * (the current schema, after a column was renamed without a new snapshot), it is bound to the snapshot's.
+   */
+  private def reboundWhereNeeded(
+      specs: Map[Int, PartitionSpec],
+      names: Set[String],
+      request: ScanRequest): Map[Int, PartitionSpec] =
+    specs.map { case (id, spec) =>
+      val bindable = names.forall { name =>
+        find(spec.schema(), name, request.caseSensitive) == find(request.snapshotSchema, name, request.caseSensitive)
+      }
+      id -> (if (bindable) spec else spec.toUnbound().bind(request.snapshotSchema, true))
+    }
 
   private def fits(request: ScanRequest, names: Set[String], specs: Map[Int, PartitionSpec], schema: Schema): Boolean = {
     val sameIds = names.forall { name =>

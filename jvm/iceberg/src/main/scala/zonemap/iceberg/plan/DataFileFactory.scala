@@ -104,7 +104,7 @@ private[zonemap] final class DeleteFileFactory(specs: Map[Int, PartitionSpec]) {
       if (isPosition(delete)) _ == Fields.DeletePathId else entry.equalityIds.toSet
     new Metrics(
       entry.recordCount,
-      null,
+      DeleteStats.toIcebergCounts(only(entry.columnSizes, keep)),
       DeleteStats.toIcebergCounts(only(entry.valueCounts, keep)),
       DeleteStats.toIcebergCounts(only(entry.nullCounts, keep)),
       DeleteStats.toIcebergCounts(only(entry.nanCounts, keep)),

@@ -30,6 +30,8 @@ object PlanLog {
             log.error(
               s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's, which is used: " +
                 s"${mismatch.difference}. Please report this.")
+          case damaged: StockReason.StoreDamaged =>
+            log.warn(s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build makes the index anew")
           case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
           case _ => ()
         }

@@ -1,5 +1,6 @@
 package zonemap.iceberg.plan
 
+import zonemap.iceberg.build.SegmentTask
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /**
@@ -11,6 +12,7 @@ import zonemap.iceberg.upkeep.MaintenanceSettings
  * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
+ * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
  * @param maintenance when segments are merged, written and let go of
  */
 final case class PlannerSettings(
@@ -20,6 +22,7 @@ final case class PlannerSettings(
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
     hotMaxBytes: Long = 512L << 20,
+    segmentRows: Int = SegmentTask.TargetRows,
     maintenance: MaintenanceSettings = MaintenanceSettings())
 
 sealed trait UpkeepMode

@@ -4,10 +4,11 @@ import java.util.function.Supplier
 
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{BaseTable, FileScanTask, Snapshot, TableUtil}
+import org.apache.iceberg.{BaseTable, FileScanTask, Snapshot, Table, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
+import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
 
@@ -42,7 +43,7 @@ private[plan] object ScanPlanner {
     Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).getOrElse {
       val found =
         try gate(table).toLeft(()).flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
-        catch { case e @ (NonFatal(_) | _: LinkageError) => Left(StockReason.PlannerFailed(e.toString)) }
+        catch { case e @ (NonFatal(_) | _: LinkageError) => Left(failed(table, snapshot, e)) }
       Resolution(snapshot.snapshotId(), found)
     }
 
@@ -55,9 +56,7 @@ private[plan] object ScanPlanner {
     val planned =
       try plan(table, request)
       catch {
-        case e @ (NonFatal(_) | _: LinkageError) =>
-          forget(request)
-          Left(StockReason.PlannerFailed(e.toString))
+        case e @ (NonFatal(_) | _: LinkageError) => Left(failed(request.table, request.snapshot, e))
       }
     val checked = planned.flatMap { plan =>
       if (table.settings.shadow) ShadowCheck.compare(plan.tasks, unmeasuredStock.get()).toLeft(plan) else Right(plan)
@@ -106,11 +105,21 @@ private[plan] object ScanPlanner {
     else if (BoundScan.readsVariant(request.projection)) Some(StockReason.VariantProjected)
     else None
 
-  /** Drops a snapshot whose index failed, so that the next query starts from the store or the manifests again. */
-  private def forget(request: ScanRequest): Unit =
-    Option(request.snapshot).foreach { snapshot: Snapshot =>
-      IndexRegistry.of(request.table).discard(SnapshotKey.of(snapshot))
+  /**
+   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
+   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while.
+   */
+  private def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
+    val index = IndexRegistry.of(table)
+    error match {
+      case damage: CorruptSegmentException =>
+        index.damaged()
+        StockReason.StoreDamaged(damage.getMessage)
+      case _ =>
+        Option(snapshot).foreach(s => index.discard(SnapshotKey.of(s)))
+        StockReason.PlannerFailed(error.toString)
     }
+  }
 
   private def snapshotId(request: ScanRequest): Long = Option(request.snapshot).fold(-1L)(_.snapshotId())
 

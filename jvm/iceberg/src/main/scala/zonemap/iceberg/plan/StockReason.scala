@@ -36,6 +36,9 @@ object StockReason {
         entries,
         limit)
 
+  final case class StoreDamaged(detail: String)
+      extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
+
   final case class Unindexable(detail: String)
       extends StockReason("UNINDEXABLE", detail, detail)
 
@@ -64,6 +67,7 @@ object StockReason {
     Encrypted.code -> "An encrypted table: its bounds must not be copied.",
     FormatVersion(4).code -> "A table format version other than 1 to 3.",
     Unindexable("").code -> "A manifest lists encrypted files, or disagrees with its manifest list.",
+    StoreDamaged("").code -> "A stored segment proved damaged or gone while the scan was planned.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the two plans.",
     PlannerFailed("").code -> "Planning from the index failed; the log has the error.")
 }

@@ -17,7 +17,9 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException}
  * read and kept, a larger one is read by range, one request a section. Thread-safe: every read opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
-  private val WholeFileBytes = 1L << 20
+
+  /** Files up to this size are fetched and kept whole. */
+  val WholeFileBytes: Long = 1L << 20
 
   /**
    * Opens `location`.

@@ -76,6 +76,12 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
         if (named.isEmpty) Nil else named :+ latestLocation
     }
 
+  /** A listed location as this store writes it: some listings add or drop the scheme and the authority. */
+  private def underRoot(location: String): Option[String] = {
+    val (path, rootPath) = (IndexStore.withoutScheme(location), IndexStore.withoutScheme(root))
+    Option.when(path.startsWith(rootPath + "/"))(root + path.substring(rootPath.length))
+  }
+
   /**
    * Every file of the store with its size and age.
    *
@@ -84,12 +90,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   def list(): Seq[StoredFile] =
     io match {
       case listing: SupportsPrefixOperations =>
-        val folder = s"/${root.substring(root.lastIndexOf('/') + 1)}/"
         try
-          listing.listPrefix(root + "/").asScala.iterator.map { info =>
-            // some storages answer with another spelling of the scheme than they were asked with
-            val location = info.location()
-            StoredFile(location.substring(location.lastIndexOf(folder) + folder.length), info.size(), info.createdAtMillis())
+          listing.listPrefix(root + "/").asScala.iterator.flatMap { info =>
+            underRoot(info.location()).map { location =>
+              StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
+            }
           }.toSeq
         catch { case NotFound() => Nil }
       case other =>
@@ -100,7 +105,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   /** Deletes files of this store. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
-    require(location.startsWith(root), s"Cannot delete '$location': it is not in the index store '$root'.")
+    require(location.startsWith(root + "/"), s"Cannot delete '$location': it is not in the index store '$root'.")
     try io.deleteFile(location)
     catch { case NotFound() => () }
   }
@@ -162,6 +167,8 @@ private[zonemap] object IndexStore {
     val parent = storeLocation.map(stripSlash).getOrElse(s"${stripSlash(table.location())}/$FolderName")
     new IndexStore(table.io(), s"$parent/${table.uuid()}")
   }
+
+  private def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }

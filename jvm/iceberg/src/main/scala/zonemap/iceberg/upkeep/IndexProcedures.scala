@@ -98,7 +98,7 @@ private[zonemap] object IndexProcedures {
     val started = System.nanoTime()
     val store = IndexStore.of(table, settings.storeLocation)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
-    val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table))
+    val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
     val (stored, bytes) = save(table, Merging.ifDue(table, indexed, known, settings.maintenance.merge), store, settings)
     BuildResult(
       snapshot.snapshotId(),

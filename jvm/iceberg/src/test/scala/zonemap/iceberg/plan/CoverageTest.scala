@@ -8,7 +8,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{Files, FileKind, Stats, TestTable}
+import zonemap.iceberg.testing.{FileKind, Stats, TestFiles, TestTable}
 import zonemap.iceberg.upkeep.Upkeep
 
 /** How a snapshot comes to be covered, and what every way reads and writes. */
@@ -29,10 +29,10 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def append(table: TestTable, first: Int, files: Int = 1): Unit =
     table.append((first until first + files).map { k =>
-      Files.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))
+      TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))
     }: _*): Unit
 
-  private def awaitUpkeep(): Unit = assert(Upkeep.await(30000), "upkeep did not end"): Unit
+  private def awaitUpkeep(): Unit = { assert(Upkeep.await(30000), "upkeep did not end"); () }
 
   private val idIs15 = Expressions.equal("id", 15L)
 

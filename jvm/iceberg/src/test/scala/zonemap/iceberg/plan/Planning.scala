@@ -28,7 +28,11 @@ final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {
 object Planning {
   type Refine = BatchScan => BatchScan
 
+  /** Nothing is indexed but by `build`. */
   val Off: PlannerSettings = PlannerSettings(upkeep = UpkeepMode.Off)
+
+  /** Every plan is covered, without a store being written. */
+  val Covering: PlannerSettings = PlannerSettings(upkeep = UpkeepMode.Memory, coverOnRead = CoverOnRead.Wait)
 
   def build(table: TestTable, settings: PlannerSettings = Off): BuildResult = {
     val loaded = table.load()
@@ -61,7 +65,7 @@ object Planning {
     plan(table.load(), filter, refine)
 
   private def plan(table: BaseTable, filter: Expression, refine: Refine): Seq[FileScanTask] =
-    Using.resource(refine(table.newBatchScan().filter(filter)).planFiles()) { tasks =>
+    Using.resource(refine(table.newBatchScan()).filter(filter).planFiles()) { tasks =>
       tasks.asScala.map(_.asFileScanTask()).toList
     }
 

@@ -31,7 +31,7 @@ object Stats {
 }
 
 /** Makers of data and delete files that exist in metadata only. */
-object Files {
+object TestFiles {
   private val counter = new AtomicInteger
 
   def freshPath(prefix: String = "f"): String = f"mem://lake/data/$prefix-${counter.incrementAndGet()}%06d.parquet"

@@ -63,6 +63,9 @@ final class TestTable(val operations: MemoryTableOperations, val name: String) {
 }
 
 object TestTable {
+  // Iceberg's plans of a few small manifests are faster without hand-overs between threads
+  System.setProperty("iceberg.scan.plan-in-worker-pool", "false")
+
   private val counter = new AtomicInteger
 
   def create(

@@ -6,7 +6,7 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.build.MergePolicy
+import zonemap.iceberg.build.{MergePolicy, SegmentTask}
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
@@ -105,10 +105,20 @@ private[spark] object ZoneMapConf {
     "Cap of the index held by one JVM, heap and mapped files together. The tables used least recently give way.",
     bytes)
 
+  val SegmentRows: ConfEntry[Int] = ConfEntry(
+    Prefix + "build.segment-rows", SegmentTask.TargetRows.toString, "a count, 1 or more",
+    "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
+      "job. A manifest is never split.", atLeast(1))
+
   val HotWindow: ConfEntry[Long] = ConfEntry(
     Prefix + "hot.window", "6h", "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: over hot.max-bytes, what was read of older stored " +
       "segments is let go of first; queries that need them read them from the store again.", millis)
+
+  val FollowCommits: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "upkeep.follow-commits", "true", "true, false",
+    "Index what a session commits to a table that this JVM has indexed or queried, without waiting for a query; the " +
+      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.", flag)
 
   val FlushInterval: ConfEntry[Long] = ConfEntry(
     Prefix + "upkeep.flush-interval", "30s", "a duration such as 10s or 1m",
@@ -147,7 +157,9 @@ private[spark] object ZoneMapConf {
     StoreLocation,
     MaxUnknownEntries,
     HotMaxBytes,
+    SegmentRows,
     HotWindow,
+    FollowCommits,
     FlushInterval,
     FlushManifests,
     MergePolicyName,
@@ -167,8 +179,10 @@ private[spark] object ZoneMapConf {
           storeLocation = StoreLocation.read(conf, options),
           maxUnknownEntries = MaxUnknownEntries.read(conf, options),
           hotMaxBytes = HotMaxBytes.read(conf, options),
+          segmentRows = SegmentRows.read(conf, options),
           maintenance = MaintenanceSettings(
             merge = mergePolicy(conf, options),
+            followCommits = FollowCommits.read(conf, options),
             flushIntervalMillis = FlushInterval.read(conf, options),
             flushManifests = FlushManifests.read(conf, options),
             hotWindowMillis = HotWindow.read(conf, options)))))

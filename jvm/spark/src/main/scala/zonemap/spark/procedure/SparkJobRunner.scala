@@ -10,7 +10,8 @@ import zonemap.iceberg.build.{LocalRunner, SegmentTask, SegmentTaskRunner, Snaps
 import zonemap.iceberg.store.IndexStore
 
 /**
- * Runs the tasks of a build as a Spark job, one task a segment; builds of one segment run in the driver.
+ * Runs the tasks of a build as a Spark job, one task a segment; builds of one segment run in the driver, and so do all
+ * where executors would load our classes below Iceberg's (see `ZoneMapRuntime.loader`).
  *
  * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
  * bytes under the same name.
@@ -18,7 +19,7 @@ import zonemap.iceberg.store.IndexStore
 private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table) extends SegmentTaskRunner {
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] =
-    if (tasks.size <= 1) new LocalRunner(table).run(tasks, store)
+    if (tasks.size <= 1 || !SparkJobRunner.travels) new LocalRunner(table).run(tasks, store)
     else {
       val context = spark.sparkContext
       val broadcast = context.broadcast(SerializableTable.copyOf(table))
@@ -42,6 +43,14 @@ private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table)
 }
 
 private[procedure] object SparkJobRunner {
+
+  /** Whether tasks find this very class: a copy that was loaded above Iceberg is known to its own loader alone. */
+  private lazy val travels: Boolean = {
+    val loader = Option(Thread.currentThread().getContextClassLoader).getOrElse(getClass.getClassLoader)
+    try Class.forName(getClass.getName, false, loader) eq getClass
+    catch { case _: ClassNotFoundException | _: LinkageError => false }
+  }
+
   def toBytes(value: AnyRef): Array[Byte] = {
     val bytes = new ByteArrayOutputStream
     val out = new ObjectOutputStream(bytes)

@@ -1,0 +1,102 @@
+package zonemap.iceberg.index
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.expressions.Expressions
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.required
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+
+/** What one JVM keeps of its tables' indexes, and what it gives up under the cap. */
+class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
+  import Planning._
+
+  private val schema = new Schema(required(1, "id", Types.LongType.get()))
+  private val filter = Expressions.equal("id", 15L)
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private def table(files: Int): TestTable = {
+    val table = TestTable.create(schema)
+    (0 until files).foreach(append(table, _))
+    table
+  }
+
+  private def append(table: TestTable, k: Int): Unit =
+    table.append(TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))): Unit
+
+  private def held(table: TestTable): Boolean =
+    IndexRegistry.of(table.load()).get(SnapshotKey.of(table.current)).isDefined
+
+  test("the table used least recently gives way first") {
+    val tables = Seq.fill(3)(table(4))
+    tables.foreach(build(_))
+    tables.foreach(t => ours(t, filter))
+    val all = IndexRegistry.residentBytes
+    ours(tables.head, filter)
+    IndexRegistry.shrinkTo(all - 1)
+    assert(tables.map(held) == Seq(true, false, true))
+    assert(IndexRegistry.residentBytes < all)
+  }
+
+  test("the cap is honoured by every plan, and eviction changes no answer") {
+    val tables = Seq.fill(4)(table(6))
+    tables.foreach(build(_))
+    for (cap <- Seq(0L, 1L, 500L, 2000L, 100000L); t <- tables; settings <- Seq(Off, Covering)) {
+      val planned = ours(t, filter, settings.copy(hotMaxBytes = cap))
+      assert(planned.paths == stock(t, filter).map(_.file().location()).toSet && planned.reason.isEmpty)
+    }
+    for (cap <- Seq(100000L, 2000L, 500L, 1L, 0L)) {
+      IndexRegistry.shrinkTo(cap)
+      assert(IndexRegistry.residentBytes <= cap)
+    }
+    assert(tables.forall(t => !held(t)))
+  }
+
+  test("what is held counts whole segments in memory, each once, however many snapshots share it") {
+    val t = table(3)
+    build(t)
+    val segment = t.io.storeFiles.filter(_.contains("/segments/")).map(t.io.bytes(_).length.toLong).sum
+    assert(IndexRegistry.residentBytes >= segment)
+    val one = IndexRegistry.residentBytes
+    append(t, 9)
+    ours(t, filter)
+    assert(IndexRegistry.of(t.load()).snapshotCount == 2 && IndexRegistry.residentBytes < 2 * one + 1000)
+  }
+
+  test("manifests are known as long as a snapshot that has them is held") {
+    val t     = table(2)
+    build(t)
+    val index = IndexRegistry.of(t.load())
+    val first = SnapshotKey.of(t.current)
+    append(t, 2)
+    ours(t, filter)
+    assert(index.snapshotCount == 2)
+    index.discard(first)
+    append(t, 3)
+    t.io.resetCounts()
+    assert(ours(t, filter).report.considered == 4)
+    assert(t.io.reads(zonemap.iceberg.testing.FileKind.Manifest) == 1)
+    index.clear()
+    assert(index.isEmpty && index.residentBytes == 0)
+  }
+
+  test("two tables of one location and name are kept apart by uuid") {
+    val (a, b) = (table(1), table(2))
+    Seq(a, b).foreach(build(_))
+    assert(IndexRegistry.of(a.load()) ne IndexRegistry.of(b.load()))
+    IndexRegistry.forget(a.load().uuid())
+    assert(!held(a) && held(b))
+  }
+
+  test("the lineage of a snapshot ends where snapshots are expired") {
+    val t   = table(4)
+    val ids = t.load().history()
+    assert(IndexRegistry.lineage(t.load(), t.current).size == 4)
+    t.load().expireSnapshots().expireSnapshotId(ids.get(0).snapshotId()).commit()
+    assert(IndexRegistry.lineage(t.load(), t.current).size == 3)
+  }
+}

@@ -1,0 +1,100 @@
+package zonemap.iceberg.upkeep
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.required
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.testing.{FileKind, TestFiles, TestTable}
+
+/** The background worker. */
+class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
+  private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private def table(): TestTable = {
+    val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
+    table.append(TestFiles.data(table))
+    table
+  }
+
+  private def covered(t: TestTable): Boolean = IndexRegistry.of(t.load()).get(SnapshotKey.of(t.current)).isDefined
+
+  private def await(): Unit = if (!Upkeep.await(30000)) fail("upkeep did not end")
+
+  test("a snapshot asked for many times is read once") {
+    val t    = table()
+    val gate = new CountDownLatch(1)
+    t.io.resetCounts()
+    t.io.beforeRead = _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    (0 until 20).foreach(_ => Upkeep.enqueue(t.load(), t.current, memory))
+    gate.countDown()
+    await()
+    assert(covered(t) && t.io.reads(FileKind.Manifest) == 1 && t.io.reads(FileKind.ManifestList) == 1)
+  }
+
+  test("nobody waits: while the worker is busy, another table only queues") {
+    val (busy, other) = (table(), table())
+    val gate          = new CountDownLatch(1)
+    busy.io.beforeRead = _ => gate.await(30, TimeUnit.SECONDS): Unit
+    Upkeep.enqueue(busy.load(), busy.current, memory)
+    Upkeep.enqueue(other.load(), other.current, memory)
+    assert(!Upkeep.await(1) && !covered(other))
+    gate.countDown()
+    await()
+    assert(covered(busy) && covered(other))
+  }
+
+  test("a failure is not thrown, ends nothing, and the snapshot may be queued again") {
+    val t = table()
+    t.io.beforeRead = _ => throw new IllegalStateException("storage is down")
+    Upkeep.enqueue(t.load(), t.current, memory)
+    await()
+    assert(!covered(t))
+    t.io.beforeRead = _ => ()
+    Upkeep.enqueue(t.load(), t.current, memory)
+    await()
+    assert(covered(t))
+  }
+
+  test("off: nothing is queued") {
+    val t = table()
+    Upkeep.enqueue(t.load(), t.current, PlannerSettings(upkeep = UpkeepMode.Off))
+    await()
+    assert(!covered(t))
+  }
+
+  test("refresh reads only what the store does not know, build reads all") {
+    val t = table()
+    (0 until 3).foreach(_ => t.append(TestFiles.data(t)))
+    def procedures(run: () => BuildResult) = { t.io.resetCounts(); (run(), t.io.reads(FileKind.Manifest)) }
+    val loaded          = t.load()
+    val (built, all)    = procedures(() => IndexProcedures.build(loaded, t.current, memory, IndexProcedures.localRunner))
+    assert(built.dataFiles == 4 && all == 4)
+    t.append(TestFiles.data(t))
+    IndexRegistry.clear()
+    val (refreshed, one) = procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+    assert(refreshed.dataFiles == 5 && one == 1 && refreshed.segments == 2)
+    val (again, none) = procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+    assert(again.dataFiles == 5 && none == 0)
+  }
+
+  test("status: what is covered, how far behind, and nothing at all") {
+    val t = table()
+    def status() = IndexProcedures.status(t.load(), Some(t.current), memory)
+    assert(!status().covered && status().lagSnapshots == -1 && status().dataFiles == -1)
+    IndexProcedures.build(t.load(), t.current, memory, IndexProcedures.localRunner)
+    IndexRegistry.clear()
+    assert(status().covered && status().lagSnapshots == 0 && status().dataFiles == 1 && status().bytes > 0)
+    (0 until 2).foreach(_ => t.append(TestFiles.data(t)))
+    assert(!status().covered && status().lagSnapshots == 2)
+    val empty = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
+    assert(IndexProcedures.status(empty.load(), None, memory).snapshotId == -1)
+  }
+}

@@ -1,0 +1,69 @@
+package zonemap.spark
+
+import java.nio.file.Files
+
+import org.apache.spark.sql.{DataFrame, SparkSession}
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.index.IndexRegistry
+
+/** One local session with the extension and a Hadoop catalog `lake`, shared by the suites of this module. */
+trait SharedSession extends AnyFunSuite {
+  protected lazy val spark: SparkSession = SharedSession.spark
+
+  protected def sql(text: String): DataFrame = spark.sql(text)
+
+  /** The rows as text, sorted. */
+  protected def rows(frame: DataFrame): Seq[String] = frame.collect().map(_.toString).sorted.toSeq
+
+  /** A table of ten files; file k holds ids 10k to 10k + 9 and p = k modulo 2. */
+  protected def newTable(name: String, partitioned: Boolean = false): String = {
+    val table = s"lake.db.$name"
+    sql(s"DROP TABLE IF EXISTS $table")
+    sql(s"CREATE TABLE $table (id BIGINT, p INT, s STRING) USING iceberg ${if (partitioned) "PARTITIONED BY (p)" else ""}")
+    (0 until 5).foreach { k =>
+      sql(s"INSERT INTO $table SELECT /*+ COALESCE(1) */ id, CAST($k % 2 AS INT), CAST(id AS STRING) FROM RANGE(${k * 10}, ${k * 10 + 10})")
+    }
+    table
+  }
+
+  protected def build(table: String): Unit = sql(s"CALL zonemap.system.build('$table')").collect(): Unit
+
+  protected def withConf[A](pairs: (String, String)*)(body: => A): A = {
+    val before = pairs.map { case (key, _) => key -> spark.conf.getOption(key) }
+    pairs.foreach { case (key, value) => spark.conf.set(key, value) }
+    try body
+    finally before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
+  }
+
+  /** The number of scans the index planned while `body` ran. */
+  protected def planned(body: => Any): Long = {
+    val before = PlanningCounters.plannedScans()
+    body
+    PlanningCounters.plannedScans() - before
+  }
+
+  protected def forgetIndexes(): Unit = IndexRegistry.clear()
+}
+
+object SharedSession {
+  lazy val spark: SparkSession = {
+    val scratch = java.nio.file.Paths.get("target", "tmp")
+    Files.createDirectories(scratch)
+    SparkSession.builder()
+      .master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.sql.shuffle.partitions", "1")
+      .config("spark.sql.codegen.wholeStage", "false")
+      .config("spark.driver.bindAddress", "127.0.0.1")
+      .config("spark.driver.host", "127.0.0.1")
+      .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,zonemap.spark.ZoneMapExtension")
+      .config("spark.sql.extendedExplainProviders", "zonemap.spark.ZoneMapExplain")
+      .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
+      .config("spark.sql.catalog.lake.type", "hadoop")
+      .config("spark.sql.catalog.lake.warehouse", Files.createTempDirectory(scratch.toAbsolutePath, "lake").toString)
+      .config("spark.sql.warehouse.dir", Files.createTempDirectory(scratch.toAbsolutePath, "warehouse").toString)
+      .config("spark.sql.zonemap.upkeep", "off")
+      .getOrCreate()
+  }
+}

@@ -1,0 +1,92 @@
+package zonemap.spark.procedure
+
+import zonemap.spark.SharedSession
+
+/** CALL zonemap.system.*, and what EXPLAIN tells. */
+class ProceduresTest extends SharedSession {
+
+  private def call(text: String) = sql(s"CALL zonemap.system.$text").head()
+
+  private def errorOf(text: String): String = {
+    val error = intercept[Exception](sql(s"CALL zonemap.system.$text").collect())
+    Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" | ")
+  }
+
+  test("build, status, refresh, drop") {
+    val t = newTable("procedures")
+    assert(!call(s"status('$t')").getAs[Boolean]("covered"))
+    val built = call(s"build(table => '$t')")
+    assert(built.getAs[Long]("data_files") == 5 && built.getAs[Int]("segments") == 1 && built.getAs[Long]("bytes") > 0)
+    sql(s"INSERT INTO $t VALUES (100, 1, 'x')")
+    val behind = call(s"status('$t')")
+    assert(!behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1 && behind.getAs[Long]("data_files") == -1)
+    assert(call(s"refresh('$t')").getAs[Long]("data_files") == 6)
+    val status = call(s"status('$t')")
+    assert(status.getAs[Boolean]("covered") && status.getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
+    val listed = sql(s"CALL zonemap.system.drop(table => '$t', dry_run => true)").collect().map(_.getString(0))
+    assert(listed.length >= 5 && call(s"status('$t')").getAs[Boolean]("covered"))
+    assert(sql(s"CALL zonemap.system.drop('$t')").collect().map(_.getString(0)).toSet == listed.toSet)
+    assert(!call(s"status('$t')").getAs[Boolean]("covered"))
+    assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
+  }
+
+  test("names of catalog, namespace and procedure ignore case") {
+    val t = newTable("upper")
+    assert(sql(s"CALL ZoneMap.SYSTEM.Build('$t')").count() == 1)
+  }
+
+  test("errors name the table, the reason and what to do") {
+    val empty = "lake.db.empty"
+    sql(s"CREATE TABLE IF NOT EXISTS $empty (id BIGINT) USING iceberg")
+    sql("CREATE OR REPLACE TEMP VIEW v AS SELECT 1 AS id")
+    val cases = Seq(
+      "build('lake.db.nope')" -> Seq("Cannot build the index of 'lake.db.nope'", "Name an existing Iceberg table"),
+      "status('lake.db.nope')" -> Seq("Cannot tell the status of 'lake.db.nope'"),
+      s"build('$empty')" -> Seq(s"Cannot build the index of '$empty'", "no snapshot"),
+      s"refresh('$empty')" -> Seq(s"Cannot refresh the index of '$empty'", "no snapshot"),
+      "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
+      "build()" -> Seq("table"),
+      "build(tabel => 'x')" -> Seq("tabel"),
+      "nothing('x')" -> Seq("nothing", "build, refresh, status, drop"))
+    for ((text, parts) <- cases; part <- parts) assert(errorOf(text).contains(part), text)
+  }
+
+  test("a procedure with a malformed conf fails with the conf's name") {
+    val t = newTable("malformed_call")
+    withConf("spark.sql.zonemap.hot.max-bytes" -> "lots")(assert(errorOf(s"build('$t')").contains("spark.sql.zonemap.hot.max-bytes='lots'")))
+  }
+
+  test("a status of an empty table") {
+    sql("CREATE TABLE IF NOT EXISTS lake.db.empty2 (id BIGINT) USING iceberg")
+    val status = call("status('lake.db.empty2')")
+    assert(status.getAs[Long]("snapshot_id") == -1 && !status.getAs[Boolean]("covered"))
+  }
+
+  private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)
+
+  test("EXPLAIN: the plan of the index, file counts, the predicate") {
+    val t = newTable("explained", partitioned = true)
+    build(t)
+    val text = explain(s"SELECT * FROM $t WHERE id = 15 AND p = 1")
+    for (part <- Seq("Zonemap", s"table $t snapshot ", "mode EXACT tier hot", "files considered: 5", "kept after partitions: 2", "kept after zones: 1", "predicate: ", "id = 15"))
+      assert(text.contains(part), s"$part\n$text")
+  }
+
+  test("EXPLAIN: why Iceberg plans") {
+    val t = newTable("unexplained")
+    assert(explain(s"SELECT * FROM $t").contains("reason: NOT_COVERED"))
+    assert(explain(s"SELECT * FROM $t.files").contains("reason: FOREIGN_PLANNER"))
+    assert(explain("SELECT 1").contains("no scan of an Iceberg table"))
+    build(t)
+    withConf("spark.sql.zonemap.enabled" -> "false")(assert(explain(s"SELECT * FROM $t").contains("reason: DISABLED")))
+    withConf("spark.sql.zonemap.shadow" -> "maybe")(assert(explain(s"SELECT * FROM $t").contains("reason: MALFORMED_CONF")))
+  }
+
+  test("the catalog form: listed, and the same procedures") {
+    val t = newTable("cataloged")
+    withConf("spark.sql.catalog.zm" -> "zonemap.spark.ZoneMapCatalog") {
+      assert(sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == Procedures.all.map(_.name()).toSet)
+      assert(sql(s"CALL zm.system.status('$t')").count() == 1)
+    }
+  }
+}

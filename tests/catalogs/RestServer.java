@@ -1,0 +1,35 @@
+import java.net.InetSocketAddress;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.iceberg.CatalogUtil;
+import org.apache.iceberg.catalog.Catalog;
+import org.apache.iceberg.rest.RESTCatalogAdapter;
+import org.apache.iceberg.rest.RESTCatalogServlet;
+import org.sparkproject.jetty.server.Server;
+import org.sparkproject.jetty.server.ServerConnector;
+import org.sparkproject.jetty.servlet.ServletContextHandler;
+import org.sparkproject.jetty.servlet.ServletHolder;
+
+/**
+ * Iceberg's own REST catalog (its test servlet and adapter) over a JDBC catalog, on a free port of the loopback.
+ * Prints the port; ends when its stdin ends. Run as a source file: java -cp ... RestServer.java sqlite-url warehouse
+ */
+public final class RestServer {
+  public static void main(String[] arguments) throws Exception {
+    Map<String, String> properties =
+        Map.of(
+            "catalog-impl", "org.apache.iceberg.jdbc.JdbcCatalog",
+            "uri", arguments[0],
+            "warehouse", arguments[1],
+            "jdbc.schema-version", "V1");
+    Catalog backend = CatalogUtil.buildIcebergCatalog("backend", properties, new Configuration());
+    ServletContextHandler context = new ServletContextHandler(ServletContextHandler.NO_SESSIONS);
+    context.addServlet(new ServletHolder(new RESTCatalogServlet(new RESTCatalogAdapter(backend))), "/*");
+    Server server = new Server(new InetSocketAddress("127.0.0.1", 0));
+    server.setHandler(context);
+    server.start();
+    System.out.println(((ServerConnector) server.getConnectors()[0]).getLocalPort());
+    while (System.in.read() >= 0) {}
+    System.exit(0);
+  }
+}

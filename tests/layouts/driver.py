@@ -1,0 +1,174 @@
+"""The program of one layout: reads its orders from a JSON file, tells what happened as JSON lines on stdout.
+
+    python driver.py orders.json        or        spark-submit ... driver.py orders.json
+
+Everything is SQL, so that the same program runs through Spark Connect.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import traceback
+from pathlib import Path
+from typing import Any
+
+TABLE = "lake.db.t"
+FILES, ROWS_A_FILE = 8, 100
+WHERE = "id BETWEEN 250 AND 260"
+
+
+def tell(event: str, **values: Any) -> None:
+    print(json.dumps({"event": event, **values}), flush=True)
+
+
+def start(orders: dict) -> Any:
+    """The session the orders ask for."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder
+    if orders.get("remote"):
+        builder = builder.remote(orders["remote"])
+    for key, value in orders["confs"].items():
+        builder = builder.config(key, value)
+    if orders.get("configure") is not None:
+        import zonemap
+
+        builder = zonemap.configure(builder, **orders["configure"])
+    return builder.getOrCreate()
+
+
+class Steps:
+    """What a layout does, a method a step."""
+
+    def __init__(self, spark: Any, orders: dict):
+        self.spark, self.orders = spark, orders
+
+    def rows(self, sql: str) -> list[list]:
+        return [list(row) for row in self.spark.sql(sql).collect()]
+
+    def counter(self, name: str) -> int:
+        """A counter of the driver's JVM; with executors of their own java_method would read theirs."""
+        if hasattr(self.spark, "_jvm"):
+            return getattr(self.spark._jvm.zonemap.spark.PlanningCounters, name)()
+        return int(self.rows(f"SELECT java_method('zonemap.spark.PlanningCounters', '{name}')")[0][0])
+
+    def explain(self, sql: str) -> str:
+        return "\n".join(row[0] for row in self.rows(f"EXPLAIN {sql}"))
+
+    def create(self) -> None:
+        """8 files of 100 rows, ids ascending by file, written in one commit."""
+        self.rows(
+            f"CREATE TABLE {TABLE} (id BIGINT, s STRING) USING iceberg TBLPROPERTIES ('format-version'='2', "
+            "'write.distribution-mode'='none', 'write.delete.mode'='merge-on-read')"
+        )
+        self.insert(0, FILES)
+
+    def insert(self, first: int, files: int) -> None:
+        start, end = first * ROWS_A_FILE, (first + files) * ROWS_A_FILE
+        self.rows(f"INSERT INTO {TABLE} SELECT id, concat('k', id) FROM range({start}, {end}, 1, {files})")
+
+    def query(self, name: str, where: str = WHERE) -> None:
+        """Rows with the index off and on; how the second was planned."""
+        sql = f"SELECT id, s FROM {TABLE} WHERE {where} ORDER BY id"
+        self.rows("SET spark.sql.zonemap.enabled=false")
+        off = self.rows(sql)
+        self.rows("SET spark.sql.zonemap.enabled=true")
+        before = self.counter("plannedScans"), self.counter("fallbacks")
+        explain = self.explain(sql)
+        on = self.rows(sql)
+        after = self.counter("plannedScans"), self.counter("fallbacks")
+        tell(
+            name,
+            off=off,
+            on=on,
+            planned=after[0] - before[0],
+            fallbacks=after[1] - before[1],
+            explain=explain,
+        )
+
+    def call(self, procedure: str, name: str | None = None, more: str = "") -> None:
+        rows = self.spark.sql(f"CALL zonemap.system.{procedure}(table => '{TABLE}'{more})").collect()
+        tell(name or procedure, rows=[row.asDict() for row in rows])
+
+    def whole(self) -> None:
+        """The life of an index: build, exact, hybrid with deletes, drop."""
+        self.create()
+        self.call("build")
+        self.query("exact")
+        self.insert(FILES, 1)
+        self.rows(f"DELETE FROM {TABLE} WHERE id = 255")
+        self.query("hybrid", "id BETWEEN 250 AND 260 OR id = 850")
+        self.call("refresh")
+        self.call("status")
+        self.call("drop")
+        tell("inputs", files=self.rows(f"SELECT DISTINCT input_file_name() FROM {TABLE}"))
+
+    def job(self) -> None:
+        """A build of several segments from several manifests, and where its tasks ran."""
+        for i in range(4):
+            self.insert(FILES + i, 1)
+        self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
+        self.call("build", "build_job")
+        self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
+        context = self.spark.sparkContext
+        store = context._jsc.sc().statusStore()
+        jobs = store.jobsList(None)
+        for i in range(jobs.size()):
+            job = jobs.apply(i)
+            description = job.description().get() if job.description().isDefined() else ""
+            if description.startswith("zonemap: index"):
+                tasks = store.taskList(job.stageIds().apply(0), 0, 1000)
+                executors = sorted({tasks.apply(n).executorId() for n in range(tasks.size())})
+                tell("job", description=description, tasks=job.numCompletedTasks(), executors=executors)
+
+    def segments(self) -> None:
+        """A build of several segments where no job can be shipped."""
+        for i in range(4):
+            self.insert(FILES + i, 1)
+        self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
+        self.call("build", "build_job")
+        self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
+
+    def catalog(self) -> None:
+        """The procedures as SHOW PROCEDURES lists them."""
+        tell("procedures", rows=self.rows("SHOW PROCEDURES IN zonemap.system"))
+
+    def without_iceberg(self) -> None:
+        """A session in which Iceberg is nowhere."""
+        folder = Path(self.orders["folder"]) / "plain"
+        self.spark.range(100).write.parquet(str(folder))
+        sql = f"SELECT count(*), sum(id) FROM parquet.`{folder}` WHERE id > 49"
+        tell("plain", rows=self.rows(sql), explain=self.explain(sql), counter=self.counter("plannedScans"))
+        try:
+            self.rows("CALL zonemap.system.build(table => 'lake.db.t')")
+            tell("call", error=None)
+        except Exception as error:  # noqa: BLE001 - its text is what is tested
+            # Spark's own text is "Failed to load routine"; ours is its cause
+            tell("call", error=str(error), cause=str(error._origin.getCause().getMessage()))
+
+    def python_package(self) -> None:
+        """The Python bindings in this session."""
+        import zonemap
+
+        built = zonemap.build(self.spark, TABLE)
+        status = zonemap.status(self.spark, TABLE)
+        tell("python", built=built.data_files, covered=status.covered)
+
+
+def main() -> None:
+    orders = json.loads(Path(sys.argv[1]).read_text())
+    spark = start(orders)
+    steps = Steps(spark, orders)
+    tell("session", kind=f"{type(spark).__module__}.{type(spark).__qualname__}")
+    try:
+        for step in orders["steps"]:
+            getattr(steps, step)()
+        tell("end")
+    except Exception:  # noqa: BLE001 - the test shows it
+        tell("error", text=traceback.format_exc())
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""Every way the jars and extensions can be laid out, each in a process of its own.
+
+Rows must be right, the scan planned by the index, and files skipped; without Iceberg the extension must be inert.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from support import session
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+DRIVER = Path(__file__).with_name("driver.py")
+ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+OUR_EXTENSION = "zonemap.spark.ZoneMapExtension"
+JVM_FLAGS = session.JVM_FLAGS
+#: Manifests of 8, 1, 1, 1, 1 and 1 files at two files a segment: one, then two by two, the last alone; and the deletes.
+SEGMENTS = 1 + 3 + 1
+
+
+def ours() -> str:
+    import zonemap
+
+    return str(zonemap.jar_path())
+
+
+def iceberg(version: str = "1.11.0") -> str:
+    return session.jar(f"iceberg-spark-runtime-4.1_2.13-{version}")
+
+
+def confs(folder: Path, **more: str) -> dict[str, str]:
+    """What every layout shares: the catalog, the explain provider, plans that do not wait for a background thread."""
+    return {
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "hadoop",
+        "spark.sql.catalog.lake.warehouse": str(folder / "warehouse"),
+        "spark.sql.extensions": f"{ICEBERG_EXTENSION},{OUR_EXTENSION}",
+        "spark.sql.extendedExplainProviders": "zonemap.spark.ZoneMapExplain",
+        "spark.sql.zonemap.upkeep": "memory",
+        "spark.sql.zonemap.upkeep.follow-commits": "false",
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.master": "local[2]",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'}",
+        "spark.executor.extraJavaOptions": JVM_FLAGS,
+        **more,
+    }
+
+
+@dataclass
+class Layout:
+    """How a session is put together.
+
+    `submit`: through spark-submit, with these arguments; else by plain Python.
+    """
+
+    name: str
+    confs: dict[str, str]
+    steps: list[str] = field(default_factory=lambda: ["whole"])
+    submit: list[str] | None = None
+    remote: str | None = None
+    configure: dict[str, str] | None = None
+
+
+class Told:
+    """The events of a run."""
+
+    def __init__(self, events: list[dict], log: list[str]):
+        self.events, self.log = {e["event"]: e for e in events}, log
+
+    def __getitem__(self, name: str) -> dict:
+        assert name in self.events, f"no '{name}' among {list(self.events)}"
+        return self.events[name]
+
+
+def run(layout: Layout, folder: Path) -> Told:
+    """Runs the layout's driver; a failure shows its stderr."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "zonemap.log"
+    (folder / "log4j2.properties").write_text(session.LOG4J.format(log=log))
+    orders = folder / "orders.json"
+    orders.write_text(
+        json.dumps(
+            {
+                "confs": {} if layout.submit else layout.confs,
+                "steps": layout.steps,
+                "remote": layout.remote,
+                "configure": layout.configure,
+                "folder": str(folder),
+            }
+        )
+    )
+    environment = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")}
+    environment |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, str(DRIVER), str(orders)]
+    if layout.submit is not None:
+        arguments = layout.submit + [x for k, v in layout.confs.items() for x in ("--conf", f"{k}={v}")]
+        command = [str(Path(sys.executable).with_name("spark-submit")), *arguments, str(DRIVER), str(orders)]
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"event"')]
+    if not events or events[-1]["event"] != "end":
+        told = events[-1].get("text", events[-1]) if events else done.stderr[-6000:]
+        pytest.fail(f"layout {layout.name} ended with {done.returncode} after {[e['event'] for e in events]}\n{told}")
+    assert done.returncode == 0, done.stderr[-6000:]
+    return Told(events, log.read_text().splitlines() if log.exists() else [])
+
+
+def expected(*ids: int) -> list[list]:
+    return [[i, f"k{i}"] for i in ids]
+
+
+def check_query(told: dict, rows: list[list], *, mode: str, considered: int, kept: int) -> None:
+    """Rows with the index off and on are the ones written; EXPLAIN and the query came from the index and skipped files."""
+    assert told["off"] == rows
+    assert told["on"] == rows
+    assert told["fallbacks"] == 0, told["explain"]
+    assert told["planned"] == 2, told["explain"]
+    section = told["explain"].partition("Zonemap")[2]
+    assert section, told["explain"]
+    assert f"mode {mode}" in section
+    assert f"files considered: {considered}" in section
+    assert f"kept after zones: {kept}" in section
+
+
+def check_whole(told: Told) -> None:
+    """What step `whole` must have told in every layout that has Iceberg."""
+    assert told["build"]["rows"][0]["data_files"] == 8
+    assert told["build"]["rows"][0]["segments"] == 1
+    check_query(told["exact"], expected(*range(250, 261)), mode="EXACT", considered=8, kept=1)
+    ids = [i for i in range(250, 261) if i != 255] + [850]
+    check_query(told["hybrid"], expected(*ids), mode="HYBRID", considered=9, kept=2)
+    assert told["refresh"]["rows"][0] | {"bytes": 0, "seconds": 0} == told["refresh"]["rows"][0] | {
+        "data_files": 9,
+        "delete_files": 1,
+        "bytes": 0,
+        "seconds": 0,
+    }
+    status = told["status"]["rows"][0]
+    assert status["covered"] is True
+    assert (status["lag_snapshots"], status["data_files"], status["delete_files"]) == (0, 9, 1)
+    assert len(told["drop"]["rows"]) >= 4  # a hint, two versions, a segment at least
+    assert len(told["inputs"]["files"]) == 9
+    warnings = [line for line in told.log if line.startswith(("WARN", "ERROR"))]
+    assert warnings == []
+
+
+def jars(*paths: str) -> dict[str, str]:
+    return {"spark.jars": ",".join(paths)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "run"
+
+
+def test_both_in_spark_jars(folder: Path) -> None:
+    """Iceberg's extension first, the catalog of procedures configured."""
+    catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
+    layout = Layout("A", confs(folder, **jars(iceberg(), ours()), **catalog), steps=["whole", "catalog"])
+    told = run(layout, folder)
+    check_whole(told)
+    assert {row[-1] for row in told["procedures"]["rows"]} >= {"build", "refresh", "status", "drop"}
+
+
+def test_submitted_with_our_extension_first(folder: Path) -> None:
+    """spark-submit --jars, our jar and our extension before Iceberg's."""
+    order = {"spark.sql.extensions": f"{OUR_EXTENSION},{ICEBERG_EXTENSION}"}
+    layout = Layout("A reversed", confs(folder, **order), submit=["--jars", f"{ours()},{iceberg()}"])
+    check_whole(run(layout, folder))
+
+
+def test_our_extension_alone(folder: Path) -> None:
+    """Iceberg's SQL extension is not needed."""
+    alone = {"spark.sql.extensions": OUR_EXTENSION}
+    check_whole(run(Layout("A alone", confs(folder, **jars(iceberg(), ours()), **alone)), folder))
+
+
+def test_iceberg_below_us(folder: Path) -> None:
+    """Iceberg on Spark's own class path, ours added: two class loaders."""
+    paths = {"spark.driver.extraClassPath": iceberg(), "spark.executor.extraClassPath": iceberg()}
+    check_whole(run(Layout("B", confs(folder, **jars(ours()), **paths)), folder))
+
+
+def test_iceberg_above_us(folder: Path) -> None:
+    """Ours on Spark's own class path, Iceberg added: our classes are loaded anew above it, and builds stay local."""
+    paths = {"spark.driver.extraClassPath": ours(), "spark.executor.extraClassPath": ours()}
+    catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
+    layout = Layout("C", confs(folder, **jars(iceberg()), **paths, **catalog), steps=["whole", "segments"])
+    told = run(layout, folder)
+    check_whole(told)
+    assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
+    check_query(told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2)
+
+
+def test_without_iceberg(folder: Path) -> None:
+    """The session works, the extension says once why it does nothing."""
+    alone = {"spark.sql.extensions": OUR_EXTENSION, "spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
+    plain = {k: v for k, v in confs(folder, **jars(ours()), **alone).items() if not k.startswith("spark.sql.catalog.lake")}
+    told = run(Layout("D", plain, steps=["without_iceberg"]), folder)
+    assert told["plain"]["rows"] == [[50, sum(range(50, 100))]]
+    assert told["plain"]["counter"] == 0
+    assert "inactive: Iceberg's Spark runtime is not on the class path" in told["plain"]["explain"]
+    assert "Iceberg's Spark runtime is not on the class path" in told["call"]["cause"]
+    assert len(told.log) == 1
+    assert told.log[0].startswith("WARN")
+    assert "is inactive: Iceberg's Spark runtime is not on the class path; add it to spark.jars" in told.log[0]
+
+
+@pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
+def test_executors_of_their_own(folder: Path, serializer: str) -> None:
+    """A local cluster: merge-on-read deletes reach the executors, and a build of several segments runs on them."""
+    cluster = {"spark.master": "local-cluster[2,1,1024]", "spark.serializer": f"org.apache.spark.serializer.{serializer}"}
+    layout = Layout(serializer, confs(folder, **jars(iceberg(), ours()), **cluster), steps=["whole", "job"])
+    told = run(layout, folder)
+    check_whole(told)
+    assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
+    assert told["build_job"]["rows"][0]["data_files"] == 13
+    assert told["job"]["tasks"] == SEGMENTS - 1
+    assert f"{SEGMENTS - 1} segments" in told["job"]["description"]
+    assert set(told["job"]["executors"]) <= {"0", "1"}
+    check_query(told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2)
+
+
+def test_spark_connect(folder: Path) -> None:
+    """Server and client by SparkSession.builder.remote; everything from the client is SQL."""
+    server = {k: v for k, v in confs(folder, **jars(iceberg())).items() if k != "spark.master"}
+    server["spark.sql.extensions"] = ICEBERG_EXTENSION
+    del server["spark.sql.extendedExplainProviders"]
+    layout = Layout("G", server, remote="local[2]", configure={}, steps=["whole", "python_package"])
+    told = run(layout, folder)
+    assert told["session"]["kind"].startswith("pyspark.sql.connect.")
+    check_whole(told)
+    assert told["python"]["built"] == 9
+    assert told["python"]["covered"] is True
+
+
+def test_the_newer_iceberg(folder: Path) -> None:
+    """The same jar with Iceberg 1.12.0."""
+    check_whole(run(Layout("H", confs(folder, **jars(iceberg("1.12.0"), ours()))), folder))
