@@ -45,6 +45,7 @@ def confs(folder: Path, **more: str) -> dict[str, str]:
         "spark.sql.extensions": f"{ICEBERG_EXTENSION},{OUR_EXTENSION}",
         "spark.sql.extendedExplainProviders": "zonemap.spark.ZoneMapExplain",
         "spark.sql.zonemap.upkeep": "memory",
+        "spark.sql.zonemap.upkeep.follow-commits": "false",
         "spark.sql.adaptive.enabled": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "spark-warehouse"),

@@ -15,6 +15,13 @@ from support.session import STOCK
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
+@pytest.fixture(autouse=True)
+def _follow(spark):
+    """The other suites' sessions do not follow commits, so that their plans are comparable."""
+    with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.follow-commits": "true"}):
+        yield
+
+
 def append(spark, table: str, start: int) -> None:
     tables.append(spark, table, tables.ranges(1, 10, start), tables.RANGES_DDL)
 
@@ -49,6 +56,20 @@ def test_upkeep_off_follows_nothing(spark) -> None:
         append(spark, table, 100)
         time.sleep(1.0)
         assert not covered(spark, table)
+
+
+@pytest.mark.parametrize(("key", "value"), [("upkeep", "memory"), ("upkeep.follow-commits", "false")])
+def test_the_committing_session_decides(spark, key: str, value: str) -> None:
+    """The table was built by a session whose upkeep writes stores; this one's does not."""
+    table = tables.range_table(spark, f"lake.upkeep.decides_{value}", files=2)
+    product.build(spark, table)
+    before = product.store_files(tables.location(spark, table))
+    with product.raw_conf(spark, {f"spark.sql.zonemap.{key}": value}):
+        append(spark, table, 100)
+        time.sleep(1.0)
+        assert spark._jvm.zonemap.spark.PlanningCounters.awaitUpkeep(30_000)
+        assert covered(spark, table) is (value == "memory")
+    assert product.store_files(tables.location(spark, table)) == before
 
 
 def test_the_store_follows_too(spark) -> None:

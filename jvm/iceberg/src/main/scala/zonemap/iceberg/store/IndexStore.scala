@@ -65,9 +65,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    */
   def files(snapshotIds: Seq[Long]): Seq[String] =
     io match {
-      case listing: SupportsPrefixOperations =>
-        try listing.listPrefix(root + "/").asScala.flatMap(file => underRoot(file.location())).toSeq.sorted
-        catch { case NotFound() => Nil }
+      case _: SupportsPrefixOperations => list().map(file => s"$root/${file.relativePath}").sorted
       case _ =>
         val versions = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
           try readVersion(id)
@@ -92,12 +90,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   def list(): Seq[StoredFile] =
     io match {
       case listing: SupportsPrefixOperations =>
-        val folder = s"/${root.substring(root.lastIndexOf('/') + 1)}/"
         try
-          listing.listPrefix(root + "/").asScala.iterator.map { info =>
-            // some storages answer with another spelling of the scheme than they were asked with
-            val location = info.location()
-            StoredFile(location.substring(location.lastIndexOf(folder) + folder.length), info.size(), info.createdAtMillis())
+          listing.listPrefix(root + "/").asScala.iterator.flatMap { info =>
+            underRoot(info.location()).map { location =>
+              StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
+            }
           }.toSeq
         catch { case NotFound() => Nil }
       case other =>

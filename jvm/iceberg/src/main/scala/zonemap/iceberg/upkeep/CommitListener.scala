@@ -4,6 +4,9 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import org.apache.iceberg.events.{CreateSnapshotEvent, Listener, Listeners}
 
+import zonemap.iceberg.index.SeenTable
+import zonemap.iceberg.plan.PlannerSettings
+
 /**
  * Hears of every snapshot that is committed in this JVM, from Iceberg.
  *
@@ -12,10 +15,16 @@ import org.apache.iceberg.events.{CreateSnapshotEvent, Listener, Listeners}
 private[zonemap] object CommitListener {
   private val registered = new AtomicBoolean
 
-  /** Registers once per JVM; Iceberg keeps listeners for good. */
-  def register(): Unit =
+  /**
+   * Registers once per JVM; Iceberg keeps listeners for good.
+   *
+   * @param settingsOf the settings of whoever commits to a table seen before, asked on the thread that commits; `None`
+   *   leaves the commit alone
+   */
+  def register(settingsOf: SeenTable => Option[PlannerSettings]): Unit =
     if (registered.compareAndSet(false, true)) {
-      val listener: Listener[CreateSnapshotEvent] = event => Upkeep.committed(event.tableName(), event.snapshotId())
+      val listener: Listener[CreateSnapshotEvent] =
+        event => Upkeep.committed(event.tableName(), event.snapshotId(), settingsOf)
       Listeners.register(listener, classOf[CreateSnapshotEvent])
     }
 }

@@ -24,7 +24,7 @@ import zonemap.iceberg.store.{IndexStore, StoreWriteException}
 private[zonemap] object Upkeep {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
-  private val commits = new ConcurrentHashMap[String, java.lang.Long]
+  private val commits = new ConcurrentHashMap[String, Commit]
   private val flushes = new ConcurrentHashMap[UUID, FlushState]
 
   /** A transaction's snapshots are announced before it commits. */
@@ -60,13 +60,20 @@ private[zonemap] object Upkeep {
       submit(table, snapshot)(maintain(table, covered, settings, index))
   }
 
+  /** A snapshot that was announced, and the settings of who commits it. */
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings)
+
   /**
    * A snapshot was committed in this JVM to the table of that name. Only queues, for tables whose index this JVM holds:
    * it runs on the thread that commits.
    */
-  def committed(tableName: String, snapshotId: Long): Unit =
-    if (IndexRegistry.named(tableName).isDefined && commits.put(tableName, snapshotId) == null)
-      worker.execute(() => followCommit(tableName))
+  def committed(tableName: String, snapshotId: Long, settingsOf: SeenTable => Option[PlannerSettings]): Unit =
+    for {
+      index <- IndexRegistry.named(tableName)
+      seen <- index.lastSeen
+      settings <- settingsOf(seen)
+      if settings.upkeep != UpkeepMode.Off && settings.maintenance.followCommits
+    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) worker.execute(() => followCommit(tableName))
 
   /** Waits until everything queued so far is done and written, for tests and orderly ends; `false` when time ran out. */
   def await(timeoutMillis: Long): Boolean =
@@ -77,23 +84,24 @@ private[zonemap] object Upkeep {
     } catch { case _: java.util.concurrent.TimeoutException => false }
 
   private def followCommit(tableName: String): Unit =
-    Option(commits.remove(tableName)).foreach { snapshotId =>
-      follow(tableName, snapshotId) {
+    Option(commits.remove(tableName)).foreach { commit =>
+      follow(tableName, commit) {
         val retry: Runnable = () =>
-          follow(tableName, snapshotId)(log.debug(s"Snapshot $snapshotId of $tableName was announced and never committed"))
+          follow(tableName, commit)(
+            log.debug(s"Snapshot ${commit.snapshotId} of $tableName was announced and never committed"))
         worker.schedule(retry, RetryMillis, TimeUnit.MILLISECONDS): Unit
       }
     }
 
-  private def follow(tableName: String, snapshotId: Long)(absent: => Unit): Unit =
+  private def follow(tableName: String, commit: Commit)(absent: => Unit): Unit =
     for {
       index <- IndexRegistry.named(tableName)
       seen <- index.lastSeen
-      if seen.settings.upkeep != UpkeepMode.Off && !index.isEmpty
-    } logged(s"index snapshot $snapshotId of $tableName", {
+      if !index.isEmpty
+    } logged(s"index snapshot ${commit.snapshotId} of $tableName", {
       val table = new BaseTable(seen.operations, seen.name)
-      find(table, index.uuid, snapshotId).fold(absent) { snapshot =>
-        maintain(table, covered(table, snapshot, index, seen.settings), seen.settings, index)
+      find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
+        maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
       }
     })
 

@@ -12,7 +12,7 @@ import zonemap.iceberg.testing.FileKind
 
 /** Commits of this JVM are followed by the index, and pay nothing for it. */
 class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
-  CommitListener.register()
+  CommitListener.register(seen => Some(seen.settings))
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 

@@ -120,6 +120,11 @@ private[spark] object ZoneMapConf {
     "Segments with commits younger than this stay in memory longest: over hot.max-bytes, what was read of older stored " +
       "segments is let go of first; queries that need them read them from the store again.", millis)
 
+  val FollowCommits: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "upkeep.follow-commits", "true", "true, false",
+    "Index what a session commits to a table that this JVM has indexed or queried, without waiting for a query; the " +
+      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.", flag)
+
   val FlushInterval: ConfEntry[Long] = ConfEntry(
     Prefix + "upkeep.flush-interval", "30s", "a duration such as 10s or 1m",
     "How long upkeep may keep what it has indexed in memory before it writes the table's store. The first write does " +
@@ -160,6 +165,7 @@ private[spark] object ZoneMapConf {
     HotMaxBytes,
     SegmentRows,
     HotWindow,
+    FollowCommits,
     FlushInterval,
     FlushManifests,
     MergePolicyName,
@@ -183,6 +189,7 @@ private[spark] object ZoneMapConf {
           segmentRows = SegmentRows.read(conf, options),
           maintenance = MaintenanceSettings(
             merge = mergePolicy(conf, options),
+            followCommits = FollowCommits.read(conf, options),
             flushIntervalMillis = FlushInterval.read(conf, options),
             flushManifests = FlushManifests.read(conf, options),
             hotWindowMillis = HotWindow.read(conf, options)))))
