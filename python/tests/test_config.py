@@ -1,24 +1,37 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from zonemap import DualIndex, InvalidArgumentError
+from zonemap import DualIndex, InvalidArgumentError, MergePolicy, Upkeep
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_defaults_are_those_of_the_extension() -> None:
-    assert DualIndex().confs() == {
-        "spark.sql.zonemap.hot.window": "6h",
-        "spark.sql.zonemap.hot.max-bytes": "512m",
-        "spark.sql.zonemap.cold.cache-max-bytes": "256m",
-        "spark.sql.zonemap.cold.cache-disk-max-bytes": "4g",
-    }
-
-
-def test_a_folder_is_set_only_if_given() -> None:
-    assert DualIndex(cold_cache_dir="/cache").confs()["spark.sql.zonemap.cold.cache-dir"] == "/cache"
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        (DualIndex(), {"hot.window": "6h", "hot.max-bytes": "512m"}),
+        (Upkeep(), {"upkeep": "auto", "upkeep.flush-interval": "30s", "upkeep.flush-manifests": "64"}),
+        (
+            MergePolicy(),
+            {
+                "merge.policy": "probabilistic",
+                "merge.limit": "1000",
+                "merge.forced-every": "100",
+                "merge.hard-cap": "32",
+            },
+        ),
+    ],
+)
+def test_defaults_are_those_of_the_extension(settings: DualIndex, expected: dict[str, str]) -> None:
+    assert settings.confs() == {f"spark.sql.zonemap.{key}": value for key, value in expected.items()}
+    reference = (ROOT / "docs" / "reference" / "configuration.md").read_text()
+    for key, value in settings.confs().items():
+        assert f"| `{key}` | `{value}` |" in reference
 
 
 def test_numbers_are_bytes() -> None:
@@ -26,9 +39,9 @@ def test_numbers_are_bytes() -> None:
 
 
 def test_it_prints_the_confs_it_sets() -> None:
-    shown = repr(DualIndex(hot_window="30m"))
-    assert "spark.sql.zonemap.hot.window=30m" in shown
-    assert "cold.cache-dir" not in shown
+    assert repr(DualIndex(hot_window="30m")).startswith("DualIndex sets\n  spark.sql.zonemap.hot.window=30m\n")
+    assert "spark.sql.zonemap.merge.policy=off" in repr(MergePolicy(policy="off"))
+    assert "spark.sql.zonemap.upkeep.flush-interval=5m" in repr(Upkeep(flush_interval="5m"))
 
 
 def test_it_cannot_be_changed() -> None:
@@ -50,14 +63,29 @@ def test_it_cannot_be_changed() -> None:
         ("hot_max_bytes", -1, "hot.max-bytes"),
         ("hot_max_bytes", 1.5, "hot.max-bytes"),
         ("hot_max_bytes", True, "hot.max-bytes"),
-        ("cold_cache_max_bytes", "256 x", "cold.cache-max-bytes"),
-        ("cold_cache_dir", " ", "cold.cache-dir"),
-        ("cold_cache_disk_max_bytes", "", "cold.cache-disk-max-bytes"),
     ],
 )
 def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -> None:
     with pytest.raises(InvalidArgumentError, match=rf"^Cannot set spark\.sql\.zonemap\.{key} to '{value}': .*Give "):
         DualIndex(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "value", "key"),
+    [
+        (Upkeep, "mode", "on", "upkeep"),
+        (Upkeep, "flush_interval", "soon", "upkeep.flush-interval"),
+        (Upkeep, "flush_manifests", 0, "upkeep.flush-manifests"),
+        (Upkeep, "flush_manifests", "64", "upkeep.flush-manifests"),
+        (MergePolicy, "policy", "sometimes", "merge.policy"),
+        (MergePolicy, "limit", 0, "merge.limit"),
+        (MergePolicy, "forced_every", True, "merge.forced-every"),
+        (MergePolicy, "hard_cap", 1, "merge.hard-cap"),
+    ],
+)
+def test_upkeep_and_merge_policy_refuse_by_key(kind: Any, field: str, value: Any, key: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=rf"^Cannot set spark\.sql\.zonemap\.{key} to '{value}': .*Give "):
+        kind(**{field: value})
 
 
 @pytest.mark.parametrize("window", ["500ms", "30s", "5m", "5min", "6h", "1d"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from conftest import BOTH, listed
 
-from zonemap import DualIndex, InvalidArgumentError, ZonemapWarning, configure, confs, session
+from zonemap import DualIndex, InvalidArgumentError, MergePolicy, Upkeep, ZonemapWarning, configure, confs, session
 
 pyspark_sql = pytest.importorskip("pyspark.sql")
 
@@ -37,6 +37,13 @@ def test_an_empty_builder_gets_everything_and_is_returned(make: Any, jar: Path) 
         confs.CATALOG: confs.CATALOG_CLASS,
         confs.EXPLAIN_PROVIDERS: confs.EXPLAIN_CLASS,
     }
+
+
+@BUILDERS
+def test_upkeep_and_merge_policy_set_their_confs(make: Any) -> None:
+    upkeep, merge = Upkeep(mode="persist", flush_interval="1m"), MergePolicy(policy="deterministic")
+    options = configure(make(), upkeep=upkeep, merge=merge)._options
+    assert {key: options[key] for key in (*upkeep.confs(), *merge.confs())} == upkeep.confs() | merge.confs()
 
 
 @BUILDERS

@@ -12,7 +12,7 @@ puts confs on a session builder and calls SQL procedures, so all of it works thr
 Importing this package imports neither PySpark nor py4j.
 """
 
-from zonemap.config import DualIndex
+from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, refresh, status
@@ -26,7 +26,9 @@ __all__ = [
     "DualIndex",
     "InvalidArgumentError",
     "JarNotFoundError",
+    "MergePolicy",
     "StatusResult",
+    "Upkeep",
     "ZonemapError",
     "ZonemapWarning",
     "__version__",

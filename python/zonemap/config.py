@@ -12,21 +12,26 @@ _DURATION = re.compile(r"[1-9][0-9]*(ms|s|m|min|h|d)")
 _SIZE = re.compile(r"[0-9]+(b|k|kb|m|mb|g|gb|t|tb)?", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class DualIndex:
-    """Sizes of the two tiers of the index: what stays in memory (hot) and how the rest is cached (cold).
+class _Settings:
+    """Something that sets confs; printing it shows them."""
 
-    Every cap is a hard one: above it the index is read from its store instead, never wrong and never larger.
+    def confs(self) -> dict[str, str]:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        settings = "\n".join(f"  {key}={value}" for key, value in self.confs().items())
+        return f"{type(self).__name__} sets\n{settings}"
+
+
+@dataclass(frozen=True, repr=False)
+class DualIndex(_Settings):
+    """What of the index stays in the memory of the driver (hot); the rest is read from the store when needed (cold).
 
     Attributes:
-        hot_window: How far back from the newest data the hot tier reaches; a whole number and a unit of
-            ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
-        hot_max_bytes: Cap of the hot tier's memory on the driver; bytes, or with a unit of ``k``, ``m``,
-            ``g``, ``t`` (powers of 1,024), such as ``"512m"``.
-        cold_cache_max_bytes: Cap of the cold tier's memory on the driver; same units.
-        cold_cache_dir: Folder of the driver's machine for copies of cold segments; None leaves the
-            extension's default.
-        cold_cache_disk_max_bytes: Cap of that folder; same units as the other sizes.
+        hot_window: How far back from now the hot tier reaches: over the cap, what was read of older segments is let go
+            of first. A whole number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
+        hot_max_bytes: Cap of the index's memory on the driver; bytes, or with a unit of ``k``, ``m``, ``g``, ``t``
+            (powers of 1,024), such as ``"512m"``.
 
     Raises:
         InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
@@ -34,38 +39,83 @@ class DualIndex:
 
     hot_window: str = "6h"
     hot_max_bytes: int | str = "512m"
-    cold_cache_max_bytes: int | str = "256m"
-    cold_cache_dir: str | None = None
-    cold_cache_disk_max_bytes: int | str = "4g"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.hot_window, str) or not _DURATION.fullmatch(self.hot_window):
-            raise _malformed(confs.HOT_WINDOW, self.hot_window, "a duration", "6h, 30m or 1d")
-        for key, value in (
-            (confs.HOT_MAX_BYTES, self.hot_max_bytes),
-            (confs.COLD_CACHE_MAX_BYTES, self.cold_cache_max_bytes),
-            (confs.COLD_CACHE_DISK_MAX_BYTES, self.cold_cache_disk_max_bytes),
-        ):
-            if isinstance(value, bool) or not _SIZE.fullmatch(str(value)):
-                raise _malformed(key, value, "a size in bytes", "512m, 4g or 1073741824")
-        if self.cold_cache_dir is not None and not str(self.cold_cache_dir).strip():
-            raise _malformed(confs.COLD_CACHE_DIR, self.cold_cache_dir, "a folder", "/var/cache/zonemap")
+        _check_duration(confs.HOT_WINDOW, self.hot_window, "6h, 30m or 1d")
+        if isinstance(self.hot_max_bytes, bool) or not _SIZE.fullmatch(str(self.hot_max_bytes)):
+            raise _malformed(confs.HOT_MAX_BYTES, self.hot_max_bytes, "a size in bytes", "512m, 4g or 1073741824")
 
     def confs(self) -> dict[str, str]:
         """The confs this object sets, keys and values as Spark takes them."""
-        values = {
-            confs.HOT_WINDOW: self.hot_window,
-            confs.HOT_MAX_BYTES: str(self.hot_max_bytes),
-            confs.COLD_CACHE_MAX_BYTES: str(self.cold_cache_max_bytes),
-            confs.COLD_CACHE_DISK_MAX_BYTES: str(self.cold_cache_disk_max_bytes),
-        }
-        if self.cold_cache_dir is not None:
-            values[confs.COLD_CACHE_DIR] = str(self.cold_cache_dir)
-        return values
+        return {confs.HOT_WINDOW: self.hot_window, confs.HOT_MAX_BYTES: str(self.hot_max_bytes)}
 
-    def __repr__(self) -> str:
-        settings = "\n".join(f"  {key}={value}" for key, value in self.confs().items())
-        return f"DualIndex sets\n{settings}"
+
+@dataclass(frozen=True, repr=False)
+class Upkeep(_Settings):
+    """Who extends the index when the table grows, and when that is written to the table's store.
+
+    Attributes:
+        mode: ``off`` (procedures only), ``memory`` (never writes), ``persist``, or ``auto``: persist where the table
+            has a store already, else memory.
+        flush_interval: How long what is indexed may wait in memory for the store; units as of ``DualIndex.hot_window``.
+        flush_manifests: So many manifests in memory are written before the interval is over.
+
+    Raises:
+        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
+    """
+
+    mode: str = "auto"
+    flush_interval: str = "30s"
+    flush_manifests: int = 64
+
+    def __post_init__(self) -> None:
+        check_choice(confs.UPKEEP, self.mode, confs.UPKEEP_VALUES)
+        _check_duration(confs.FLUSH_INTERVAL, self.flush_interval, "30s or 5m")
+        _check_count(confs.FLUSH_MANIFESTS, self.flush_manifests, 1)
+
+    def confs(self) -> dict[str, str]:
+        """The confs this object sets, keys and values as Spark takes them."""
+        return {
+            confs.UPKEEP: self.mode,
+            confs.FLUSH_INTERVAL: self.flush_interval,
+            confs.FLUSH_MANIFESTS: str(self.flush_manifests),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class MergePolicy(_Settings):
+    """When the small segments of recent commits (runs) are merged into hours and days; always in the background.
+
+    Attributes:
+        policy: ``probabilistic``: at each commit with p = min(1, runs / limit), and at every ``forced_every``-th;
+            ``deterministic``: at a fixed number of runs; ``off``: at the hard cap only.
+        limit: Runs at which the probabilistic policy is certain to merge.
+        forced_every: Commits after which the probabilistic policy merges whatever the draw.
+        hard_cap: So many runs are merged under every policy; bounds what a plan opens.
+
+    Raises:
+        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
+    """
+
+    policy: str = "probabilistic"
+    limit: int = 1000
+    forced_every: int = 100
+    hard_cap: int = 32
+
+    def __post_init__(self) -> None:
+        check_choice(confs.MERGE_POLICY, self.policy, confs.MERGE_POLICY_VALUES)
+        _check_count(confs.MERGE_LIMIT, self.limit, 1)
+        _check_count(confs.MERGE_FORCED_EVERY, self.forced_every, 1)
+        _check_count(confs.MERGE_HARD_CAP, self.hard_cap, 2)
+
+    def confs(self) -> dict[str, str]:
+        """The confs this object sets, keys and values as Spark takes them."""
+        return {
+            confs.MERGE_POLICY: self.policy,
+            confs.MERGE_LIMIT: str(self.limit),
+            confs.MERGE_FORCED_EVERY: str(self.forced_every),
+            confs.MERGE_HARD_CAP: str(self.hard_cap),
+        }
 
 
 def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
@@ -73,6 +123,16 @@ def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise _malformed(key, value, "one of " + ", ".join(allowed))
     return value
+
+
+def _check_duration(key: str, value: object, example: str) -> None:
+    if not isinstance(value, str) or not _DURATION.fullmatch(value):
+        raise _malformed(key, value, "a duration", example)
+
+
+def _check_count(key: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise _malformed(key, value, f"a whole number, {least} or more")
 
 
 def _malformed(key: str, value: object, kind: str, example: str | None = None) -> InvalidArgumentError:

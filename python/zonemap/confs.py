@@ -15,9 +15,12 @@ COVER_ON_READ = PREFIX + "cover-on-read"
 STORE_LOCATION = PREFIX + "store.location"
 HOT_WINDOW = PREFIX + "hot.window"
 HOT_MAX_BYTES = PREFIX + "hot.max-bytes"
-COLD_CACHE_MAX_BYTES = PREFIX + "cold.cache-max-bytes"
-COLD_CACHE_DIR = PREFIX + "cold.cache-dir"
-COLD_CACHE_DISK_MAX_BYTES = PREFIX + "cold.cache-disk-max-bytes"
+FLUSH_INTERVAL = PREFIX + "upkeep.flush-interval"
+FLUSH_MANIFESTS = PREFIX + "upkeep.flush-manifests"
+MERGE_POLICY = PREFIX + "merge.policy"
+MERGE_LIMIT = PREFIX + "merge.limit"
+MERGE_FORCED_EVERY = PREFIX + "merge.forced-every"
+MERGE_HARD_CAP = PREFIX + "merge.hard-cap"
 
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 EXTENSION_CLASS = "zonemap.spark.ZoneMapExtension"
@@ -26,3 +29,4 @@ EXPLAIN_CLASS = "zonemap.spark.ZoneMapExplain"
 
 UPKEEP_VALUES = ("off", "memory", "persist", "auto")
 COVER_ON_READ_VALUES = ("background", "wait")
+MERGE_POLICY_VALUES = ("probabilistic", "deterministic", "off")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zonemap import confs, current
-from zonemap.config import DualIndex, check_choice
+from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice
 from zonemap.current import CurrentConf
 from zonemap.errors import InvalidArgumentError, ZonemapWarning
 from zonemap.jar import JAR_PREFIX, jar_path
@@ -35,7 +35,8 @@ def configure(
     jar: str | PathLike[str] | None = None,
     enabled: bool | None = None,
     shadow: bool | None = None,
-    upkeep: str | None = None,
+    upkeep: str | Upkeep | None = None,
+    merge: MergePolicy | None = None,
     cover_on_read: str | None = None,
     store_location: str | None = None,
 ) -> Builder:
@@ -56,11 +57,12 @@ def configure(
         builder: ``SparkSession.builder`` or what its methods return, classic or Connect.
         iceberg: Also add Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
             ``spark.jars.packages``) or the path of its jar. None: your set-up brings it.
-        dual_index: Sizes of the hot and the cold tier; None leaves the extension's defaults.
+        dual_index: What of the index stays in memory; None leaves the extension's defaults.
         jar: The extension's jar; None takes the one of this package.
         enabled: ``spark.sql.zonemap.enabled``, the switch that also works per query (default true).
         shadow: Plan every scan twice and compare with Iceberg's own answer (default false; for verification).
-        upkeep: ``off``, ``memory``, ``persist`` or ``auto`` (default).
+        upkeep: ``off``, ``memory``, ``persist`` or ``auto`` (default); or an ``Upkeep`` with the flush settings too.
+        merge: When segments are merged; None leaves the extension's defaults.
         cover_on_read: ``background`` (default) or ``wait``.
         store_location: Folder of the index stores; None keeps the extension's default.
 
@@ -77,6 +79,7 @@ def configure(
         enabled=enabled,
         shadow=shadow,
         upkeep=upkeep,
+        merge=merge,
         cover_on_read=cover_on_read,
         store_location=store_location,
     )
@@ -113,16 +116,22 @@ def _settings(
     *,
     enabled: bool | None,
     shadow: bool | None,
-    upkeep: str | None,
+    upkeep: str | Upkeep | None,
+    merge: MergePolicy | None,
     cover_on_read: str | None,
     store_location: str | None,
 ) -> dict[str, str]:
     """The confs of the arguments given, checked."""
-    settings = {} if dual_index is None else dual_index.confs()
+    settings: dict[str, str] = {}
+    for given in (dual_index, merge):
+        if given is not None:
+            settings |= given.confs()
     for key, flag in ((confs.ENABLED, enabled), (confs.SHADOW, shadow)):
         if flag is not None:
             settings[key] = "true" if flag else "false"
-    if upkeep is not None:
+    if isinstance(upkeep, Upkeep):
+        settings |= upkeep.confs()
+    elif upkeep is not None:
         settings[confs.UPKEEP] = check_choice(confs.UPKEEP, upkeep, confs.UPKEEP_VALUES)
     if cover_on_read is not None:
         settings[confs.COVER_ON_READ] = check_choice(confs.COVER_ON_READ, cover_on_read, confs.COVER_ON_READ_VALUES)

@@ -99,7 +99,7 @@ def base_confs(options: str = "") -> dict[str, str]:
 
 
 #: Plans must not wait for a background thread to be comparable.
-PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait"}
+PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait", "spark.sql.zonemap.upkeep.follow-commits": "false"}
 
 
 def start(confs: dict[str, str] | None = None) -> SparkSession:

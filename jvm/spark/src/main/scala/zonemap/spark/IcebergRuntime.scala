@@ -6,12 +6,15 @@ import org.apache.iceberg.IcebergBuild
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck}
-import zonemap.iceberg.upkeep.Upkeep
+import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
+import zonemap.iceberg.upkeep.{CommitListener, Upkeep}
+import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
-import zonemap.spark.rule.{SparkTables, SwapRule}
+import zonemap.spark.rule.{ExpressionRule, SparkTables, SwapRule}
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -31,10 +34,16 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   override def install(extensions: SparkSessionExtensions): Unit = {
+    CommitListener.register(_ => committerSettings)
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
     extensions.injectPreCBORule(_ => SwapRule)
+    extensions.injectPreCBORule(_ => ExpressionRule)
   }
+
+  /** The settings of the session that runs on this thread; a malformed conf follows nothing. */
+  private def committerSettings: Option[PlannerSettings] =
+    ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 
   override def procedures: Seq[UnboundProcedure] = Procedures.all
   override def explain(plan: SparkPlan): String = ExplainText.of(plan)

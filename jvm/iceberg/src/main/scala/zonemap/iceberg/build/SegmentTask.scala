@@ -58,8 +58,12 @@ private[zonemap] object SegmentTask {
         (rows + entries(manifest), manifest :: group) :: done
       case (done, manifest) => (entries(manifest), List(manifest)) :: done
     }
-    groups.reverseIterator.map { case (_, group) => SegmentTask(group.reverse, columns, level) }.toSeq
+    groups.reverseIterator.map { case (rows, group) => SegmentTask(group.reverse, columns, levelOf(rows, level)) }.toSeq
   }
+
+  /** A segment as large as merging would make it starts at the top. */
+  private def levelOf(rows: Long, level: Level): Level =
+    if (level == Level.Micro && rows >= TargetRows / 4) Level.Day else level
 
   private def entries(manifest: ManifestFile): Long =
     ManifestIdentities.liveEntries(manifest).fold(manifest.length() / BytesPerEntryGuess)(_.toLong)

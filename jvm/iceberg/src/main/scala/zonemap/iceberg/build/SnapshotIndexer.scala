@@ -5,14 +5,19 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, PartitionSpec, Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, DeleteSegment, Segment, SegmentMerger}
+import zonemap.core.segment.{ByteSource, DeleteSegment, Segment, SegmentManifest}
 import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
-/** The manifests of a snapshot, split into those the index knows and those it does not. */
+/**
+ * The manifests of a snapshot, split into those the index knows and those it does not.
+ *
+ * @param held the segments of the snapshot held last
+ */
 private[zonemap] final class ManifestDiff(
     val knownData: Seq[Located[Segment]],
     val unknownData: Seq[ManifestFile],
+    val held: Iterable[LiveSegment],
     val knownDeletes: Seq[Located[DeleteSegment]],
     val unknownDeletes: Seq[ManifestFile]) {
 
@@ -31,11 +36,6 @@ private[zonemap] final class ManifestDiff(
  */
 private[zonemap] object SnapshotIndexer {
 
-  /** Beyond this many segments in a snapshot the small ones are merged into one. */
-  val MaxSegments = 32
-
-  private val SmallSegmentRows = SegmentTask.TargetRows / 4
-
   /** Reads the manifest list and looks every manifest up. Manifests without live entries are left out. */
   def diff(table: Table, snapshot: Snapshot, index: TableIndex): ManifestDiff = {
     val live = snapshot.allManifests(table.io()).asScala.toSeq
@@ -46,6 +46,7 @@ private[zonemap] object SnapshotIndexer {
     new ManifestDiff(
       data.flatMap(_._2),
       data.collect { case (m, None) => m },
+      index.newest.fold(Iterable.empty[LiveSegment])(_.segments),
       deletes.flatMap(_._2),
       deletes.collect { case (m, None) => m })
   }
@@ -54,15 +55,19 @@ private[zonemap] object SnapshotIndexer {
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
     val specs = specsOf(table)
     val columns = IndexedColumns.of(table, snapshot)
+    def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
+      SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
     val data = SegmentTask.group(diff.unknownData, columns, Level.Micro).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
-      live(Segment.open(source), SegmentOrigin(source, None))
+      val segment = Segment.open(source)
+      live(segment, origin(task, source, segment.manifests))
     }
     val deletes = SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
-      liveDeletes(DeleteSegment.open(source), SegmentOrigin(source, None))
+      val segment = DeleteSegment.open(source)
+      liveDeletes(segment, origin(task, source, segment.manifests))
     }
-    assemble(table, snapshot, known(diff) ++ data, knownDeletes(diff) ++ deletes)
+    assemble(table, snapshot, diff, data, deletes)
   }
 
   /** Builds what `diff` does not know into `store` with `runner` and puts the snapshot together. */
@@ -77,33 +82,52 @@ private[zonemap] object SnapshotIndexer {
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
     val data = runner.run(SegmentTask.group(diff.unknownData, columns, level, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
-      live(Segment.open(source), SegmentOrigin(source, Some(StoredSegment(store.root, ref))))
+      val segment = Segment.open(source)
+      live(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
     val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
       val source = store.openSegment(ref)
-      liveDeletes(DeleteSegment.open(source), SegmentOrigin(source, Some(StoredSegment(store.root, ref))))
+      val segment = DeleteSegment.open(source)
+      liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
-    assemble(table, snapshot, known(diff) ++ data, knownDeletes(diff) ++ deletes)
+    assemble(table, snapshot, diff, data, deletes)
   }
 
   def specsOf(table: Table): Map[Int, PartitionSpec] =
     table.specs().asScala.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
 
+  /** The live data segments of `snapshot`, each manifest taken from where `index` has it now, after merges and flushes. */
+  def relocated(snapshot: SnapshotIndex, index: TableIndex): IndexedSeq[LiveSegment] = {
+    val located = snapshot.segments.flatMap { live =>
+      live.liveManifests.map { ordinal =>
+        index.dataManifest(live.segment.manifests(ordinal).identity).getOrElse(Located(live.segment, live.origin, ordinal))
+      }
+    }
+    known(located, snapshot.segments).toIndexedSeq
+  }
+
   private def assemble(
       table: Table,
       snapshot: Snapshot,
+      diff: ManifestDiff,
       data: Seq[LiveSegment],
       deletes: Seq[LiveDeleteSegment]): SnapshotIndex =
     new SnapshotIndex(
       SnapshotKey.of(snapshot),
       snapshot.sequenceNumber(),
-      mergeSmall(data).toIndexedSeq,
-      new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
+      (known(diff.knownData, diff.held) ++ data).toIndexedSeq,
+      new SnapshotDeletes((knownDeletes(diff) ++ deletes).toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
 
-  private def known(diff: ManifestDiff): Seq[LiveSegment] =
-    bySegment(diff.knownData).map { case (located, ordinals) =>
-      new LiveSegment(located.segment, located.origin, ordinals)
+  /** Segments around located manifests; one of `held` where it is the same, so that snapshots share them. */
+  private def known(located: Seq[Located[Segment]], held: Iterable[LiveSegment]): Seq[LiveSegment] = {
+    val shared = new java.util.IdentityHashMap[Segment, LiveSegment]
+    held.foreach(live => shared.put(live.segment, live))
+    bySegment(located).map { case (first, ordinals) =>
+      Option(shared.get(first.segment))
+        .filter(live => java.util.Arrays.equals(live.liveManifests, ordinals))
+        .getOrElse(new LiveSegment(first.segment, first.origin, ordinals))
     }
+  }
 
   private def knownDeletes(diff: ManifestDiff): Seq[LiveDeleteSegment] =
     bySegment(diff.knownDeletes).map { case (located, ordinals) =>
@@ -115,18 +139,6 @@ private[zonemap] object SnapshotIndexer {
     located.foreach(l => groups.getOrElseUpdate(l.segment, mutable.ArrayBuffer.empty) += l)
     groups.valuesIterator.map(group => (group.head, group.iterator.map(_.ordinal).toArray.sorted)).toSeq
   }
-
-  /** Keeps the number of segments of a snapshot bounded: the small ones become one, in memory. */
-  private def mergeSmall(segments: Seq[LiveSegment]): Seq[LiveSegment] =
-    if (segments.size <= MaxSegments) segments
-    else {
-      val (small, large) = segments.partition(_.liveCount <= SmallSegmentRows)
-      if (small.size < 2) segments
-      else {
-        val source = ByteSource.ofBytes(SegmentMerger.merge(small.map(s => (s.segment, s.liveManifests.toSeq))))
-        large :+ live(Segment.open(source), SegmentOrigin(source, None))
-      }
-    }
 
   private def live(segment: Segment, origin: SegmentOrigin): LiveSegment =
     new LiveSegment(segment, origin, segment.manifests.indices.toArray)

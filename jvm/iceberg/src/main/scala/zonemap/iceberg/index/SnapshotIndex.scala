@@ -1,10 +1,10 @@
 package zonemap.iceberg.index
 
-import org.apache.iceberg.Snapshot
+import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{ByteSource, Segment, SegmentRef}
-import zonemap.iceberg.store.FileIOByteSource
+import zonemap.core.segment.{ByteSource, Segment, SegmentManifest, SegmentRef}
+import zonemap.iceberg.store.{FileIOByteSource, Level}
 
 /**
  * Names one snapshot of one table for good.
@@ -23,18 +23,45 @@ private[zonemap] object SnapshotKey {
 }
 
 /**
- * Where the bytes of a segment are.
+ * Where a segment comes from and where its bytes are.
  *
  * @param source the open bytes
+ * @param isInMemory whether `source` holds the whole segment in memory
  * @param stored the store that holds the segment and its name there; `None` while it is in memory only
+ * @param committedAtMillis the time of the newest snapshot that added one of its manifests; `None` if all are expired
  */
-private[zonemap] final case class SegmentOrigin(source: ByteSource, stored: Option[StoredSegment]) {
+private[zonemap] final case class SegmentOrigin(
+    source: ByteSource,
+    isInMemory: Boolean,
+    stored: Option[StoredSegment],
+    level: Level,
+    committedAtMillis: Option[Long]) {
 
-  /** Bytes held for `segment` now: its sections read so far, and all of it where the source keeps the whole file. */
-  def heldBytes(segment: Segment): Long =
-    if (stored.isEmpty || source.sizeBytes <= FileIOByteSource.WholeFileBytes)
-      math.max(segment.residentBytes, source.sizeBytes)
-    else segment.residentBytes
+  def isStoredIn(storeRoot: String): Boolean = stored.exists(_.storeRoot == storeRoot)
+
+  /** The same bytes one level up; a store has to hold them under another name. */
+  def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
+
+  /** Bytes held for a segment of which `readBytes` were read: all of them where the source is in memory. */
+  def residentBytes(readBytes: Long): Long =
+    math.max(readBytes, if (isInMemory) source.sizeBytes else FileIOByteSource.fetchedBytes(source))
+}
+
+private[zonemap] object SegmentOrigin {
+
+  def inMemory(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
+    SegmentOrigin(source, isInMemory = true, None, level, committedAtMillis)
+
+  /** When the newest of the snapshots that added `manifests` was committed. */
+  def committedAtMillis(table: Table, manifests: Iterable[SegmentManifest]): Option[Long] =
+    manifests.iterator
+      .map(_.identity.addedSnapshotId)
+      .filter(_ != null)
+      .toSet[java.lang.Long]
+      .iterator
+      .flatMap(id => Option(table.snapshot(id)))
+      .map(_.timestampMillis())
+      .maxOption
 }
 
 private[zonemap] final case class StoredSegment(storeRoot: String, ref: SegmentRef)
@@ -48,6 +75,8 @@ private[zonemap] final class LiveSegment(
     val segment: Segment,
     val origin: SegmentOrigin,
     val liveManifests: Array[Int]) {
+
+  def residentBytes: Long = origin.residentBytes(segment.residentBytes)
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
@@ -79,5 +108,17 @@ private[zonemap] final class SnapshotIndex(
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   /** Bytes of memory and mapped files held by the segments now. */
-  def residentBytes: Long = segments.iterator.map(s => s.origin.heldBytes(s.segment)).sum + deletes.residentBytes
+  def residentBytes: Long = segments.iterator.map(_.residentBytes).sum + deletes.residentBytes
+
+  /** Live manifests, of data and of deletes, that the store does not hold. */
+  def unstoredManifests(storeRoot: String): Int =
+    segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum +
+      deletes.segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum
+
+  def withSegments(data: IndexedSeq[LiveSegment]): SnapshotIndex =
+    if (data.corresponds(segments)(_ eq _)) this else new SnapshotIndex(key, sequenceNumber, data, deletes)
+
+  /** How many data segments each level has, such as "day=1 hour=3 micro=7". */
+  def levels: String =
+    Level.ofData.map(level => s"${level.name}=${segments.count(_.origin.level == level)}").mkString(" ")
 }

@@ -4,6 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, DeleteSegment, Segment}
 import zonemap.core.segment.{SegmentManifest, SegmentRef, VersionFile}
+import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
 
 /**
@@ -38,15 +39,26 @@ private[zonemap] object StoredSnapshots {
       .nextOption()
   }
 
+  /** Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. */
+  def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex = {
+    val current = SnapshotIndexer.relocated(snapshot, index)
+    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root)), store)._1
+  }
+
   /** Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored and bytes. */
   def save(table: Table, index: SnapshotIndex, store: IndexStore): (SnapshotIndex, Long) = {
     val data = index.segments.map { live =>
-      val origin = stored(live.origin, live.segment.manifests, Level.Micro, store)
-      new LiveSegment(live.segment, origin, live.liveManifests)
+      if (live.origin.isStoredIn(store.root)) live
+      else {
+        val origin = stored(live.origin, live.segment.manifests, store)
+        // local files are mapped from now on and leave the heap
+        val segment = if (origin.source eq live.origin.source) live.segment else Segment.open(origin.source)
+        new LiveSegment(segment, origin, live.liveManifests)
+      }
     }
     val deletes = index.deletes.segments.map { live =>
-      val origin = stored(live.origin, live.segment.manifests, Level.Deletes, store)
-      new LiveDeleteSegment(live.segment, origin, live.liveManifests)
+      if (live.origin.isStoredIn(store.root)) live
+      else new LiveDeleteSegment(live.segment, stored(live.origin, live.segment.manifests, store), live.liveManifests)
     }
     val refs = data.map(s => refOf(s.origin, s.liveManifests))
     val deleteRefs = deletes.map(s => refOf(s.origin, s.liveManifests))
@@ -68,20 +80,14 @@ private[zonemap] object StoredSnapshots {
     (snapshot, versionBytes + (refs ++ deleteRefs).iterator.map(_.sizeBytes).sum)
   }
 
-  private def stored(
-      origin: SegmentOrigin,
-      manifests: IndexedSeq[SegmentManifest],
-      level: Level,
-      store: IndexStore): SegmentOrigin =
-    origin.stored match {
-      case Some(StoredSegment(store.root, _)) => origin
-      case _ =>
-        val buffer = origin.source.read(0, origin.source.sizeBytes.toInt)
-        val bytes = new Array[Byte](buffer.remaining)
-        buffer.get(bytes)
-        val ref = writeSegment(bytes, manifests, level, store)
-        origin.copy(stored = Some(StoredSegment(store.root, ref)))
-    }
+  private def stored(origin: SegmentOrigin, manifests: IndexedSeq[SegmentManifest], store: IndexStore): SegmentOrigin = {
+    val buffer = origin.source.read(0, Math.toIntExact(origin.source.sizeBytes))
+    val bytes = new Array[Byte](buffer.remaining)
+    buffer.get(bytes)
+    val ref = writeSegment(bytes, manifests, origin.level, store)
+    val saved = origin.copy(stored = Some(StoredSegment(store.root, ref)))
+    store.mapped(ref).fold(saved)(source => saved.copy(source = source, isInMemory = false))
+  }
 
   private def writeSegment(
       bytes: Array[Byte],
@@ -103,12 +109,12 @@ private[zonemap] object StoredSnapshots {
     val data = version.segments.map { ref =>
       val source = openSource(ref, store)
       val segment = Segment.open(source)
-      new LiveSegment(segment, origin(source, ref, store), liveOf(ref, segment.manifests))
+      new LiveSegment(segment, origin(table, source, ref, segment.manifests, store), liveOf(ref, segment.manifests))
     }
     val deletes = version.deleteSegments.map { ref =>
       val source = openSource(ref, store)
       val segment = DeleteSegment.open(source)
-      new LiveDeleteSegment(segment, origin(source, ref, store), liveOf(ref, segment.manifests))
+      new LiveDeleteSegment(segment, origin(table, source, ref, segment.manifests, store), liveOf(ref, segment.manifests))
     }
     val index = new SnapshotIndex(
       key,
@@ -129,8 +135,18 @@ private[zonemap] object StoredSnapshots {
       source
     } catch { case NotFound() => throw new CorruptSegmentException(s"segment ${ref.relativePath} is gone") }
 
-  private def origin(source: ByteSource, ref: SegmentRef, store: IndexStore): SegmentOrigin =
-    SegmentOrigin(source, Some(StoredSegment(store.root, ref)))
+  private[iceberg] def origin(
+      table: Table,
+      source: ByteSource,
+      ref: SegmentRef,
+      manifests: IndexedSeq[SegmentManifest],
+      store: IndexStore): SegmentOrigin =
+    SegmentOrigin(
+      source,
+      isInMemory = false,
+      Some(StoredSegment(store.root, ref)),
+      Level.ofPath(ref.relativePath),
+      SegmentOrigin.committedAtMillis(table, manifests))
 
   private def liveOf(ref: SegmentRef, manifests: IndexedSeq[SegmentManifest]): Array[Int] = {
     verify(ref.liveManifests.forall(manifests.indices.contains), s"segment ${ref.relativePath} has fewer manifests")

@@ -1,6 +1,7 @@
 package zonemap.iceberg.plan
 
 import zonemap.iceberg.build.SegmentTask
+import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /**
  * The settings of one query, fixed when its relation is swapped.
@@ -12,6 +13,7 @@ import zonemap.iceberg.build.SegmentTask
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
  * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
+ * @param maintenance when segments are merged, written and let go of
  */
 final case class PlannerSettings(
     shadow: Boolean = false,
@@ -20,7 +22,8 @@ final case class PlannerSettings(
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
     hotMaxBytes: Long = 512L << 20,
-    segmentRows: Int = SegmentTask.TargetRows)
+    segmentRows: Int = SegmentTask.TargetRows,
+    maintenance: MaintenanceSettings = MaintenanceSettings())
 
 sealed trait UpkeepMode
 

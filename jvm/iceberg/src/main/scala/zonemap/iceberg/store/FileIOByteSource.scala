@@ -29,9 +29,24 @@ private[zonemap] object FileIOByteSource {
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
-    localPath(location) match {
-      case Some(path) if Files.isRegularFile(path) => ByteSource.mapped(path)
-      case _ => new Ranges(io, location, sizeBytes)
+    mapped(location).getOrElse(new Ranges(io, location, sizeBytes))
+
+  /** The file memory-mapped, if it is a local one. */
+  def mapped(location: String): Option[ByteSource] =
+    localPath(location).filter(Files.isRegularFile(_)).map(ByteSource.mapped)
+
+  /** Bytes of a file from [[open]] that were fetched and are kept; mapped files keep none. */
+  def fetchedBytes(source: ByteSource): Long =
+    source match {
+      case ranges: Ranges if ranges.isFetched => ranges.sizeBytes
+      case _ => 0
+    }
+
+  /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
+  def release(source: ByteSource): Unit =
+    source match {
+      case ranges: Ranges => ranges.release()
+      case _ => ()
     }
 
   private def localPath(location: String): Option[Path] =
@@ -46,11 +61,23 @@ private[zonemap] object FileIOByteSource {
     override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
 
     /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
-    private lazy val whole = fetch(0, sizeBytes.toInt)
+    @volatile private var whole = Option.empty[ByteBuffer]
+
+    def isFetched: Boolean = whole.isDefined
+
+    def release(): Unit = whole = None
 
     override def read(offset: Long, length: Int): ByteBuffer =
       if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
-      else whole.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+      else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+
+    private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
+      whole.getOrElse {
+        val bytes = fetch(0, sizeBytes.toInt)
+        whole = Some(bytes)
+        bytes
+      }
+    })
 
     /** What the index names is there whole, or the index is damaged. */
     private def fetch(offset: Long, length: Int): ByteBuffer =

@@ -7,7 +7,7 @@ import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.Table
-import org.apache.iceberg.exceptions.NotFoundException
+import org.apache.iceberg.exceptions.{AlreadyExistsException, NotFoundException}
 import org.apache.iceberg.io.{FileIO, IOUtil, SupportsPrefixOperations}
 
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, SegmentRef, VersionFile}
@@ -40,10 +40,13 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   def openSegment(ref: SegmentRef): ByteSource =
     FileIOByteSource.open(io, s"$root/${ref.relativePath}", ref.sizeBytes)
 
+  /** A segment mapped from a local file; `None` where the store is elsewhere. */
+  def mapped(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.mapped(s"$root/${ref.relativePath}")
+
   /** Writes one segment; the name says the sequence numbers it covers and the hash of its content. */
   def writeSegment(level: Level, firstSequence: Long, lastSequence: Long, hash: String, bytes: Array[Byte]): String = {
     val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash.${level.suffix}"
-    write(s"$root/$relativePath", bytes)
+    writeOnce(s"$root/$relativePath", bytes)
     relativePath
   }
 
@@ -62,9 +65,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    */
   def files(snapshotIds: Seq[Long]): Seq[String] =
     io match {
-      case listing: SupportsPrefixOperations =>
-        try listing.listPrefix(root + "/").asScala.flatMap(file => underRoot(file.location())).toSeq.sorted
-        catch { case NotFound() => Nil }
+      case _: SupportsPrefixOperations => list().map(file => s"$root/${file.relativePath}").sorted
       case _ =>
         val versions = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
           try readVersion(id)
@@ -81,6 +82,27 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     Option.when(path.startsWith(rootPath + "/"))(root + path.substring(rootPath.length))
   }
 
+  /**
+   * Every file of the store with its size and age.
+   *
+   * @throws UnsupportedOperationException if the `FileIO` cannot list
+   */
+  def list(): Seq[StoredFile] =
+    io match {
+      case listing: SupportsPrefixOperations =>
+        try
+          listing.listPrefix(root + "/").asScala.iterator.flatMap { info =>
+            underRoot(info.location()).map { location =>
+              StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
+            }
+          }.toSeq
+        catch { case NotFound() => Nil }
+      case other =>
+        throw new UnsupportedOperationException(
+          s"Cannot list the index store '$root': ${other.getClass.getName} does not list files. Set the catalog's io-impl " +
+            "to a FileIO that does, or delete the folder; the index is made anew by CALL zonemap.system.build.")
+    }
+
   /** Deletes files of this store. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
     require(location.startsWith(root + "/"), s"Cannot delete '$location': it is not in the index store '$root'.")
@@ -88,19 +110,39 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     catch { case NotFound() => () }
   }
 
-  private def versionLocation(snapshotId: Long): String = s"$root/versions/$snapshotId"
+  private def versionLocation(snapshotId: Long): String = s"$root/${IndexStore.Versions}/$snapshotId"
   private def latestLocation: String = s"$root/latest"
 
   private def write(location: String, bytes: Array[Byte]): Unit =
     try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
-  private def readAll(location: String): Option[Array[Byte]] =
+  /**
+   * Writes a file whose name says its content. An equal one that is there already stays: rewritten in place it could
+   * break readers that have it mapped. A damaged one is replaced.
+   */
+  private def writeOnce(location: String, bytes: Array[Byte]): Unit =
+    try
+      try Using.resource(io.newOutputFile(location).create())(_.write(bytes))
+      catch {
+        case AlreadyThere() =>
+          if (!holds(location, bytes)) {
+            delete(Seq(location))
+            Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
+          }
+      }
+    catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
+
+  private def holds(location: String, bytes: Array[Byte]): Boolean =
+    try readAll(location, bytes.length.toLong).exists(java.util.Arrays.equals(_, bytes))
+    catch { case _: CorruptSegmentException => false }
+
+  private def readAll(location: String, maxBytes: Long = IndexStore.MaxControlFileBytes): Option[Array[Byte]] =
     try {
       val file = io.newInputFile(location)
       val length = file.getLength
-      if (length > IndexStore.MaxControlFileBytes)
-        throw new CorruptSegmentException(s"'$location' has $length bytes, more than any version file")
+      if (length > maxBytes)
+        throw new CorruptSegmentException(s"'$location' has $length bytes, more than the $maxBytes it may have")
       val bytes = new Array[Byte](length.toInt)
       Using.resource(file.newStream())(IOUtil.readFully(_, bytes, 0, bytes.length))
       Some(bytes)
@@ -114,17 +156,10 @@ private[zonemap] final class StoreWriteException(root: String, cause: Throwable)
         "spark.sql.zonemap.store.location.",
       cause)
 
-/** The level of the hierarchy a segment belongs to; it is part of the segment's name. */
-private[zonemap] sealed abstract class Level(val name: String, val suffix: String)
-
-private[zonemap] object Level {
-  case object Micro extends Level("micro", "zm")
-  case object Day extends Level("day", "zm")
-  case object Deletes extends Level("deletes", "zmd")
-}
-
 private[zonemap] object IndexStore {
   val FolderName = "_zonemaps_v2"
+  val Versions = "versions"
+  val Segments = "segments"
   private val MaxControlFileBytes = 256L << 20
 
   /** Where the index of `table` is kept: beside the table, or under the configured location. */
@@ -136,6 +171,19 @@ private[zonemap] object IndexStore {
   private def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
+}
+
+/** A file of a store: its name under the root, and what a listing says of it. */
+private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long)
+
+/** Matches the ways a `FileIO` says that a file is there already. */
+private object AlreadyThere {
+  def unapply(error: Throwable): Boolean =
+    error match {
+      case _: AlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
+      case NonFatal(e) if e.getCause != null && (e.getCause ne e) => unapply(e.getCause)
+      case _ => false
+    }
 }
 
 /** Matches the ways a `FileIO` says that a file is not there. */

@@ -6,7 +6,7 @@ import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{IndexStore, Level}
 
 /** What a build or a refresh did. */
 private[zonemap] final case class BuildResult(
@@ -27,7 +27,16 @@ private[zonemap] final case class StatusResult(
     segments: Int,
     bytes: Long,
     memoryBytes: Long,
-    store: String)
+    store: String,
+    levels: String)
+
+/** What a merge did to the segments of one level. */
+private[zonemap] final case class LevelMerge(
+    level: String,
+    segmentsBefore: Int,
+    segmentsAfter: Int,
+    bytesBefore: Long,
+    bytesAfter: Long)
 
 /** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
 private[zonemap] object IndexProcedures {
@@ -45,12 +54,39 @@ private[zonemap] object IndexProcedures {
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
-      runner: Table => SegmentTaskRunner): BuildResult = {
+      runner: Table => SegmentTaskRunner): BuildResult =
+    indexInto(table, snapshot, settings, stored(table, snapshot, settings), runner)
+
+  /**
+   * Brings the store to `snapshot` and merges its segments: micro ones into hours, hours of past days into days, and
+   * dead manifests leave. A row a level.
+   */
+  def merge(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      runner: Table => SegmentTaskRunner): Seq[LevelMerge] = {
+    val store = IndexStore.of(table, settings.storeLocation)
+    val known = stored(table, snapshot, settings)
+    val diff = SnapshotIndexer.diff(table, snapshot, known)
+    val before = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table))
+    val (after, _) = save(table, Merging.all(table, before), store, settings)
+    def data(index: SnapshotIndex, level: Level) =
+      index.segments.map(_.origin).filter(_.level == level).map(_.source.sizeBytes)
+    def deletes(index: SnapshotIndex) = index.deletes.segments.map(_.origin.source.sizeBytes)
+    def row(level: Level, before: Seq[Long], after: Seq[Long]) =
+      LevelMerge(level.name, before.size, after.size, before.sum, after.sum)
+    Level.ofData.map(level => row(level, data(before, level), data(after, level))) :+
+      row(Level.Deletes, deletes(before), deletes(after))
+  }
+
+  /** What the store holds of `snapshot` or of one near it. */
+  private def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = IndexStore.of(table, settings.storeLocation)
     val known = new TableIndex(table.uuid())
     try StoredSnapshots.load(table, snapshot, store).orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8)).foreach(known.put)
     catch { case _: CorruptSegmentException => () }
-    indexInto(table, snapshot, settings, known, runner)
+    known
   }
 
   private def indexInto(
@@ -62,12 +98,8 @@ private[zonemap] object IndexProcedures {
     val started = System.nanoTime()
     val store = IndexStore.of(table, settings.storeLocation)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
-    val built = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
-    val (stored, bytes) = StoredSnapshots.save(table, built, store)
-    val index = IndexRegistry.of(table)
-    index.put(stored)
-    index.storeState.found()
-    IndexRegistry.shrinkTo(settings.hotMaxBytes)
+    val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
+    val (stored, bytes) = save(table, Merging.ifDue(table, indexed, known, settings.maintenance.merge), store, settings)
     BuildResult(
       snapshot.snapshotId(),
       stored.dataFiles,
@@ -75,6 +107,20 @@ private[zonemap] object IndexProcedures {
       stored.segments.size + stored.deletes.segments.size,
       bytes,
       (System.nanoTime() - started) / 1e9)
+  }
+
+  private def save(
+      table: Table,
+      snapshot: SnapshotIndex,
+      store: IndexStore,
+      settings: PlannerSettings): (SnapshotIndex, Long) = {
+    val (stored, bytes) = StoredSnapshots.save(table, snapshot, store)
+    val index = IndexRegistry.of(table)
+    IndexRegistry.seen(index, table, settings)
+    index.put(stored)
+    index.storeState.found()
+    IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
+    (stored, bytes)
   }
 
   /** Local, in-process runner: enough for tables of a few hundred manifests. */
@@ -93,8 +139,13 @@ private[zonemap] object IndexProcedures {
       segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
       bytes = exact.fold(-1L)(_.segments.iterator.map(_.origin.source.sizeBytes).sum),
       memoryBytes = index.residentBytes,
-      store = store.root)
+      store = store.root,
+      levels = exact.fold("")(_.levels))
   }
+
+  /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */
+  def gc(table: Table, settings: PlannerSettings, graceMillis: Long, dryRun: Boolean): Seq[Garbage] =
+    StoreGc.run(table, IndexStore.of(table, settings.storeLocation), graceMillis, System.currentTimeMillis(), dryRun)
 
   /** The files of the table's store, and what was forgotten of it in this JVM; deletes them unless `dryRun`. */
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {

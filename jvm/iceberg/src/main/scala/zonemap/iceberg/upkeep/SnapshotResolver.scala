@@ -33,6 +33,7 @@ private[zonemap] object SnapshotResolver {
   def resolve(table: Table, snapshot: Snapshot, settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] = {
     val index = IndexRegistry.of(table)
     val key = SnapshotKey.of(snapshot)
+    IndexRegistry.seen(index, table, settings)
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
       case None => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
@@ -98,7 +99,7 @@ private[zonemap] object SnapshotResolver {
       } else
         indexable {
           val covered = keep(index, SnapshotIndexer.inMemory(table, snapshot, diff), settings)
-          Upkeep.enqueuePersist(table, snapshot, covered, settings)
+          Upkeep.enqueueCovered(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Hybrid, Tier.Hot)
         }
     }
@@ -116,7 +117,7 @@ private[zonemap] object SnapshotResolver {
       case (_, CoverOnRead.Wait) =>
         indexable {
           val covered = keep(index, cover(table, snapshot, index), settings)
-          Upkeep.enqueuePersist(table, snapshot, covered, settings)
+          Upkeep.enqueueCovered(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Exact, Tier.Hot)
         }
       case _ =>
@@ -130,7 +131,7 @@ private[zonemap] object SnapshotResolver {
 
   private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     index.put(snapshot)
-    IndexRegistry.shrinkTo(settings.hotMaxBytes)
+    IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
     index.oversized =
       if (index.get(snapshot.key).isEmpty) Some(Oversized(snapshot.key, snapshot.residentBytes)) else None
     snapshot

@@ -6,8 +6,9 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.build.SegmentTask
+import zonemap.iceberg.build.{MergePolicy, SegmentTask}
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /** A conf value that cannot be used; the message names key, value and what is allowed. */
 private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
@@ -39,7 +40,7 @@ private[spark] final case class ConfEntry[A](
 }
 
 /** The confs of one query, read. */
-private[spark] final case class ZoneMapConf(enabled: Boolean, planner: PlannerSettings)
+private[spark] final case class ZoneMapConf(enabled: Boolean, expressions: Boolean, planner: PlannerSettings)
 
 /**
  * The registry of all confs: read option over session conf over default, never table properties.
@@ -52,10 +53,17 @@ private[spark] object ZoneMapConf {
   private def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
   private def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
   private def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
+  private def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
+  private def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
     Prefix + "enabled", "true", "true, false",
     "Plan scans of Iceberg tables from the index. Takes effect on the next query.", flag)
+
+  val Expressions: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "expressions.enabled", "true", "true, false",
+    "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
+      "ranges of the column.", flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow", "false", "true, false",
@@ -64,8 +72,9 @@ private[spark] object ZoneMapConf {
 
   val Upkeep: ConfEntry[UpkeepMode] = ConfEntry(
     Prefix + "upkeep", "auto", "off, memory, persist, auto",
-    "Who extends the index when a query meets a snapshot it does not cover. off: only procedures. memory: this JVM, " +
-      "never writing. persist: this JVM, and the table's store. auto: persist where the table has a store, else memory.",
+    "Who extends the index when a query meets a snapshot it does not cover, and when this JVM commits to a table it has " +
+      "indexed. off: only procedures. memory: this JVM, never writing. persist: this JVM, and the table's store. auto: " +
+      "persist where the table has a store, else memory.",
     text =>
       text.toLowerCase match {
         case "off" => Some(UpkeepMode.Off)
@@ -104,16 +113,72 @@ private[spark] object ZoneMapConf {
   val SegmentRows: ConfEntry[Int] = ConfEntry(
     Prefix + "build.segment-rows", SegmentTask.TargetRows.toString, "a count, 1 or more",
     "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
-      "job. A manifest is never split.", text => count(text).filter(_ > 0))
+      "job. A manifest is never split.", atLeast(1))
 
-  val all: Seq[ConfEntry[_]] =
-    Seq(Enabled, Shadow, Upkeep, CoverOnReadMode, StoreLocation, MaxUnknownEntries, HotMaxBytes, SegmentRows)
+  val HotWindow: ConfEntry[Long] = ConfEntry(
+    Prefix + "hot.window", "6h", "a duration such as 30m, 6h or 1d",
+    "Segments with commits younger than this stay in memory longest: over hot.max-bytes, what was read of older stored " +
+      "segments is let go of first; queries that need them read them from the store again.", millis)
+
+  val FollowCommits: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "upkeep.follow-commits", "true", "true, false",
+    "Index what a session commits to a table that this JVM has indexed or queried, without waiting for a query; the " +
+      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.", flag)
+
+  val FlushInterval: ConfEntry[Long] = ConfEntry(
+    Prefix + "upkeep.flush-interval", "30s", "a duration such as 10s or 1m",
+    "How long upkeep may keep what it has indexed in memory before it writes the table's store. The first write does " +
+      "not wait; queries of this JVM never do.", millis)
+
+  val FlushManifests: ConfEntry[Int] = ConfEntry(
+    Prefix + "upkeep.flush-manifests", "64", "a count, 1 or more",
+    "So many manifests in memory make upkeep write the store before the interval is over.", atLeast(1))
+
+  val MergePolicyName: ConfEntry[String] = ConfEntry(
+    Prefix + "merge.policy", "probabilistic", "probabilistic, deterministic, off",
+    "When the micro segments (runs) of a snapshot are merged into hours and days, always in the background. " +
+      s"probabilistic: at each commit with p = min(1, runs / merge.limit), from ${MergePolicy.DefaultMinRuns} runs on, and " +
+      s"at every merge.forced-every-th. deterministic: at ${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
+    text => Some(text.toLowerCase).filter(Set("probabilistic", "deterministic", "off")))
+
+  val MergeLimit: ConfEntry[Int] = ConfEntry(
+    Prefix + "merge.limit", "1000", "a count, 1 or more",
+    "The number of runs at which the probabilistic policy is certain to merge.", atLeast(1))
+
+  val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
+    Prefix + "merge.forced-every", "100", "a count, 1 or more",
+    "The probabilistic policy merges at the first commit in every so many sequence numbers, whatever the draw.",
+    atLeast(1))
+
+  val MergeHardCap: ConfEntry[Int] = ConfEntry(
+    Prefix + "merge.hard-cap", "32", "a count, 2 or more",
+    "So many runs are merged whatever the policy says; it bounds what a plan opens.", atLeast(2))
+
+  val all: Seq[ConfEntry[_]] = Seq(
+    Enabled,
+    Expressions,
+    Shadow,
+    Upkeep,
+    CoverOnReadMode,
+    StoreLocation,
+    MaxUnknownEntries,
+    HotMaxBytes,
+    SegmentRows,
+    HotWindow,
+    FollowCommits,
+    FlushInterval,
+    FlushManifests,
+    MergePolicyName,
+    MergeLimit,
+    MergeForcedEvery,
+    MergeHardCap)
 
   /** The confs of a query on a relation with these read options, or the first that is malformed. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
     try Right(
       ZoneMapConf(
         Enabled.read(conf, options),
+        Expressions.read(conf, options),
         PlannerSettings(
           shadow = Shadow.read(conf, options),
           upkeep = Upkeep.read(conf, options),
@@ -121,6 +186,23 @@ private[spark] object ZoneMapConf {
           storeLocation = StoreLocation.read(conf, options),
           maxUnknownEntries = MaxUnknownEntries.read(conf, options),
           hotMaxBytes = HotMaxBytes.read(conf, options),
-          segmentRows = SegmentRows.read(conf, options))))
+          segmentRows = SegmentRows.read(conf, options),
+          maintenance = MaintenanceSettings(
+            merge = mergePolicy(conf, options),
+            followCommits = FollowCommits.read(conf, options),
+            flushIntervalMillis = FlushInterval.read(conf, options),
+            flushManifests = FlushManifests.read(conf, options),
+            hotWindowMillis = HotWindow.read(conf, options)))))
     catch { case e: MalformedConfException => Left(e) }
+
+  private def mergePolicy(conf: SQLConf, options: CaseInsensitiveStringMap): MergePolicy = {
+    val hardCap = MergeHardCap.read(conf, options)
+    val limit = MergeLimit.read(conf, options)
+    val forcedEvery = MergeForcedEvery.read(conf, options)
+    MergePolicyName.read(conf, options) match {
+      case "deterministic" => MergePolicy.Deterministic(hardCap = hardCap)
+      case "off" => MergePolicy.Off(hardCap)
+      case _ => MergePolicy.Probabilistic(limit, forcedEvery, hardCap = hardCap)
+    }
+  }
 }

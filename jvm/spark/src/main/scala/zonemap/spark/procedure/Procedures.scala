@@ -52,7 +52,8 @@ private[spark] object Procedures {
       .add("segments", IntegerType, nullable = false)
       .add("bytes", LongType, nullable = false)
       .add("memory_bytes", LongType, nullable = false)
-      .add("store", StringType, nullable = false)) { (spark, arguments) =>
+      .add("store", StringType, nullable = false)
+      .add("levels", StringType, nullable = false)) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
     Seq(
@@ -65,7 +66,44 @@ private[spark] object Procedures {
         status.segments,
         status.bytes,
         status.memoryBytes,
-        status.store))
+        status.store,
+        status.levels))
+  }
+
+  val Merge: ZoneMapProcedure = ZoneMapProcedure(
+    "merge",
+    "Brings the table's stored index to its current snapshot and merges its segments: micro ones into hours, hours of " +
+      "past days into days; manifests the snapshot no longer has leave. A row a level.",
+    Seq(table),
+    new StructType()
+      .add("level", StringType, nullable = false)
+      .add("segments_before", IntegerType, nullable = false)
+      .add("segments_after", IntegerType, nullable = false)
+      .add("bytes_before", LongType, nullable = false)
+      .add("bytes_after", LongType, nullable = false)) { (spark, arguments) =>
+    val (iceberg, snapshot) = snapshotOf(spark, arguments, "merge")
+    IndexProcedures.merge(iceberg, snapshot, settings(spark), runner(spark)).map { merged =>
+      Seq[Any](merged.level, merged.segmentsBefore, merged.segmentsAfter, merged.bytesBefore, merged.bytesAfter)
+    }
+  }
+
+  val Gc: ZoneMapProcedure = ZoneMapProcedure(
+    "gc",
+    "Lists the files of the table's stored index that no retained snapshot needs, and deletes them when dry_run is " +
+      "false: versions of expired snapshots, and segments that no other version names.",
+    Seq(
+      table,
+      Parameter("dry_run", BooleanType, Some("true"), "Only list the files."),
+      Parameter("older_than_hours", IntegerType, Some("24"), "Younger files stay; a writer may be about to name them.")),
+    new StructType()
+      .add("path", StringType, nullable = false)
+      .add("bytes", LongType, nullable = false)
+      .add("reason", StringType, nullable = false)) { (spark, arguments) =>
+    val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
+    val hours = arguments.count("older_than_hours")
+    IndexProcedures.gc(iceberg, settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
+      Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason)
+    }
   }
 
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
@@ -77,7 +115,7 @@ private[spark] object Procedures {
     IndexProcedures.drop(iceberg, settings(spark), arguments.flag("dry_run")).map(Seq(_))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Drop)
+  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Merge, Gc, Drop)
 
   def find(name: String): Option[ZoneMapProcedure] = all.find(_.name() == name.toLowerCase)
 

@@ -32,6 +32,14 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     !input.isNullAt(position) && input.getBoolean(position)
   }
 
+  /** A whole number, 0 or more. */
+  def count(name: String): Int = {
+    val position = positionOf(name)
+    if (input.isNullAt(position) || input.getInt(position) < 0)
+      throw new IllegalArgumentException(s"Cannot use argument '$name': it must be a whole number, 0 or more.")
+    input.getInt(position)
+  }
+
   private def positionOf(name: String): Int = parameters.indexWhere(_.name == name)
 }
 

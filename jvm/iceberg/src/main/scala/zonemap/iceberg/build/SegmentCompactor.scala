@@ -1,0 +1,118 @@
+package zonemap.iceberg.build
+
+import zonemap.core.segment.{ByteSource, DeleteSegment, DeleteSegmentBuilder, Segment, SegmentMerger}
+import zonemap.iceberg.index.{LiveDeleteSegment, LiveSegment, SegmentOrigin}
+import zonemap.iceberg.store.Level
+
+/**
+ * Merges segments of one snapshot: neighbours in commit order, one level up, without their dead manifests.
+ *
+ * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
+ * into. Results are in memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
+ * at most [[SegmentTask.TargetRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ */
+private[zonemap] object SegmentCompactor {
+
+  /** Above so many, hours are merged into days before their day is over. */
+  val MaxHours = 16
+
+  /** Above so many small days, days are merged with each other. */
+  val MaxSmallDays = 8
+
+  private val SmallRows = SegmentTask.TargetRows / 2
+  private val HourMillis = 3600L * 1000
+  private val DayMillis = 24 * HourMillis
+
+  /**
+   * All micro segments become hours, the hours of days that are over become days, and days are joined where there are
+   * many small ones.
+   *
+   * @param purge also rewrite every segment that has dead manifests; without it those that are mostly dead
+   */
+  def mergeUp(segments: IndexedSeq[LiveSegment], purge: Boolean): IndexedSeq[LiveSegment] = {
+    val ordered = segments.sortBy(s => (lastSequence(s), s.origin.committedAtMillis.getOrElse(Long.MinValue)))
+    def of(level: Level) = ordered.filter(_.origin.level == level)
+    val hours = of(Level.Hour) ++ lift(of(Level.Micro), Level.Hour, bucket(_, HourMillis))
+    val newestDay = hours.lastOption.map(bucket(_, DayMillis))
+    val (closed, open) =
+      if (hours.size > MaxHours) (hours, IndexedSeq.empty)
+      else hours.partition(s => !newestDay.contains(bucket(s, DayMillis)))
+    val days = of(Level.Day) ++ lift(closed, Level.Day, bucket(_, DayMillis))
+    val fewDays = if (days.count(_.liveCount < SmallRows) > MaxSmallDays) lift(days, Level.Day, _ => 0L) else days
+    (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level) else s)
+  }
+
+  /** The micro segments that no store holds yet become one: what a flush writes. */
+  def joinUnstored(segments: IndexedSeq[LiveSegment], storeRoot: String): IndexedSeq[LiveSegment] = {
+    val (runs, others) = segments.partition(s => s.origin.level == Level.Micro && !s.origin.isStoredIn(storeRoot))
+    others ++ (if (runs.size < 2) runs else packed(runs.sortBy(lastSequence)).map(merged(_, Level.Micro)))
+  }
+
+  /** The delete segments with few files become one. */
+  def mergeDeletes(segments: IndexedSeq[LiveDeleteSegment]): IndexedSeq[LiveDeleteSegment] = {
+    val (small, large) = segments.partition(_.segment.rows < SmallRows / 2)
+    if (small.size < 2) segments else large :+ mergedDeletes(small)
+  }
+
+  def isFullyLive(segment: LiveSegment): Boolean = segment.liveManifests.length == segment.segment.manifests.size
+
+  private def isStale(segment: LiveSegment, purge: Boolean): Boolean =
+    if (purge) !isFullyLive(segment) else segment.liveCount < segment.segment.rows / 2
+
+  /** Neighbours of one bucket become one segment of `level`. */
+  private def lift(
+      ordered: IndexedSeq[LiveSegment],
+      level: Level,
+      bucketOf: LiveSegment => Long): IndexedSeq[LiveSegment] =
+    neighbours(ordered)((before, next) => bucketOf(before.last) == bucketOf(next)).flatMap(packed).map(merged(_, level))
+
+  /** Neighbours packed up to the target of rows. */
+  private def packed(ordered: IndexedSeq[LiveSegment]): IndexedSeq[IndexedSeq[LiveSegment]] =
+    neighbours(ordered)((group, next) => group.map(_.liveCount.toLong).sum + next.liveCount <= SegmentTask.TargetRows)
+
+  private def neighbours(ordered: IndexedSeq[LiveSegment])(
+      joins: (IndexedSeq[LiveSegment], LiveSegment) => Boolean): IndexedSeq[IndexedSeq[LiveSegment]] =
+    ordered.foldLeft(IndexedSeq.empty[IndexedSeq[LiveSegment]]) {
+      case (done :+ group, next) if joins(group, next) => done :+ (group :+ next)
+      case (done, next) => done :+ IndexedSeq(next)
+    }
+
+  private def merged(group: IndexedSeq[LiveSegment], level: Level): LiveSegment =
+    if (group.size == 1 && isFullyLive(group.head)) {
+      val only = group.head
+      if (only.origin.level == level) only
+      else new LiveSegment(only.segment, only.origin.risenTo(level), only.liveManifests)
+    } else {
+      val source = ByteSource.ofBytes(SegmentMerger.merge(group.map(s => (s.segment, s.liveManifests.toSeq))))
+      val segment = Segment.open(source)
+      val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
+      new LiveSegment(segment, SegmentOrigin.inMemory(source, level, committedAt), segment.manifests.indices.toArray)
+    }
+
+  private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment]): LiveDeleteSegment = {
+    val builder = new DeleteSegmentBuilder
+    for (live <- group; ordinal <- live.liveManifests) {
+      val manifest = live.segment.manifests(ordinal)
+      builder.beginManifest(manifest.identity)
+      (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
+        val file = live.segment.files(row)
+        val partition = live.segment.partitions(file.partition)
+        builder.add(file.copy(partition = builder.partition(partition.specId, partition.values)))
+      }
+    }
+    val source = ByteSource.ofBytes(builder.build())
+    val segment = DeleteSegment.open(source)
+    val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
+    new LiveDeleteSegment(
+      segment,
+      SegmentOrigin.inMemory(source, Level.Deletes, committedAt),
+      segment.manifests.indices.toArray)
+  }
+
+  /** Segments whose snapshots are expired are older than all others and share one bucket. */
+  private def bucket(segment: LiveSegment, lengthMillis: Long): Long =
+    segment.origin.committedAtMillis.fold(Long.MinValue)(Math.floorDiv(_, lengthMillis))
+
+  private def lastSequence(segment: LiveSegment): Long =
+    segment.liveManifests.iterator.map(segment.segment.manifests(_).identity.sequenceNumber).max
+}

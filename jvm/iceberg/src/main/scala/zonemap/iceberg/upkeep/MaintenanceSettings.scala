@@ -1,0 +1,19 @@
+package zonemap.iceberg.upkeep
+
+import zonemap.iceberg.build.MergePolicy
+
+/**
+ * How the index of a table is kept in shape while it grows.
+ *
+ * @param merge when runs are merged
+ * @param followCommits whether commits of this JVM are indexed without a query
+ * @param flushIntervalMillis how long what is in memory may wait for the store
+ * @param flushManifests how many manifests in memory make the store be written before the interval is over
+ * @param hotWindowMillis segments with commits younger than this are let go of last
+ */
+final case class MaintenanceSettings(
+    merge: MergePolicy = MergePolicy.Probabilistic(),
+    followCommits: Boolean = true,
+    flushIntervalMillis: Long = 30L * 1000,
+    flushManifests: Int = 64,
+    hotWindowMillis: Long = 6L * 3600 * 1000)

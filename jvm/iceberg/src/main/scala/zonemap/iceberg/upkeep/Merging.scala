@@ -1,0 +1,51 @@
+package zonemap.iceberg.upkeep
+
+import org.apache.iceberg.Table
+
+import zonemap.iceberg.build.{MergePoint, MergePolicy, SegmentCompactor, SnapshotIndexer}
+import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex, TableIndex}
+import zonemap.iceberg.store.Level
+
+/**
+ * Merges the segments of a snapshot when its policy says so, in memory.
+ *
+ * Reads immutable segments and holds no lock, so neither readers nor writers wait; two that merge the same segments do
+ * the work twice and come to the same answers. Thread-safe: no state.
+ */
+private[zonemap] object Merging {
+
+  def isDue(table: Table, snapshot: SnapshotIndex, policy: MergePolicy): Boolean =
+    policy.isDue(point(table, snapshot, snapshot.segments)) || snapshot.deletes.segments.size >= policy.hardCap
+
+  /** `snapshot` with its segments merged where `policy` says so; the same object where not. */
+  def ifDue(table: Table, snapshot: SnapshotIndex, index: TableIndex, policy: MergePolicy): SnapshotIndex =
+    if (!isDue(table, snapshot, policy)) snapshot
+    else {
+      // merged by someone else meanwhile, it may no longer be due
+      val relocated = snapshot.withSegments(SnapshotIndexer.relocated(snapshot, index))
+      if (isDue(table, relocated, policy)) merged(table, relocated, policy.hardCap, purge = false) else relocated
+    }
+
+  /** `snapshot` with all its segments merged one level up and without dead manifests. */
+  def all(table: Table, snapshot: SnapshotIndex): SnapshotIndex = merged(table, snapshot, maxDeletes = 2, purge = true)
+
+  private def merged(table: Table, snapshot: SnapshotIndex, maxDeletes: Int, purge: Boolean): SnapshotIndex = {
+    val data = SegmentCompactor.mergeUp(snapshot.segments, purge)
+    val deletes =
+      if (snapshot.deletes.segments.size < maxDeletes) snapshot.deletes
+      else
+        new SnapshotDeletes(
+          SegmentCompactor.mergeDeletes(snapshot.deletes.segments),
+          SnapshotDeletes.unpartitioned(table))
+    new SnapshotIndex(snapshot.key, snapshot.sequenceNumber, data, deletes)
+  }
+
+  private def point(table: Table, snapshot: SnapshotIndex, segments: IndexedSeq[LiveSegment]): MergePoint = {
+    val runs = segments.filter(_.origin.level == Level.Micro)
+    val newest = if (runs.isEmpty) Nil else runs.map(lastSequence).sorted.init
+    MergePoint(table.uuid(), snapshot.sequenceNumber, newest.lastOption.getOrElse(snapshot.sequenceNumber), runs.size)
+  }
+
+  private def lastSequence(live: LiveSegment): Long =
+    live.liveManifests.iterator.map(live.segment.manifests(_).identity.sequenceNumber).max
+}

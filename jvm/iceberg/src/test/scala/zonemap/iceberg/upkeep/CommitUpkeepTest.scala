@@ -1,0 +1,127 @@
+package zonemap.iceberg.upkeep
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.apache.iceberg.expressions.Expressions
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.testing.FileKind
+
+/** Commits of this JVM are followed by the index, and pay nothing for it. */
+class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
+  CommitListener.register(seen => Some(seen.settings))
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
+
+  /** A table that a query has made known to this JVM. */
+  private def known(settings: PlannerSettings = memory): Maintained = {
+    val t = new Maintained
+    t.append()
+    t.maintain(settings)
+    Planning.ours(t.table, Expressions.equal("id", 15L), settings)
+    t
+  }
+
+  private def eventually(holds: => Boolean, seconds: Int = 20): Unit = {
+    val deadline = System.nanoTime() + seconds * 1000000000L
+    while (!holds && System.nanoTime() < deadline) Thread.sleep(1)
+    assert(holds): Unit
+  }
+
+  test("committed to indexed, over 200 small commits") {
+    val t = known()
+    val waits = (1 to 200).map { k =>
+      if (k % 50 == 0) t.expire(retain = 10)
+      t.append(2)
+      val committed = System.nanoTime()
+      while (!t.isIndexed && System.nanoTime() - committed < 20e9) Thread.onSpinWait()
+      assert(t.isIndexed, s"commit $k")
+      (System.nanoTime() - committed) / 1e6
+    }.sorted
+    info(f"committed to indexed: p50 ${waits(100)}%.1f ms, p99 ${waits(198)}%.1f ms, most ${waits.last}%.1f ms")
+    assert(t.index.get.dataFiles == 402)
+    t.table.io.resetCounts()
+    assert(Planning.ours(t.table).mode == PlanMode.Exact && t.table.io.totalReads == 0)
+    assert(t.differences().isEmpty)
+  }
+
+  test("the committing thread only enqueues: a commit reads and writes what it does without the index") {
+    val (followed, unknown) = (known(), new Maintained)
+    unknown.append()
+    val gate = new CountDownLatch(1)
+    val busy = new Maintained
+    busy.append()
+    busy.table.io.beforeRead = _ => gate.await(30, TimeUnit.SECONDS): Unit
+    Upkeep.enqueue(busy.table.load(), busy.table.current, memory)
+    val counts = Seq(followed, unknown).map { t =>
+      t.table.current.allManifests(t.table.io): Unit // Iceberg keeps them with the snapshot
+      t.table.io.resetCounts()
+      t.append()
+      (Seq(FileKind.Metadata, FileKind.ManifestList, FileKind.Manifest, FileKind.Store))
+        .map(kind => (t.table.io.reads(kind), t.table.io.writes(kind)))
+    }
+    assert(!followed.isIndexed, "the worker is busy with another table")
+    gate.countDown()
+    assert(counts.head == counts.last)
+    eventually(followed.isIndexed)
+    assert(!unknown.isIndexed)
+  }
+
+  test("of many commits the newest is indexed; those it overtook need not be") {
+    val t    = known()
+    val gate = new CountDownLatch(1)
+    t.table.io.beforeRead = _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    (1 to 20).foreach(_ => t.append(1))
+    gate.countDown()
+    assert(Upkeep.await(20000))
+    assert(t.isIndexed && IndexRegistry.of(t.table.load()).snapshotCount <= 3)
+  }
+
+  test("a transaction is announced before it commits: it is looked for once more") {
+    val t           = known()
+    val transaction = t.table.load().newTransaction()
+    transaction.newFastAppend().appendFile(t.file()).commit()
+    assert(Upkeep.await(20000))
+    transaction.commitTransaction()
+    eventually(t.isIndexed)
+  }
+
+  test("a transaction that never commits is dropped") {
+    val t = known()
+    t.table.load().newTransaction().newFastAppend().appendFile(t.file()).commit()
+    Thread.sleep(1500)
+    assert(Upkeep.await(20000) && IndexRegistry.of(t.table.load()).snapshotCount == 1)
+  }
+
+  test("upkeep off: commits are not followed") {
+    val t = known()
+    Planning.ours(t.table, Expressions.equal("id", 15L), Planning.Off)
+    t.append()
+    assert(Upkeep.await(20000) && !t.isIndexed)
+  }
+
+  test("the store is written at the interval, or when enough manifests wait") {
+    def settings(seconds: Int, manifests: Int) =
+      Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = seconds * 1000L, flushManifests = manifests))
+    def versions(t: Maintained) = t.table.io.storeFiles.count(_.contains("/versions/"))
+    val patient = known(settings(seconds = 3600, manifests = 5))
+    assert(versions(patient) == 1, "the first is written at once")
+    (1 to 4).foreach { _ =>
+      patient.append()
+      eventually(patient.isIndexed)
+    }
+    assert(versions(patient) == 1, "four manifests wait")
+    patient.append()
+    eventually(versions(patient) == 2)
+    eventually(patient.index.get.segments.forall(_.origin.stored.isDefined))
+    assert(patient.index.get.segments.size == 2, "what waited became one segment")
+    val timed = known(settings(seconds = 1, manifests = 1000))
+    timed.append()
+    eventually(versions(timed) == 2)
+  }
+}
