@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pyspark
 import pytest
-
 from support import session
 
 REST_JARS = (
@@ -40,7 +38,11 @@ def rest_url(base: Path) -> Iterator[str]:
     java = str(Path(os.environ["JAVA_HOME"]) / "bin" / "java") if "JAVA_HOME" in os.environ else "java"
     class_path = os.pathsep.join([*map(str, paths), str(Path(pyspark.__file__).parent / "jars" / "*")])
     command = [java, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m", "-cp", class_path]
-    command += [str(Path(__file__).with_name("RestServer.java")), f"jdbc:sqlite:{folder / 'rest.db'}", str(folder / "warehouse")]
+    command += [
+        str(Path(__file__).with_name("RestServer.java")),
+        f"jdbc:sqlite:{folder / 'rest.db'}",
+        str(folder / "warehouse"),
+    ]
     with (folder / "stderr").open("w") as errors:
         server = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True)
     timer = threading.Timer(STARTUP_SECONDS, server.kill)
@@ -90,6 +92,8 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={derby};create=true",
         # BoneCP, the default pool, is not among the jars PySpark ships
         "spark.hadoop.datanucleus.connectionPoolingType": "NONE",
+        # locks need the tables of Hive transactions, which Derby is not given; Iceberg then commits by compare-and-swap
+        "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",
         "spark.hadoop.hive.metastore.warehouse.dir": str(base / "hive"),
@@ -97,5 +101,4 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
     session.stop()
     started = session.start(confs)
     yield started
-    print(file=sys.stderr)
     session.stop()

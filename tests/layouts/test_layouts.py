@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-
 from support import session
 from support.session import STOCK
 
@@ -107,8 +106,14 @@ def run(layout: Layout, folder: Path) -> Told:
             }
         )
     )
-    environment = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")}
-    environment |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = {
+        k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")
+    }
+    environment |= {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
     command = [sys.executable, str(DRIVER), str(orders)]
     if layout.submit is not None:
         arguments = layout.submit + [x for k, v in layout.confs.items() for x in ("--conf", f"{k}={v}")]
@@ -129,7 +134,7 @@ def expected(*ids: int) -> list[list]:
 
 
 def check_query(told: dict, rows: list[list], *, mode: str, considered: int, kept: int) -> None:
-    """Rows with the index off and on are the ones written; EXPLAIN and the query came from the index and skipped files."""
+    """Rows are the ones written, with the index off and on; EXPLAIN and query came from the index and skipped files."""
     assert told["off"] == rows
     assert told["on"] == rows
     assert told["fallbacks"] == 0, told["explain"]
@@ -208,13 +213,17 @@ def test_iceberg_above_us(folder: Path) -> None:
     told = run(layout, folder)
     check_whole(told)
     assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
-    check_query(told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2)
+    check_query(
+        told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2
+    )
 
 
 def test_without_iceberg(folder: Path) -> None:
     """The session works, the extension says once why it does nothing."""
     alone = {"spark.sql.extensions": OUR_EXTENSION, "spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
-    plain = {k: v for k, v in confs(folder, **jars(ours()), **alone).items() if not k.startswith("spark.sql.catalog.lake")}
+    plain = {
+        k: v for k, v in confs(folder, **jars(ours()), **alone).items() if not k.startswith("spark.sql.catalog.lake")
+    }
     told = run(Layout("D", plain, steps=["without_iceberg"]), folder)
     assert told["plain"]["rows"] == [[50, sum(range(50, 100))]]
     assert told["plain"]["counter"] == 0
@@ -228,7 +237,10 @@ def test_without_iceberg(folder: Path) -> None:
 @pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
 def test_executors_of_their_own(folder: Path, serializer: str) -> None:
     """A local cluster: merge-on-read deletes reach the executors, and a build of several segments runs on them."""
-    cluster = {"spark.master": "local-cluster[2,1,1024]", "spark.serializer": f"org.apache.spark.serializer.{serializer}"}
+    cluster = {
+        "spark.master": "local-cluster[2,1,1024]",
+        "spark.serializer": f"org.apache.spark.serializer.{serializer}",
+    }
     layout = Layout(serializer, confs(folder, **jars(iceberg(), ours()), **cluster), steps=["whole", "job"])
     told = run(layout, folder)
     check_whole(told)
@@ -237,7 +249,9 @@ def test_executors_of_their_own(folder: Path, serializer: str) -> None:
     assert told["job"]["tasks"] == SEGMENTS - 1
     assert f"{SEGMENTS - 1} segments" in told["job"]["description"]
     assert set(told["job"]["executors"]) <= {"0", "1"}
-    check_query(told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2)
+    check_query(
+        told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2
+    )
 
 
 def test_spark_connect(folder: Path) -> None:

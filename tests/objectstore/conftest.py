@@ -9,15 +9,16 @@ from contextlib import contextmanager
 import boto3
 import pytest
 from moto.server import DomainDispatcherApplication, create_backend_app
-from werkzeug.serving import WSGIRequestHandler, make_server
-
 from support import session
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 BUCKETS = ("lake", "indexes")
 KEY = "testing"
 REGION = "us-east-1"
 #: What S3 answers to a request that its policy does not allow.
-DENIED = b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
+DENIED = (
+    b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
+)
 
 Request = tuple[str, str]
 

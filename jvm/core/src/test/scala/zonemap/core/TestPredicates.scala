@@ -63,17 +63,32 @@ object TestPredicates {
     val several = Seq.fill(rng.int(5))(TestModel.value(t, rng))
     val set = TestModel.sorted(t, several)
     def in(v: Any) = several.exists(TestModel.compare(v, _) == 0)
-    rng.int(10) match {
+    rng.int(12) match {
       case 0 => on(IsNull(column), nullRow = true)(_ => false)
       case 1 => on(NotNull(column), nullRow = false)(_ => true)
       case 2 => on(DistinctFrom(column, encoded), nullRow = true)(TestModel.compare(_, literal) != 0)
       case 3 => on(In(column, set), nullRow = false)(in)
       case 4 => on(NotIn(column, set), nullRow = false)(!in(_))
       case 5 => on(NotInOrNull(column, set), nullRow = true)(!in(_))
+      case 6 | 7 if t != UuidType => ofRanges(column, rng)
       case _ =>
         val op = rng.pick(CompareOp.values)
         on(Compare(column, op, encoded), nullRow = false)(v => holds(op, TestModel.compare(v, literal)))
     }
+  }
+
+  private def ofRanges(column: ColumnRef, rng: Rng): Told = {
+    val t = column.columnType
+    val ends = Seq.fill(rng.int(4)) {
+      val Seq(from, until) = Seq.fill(2)(TestModel.value(t, rng)).sortWith(TestModel.compare(_, _) < 0)
+      (if (rng.chance(10)) null else from, if (rng.chance(10)) null else until)
+    }
+    def encode(end: Any) = if (end == null) null else TestModel.encode(t, end)
+    val ranges = ends.map { case (f, u) => ValueRanges.between(encode(f), encode(u)) }
+    def in(v: Any) = !isNaN(v) && ends.exists { case (from, until) =>
+      (from == null || TestModel.compare(from, v) <= 0) && (until == null || TestModel.compare(v, until) < 0)
+    }
+    on(InRanges(column, ranges.foldLeft(ValueRanges.empty)(_ union _)), nullRow = false)(in)
   }
 
   private def holds(op: CompareOp, order: Int): Boolean = op match {

@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves our procedures without a catalog
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
+ *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
  *   V2 scan push-down        Iceberg's scan asks ZoneMapTable.newBatchScan() for its files
  * }}}
  *

@@ -29,10 +29,10 @@ object PlanningBenchmark {
   private val settings = PlannerSettings(upkeep = UpkeepMode.Off)
 
   def main(arguments: Array[String]): Unit = {
-    val Array(folder, result, pairs) = arguments.take(3)
-    val sizes = arguments.drop(3).map(_.toInt)
-    val tables = sizes.map(files => measureTable(Paths.get(folder), files, columns = 30, pairs.toInt))
-    write(Paths.get(result), tables)
+    require(arguments.length >= 4, "Usage: PlanningBenchmark <work folder> <result.json> <pairs> <files>...")
+    val pairs = arguments(2).toInt
+    val tables = arguments.drop(3).toSeq.map(files => measureTable(Paths.get(arguments(0)), files.toInt, columns = 30, pairs))
+    write(Paths.get(arguments(1)), tables)
   }
 
   private def measureTable(folder: Path, files: Int, columns: Int, pairs: Int): Map[String, Any] = {
@@ -99,7 +99,7 @@ object PlanningBenchmark {
       else { runOurs(); runStock() }
     }
     require(ourFiles <= stockFiles, s"${query.name}: ours plans $ourFiles files, Iceberg $stockFiles")
-    val summary = Map(
+    val summary = Map[String, Any](
       "query" -> query.name,
       "stockFiles" -> stockFiles,
       "zonemapFiles" -> ourFiles,

@@ -68,6 +68,8 @@ private[eval] object LeafRule {
           reencode(values, column.columnType, stored).map(v => differs(Match.None, Elements(v), stored))
         case NotInOrNull(column, values) =>
           reencode(values, column.columnType, stored).map(v => differs(Match.All, Elements(v), stored))
+        case InRanges(column, ranges) =>
+          reencode(ranges, column.columnType, stored).map(r => ordered(Match.None, Ranges.set(r), stored))
         case StartsWith(_, prefix) =>
           range(prefix, stored).map(r => LeafRule(Match.None, Match.None, Inside(r)))
         case NotStartsWith(_, prefix) =>
@@ -107,6 +109,10 @@ private[eval] object LeafRule {
         Interval(Some(Endpoint(prefix, inclusive = true)), prefix.prefixSuccessor.map(Endpoint(_, inclusive = false))))
     case _ => None
   }
+
+  private def reencode(ranges: ValueRanges, asked: ColumnType, stored: ColumnType): Option[ValueRanges] =
+    if (stored.encoding == asked.encoding) Some(ranges)
+    else ValueRanges.reencode(ranges, stored.reencode(_, asked))
 
   private def reencode(values: SortedValues, asked: ColumnType, stored: ColumnType): Option[SortedValues] =
     if (stored.encoding == asked.encoding) Some(values)

@@ -2,7 +2,7 @@ package zonemap.core.eval
 
 import java.util.Arrays
 
-import zonemap.core.predicate.SortedValues
+import zonemap.core.predicate.{SortedValues, ValueRanges}
 import zonemap.core.value.{UuidOrder, ZoneValue}
 
 /** The values of a leaf, against which the interval [lower, upper] of a zone is held; null is no bound. Immutable. */
@@ -50,6 +50,25 @@ final private[eval] case class Elements(values: SortedValues) extends ValueSet {
 
   override def contains(lower: ZoneValue, upper: ZoneValue): Boolean =
     lower != null && lower == upper && values.contains(lower)
+}
+
+/** Several ranges; one is an [[Interval]], see [[Ranges.set]]. */
+final private[eval] case class Ranges(ranges: ValueRanges) extends ValueSet {
+
+  override def misses(lower: ZoneValue, upper: ZoneValue): Boolean = !ranges.intersects(lower, upper)
+
+  override def contains(lower: ZoneValue, upper: ZoneValue): Boolean = ranges.contains(lower, upper)
+}
+
+private[eval] object Ranges {
+
+  /** The cheapest set of these values. */
+  def set(ranges: ValueRanges): ValueSet =
+    if (ranges.size != 1) Ranges(ranges)
+    else
+      Interval(
+        Option(ranges(0).from).map(Endpoint(_, inclusive = true)),
+        Option(ranges(0).until).map(Endpoint(_, inclusive = false)))
 }
 
 /** Uuids, which are outside an interval only if both orders say so and the interval is in order both ways. */

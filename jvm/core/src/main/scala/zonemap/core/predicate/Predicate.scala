@@ -58,6 +58,9 @@ final private[zonemap] case class NotIn(column: ColumnRef, values: SortedValues)
 /** `x IS NULL OR x NOT IN (values)`: null rows match. */
 final private[zonemap] case class NotInOrNull(column: ColumnRef, values: SortedValues) extends Leaf
 
+/** `x` lies in one of the ranges: null and NaN rows do not match. */
+final private[zonemap] case class InRanges(column: ColumnRef, ranges: ValueRanges) extends Leaf
+
 final private[zonemap] case class IsNull(column: ColumnRef) extends Leaf
 final private[zonemap] case class NotNull(column: ColumnRef) extends Leaf
 

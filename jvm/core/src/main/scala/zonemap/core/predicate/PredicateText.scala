@@ -23,19 +23,22 @@ private[predicate] object PredicateText {
   private def quoted(text: String): String = "\"" + text + "\""
 
   private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {
-    case Compare(_, op, value)          => (op.code, Seq(canonical(value)))
-    case DistinctFrom(_, value)         => ("distinct", Seq(canonical(value)))
-    case In(_, values)                  => ("in", values.iterator.map(canonical).toSeq)
-    case NotIn(_, values)               => ("notin", values.iterator.map(canonical).toSeq)
-    case NotInOrNull(_, values)         => ("notinornull", values.iterator.map(canonical).toSeq)
-    case _: IsNull                      => ("isnull", Nil)
-    case _: NotNull                     => ("notnull", Nil)
-    case _: IsNaN                       => ("isnan", Nil)
-    case _: NotNaN                      => ("notnan", Nil)
-    case StartsWith(_, prefix)          => ("startswith", Seq(canonical(prefix)))
-    case NotStartsWith(_, prefix)       => ("notstartswith", Seq(canonical(prefix)))
+    case Compare(_, op, value)    => (op.code, Seq(canonical(value)))
+    case DistinctFrom(_, value)   => ("distinct", Seq(canonical(value)))
+    case In(_, values)            => ("in", values.iterator.map(canonical).toSeq)
+    case NotIn(_, values)         => ("notin", values.iterator.map(canonical).toSeq)
+    case NotInOrNull(_, values)   => ("notinornull", values.iterator.map(canonical).toSeq)
+    case InRanges(_, ranges)      => ("inranges", ranges.iterator.flatMap(r => Seq(end(r.from), end(r.until))).toSeq)
+    case _: IsNull                => ("isnull", Nil)
+    case _: NotNull               => ("notnull", Nil)
+    case _: IsNaN                 => ("isnan", Nil)
+    case _: NotNaN                => ("notnan", Nil)
+    case StartsWith(_, prefix)    => ("startswith", Seq(canonical(prefix)))
+    case NotStartsWith(_, prefix) => ("notstartswith", Seq(canonical(prefix)))
     case NotStartsWithOrNull(_, prefix) => ("notstartswithornull", Seq(canonical(prefix)))
   }
+
+  private def end(value: ZoneValue): String = if (value == null) "*" else canonical(value)
 
   private def canonical(value: ZoneValue): String = value match {
     case LongValue(v)      => v.toString
@@ -64,6 +67,7 @@ private[predicate] object PredicateText {
       case In(_, values)                  => s"$name IN ${list(leaf, values)}"
       case NotIn(_, values)               => s"$name NOT IN ${list(leaf, values)}"
       case NotInOrNull(_, values)         => s"($name IS NULL OR $name NOT IN ${list(leaf, values)})"
+      case InRanges(_, ranges)            => s"$name IN ${list(leaf, ranges)}"
       case _: IsNull                      => s"$name IS NULL"
       case _: NotNull                     => s"$name IS NOT NULL"
       case _: IsNaN                       => s"isnan($name)"
@@ -80,5 +84,13 @@ private[predicate] object PredicateText {
     val shown = values.iterator.take(ShownElements).map(text(leaf, _)).toSeq
     val more = if (values.size > ShownElements) Seq(s"... ${values.size} values") else Nil
     (shown ++ more).mkString("(", ", ", ")")
+  }
+
+  private def list(leaf: Leaf, ranges: ValueRanges): String = {
+    def from(r: ValueRange) = if (r.from == null) "(-inf" else "[" + text(leaf, r.from)
+    def until(r: ValueRange) = if (r.until == null) "+inf)" else text(leaf, r.until) + ")"
+    val shown = ranges.iterator.take(ShownElements).map(r => from(r) + ", " + until(r)).toSeq
+    val more = if (ranges.size > ShownElements) Seq(s"... ${ranges.size} ranges") else Nil
+    (shown ++ more).mkString(" or ")
   }
 }

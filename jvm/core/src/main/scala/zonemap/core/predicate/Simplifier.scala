@@ -13,7 +13,11 @@ private[predicate] object Simplifier {
           case other      => Seq(other)
         }
         .distinct
-      if (flat.contains(False)) False else conjunction(absorbNotNull(flat))
+      if (flat.contains(False)) False
+      else {
+        val joined = joinRanges(flat, _ intersect _)
+        if (joined.contains(False)) False else conjunction(absorbNotNull(joined))
+      }
     case Or(children) =>
       val flat = children
         .map(apply)
@@ -23,15 +27,33 @@ private[predicate] object Simplifier {
           case other     => Seq(other)
         }
         .distinct
-      if (flat.contains(True)) True
-      else if (flat.isEmpty) False
-      else if (flat.size == 1) flat.head
-      else Or(flat)
+      if (flat.contains(True)) True else disjunction(joinRanges(flat, _ union _).filter(_ != False))
     case other => other
   }
 
   private def conjunction(children: Seq[Predicate]): Predicate =
     if (children.isEmpty) True else if (children.size == 1) children.head else And(children)
+
+  private def disjunction(children: Seq[Predicate]): Predicate =
+    if (children.isEmpty) False else if (children.size == 1) children.head else Or(children)
+
+  /** One leaf for all ranges of a column, in the place of the first. */
+  private def joinRanges(children: Seq[Predicate], join: (ValueRanges, ValueRanges) => ValueRanges): Seq[Predicate] = {
+    val byColumn =
+      children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.fieldId, l.column.columnType))
+    if (byColumn.isEmpty) children
+    else
+      children.flatMap {
+        case leaf: InRanges =>
+          val same = byColumn((leaf.column.fieldId, leaf.column.columnType))
+          if (!(same.head eq leaf)) None
+          else {
+            val ranges = same.iterator.map(_.ranges).reduce(join)
+            Some(if (ranges.isEmpty) False else InRanges(leaf.column, ranges))
+          }
+        case other => Some(other)
+      }
+  }
 
   /** `x IS NOT NULL` beside a leaf that null rows match: the SQL variant of the leaf says both. */
   private def absorbNotNull(children: Seq[Predicate]): Seq[Predicate] = {
@@ -53,7 +75,7 @@ private[predicate] object Simplifier {
   }
 
   private def impliesNotNull(leaf: Leaf): Boolean = leaf match {
-    case _: Compare | _: In | _: NotIn | _: StartsWith | _: NotStartsWith | _: IsNaN => true
-    case _                                                                           => false
+    case _: Compare | _: In | _: InRanges | _: NotIn | _: StartsWith | _: NotStartsWith | _: IsNaN => true
+    case _                                                                                         => false
   }
 }

@@ -15,6 +15,8 @@ class PredicateTest extends AnyFunSuite {
   private val xGt7 = Compare(x, Gt, LongValue(7))
   private val ab = BytesValue("ab".getBytes)
 
+  private def in(from: Long, until: Long) = InRanges(x, ValueRanges.between(LongValue(from), LongValue(until)))
+
   test("simplify") {
     val five = SortedValues.ofLongs(Array(5L))
     Seq[(Predicate, Predicate)](
@@ -33,6 +35,10 @@ class PredicateTest extends AnyFunSuite {
       And(Seq(NotNull(s), xGt7)) -> And(Seq(NotNull(s), xGt7)),
       And(Seq(NotNull(d), NotNaN(d))) -> And(Seq(NotNull(d), NotNaN(d))),
       And(Seq(NotNull(s), DistinctFrom(x, LongValue(5)))) -> And(Seq(NotNull(s), DistinctFrom(x, LongValue(5)))),
+      And(Seq(in(1, 5), xGt7, in(3, 9))) -> And(Seq(in(3, 5), xGt7)),
+      And(Seq(in(1, 3), in(3, 9))) -> False,
+      Or(Seq(in(1, 3), xIs5, in(3, 9))) -> Or(Seq(in(1, 9), xIs5)),
+      Or(Seq(in(1, 3), in(2, 9))) -> in(1, 9),
       Unknown("f") -> Unknown("f")
     ).foreach { case (before, after) => assert(Predicate.simplify(before) == after) }
   }

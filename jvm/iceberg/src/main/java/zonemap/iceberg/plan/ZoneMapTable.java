@@ -7,6 +7,7 @@ import org.apache.iceberg.ImmutableTableScanContext;
 import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
+import zonemap.core.predicate.Predicate;
 
 /**
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
@@ -19,6 +20,8 @@ import org.apache.iceberg.metrics.MetricsReporter;
 public final class ZoneMapTable extends BaseTable {
   private final transient PlannerSettings settings;
   private final transient Long snapshotId;
+  private final transient String baseName;
+  private final transient Predicate expressions;
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
 
@@ -32,9 +35,46 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
+    this(ops, name, name, reporter, snapshotId, settings, null);
+  }
+
+  private ZoneMapTable(
+      TableOperations ops,
+      String name,
+      String baseName,
+      MetricsReporter reporter,
+      Long snapshotId,
+      PlannerSettings settings,
+      Predicate expressions) {
     super(ops, name, reporter);
+    this.baseName = baseName;
     this.snapshotId = snapshotId;
     this.settings = settings;
+    this.expressions = expressions;
+  }
+
+  /**
+   * The same table for a query that keeps only rows for which {@code predicate} is TRUE, whatever else it asks.
+   *
+   * <p>Scans of it plan other files than those of this table, so its name is another: Spark and Iceberg compare names
+   * to tell whether two scans are the same.
+   *
+   * @param predicate bound by the field ids of the schema the relation is pinned to
+   * @param digest equal for two predicates only if they select the same rows
+   */
+  public ZoneMapTable withExpressions(Predicate predicate, String digest) {
+    return new ZoneMapTable(
+        operations(), baseName + " zonemap[" + digest + "]", baseName, reporter(), snapshotId, settings, predicate);
+  }
+
+  /** The name without what tells scans apart. */
+  String baseName() {
+    return baseName;
+  }
+
+  /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
+  Predicate expressions() {
+    return expressions;
   }
 
   @Override

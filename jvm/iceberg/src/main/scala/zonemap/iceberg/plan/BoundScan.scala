@@ -7,11 +7,29 @@ import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
 import org.apache.iceberg.types.{Type, TypeUtil}
 
-import zonemap.core.predicate.Predicate
-import zonemap.iceberg.convert.{ExpressionConverter, PartitionTuples}
+import zonemap.core.predicate.{And, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.value.ColumnType
+import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
 
-/** The filter of a scan bound to one schema, with the specs bound to the same schema. */
-private[zonemap] final case class BoundScan(specs: Map[Int, PartitionSpec], schema: Schema, predicate: Predicate)
+/**
+ * The filter of a scan bound to one schema, with the specs bound to the same schema.
+ *
+ * @param filter the filter alone
+ * @param expressions what rows satisfy beside it: at least the rows that the query keeps, so never proof that all match
+ */
+private[zonemap] final case class BoundScan(
+    specs: Map[Int, PartitionSpec],
+    schema: Schema,
+    filter: Predicate,
+    expressions: Predicate = True) {
+
+  /** What a file must be able to match. The unknown beside the expressions keeps an ALL of theirs from being believed. */
+  val predicate: Predicate =
+    if (expressions == True) filter else Predicate.and(filter, expressions, Unknown("the rest of the condition"))
+
+  /** For people: the filter and the expressions. */
+  def describe: String = Predicate.and(filter, expressions).toString
+}
 
 /**
  * Chooses the (specs, schema) pair a filter may be bound to.
@@ -23,7 +41,8 @@ private[zonemap] final case class BoundScan(specs: Map[Int, PartitionSpec], sche
  */
 private[zonemap] object BoundScan {
 
-  def of(request: ScanRequest): Either[StockReason, BoundScan] = {
+  /** @param expressions bound by field id in the schema of the relation; what does not fit the chosen schema is ignored */
+  def of(request: ScanRequest, expressions: Option[Predicate] = None): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
       () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
@@ -33,7 +52,11 @@ private[zonemap] object BoundScan {
         try {
           val (specs, schema) = candidate()
           Option.when(fits(request, names, specs, schema)) {
-            BoundScan(specs, schema, ExpressionConverter.convert(request.filter, schema, request.caseSensitive))
+            BoundScan(
+              specs,
+              schema,
+              ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
+              expressions.fold[Predicate](True)(fitting(_, schema)))
           }
         } catch { case NonFatal(_) => None }
       }
@@ -63,6 +86,22 @@ private[zonemap] object BoundScan {
       asked.isDefined && asked == found
     }
     sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
+  }
+
+  /** The predicate without the conditions on columns that the schema lacks or has with a type of another order. */
+  private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = {
+    def fit(node: Predicate): Predicate =
+      node match {
+        case And(children) => And(children.map(fit))
+        case Or(children) => Or(children.map(fit))
+        case leaf: Leaf =>
+          val fits = Option(schema.findField(leaf.column.fieldId))
+            .flatMap(field => IcebergValues.columnType(field.`type`()))
+            .exists(ColumnType.comparable(_, leaf.column.columnType))
+          if (fits) leaf else True
+        case other => other
+      }
+    Predicate.simplify(fit(predicate))
   }
 
   /** Every source column of the spec that the scan reads has the type the spec was bound with. */

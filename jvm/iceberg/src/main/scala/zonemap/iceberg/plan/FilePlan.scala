@@ -22,15 +22,15 @@ private[plan] final class FilePlan(
     counts.report(metrics)
   }
 
-  def report(request: ScanRequest, millis: Double): PlanReport =
+  def report(table: String, request: ScanRequest, millis: Double): PlanReport =
     new PlanReport(
-      request.table.name(),
+      table,
       request.snapshot.snapshotId(),
       resolved.mode,
       Some(resolved.tier),
       resolved.index.dataFiles,
       tasks.size.toLong,
       () => selection.countAfterPartitions(),
-      bound.predicate.toString,
+      bound.describe,
       millis)
 }

@@ -32,7 +32,7 @@ private[plan] object ScanPlanner {
     if (table.resolution() == null)
       resolution.found.left.foreach { reason =>
         val millis = (System.nanoTime() - started) / 1e6
-        report(table, PlanReport.stock(table.name(), resolution.snapshotId, reason, millis))
+        report(table, PlanReport.stock(table.baseName, resolution.snapshotId, reason, millis))
       }
     table.resolved(resolution)
     resolution.found.isRight
@@ -65,11 +65,11 @@ private[plan] object ScanPlanner {
     checked match {
       case Right(plan) =>
         plan.count(request.metrics)
-        report(table, plan.report(request, millis))
+        report(table, plan.report(table.baseName, request, millis))
         CloseableIterable.withNoopClose(plan.tasks)
       case Left(reason) =>
         val reported = Option(table.resolution()).exists(_.found == Left(reason))
-        if (!reported) report(table, PlanReport.stock(table.name(), snapshotId(request), reason, millis))
+        if (!reported) report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
         stock.get()
     }
   }
@@ -78,7 +78,7 @@ private[plan] object ScanPlanner {
     for {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
-      bound <- BoundScan.of(request)
+      bound <- BoundScan.of(request, Option(table.expressions))
     } yield assemble(request, resolved, bound)
 
   private def assemble(request: ScanRequest, resolved: ResolvedSnapshot, bound: BoundScan): FilePlan = {

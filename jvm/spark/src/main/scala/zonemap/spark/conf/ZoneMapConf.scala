@@ -40,7 +40,7 @@ private[spark] final case class ConfEntry[A](
 }
 
 /** The confs of one query, read. */
-private[spark] final case class ZoneMapConf(enabled: Boolean, planner: PlannerSettings)
+private[spark] final case class ZoneMapConf(enabled: Boolean, expressions: Boolean, planner: PlannerSettings)
 
 /**
  * The registry of all confs: read option over session conf over default, never table properties.
@@ -59,6 +59,11 @@ private[spark] object ZoneMapConf {
   val Enabled: ConfEntry[Boolean] = ConfEntry(
     Prefix + "enabled", "true", "true, false",
     "Plan scans of Iceberg tables from the index. Takes effect on the next query.", flag)
+
+  val Expressions: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "expressions.enabled", "true", "true, false",
+    "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
+      "ranges of the column.", flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow", "false", "true, false",
@@ -151,6 +156,7 @@ private[spark] object ZoneMapConf {
 
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
+    Expressions,
     Shadow,
     Upkeep,
     CoverOnReadMode,
@@ -172,6 +178,7 @@ private[spark] object ZoneMapConf {
     try Right(
       ZoneMapConf(
         Enabled.read(conf, options),
+        Expressions.read(conf, options),
         PlannerSettings(
           shadow = Shadow.read(conf, options),
           upkeep = Upkeep.read(conf, options),

@@ -34,8 +34,18 @@ private[spark] object SparkTables {
   /** The snapshot `table` is pinned to; `None` for an empty table. */
   def snapshotId(table: SparkTable): Option[Long] = Option(table.snapshotId()).map(_.longValue)
 
+  /** The schema `table` is pinned to. */
+  def schema(table: SparkTable): Schema = schemaField.get(table).asInstanceOf[Schema]
+
   /** A copy of `original` around `inner`, pinned to the same snapshot, schema, branch and time travel. */
   def copyAround(original: SparkTable, inner: Table): SparkTable = {
+    val copy = copyWithin(original, inner)
+    require(copy.equals(original), s"Cannot copy the Spark table '${original.name()}': the copy is another table.")
+    copy
+  }
+
+  /** As [[copyAround]], for an inner table of another name. */
+  def copyWithin(original: SparkTable, inner: Table): SparkTable = {
     val copy = constructor.newInstance(
       inner,
       schemaField.get(original),
@@ -43,7 +53,7 @@ private[spark] object SparkTables {
       branchField.get(original),
       timeTravelField.get(original))
     require(
-      copy.version() == original.version() && copy.schema() == original.schema() && copy.equals(original),
+      copy.version() == original.version() && copy.schema() == original.schema(),
       s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another state.")
     copy
   }

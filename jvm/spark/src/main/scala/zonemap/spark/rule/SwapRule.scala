@@ -49,7 +49,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
             new ZoneMapTable(inner.operations(), inner.name(), inner.reporter(), snapshotId, settings)
           relation.copy(
             table = SparkTables.copyAround(table, zoneMapTable),
-            options = marked(relation.options))
+            options = withOption(relation.options, Marker, "true"))
         } catch {
           case NonFatal(e) =>
             slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
@@ -74,9 +74,10 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
 
   private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
 
-  private def marked(options: CaseInsensitiveStringMap): CaseInsensitiveStringMap = {
+  /** The options with one more. */
+  private[rule] def withOption(options: CaseInsensitiveStringMap, key: String, value: String): CaseInsensitiveStringMap = {
     val entries = new java.util.HashMap[String, String](options.asCaseSensitiveMap())
-    entries.put(Marker, "true")
+    entries.put(key, value)
     new CaseInsensitiveStringMap(entries)
   }
 

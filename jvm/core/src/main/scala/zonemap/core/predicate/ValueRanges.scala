@@ -1,0 +1,133 @@
+package zonemap.core.predicate
+
+import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
+
+/** The values from `from` on and below `until`; null is no end on that side. Never empty. */
+final private[zonemap] case class ValueRange(from: ZoneValue, until: ZoneValue) {
+  require(from == null || until == null || from.compare(until) < 0, s"[$from, $until) is empty")
+
+  def isEverything: Boolean = from == null && until == null
+}
+
+/**
+ * An immutable sorted set of ranges that neither meet nor touch, over values of one encoding. Tests of an interval are
+ * binary searches: O(log n). Thread-safe.
+ */
+final private[zonemap] class ValueRanges private (private val ranges: Array[ValueRange]) {
+
+  def size: Int = ranges.length
+
+  def isEmpty: Boolean = ranges.isEmpty
+
+  def isEverything: Boolean = ranges.length == 1 && ranges(0).isEverything
+
+  def apply(index: Int): ValueRange = ranges(index)
+
+  def iterator: Iterator[ValueRange] = ranges.iterator
+
+  def contains(value: ZoneValue): Boolean = contains(value, value)
+
+  /** Whether a range meets [lower, upper]; null stands for no bound on that side. */
+  def intersects(lower: ZoneValue, upper: ZoneValue): Boolean = {
+    val index = firstEndingAbove(lower)
+    index < ranges.length && startsBy(ranges(index), upper)
+  }
+
+  /** Whether one range holds all of [lower, upper]. */
+  def contains(lower: ZoneValue, upper: ZoneValue): Boolean = {
+    val index = firstEndingAbove(lower)
+    index < ranges.length && {
+      val range = ranges(index)
+      (range.from == null || (lower != null && range.from.compare(lower) <= 0)) &&
+      (range.until == null || (upper != null && upper.compare(range.until) < 0))
+    }
+  }
+
+  /** What is in either. */
+  def union(that: ValueRanges): ValueRanges = ValueRanges.of(ranges.iterator ++ that.ranges.iterator)
+
+  /** The gaps. */
+  def complement: ValueRanges = {
+    val befores = ranges.iterator.filter(_.from != null).map(_.from)
+    val starts = ranges.iterator.filter(_.until != null).map(_.until)
+    val first = if (ranges.headOption.exists(_.from == null)) Iterator.empty else Iterator.single[ZoneValue](null)
+    ValueRanges.of((first ++ starts).zipAll(befores, null, null).map { case (from, until) => ValueRange(from, until) })
+  }
+
+  def intersect(that: ValueRanges): ValueRanges = complement.union(that.complement).complement
+
+  private def startsBy(range: ValueRange, upper: ZoneValue): Boolean =
+    range.from == null || upper == null || range.from.compare(upper) <= 0
+
+  /** The first range that ends above `lower`, or `size`. */
+  private def firstEndingAbove(lower: ZoneValue): Int =
+    if (lower == null) 0
+    else {
+      var low = 0
+      var high = ranges.length
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        val until = ranges(middle).until
+        if (until != null && until.compare(lower) <= 0) low = middle + 1 else high = middle
+      }
+      low
+    }
+
+  override def equals(other: Any): Boolean = other match {
+    case that: ValueRanges => ranges.sameElements(that.ranges)
+    case _                 => false
+  }
+
+  override def hashCode: Int = ranges.toSeq.hashCode
+
+  override def toString: String = ranges.map(r => s"[${r.from}, ${r.until})").mkString("ValueRanges(", ", ", ")")
+}
+
+private[zonemap] object ValueRanges {
+  val empty: ValueRanges = new ValueRanges(Array.empty)
+  val everything: ValueRanges = new ValueRanges(Array(ValueRange(null, null)))
+
+  /** Sorts and joins what meets: O(n log n). */
+  def of(ranges: IterableOnce[ValueRange]): ValueRanges = {
+    val sorted = ranges.iterator.toArray.sortWith((a, b) => a.from == null && b.from != null || below(a.from, b.from))
+    val out = scala.collection.mutable.ArrayBuffer.empty[ValueRange]
+    sorted.foreach { next =>
+      out.lastOption match {
+        case Some(last) if last.until == null || next.from == null || next.from.compare(last.until) <= 0 =>
+          out(out.size - 1) = ValueRange(last.from, later(last.until, next.until))
+        case _ => out += next
+      }
+    }
+    new ValueRanges(out.toArray)
+  }
+
+  /** [from, until), or nothing when that is empty. */
+  def between(from: ZoneValue, until: ZoneValue): ValueRanges =
+    if (from != null && until != null && from.compare(until) >= 0) empty else of(Seq(ValueRange(from, until)))
+
+  /** Every value from the first to the last, both included. */
+  def closed(first: ZoneValue, last: ZoneValue): ValueRanges = between(first, successor(last))
+
+  def point(value: ZoneValue): ValueRanges = closed(value, value)
+
+  /** The next value of the encoding; null above the last. A null stays null. */
+  def successor(value: ZoneValue): ZoneValue = value match {
+    case null                     => null
+    case LongValue(Long.MaxValue) => null
+    case LongValue(v)             => LongValue(v + 1)
+    case BytesValue(bytes)        => BytesValue(java.util.Arrays.copyOf(bytes, bytes.length + 1))
+  }
+
+  /** The ranges with their ends in another encoding; an end without a counterpart refuses them all. */
+  def reencode(ranges: ValueRanges, encode: ZoneValue => Option[ZoneValue]): Option[ValueRanges] = {
+    def end(value: ZoneValue): Option[ZoneValue] = if (value == null) Some(null) else encode(value)
+    val out = ranges.iterator.map(r => for (f <- end(r.from); u <- end(r.until)) yield between(f, u)).toSeq
+    Option.when(out.forall(_.isDefined))(of(out.iterator.flatMap(_.get.iterator)))
+  }
+
+  private def below(left: ZoneValue, right: ZoneValue): Boolean =
+    left != null && right != null && left.compare(right) < 0
+
+  private def later(left: ZoneValue, right: ZoneValue): ZoneValue =
+    if (left == null || right == null) null else if (left.compare(right) >= 0) left else right
+}

@@ -1,0 +1,40 @@
+package zonemap.iceberg.plan
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.types.Types
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.predicate._
+import zonemap.core.segment.ColumnBounds
+import zonemap.core.value._
+
+/** What is derived from expressions is used by field id and type, and never as proof that all rows match. */
+class BoundExpressionsTest extends AnyFunSuite {
+  private val schema = new Schema(
+    Types.NestedField.optional(1, "x", Types.LongType.get),
+    Types.NestedField.optional(2, "y", Types.StringType.get))
+
+  private def in(id: Int, columnType: ColumnType): Predicate =
+    InRanges(ColumnRef(id, columnType, "x"), ValueRanges.between(LongValue(3), LongValue(5)))
+
+  test("a column that the schema lacks, or has with a type of another order, tells nothing") {
+    Seq[(Predicate, Predicate)](
+      in(1, LongType) -> in(1, LongType),
+      in(1, IntType) -> in(1, IntType),
+      in(1, DateType) -> True,
+      in(2, LongType) -> True,
+      in(7, LongType) -> True,
+      And(Seq(in(1, LongType), in(7, LongType))) -> in(1, LongType),
+      Or(Seq(in(1, LongType), in(7, LongType))) -> True
+    ).foreach { case (expressions, fitting) => assert(BoundScan.fitting(expressions, schema) == fitting) }
+  }
+
+  test("a file is ruled out, and never taken whole") {
+    def answer(lower: Long, upper: Long) = {
+      val bounds = ColumnBounds(LongValue(lower), LongValue(upper), tight = true, Presence.None, Presence.None)
+      ZoneMatch.evaluate(BoundScan(Map.empty, schema, True, in(1, LongType)).predicate, _ => Some(ColumnZone(LongType, bounds)))
+    }
+    assert(answer(5, 9) == Match.None && answer(3, 4) == Match.Some && answer(0, 9) == Match.Some)
+  }
+}

@@ -1,0 +1,179 @@
+package zonemap.spark.expression
+
+import org.apache.spark.sql.catalyst.expressions.{And, AttributeReference, BinaryComparison, CaseWhen, Coalesce}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, GreaterThan, GreaterThanOrEqual}
+import org.apache.spark.sql.catalyst.expressions.{If, In, InSet, IsNotNull, IsNull, LessThan, LessThanOrEqual, Literal}
+import org.apache.spark.sql.catalyst.expressions.{Not, Or, StartsWith}
+import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.predicate.{ColumnRef, CompareOp, False, InRanges, IsNaN, Predicate, True, ValueRanges}
+import zonemap.core.value.BytesValue
+
+/** The columns of a relation, as the index knows them. */
+private[spark] trait ColumnResolver {
+
+  /** The column of an attribute; None if it has no bounds whose order Spark shares. */
+  def column(attribute: AttributeReference): Option[ColumnRef]
+}
+
+/**
+ * A condition of Catalyst as ranges of the columns it is about.
+ *
+ * Every method answers at least the rows in question: a predicate that is TRUE for each of them, and [[True]] when
+ * nothing can be told. Functions are inverted once, here, so that planning meets plain ranges: SOUNDNESS, S37.
+ */
+private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
+
+  /** Nested cases are looked at several times each; a condition that takes more looks than this tells nothing. */
+  private var looks = ExpressionTranslator.MaxLooks
+
+  /** Rows for which `condition` is TRUE. */
+  def whenTrue(condition: Expression): Predicate = Predicate.simplify(when(condition, outcome = true))
+
+  private def when(condition: Expression, outcome: Boolean): Predicate =
+    condition match {
+      case Literal(value, BooleanType) => if (value == outcome) True else False
+      case Not(child) => when(child, !outcome)
+      case And(left, right) => combine(outcome, when(left, outcome), when(right, outcome))
+      case Or(left, right) => combine(!outcome, when(left, outcome), when(right, outcome))
+      case IsNull(child) => rowsOf(child, if (outcome) Wanted.onlyNull else Wanted.notNull)
+      case IsNotNull(child) => rowsOf(child, if (outcome) Wanted.notNull else Wanted.onlyNull)
+      case Comparison(tested, wanted) =>
+        rowsOf(tested, if (outcome) wanted else wanted.otherValues)
+      case EqualNullSafe(tested, Literal(value, dataType)) => nullSafe(tested, value, dataType, outcome)
+      case EqualNullSafe(Literal(value, dataType), tested) => nullSafe(tested, value, dataType, outcome)
+      case In(tested, list) if list.forall(_.isInstanceOf[Literal]) =>
+        among(tested, list.map(_.asInstanceOf[Literal].value), outcome)
+      case InSet(tested, set) => among(tested, set, outcome)
+      case StartsWith(tested, Literal(prefix: UTF8String, _)) if tested.dataType == StringType =>
+        val bytes = BytesValue(prefix.getBytes)
+        val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
+        rowsOf(tested, if (outcome) wanted else wanted.otherValues)
+      case If(_, _, _) | CaseWhen(_, _) | Coalesce(_) => rowsOf(condition, truth(outcome))
+      case attribute: AttributeReference => rowsOf(attribute, truth(outcome))
+      case _ => True
+    }
+
+  private def combine(all: Boolean, left: Predicate, right: Predicate): Predicate =
+    if (all) both(left, right) else either(left, right)
+
+  private def truth(outcome: Boolean): Wanted = Wanted.point(CatalystValues.encode(BooleanType, outcome))
+
+  private def nullSafe(tested: Expression, value: Any, dataType: DataType, outcome: Boolean): Predicate =
+    if (!CatalystValues.isOrdered(dataType)) True
+    else {
+      val same = if (value == null) Wanted.onlyNull else Wanted.point(CatalystValues.encode(dataType, value))
+      rowsOf(tested, if (outcome) same else same.otherValues.copy(nulls = value != null))
+    }
+
+  private def among(tested: Expression, values: Iterable[Any], outcome: Boolean): Predicate =
+    if (!CatalystValues.isOrdered(tested.dataType)) True
+    else if (!outcome && values.exists(_ == null)) False
+    else {
+      val points = values.iterator.filter(_ != null).map(v => Wanted.point(CatalystValues.encode(tested.dataType, v))).toSeq
+      val ranges = ValueRanges.of(points.iterator.flatMap(_.ranges.iterator))
+      val wanted = Wanted(ranges, points.exists(_.nan), nulls = false)
+      rowsOf(tested, if (outcome) wanted else wanted.otherValues)
+    }
+
+  /** Rows for which `condition` may be NULL. */
+  private def whenNull(condition: Expression): Predicate =
+    condition match {
+      case Literal(value, _) => if (value == null) True else False
+      case _: IsNull | _: IsNotNull | _: EqualNullSafe => False
+      case Not(child) => whenNull(child)
+      case And(left, right) => combine(all = false, whenNull(left), whenNull(right))
+      case Or(left, right) => combine(all = false, whenNull(left), whenNull(right))
+      case Comparison(tested, _) => rowsOf(tested, Wanted.onlyNull)
+      case attribute: AttributeReference => rowsOf(attribute, Wanted.onlyNull)
+      case _ => True
+    }
+
+  /** Rows for which the value of `expression` is wanted. */
+  private def rowsOf(expression: Expression, wanted: Wanted): Predicate =
+    if (wanted.isEverything || exhausted()) True
+    else
+      expression match {
+        case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
+        case attribute: AttributeReference => columns.column(attribute).fold[Predicate](True)(ofColumn(_, wanted))
+        // the first that is not null: SOUNDNESS, S45
+        case Coalesce(children) =>
+          children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
+            either(rowsOf(child, wanted.withoutNulls), both(rowsOf(child, Wanted.onlyNull), rest))
+          }
+        case If(condition, yes, no) =>
+          either(
+            both(when(condition, outcome = true), rowsOf(yes, wanted)),
+            both(unless(condition), rowsOf(no, wanted)))
+        case CaseWhen(branches, otherwise) =>
+          val last = otherwise.fold(if (wanted.nulls) True else False: Predicate)(rowsOf(_, wanted))
+          branches.foldRight(last) { case ((condition, value), rest) =>
+            either(both(when(condition, outcome = true), rowsOf(value, wanted)), both(unless(condition), rest))
+          }
+        case condition @ (_: BinaryComparison | _: In | _: InSet | _: Not | _: And | _: Or | _: IsNull | _: IsNotNull) =>
+          val outcomes = Seq(true, false).filter(o => wanted.holds(CatalystValues.encode(BooleanType, o)))
+          val told = outcomes.map(when(condition, _)) ++ Option.when(wanted.nulls)(whenNull(condition))
+          Predicate.or(told: _*)
+        case function =>
+          MonotoneFunctions.of(function).fold[Predicate](True)(step => rowsOf(step.child, step.preimage(wanted)))
+      }
+
+  private def exhausted(): Boolean = {
+    looks -= 1
+    looks < 0
+  }
+
+  private def unless(condition: Expression): Predicate = either(when(condition, outcome = false), whenNull(condition))
+
+  private def both(left: Predicate, right: Predicate): Predicate = Predicate.and(left, right)
+  private def either(left: Predicate, right: Predicate): Predicate = Predicate.or(left, right)
+
+  private def ofLiteral(value: Any, dataType: DataType, wanted: Wanted): Predicate =
+    if (value == null) { if (wanted.nulls) True else False }
+    else if (!CatalystValues.isOrdered(dataType)) True
+    else if (wanted.holds(CatalystValues.encode(dataType, value))) True
+    else False
+
+  private def ofColumn(column: ColumnRef, wanted: Wanted): Predicate =
+    if (wanted.ranges.isEverything && (wanted.nan || !column.columnType.mayHoldNaN)) {
+      if (wanted.nulls) True else zonemap.core.predicate.NotNull(column)
+    } else Predicate.or(
+      (if (wanted.ranges.isEmpty) False else InRanges(column, wanted.ranges)),
+      if (wanted.nan && column.columnType.mayHoldNaN) IsNaN(column) else False,
+      if (wanted.nulls) zonemap.core.predicate.IsNull(column) else False)
+
+  /** A comparison of something with a literal, as the values it asks for. */
+  private object Comparison {
+    def unapply(condition: Expression): Option[(Expression, Wanted)] =
+      condition match {
+        case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] =>
+          (c.left, c.right) match {
+            case (tested, Literal(value, dataType)) => wanted(c, tested, value, dataType, flipped = false)
+            case (Literal(value, dataType), tested) => wanted(c, tested, value, dataType, flipped = true)
+            case _ => None
+          }
+        case _ => None
+      }
+
+    private def wanted(c: BinaryComparison, tested: Expression, value: Any, dataType: DataType, flipped: Boolean) =
+      for {
+        op <- operator(c, flipped)
+        if tested.dataType == dataType && CatalystValues.isOrdered(dataType)
+      } yield (tested, Wanted.compared(op, CatalystValues.encode(dataType, value)))
+
+    private def operator(c: BinaryComparison, flipped: Boolean): Option[CompareOp] =
+      c match {
+        case _: EqualTo => Some(CompareOp.Eq)
+        case _: LessThan => Some(if (flipped) CompareOp.Gt else CompareOp.Lt)
+        case _: LessThanOrEqual => Some(if (flipped) CompareOp.GtEq else CompareOp.LtEq)
+        case _: GreaterThan => Some(if (flipped) CompareOp.Lt else CompareOp.Gt)
+        case _: GreaterThanOrEqual => Some(if (flipped) CompareOp.LtEq else CompareOp.GtEq)
+        case _ => None
+      }
+  }
+}
+
+private object ExpressionTranslator {
+  private val MaxLooks = 2000
+}

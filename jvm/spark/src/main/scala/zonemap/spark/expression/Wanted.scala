@@ -1,0 +1,60 @@
+package zonemap.spark.expression
+
+import zonemap.core.predicate.{CompareOp, ValueRanges}
+import zonemap.core.value.ZoneValue
+
+/** A set of values of an expression: those in ranges, and whether NaN and null belong to it. Immutable. */
+private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, nulls: Boolean) {
+
+  def holds(value: Encoded): Boolean =
+    value match {
+      case Encoded.Null => nulls
+      case Encoded.NaN => nan
+      case Encoded.Value(v) => ranges.contains(v)
+    }
+
+  def isEverything: Boolean = ranges.isEverything && nan && nulls
+
+  def withoutNulls: Wanted = copy(nulls = false)
+
+  /** Every value that is neither here nor null. */
+  def otherValues: Wanted = Wanted(ranges.complement, !nan, nulls = false)
+
+  def union(that: Wanted): Wanted = Wanted(ranges.union(that.ranges), nan || that.nan, nulls || that.nulls)
+}
+
+private[expression] object Wanted {
+  val nothing: Wanted = Wanted(ValueRanges.empty, nan = false, nulls = false)
+  val everything: Wanted = Wanted(ValueRanges.everything, nan = true, nulls = true)
+  val onlyNull: Wanted = nothing.copy(nulls = true)
+  val notNull: Wanted = everything.copy(nulls = false)
+
+  /** The values equal to a value that is not null. */
+  def point(value: Encoded): Wanted =
+    value match {
+      case Encoded.Null => nothing
+      case Encoded.NaN => nothing.copy(nan = true)
+      case Encoded.Value(v) => nothing.copy(ranges = ValueRanges.point(v))
+    }
+
+  /** The values `x` with `x op value`, by Spark's order, in which NaN is the greatest value. */
+  def compared(op: CompareOp, value: Encoded): Wanted =
+    (op, value) match {
+      case (_, Encoded.Null) => nothing
+      case (CompareOp.Eq, _) => point(value)
+      case (CompareOp.NotEq, _) => point(value).otherValues
+      case (CompareOp.Lt, Encoded.NaN) => nothing.copy(ranges = ValueRanges.everything)
+      case (CompareOp.LtEq, Encoded.NaN) => notNull
+      case (CompareOp.Gt, Encoded.NaN) => nothing
+      case (CompareOp.GtEq, Encoded.NaN) => point(value)
+      case (CompareOp.Lt, Encoded.Value(v)) => nothing.copy(ranges = ValueRanges.between(null, v))
+      case (CompareOp.LtEq, Encoded.Value(v)) => nothing.copy(ranges = ValueRanges.closed(null, v))
+      case (CompareOp.GtEq, Encoded.Value(v)) => Wanted(from(v), nan = true, nulls = false)
+      case (CompareOp.Gt, Encoded.Value(v)) => Wanted(above(v), nan = true, nulls = false)
+    }
+
+  private def from(value: ZoneValue): ValueRanges = ValueRanges.between(value, null)
+
+  private def above(value: ZoneValue): ValueRanges =
+    Option(ValueRanges.successor(value)).fold(ValueRanges.empty)(from)
+}

@@ -1,0 +1,150 @@
+package zonemap.spark.rule
+
+import java.nio.charset.StandardCharsets
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
+
+import zonemap.core.predicate.{ColumnRef, Predicate, True}
+import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal}
+import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
+
+/**
+ * Hands the conditions that Iceberg cannot take (functions of a column, mostly) to our planner, as ranges of columns.
+ *
+ * It looks at filters right above a swapped relation, after the optimizer has pushed them there. Each conjunct is
+ * translated by itself: one that says nothing spoils nothing. The filter stays where it is, so Spark still checks every
+ * row; and what decides which files are planned becomes part of the table's name, which Spark and Iceberg compare
+ * wherever they share or reuse scans. See ADR 5.
+ */
+private[spark] object ExpressionRule extends Rule[LogicalPlan] {
+  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /** The key of the predicate's digest among a relation's options. */
+  val Marker = "zonemap.expressions"
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan.transformWithSubqueries {
+      case filter @ Filter(condition, relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _))
+          if !options.containsKey(Marker) =>
+        table.table() match {
+          case ours: ZoneMapTable if enabled(options) =>
+            attach(relation, table, ours, condition).fold[LogicalPlan](filter)(r => filter.copy(child = r))
+          case _ => filter
+        }
+    }
+
+  private def enabled(options: CaseInsensitiveStringMap): Boolean =
+    ZoneMapConf.read(SQLConf.get, options).exists(_.expressions)
+
+  private def attach(
+      relation: DataSourceV2Relation,
+      table: SparkTable,
+      ours: ZoneMapTable,
+      condition: Expression): Option[DataSourceV2Relation] =
+    try {
+      val predicate = translate(relation, SparkTables.schema(table), condition)
+      Option.when(predicate != True) {
+        val digest = digestOf(predicate)
+        relation.copy(
+          table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest)),
+          options = SwapRule.withOption(relation.options, Marker, digest))
+      }
+    } catch {
+      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
+        slf4j.warn(s"Zonemap: the functions in a filter on ${table.name()} are not used for planning: $e")
+        None
+    }
+
+  /** At least the rows for which the condition is TRUE; True when its functions tell nothing. */
+  private[rule] def translate(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
+    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
+    val told = conjuncts(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
+    Predicate.and(told: _*)
+  }
+
+  private def conjuncts(condition: Expression): Seq[Expression] =
+    condition match {
+      case And(left, right) => conjuncts(left) ++ conjuncts(right)
+      case other => Seq(other)
+    }
+
+  private def usable(conjunct: Expression, relation: DataSourceV2Relation): Boolean =
+    conjunct.deterministic && !SubqueryExpression.hasSubquery(conjunct) &&
+      conjunct.references.subsetOf(relation.outputSet)
+
+  /** Columns compared with literals, and nothing else: Iceberg gets all of it from Spark. */
+  private def isPlain(conjunct: Expression): Boolean =
+    conjunct match {
+      case And(left, right) => isPlain(left) && isPlain(right)
+      case Or(left, right) => isPlain(left) && isPlain(right)
+      case Not(child) => isPlain(child)
+      case In(value, list) => isColumn(value) && list.forall(_.isInstanceOf[Literal])
+      case InSet(value, _) => isColumn(value)
+      case IsNull(child) => isColumn(child)
+      case IsNotNull(child) => isColumn(child)
+      case c: BinaryComparison => c.children.forall(e => isColumn(e) || e.isInstanceOf[Literal])
+      case StartsWith(value, _: Literal) => isColumn(value)
+      case other => isColumn(other)
+    }
+
+  private def isColumn(expression: Expression): Boolean =
+    expression match {
+      case _: AttributeReference => true
+      case GetStructField(child, _, _) => isColumn(child)
+      case _ => false
+    }
+
+  private def digestOf(predicate: Predicate): String = {
+    val sha = MessageDigest.getInstance("SHA-256")
+    val digest = sha.digest(Predicate.canonical(predicate).getBytes(StandardCharsets.UTF_8))
+    HexFormat.of().formatHex(digest, 0, DigestBytes)
+  }
+
+  private val DigestBytes = 16
+}
+
+/** The top-level columns of a relation, by name in the schema it was resolved with. */
+private final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
+
+  override def column(attribute: AttributeReference): Option[ColumnRef] =
+    for {
+      own <- relation.output.find(_.exprId == attribute.exprId)
+      if !MetadataAttribute.isValid(own.metadata)
+      field <- Option(schema.asStruct().field(own.name))
+      columnType <- IcebergValues.columnType(field.`type`())
+      if shares(columnType, own.dataType)
+    } yield ColumnRef(field.fieldId, columnType, own.name)
+
+  /** Whether Spark holds and orders values of the column as the index does. */
+  private def shares(columnType: ColumnType, dataType: DataType): Boolean =
+    (columnType, dataType) match {
+      case (zonemap.core.value.BooleanType, BooleanType) => true
+      case (zonemap.core.value.IntType, IntegerType) => true
+      case (zonemap.core.value.LongType, LongType) => true
+      case (zonemap.core.value.FloatType, FloatType) => true
+      case (zonemap.core.value.DoubleType, DoubleType) => true
+      case (zonemap.core.value.DateType, DateType) => true
+      case (zonemap.core.value.TimestampType, TimestampNTZType) => true
+      case (zonemap.core.value.TimestampTzType, TimestampType) => true
+      case (zonemap.core.value.StringType, StringType) => true
+      case (ZoneDecimal(precision, scale), decimal: DecimalType) =>
+        precision == decimal.precision && scale == decimal.scale && precision <= ZoneDecimal.MaxLongDigits
+      case _ => false
+    }
+}

@@ -1,0 +1,173 @@
+package zonemap.spark.expression
+
+import java.time.ZoneId
+
+import scala.collection.mutable
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BindReferences, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.predicate.{ColumnRef, Predicate, True}
+import zonemap.core.segment.ColumnBounds
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.{Rng, Seeded}
+import zonemap.spark.SharedSession
+
+/** A row for which Catalyst says TRUE, or fails, is never proven away: random conditions on zones of random rows. */
+class ExpressionTranslatorTest extends SharedSession with Seeded {
+  private val schema = RandomExpressions.schema
+
+  private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
+
+  private val columnTypes: Map[String, ColumnType] = schema.fields.map { f =>
+    val text = f.dataType match {
+      case IntegerType => "int"
+      case LongType => "long"
+      case TimestampType => "timestamptz"
+      case TimestampNTZType => "timestamp"
+      case d: DecimalType => s"decimal(${d.precision}, ${d.scale})"
+      case other => other.typeName
+    }
+    f.name -> ColumnType.parse(text).get
+  }.toMap
+
+  private object Columns extends ColumnResolver {
+    override def column(attribute: AttributeReference): Option[ColumnRef] =
+      columnTypes.get(attribute.name).map(ColumnRef(schema.fieldIndex(attribute.name), _, attribute.name))
+  }
+
+  private def optimized(condition: String): LogicalPlan = frame.where(condition).queryExecution.optimizedPlan
+
+  private def zone(rows: Seq[InternalRow], rng: Rng)(id: Int): Option[ColumnZone] = {
+    val field = schema(id)
+    val cells = rows.map(r => CatalystValues.encode(field.dataType, r.get(id, field.dataType)))
+    val values: Seq[ZoneValue] = cells.collect { case Encoded.Value(v) => v }
+    def count(of: Encoded) = Presence.ofCounts(cells.count(_ == of).toLong, rows.size.toLong)
+    val truncated = field.dataType == StringType && rng.chance(20)
+    Some(ColumnZone(
+      columnTypes(field.name),
+      if (values.isEmpty) ColumnBounds(null, null, tight = false, count(Encoded.Null), count(Encoded.NaN))
+      else
+        ColumnBounds(
+          values.min,
+          if (truncated) null else values.max,
+          tight = !truncated,
+          count(Encoded.Null),
+          count(Encoded.NaN))))
+  }
+
+  /** The condition after the optimizer, and the rows it may be TRUE for. */
+  private def translate(text: String): Option[(Expression, Predicate)] =
+    Try(optimized(text)).toOption.map {
+      case Filter(condition, child) =>
+        (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
+      case _ => null
+    }.filter(_ != null)
+
+  private def literal(row: InternalRow)(expression: String, rng: Rng): Option[String] =
+    Try {
+      val plan = frame.selectExpr(s"$expression AS x").queryExecution.analyzed
+      val project = plan.asInstanceOf[org.apache.spark.sql.catalyst.plans.logical.Project]
+      val tree = org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions(project)
+        .asInstanceOf[org.apache.spark.sql.catalyst.plans.logical.Project]
+      val found = BindReferences.bindReference(tree.projectList.head: Expression, tree.child.output)
+      (found.eval(row), found.dataType)
+    }.toOption.collect { case (value, dataType) if value != null => RandomExpressions.sql(value, dataType) }
+
+  private val skipped = mutable.Map.empty[String, Int].withDefaultValue(0)
+
+  private def check(rng: Rng, zoneId: String, ansi: Boolean): Unit = {
+    val random = new RandomExpressions(rng, ZoneId.of(zoneId))
+    val rows = Seq.fill(40)(InternalRow.fromSeq(schema.fields.toSeq.map(random.value)))
+    val text = random.condition(2)(literal(rng.pick(rows)))
+    translate(text).foreach { case (condition, predicate) =>
+      skipped("conditions") += 1
+      if (predicate == True) skipped("untold") += 1
+      val outcomes = rows.map(r => r -> Try(condition.eval(r)))
+      (0 until 25).foreach { _ =>
+        val some = Seq.fill(rng.pick(Seq(1, 1, 2, 3)))(rng.pick(outcomes))
+        val answer = ZoneMatch.evaluate(predicate, zone(some.map(_._1), rng)(_))
+        skipped("zones") += 1
+        if (answer == Match.None) {
+          skipped("none") += 1
+          some.foreach { case (row, outcome) =>
+            val hit = outcome match {
+              case Success(value) => value == true
+              case Failure(_) => false
+            }
+            assert(!hit, s"$text (zone $zoneId, ANSI $ansi) is TRUE for ${row.toSeq(schema)} but $predicate proves none")
+          }
+        }
+      }
+    }
+  }
+
+  for (zoneId <- RandomExpressions.Zones; ansi <- Seq(true, false))
+    test(s"random conditions, $zoneId, ANSI $ansi") {
+      withConf("spark.sql.session.timeZone" -> zoneId, "spark.sql.ansi.enabled" -> ansi.toString) {
+        SQLConf.withExistingConf(spark.sessionState.conf)(rounds(60)(check(_, zoneId, ansi)))
+      }
+    }
+
+  test("there were many proofs among them") {
+    println(s"ExpressionTranslatorTest: $skipped")
+    assert(skipped("conditions") > 600 && skipped("none") > skipped("zones") / 5, skipped)
+    assert(skipped("untold") < skipped("conditions") / 2)
+  }
+
+  /** The predicate of one condition, as text. */
+  private def told(text: String): String = translate(text).fold("")(_._2.toString)
+
+  test("what the ranges are: functions of one column") {
+    withConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> "true") {
+      Seq(
+        "year(ts) = 2026" -> "[2026-01-01T00:00:00Z, 2027-01-01T00:00:00Z)",
+        "year(ts) = 2026 AND month(ts) = 3" -> "[2026-03-01T00:00:00Z, 2026-04-01T00:00:00Z)",
+        "i + 1 = 778" -> "i IN [777, 778) or [2147483647, +inf)",
+        "100 - i > 0" -> "i IN (-inf, 100)",
+        "CAST(l AS INT) = 778" -> "l IN (-inf, -2147483648) or [778, 779) or [2147483648, +inf)",
+        "substring(s, 1, 3) = 'abc'" -> "s IN ['abc', 'abd')",
+        "left(s, 3) >= 'abcd'" -> "s IN ['abd', +inf)",
+        "concat('x', s) = 'xy'" -> "s IN ['y', 'y\u0000')",
+        "floor(d) >= 3" -> "d IN [3.0, +inf)", // floor(NaN) is 0,
+        "abs(i) < 3" -> "i IN (-inf, -2147483647) or [-2, 3)",
+        "date_trunc('MONTH', ts) = TIMESTAMP '2026-02-01'" -> "[2026-02-01T00:00:00Z, 2026-03-01T00:00:00Z)",
+        "date_format(ts, 'yyyy-MM') = '2026-02'" -> "[2026-02-01T00:00:00Z, 2026-03-01T00:00:00Z)",
+        "CAST(ts AS STRING) LIKE '2026-02-03%'" -> "[2026-02-03T00:00:00Z, 2026-02-04T00:00:00Z)",
+        "from_unixtime(unix_timestamp(ts)) < '2026'" -> "2026-01-01T00:00:00Z)",
+        "date_add(dt, 7) > DATE '2026-01-08'" -> "[2026-01-02, +inf)",
+        "date_format(ts, 'dd') = '01'" -> "ts IS NOT NULL",
+        "coalesce(i, 0) > 5" -> "i IN [6, +inf)",
+        "coalesce(i, 9) > 5" -> "i IN [6, +inf) OR i IS NULL",
+        "CASE WHEN i < 10 THEN 'low' ELSE 'high' END = 'high'" -> "i IN [10, +inf) OR i IS NULL",
+        "i * 0 = 0" -> "i IS NOT NULL",
+        "i = 1 OR year(dt) = 2020" -> "i IN [1, 2) OR dt IN"
+      ).foreach { case (text, expected) =>
+        val actual = told(text)
+        assert(actual.contains(expected), s"$text: $actual")
+      }
+    }
+  }
+
+  test("an argument for which a function fails is kept") {
+    withConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> "true") {
+      for ((text, kept) <- Seq(
+          "i + 1 < 0" -> Int.MaxValue,
+          "floor(CAST(i + 1 AS DOUBLE) / 2D) = -5" -> Int.MaxValue,
+          "- i = 7" -> Int.MinValue,
+          "abs(i) = 7" -> Int.MinValue,
+          "i * 3 = 7" -> Int.MaxValue,
+          "year(date_add(dt, 100000000)) = 2000" -> Int.MaxValue)) {
+        val (_, predicate) = translate(text).get
+        val rows = Seq(InternalRow.fromSeq(Seq(kept, 0L, 0d, 0f, Decimal(0L, 10, 2), kept, 0L, 0L, null, true)))
+        assert(ZoneMatch.evaluate(predicate, zone(rows, new Rng(new java.util.SplittableRandom(1)))(_)) != Match.None, text)
+      }
+    }
+  }
+}

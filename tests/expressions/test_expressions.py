@@ -1,0 +1,72 @@
+"""Conditions on functions of a column, as a user writes them: files read, and rows as without the product."""
+
+from __future__ import annotations
+
+import pytest
+
+from support import plans, product, session, tables
+from support.compare import assert_rows_equal_off_on
+from support.session import STOCK
+
+FILES = 12
+TABLE = "lake.functions.months"
+
+
+@pytest.fixture(scope="module")
+def months(base) -> str:
+    """One file a month of 2025, ten rows each: day d of the month at noon UTC, id ascending."""
+    spark = session.get()
+    columns = "id BIGINT, day DATE, ts TIMESTAMP, name STRING, amount DOUBLE"
+    tables.create(spark, TABLE, columns)
+    for month in range(1, FILES + 1):
+        spark.sql(
+            f"""INSERT INTO {TABLE} SELECT /*+ COALESCE(1) */ {month * 100} + id, make_date(2025, {month}, CAST(id AS INT) + 10),
+                CAST(make_date(2025, {month}, CAST(id AS INT) + 10) AS TIMESTAMP) + INTERVAL 12 HOURS,
+                concat('{chr(96 + month)}', id), {month} + id / 10 FROM range(10)"""
+        )
+    product.build(spark, TABLE)
+    return TABLE
+
+
+# condition: files read of twelve
+CASES = {
+    "year(ts) = 2024": 0,
+    "year(day) = 2025 AND month(day) = 3": 1,
+    "date_trunc('MONTH', ts) = TIMESTAMP'2025-04-01'": 1,
+    "trunc(day, 'QUARTER') = DATE'2025-04-01'": 3,
+    "date_format(ts, 'yyyy-MM-dd') = '2025-07-11'": 1,
+    "date_add(day, 7) > DATE'2025-12-20'": 1,
+    "CAST(id AS INT) + 1 = 706": 1,
+    "100 - id > -5": 1,
+    "left(name, 1) IN ('a', 'l')": 2,
+    "substring(name, 1, 1) < 'b'": 1,
+    "floor(amount) = 7": 1,
+    "coalesce(amount, 0D) * 2 > 25": 1,
+    "CASE WHEN id < 600 THEN 'early' ELSE 'late' END = 'early'": 5,
+    "id + 1 = 706 AND length(name) = 2": 1,
+    "id + 1 = 706 OR left(name, 1) = 'a'": 2,
+    "length(name) = 3": FILES,
+}
+
+
+@pytest.mark.parametrize("condition", CASES)
+def test_files_read_and_rows(spark, months, condition: str) -> None:
+    query = f"SELECT * FROM {months} WHERE {condition}"
+    assert_rows_equal_off_on(spark, query)
+    if not STOCK:
+        assert len(plans.planned_files(spark.sql(query))) == CASES[condition]
+
+
+def test_switched_off_every_file_is_read(spark, months) -> None:
+    query = f"SELECT * FROM {months} WHERE id + 1 = 706"
+    with product.raw_conf(spark, {"spark.sql.zonemap.expressions.enabled": "false"}):
+        assert len(plans.planned_files(spark.sql(query))) == FILES
+        assert_rows_equal_off_on(spark, query, at_least=1)
+
+
+def test_python_functions_are_left_alone(spark, months) -> None:
+    from pyspark.sql.functions import col, udf
+
+    plus_one = udf(lambda v: v + 1, "bigint")
+    frame = spark.table(months).where((plus_one(col("id")) == 706) & (col("id") + 1 == 706))
+    assert [row.id for row in frame.collect()] == [705]
