@@ -15,11 +15,16 @@ from support.session import STOCK
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
+FOLLOW = "spark.sql.zonemap.upkeep.follow-commits"
+
+
 @pytest.fixture(autouse=True)
 def _follow(spark):
     """The other suites' sessions do not follow commits, so that their plans are comparable."""
-    with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.follow-commits": "true"}):
-        yield
+    before = spark.conf.get(FOLLOW)
+    spark.conf.set(FOLLOW, "true")
+    yield
+    session.get().conf.set(FOLLOW, before)  # a test may have restarted the JVM
 
 
 def append(spark, table: str, start: int) -> None:
