@@ -60,9 +60,14 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
     if (columns.nested(id) && (file.format() != FileFormat.PARQUET || columnType.mayHoldNaN)) Presence.Unknown
     else Presence.ofCounts(count(file.nullValueCounts(), id), count(file.valueCounts(), id))
 
+  /** The values a leaf's count leaves out where its struct is null are not NaN: "all" is known of top-level columns only. */
   private def nanPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =
-    if (columnType.mayHoldNaN) Presence.ofCounts(count(file.nanValueCounts(), id), count(file.valueCounts(), id))
-    else Presence.None
+    if (!columnType.mayHoldNaN) Presence.None
+    else
+      Presence.ofCounts(count(file.nanValueCounts(), id), count(file.valueCounts(), id)) match {
+        case Presence.All if columns.nested(id) => Presence.Some
+        case known => known
+      }
 
   private def count(counts: JMap[Integer, JLong], id: Integer): Long =
     if (counts == null) BoundsReader.UnknownCount

@@ -45,6 +45,8 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
           val random = new RandomExpressions(rng, ZoneId.of(zone))
           val all = spark.createDataFrame(sql(s"SELECT * FROM $t").collectAsList(), RandomExpressions.schema)
           all.createOrReplaceTempView("truth")
+          // Spark over rows in memory and over stock Iceberg each err for themselves (NaN in Iceberg's bounds, local times
+          // that a zone skips): a row is lost when both have it and we do not, extra when only we have it
           var answered = 0
           (0 until Conditions).foreach { _ =>
             val condition = random.condition(1) { (expression, rng) =>
@@ -56,9 +58,16 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
             (outcome(s"SELECT * FROM truth WHERE $condition"), outcome(text)) match {
               case (Success(expected), Success(actual)) =>
                 answered += 1
-                assert((expected.diff(actual), actual.diff(expected)) == ((Nil, Nil)), s"(lost, extra) $text")
+                if (expected.diff(actual).nonEmpty || actual.diff(expected).nonEmpty) {
+                  val stock = withConf("spark.sql.zonemap.enabled" -> "false")(outcome(text)).getOrElse(Nil)
+                  val lost = expected.diff(actual).filter(stock.contains)
+                  val extra = actual.diff(expected).filterNot(stock.contains)
+                  assert((lost, extra) == ((Nil, Nil)), s"(lost, extra) $text")
+                }
               case (Failure(_), _) => () // an error may be among files that another condition rules out
-              case (Success(_), Failure(e)) => fail(s"$text fails with the extension only", e)
+              case (Success(_), Failure(e)) =>
+                val stock = withConf("spark.sql.zonemap.enabled" -> "false")(outcome(text))
+                if (stock.isSuccess) fail(s"$text fails with the extension only", e)
             }
           }
           assert(answered > Conditions / 3, s"$answered of $Conditions conditions were answered")
