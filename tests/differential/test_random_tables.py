@@ -51,7 +51,6 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
 
 def test_the_run_was_worth_something() -> None:
     """Enough was checked, it was planned by the index, and files were skipped about as well as they could be."""
-    print(f"\nZONEMAP_SEED={SEED} {TOTALS.line()}", file=sys.stderr)
     assert TOTALS.plan_checks >= 2000
     assert TOTALS.row_checks >= 300
     assert TOTALS.compared >= 1000
