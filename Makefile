@@ -18,7 +18,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format docs bench-quick clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -48,9 +48,6 @@ test-python: setup ## the Python and end-to-end tests only
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
-
-docs: ## write the reference pages from the registries of confs, procedures and reasons
-	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
 
 lint: $(BIN)/.requirements ## check style and types
 	$(BIN)/ruff check .

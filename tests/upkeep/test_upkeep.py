@@ -7,7 +7,6 @@ import time
 from pathlib import Path
 
 import pytest
-
 from support import plans, product, session, tables
 from support.compare import assert_rows_equal_off_on
 from support.session import STOCK
@@ -15,11 +14,16 @@ from support.session import STOCK
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
+FOLLOW = "spark.sql.zonemap.upkeep.follow-commits"
+
+
 @pytest.fixture(autouse=True)
 def _follow(spark):
     """The other suites' sessions do not follow commits, so that their plans are comparable."""
-    with product.raw_conf(spark, {"spark.sql.zonemap.upkeep.follow-commits": "true"}):
-        yield
+    before = spark.conf.get(FOLLOW)
+    spark.conf.set(FOLLOW, "true")
+    yield
+    session.get().conf.set(FOLLOW, before)  # a test may have restarted the JVM
 
 
 def append(spark, table: str, start: int) -> None:
@@ -103,7 +107,9 @@ def test_compaction_and_merge_leave_the_rows(spark) -> None:
     product.build(spark, table)
     for k in range(3):
         append(spark, table, 100 + 10 * k)
-    spark.sql(f"CALL lake.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))").collect()
+    spark.sql(
+        f"CALL lake.system.rewrite_data_files(table => '{table}', options => map('rewrite-all', 'true'))"
+    ).collect()
     assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id BETWEEN 3 AND 115")
     spark.sql(f"CALL lake.system.rewrite_manifests(table => '{table}')").collect()
     product.call(spark, "merge", table)
@@ -118,7 +124,9 @@ def test_gc_lists_first_and_deletes_only_what_nothing_needs(spark) -> None:
         append(spark, table, 100 + 10 * k)
         product.refresh(spark, table)
     product.call(spark, "merge", table)
-    spark.sql(f"CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2100-01-01', retain_last => 1)")
+    spark.sql(
+        f"CALL lake.system.expire_snapshots(table => '{table}', older_than => TIMESTAMP '2100-01-01', retain_last => 1)"
+    )
     location = tables.location(spark, table)
     assert product.call(spark, "gc", table) == []
     old = time.time() - 48 * 3600
