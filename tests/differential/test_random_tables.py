@@ -33,7 +33,9 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
     seed = f"{SEED}/{number}"
     print(f"ZONEMAP_SEED={SEED} table {number}", file=sys.stderr)
     replay = f"ZONEMAP_SEED={SEED} pytest 'tests/differential/test_random_tables.py' -k 'left_out[{number}]'"
-    recipe = recipes.make(seed, f"lake.fuzz.t{number}")
+    # The first two have bounds in every file, so that every run can see how well files are skipped.
+    fixed = {"props": {}, "formats": ["parquet"]} if number < 2 else {}
+    recipe = recipes.make(seed, f"lake.fuzz.t{number}", **fixed)
     life = states.Life(recipe)
     recipes.fill(spark, recipe)
     checker = Checker(spark, recipe, TOTALS, replay)
@@ -49,7 +51,6 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
 
 def test_the_run_was_worth_something() -> None:
     """Enough was checked, it was planned by the index, and files were skipped about as well as they could be."""
-    print(f"\nZONEMAP_SEED={SEED} {TOTALS.line()}", file=sys.stderr)
     assert TOTALS.plan_checks >= 2000
     assert TOTALS.row_checks >= 300
     assert TOTALS.compared >= 1000
