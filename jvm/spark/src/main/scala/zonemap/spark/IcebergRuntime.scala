@@ -13,6 +13,7 @@ import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
 import zonemap.iceberg.upkeep.{CommitListener, Upkeep}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
+import zonemap.spark.join.{RegisterRuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
 import zonemap.spark.rule.{ExpressionRule, SparkTables, SwapRule}
 
@@ -37,8 +38,10 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     CommitListener.register(_ => committerSettings)
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
+    extensions.injectPlanNormalizationRule(new RegisterRuntimeJoinRule(_))
     extensions.injectPreCBORule(_ => SwapRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
+    extensions.injectPreCBORule(_ => StaticJoinRule)
   }
 
   /** The settings of the session that runs on this thread; a malformed conf follows nothing. */

@@ -56,6 +56,28 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
 
   def intersect(that: ValueRanges): ValueRanges = complement.union(that.complement).complement
 
+  /** At least these values in at most `limit` ranges: those with the smallest gaps between them become one. */
+  def atMost(limit: Int): ValueRanges =
+    if (size <= limit) this
+    else {
+      val widest = (1 until size).sortBy(i => ValueRanges.descendingGap(ranges(i - 1).until, ranges(i).from, shared))
+      val starts = 0 +: widest.take(limit - 1).sorted
+      val ends = starts.tail.map(_ - 1) :+ size - 1
+      ValueRanges.of(starts.iterator.zip(ends.iterator).map { case (first, last) =>
+        ValueRange(ranges(first).from, ranges(last).until)
+      })
+    }
+
+  /** How many leading bytes every inner end has in common; gaps are measured behind them. */
+  private lazy val shared: Int = {
+    val ends = ranges.iterator.flatMap(r => Iterator(r.from, r.until)).collect { case BytesValue(bytes) => bytes }.toSeq
+    if (ends.isEmpty) 0
+    else ends.tail.foldLeft(ends.head.length) { (common, bytes) =>
+      val differs = java.util.Arrays.mismatch(ends.head, bytes)
+      if (differs < 0) common else Math.min(common, differs)
+    }
+  }
+
   private def startsBy(range: ValueRange, upper: ZoneValue): Boolean =
     range.from == null || upper == null || range.from.compare(upper) <= 0
 
@@ -124,6 +146,19 @@ private[zonemap] object ValueRanges {
     val out = ranges.iterator.map(r => for (f <- end(r.from); u <- end(r.until)) yield between(f, u)).toSeq
     Option.when(out.forall(_.isDefined))(of(out.iterator.flatMap(_.get.iterator)))
   }
+
+  /** Sorts gaps of one encoding, the widest first; an approximation for bytes. */
+  private def descendingGap(until: ZoneValue, from: ZoneValue, shared: Int): Long = (until, from) match {
+    case (LongValue(low), LongValue(high))   => descending(high - low)
+    case (BytesValue(low), BytesValue(high)) => descending(leading(high, shared) - leading(low, shared))
+    case _                                   => 0L
+  }
+
+  /** A difference is unsigned: it may be wider than the positive longs. */
+  private def descending(difference: Long): Long = ~(difference + Long.MinValue)
+
+  private def leading(bytes: Array[Byte], offset: Int): Long =
+    (offset until offset + 8).foldLeft(0L)((value, i) => (value << 8) | (if (i < bytes.length) bytes(i) & 0xff else 0))
 
   private def below(left: ZoneValue, right: ZoneValue): Boolean =
     left != null && right != null && left.compare(right) < 0

@@ -1,5 +1,6 @@
 package zonemap.iceberg.plan;
 
+import java.util.List;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.BatchScan;
 import org.apache.iceberg.BatchScanAdapter;
@@ -22,8 +23,10 @@ public final class ZoneMapTable extends BaseTable {
   private final transient Long snapshotId;
   private final transient String baseName;
   private final transient Predicate expressions;
+  private final transient List<String> notes;
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
+  private transient volatile FileSet plannedFiles;
 
   /**
    * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
@@ -35,7 +38,7 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
-    this(ops, name, name, reporter, snapshotId, settings, null);
+    this(ops, name, name, reporter, snapshotId, settings, null, List.of());
   }
 
   private ZoneMapTable(
@@ -45,12 +48,14 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings,
-      Predicate expressions) {
+      Predicate expressions,
+      List<String> notes) {
     super(ops, name, reporter);
     this.baseName = baseName;
     this.snapshotId = snapshotId;
     this.settings = settings;
     this.expressions = expressions;
+    this.notes = notes;
   }
 
   /**
@@ -61,20 +66,33 @@ public final class ZoneMapTable extends BaseTable {
    *
    * @param predicate bound by the field ids of the schema the relation is pinned to
    * @param digest equal for two predicates only if they select the same rows
+   * @param notes what people are told of the predicate beside it
    */
-  public ZoneMapTable withExpressions(Predicate predicate, String digest) {
+  public ZoneMapTable withExpressions(Predicate predicate, String digest, List<String> notes) {
     return new ZoneMapTable(
-        operations(), baseName + " zonemap[" + digest + "]", baseName, reporter(), snapshotId, settings, predicate);
+        operations(),
+        baseName + " zonemap[" + digest + "]",
+        baseName,
+        reporter(),
+        snapshotId,
+        settings,
+        predicate,
+        List.copyOf(notes));
   }
 
   /** The name without what tells scans apart. */
-  String baseName() {
+  public String baseName() {
     return baseName;
   }
 
   /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
-  Predicate expressions() {
+  public Predicate expressions() {
     return expressions;
+  }
+
+  /** What people are told of {@link #expressions()} beside the predicate. */
+  public List<String> notes() {
+    return notes;
   }
 
   @Override
@@ -118,6 +136,22 @@ public final class ZoneMapTable extends BaseTable {
   /** What became of the last scan planned through this table; null before the first. Thread-safe. */
   public PlanReport lastPlan() {
     return lastPlan;
+  }
+
+  void plannedFiles(FileSet files) {
+    this.plannedFiles = files;
+  }
+
+  /**
+   * The files of the last scan that was planned from the index; null before the first and once forgotten. Thread-safe.
+   */
+  public FileSet plannedFiles() {
+    return plannedFiles;
+  }
+
+  /** Nobody may build on what this table planned so far. */
+  public void forgetPlannedFiles() {
+    this.plannedFiles = null;
   }
 
   // BaseTable's own is package-private and not inherited here

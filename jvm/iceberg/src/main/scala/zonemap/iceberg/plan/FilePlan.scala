@@ -11,7 +11,8 @@ private[plan] final class FilePlan(
     bound: BoundScan,
     selection: FileSelection,
     val tasks: java.util.List[FileScanTask],
-    counts: TaskCounts) {
+    counts: TaskCounts,
+    val files: FileSet) {
 
   /** Adds this plan to Iceberg's scan metrics, so that reports and the SQL tab stay true. */
   def count(metrics: ScanMetrics): Unit = {

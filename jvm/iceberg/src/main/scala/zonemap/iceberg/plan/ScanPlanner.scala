@@ -8,7 +8,8 @@ import org.apache.iceberg.{BaseTable, FileScanTask, Snapshot, Table, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.eval.Bitmap
+import zonemap.core.segment.{CorruptSegmentException, Segment}
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
 
@@ -47,6 +48,12 @@ private[plan] object ScanPlanner {
       Resolution(snapshot.snapshotId(), found)
     }
 
+  /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
+  def liveFiles(table: ZoneMapTable): Option[FileSet] =
+    Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
+      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()))
+    }
+
   def planFiles(
       table: ZoneMapTable,
       request: ScanRequest,
@@ -65,6 +72,7 @@ private[plan] object ScanPlanner {
     checked match {
       case Right(plan) =>
         plan.count(request.metrics)
+        table.plannedFiles(plan.files)
         report(table, plan.report(table.baseName, request, millis))
         CloseableIterable.withNoopClose(plan.tasks)
       case Left(reason) =>
@@ -86,8 +94,12 @@ private[plan] object ScanPlanner {
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
     val counts = new TaskCounts
-    selection.foreachSegment { (segment, rows) => assembler.addTasks(segment, rows, tasks, counts) }
-    new FilePlan(resolved, bound, selection, tasks, counts)
+    val files = IndexedSeq.newBuilder[(Segment, Bitmap)]
+    selection.foreachSegment { (segment, rows) =>
+      assembler.addTasks(segment, rows, tasks, counts)
+      files += segment -> rows
+    }
+    new FilePlan(resolved, bound, selection, tasks, counts, new FileSet(files.result()))
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

@@ -40,7 +40,12 @@ private[spark] final case class ConfEntry[A](
 }
 
 /** The confs of one query, read. */
-private[spark] final case class ZoneMapConf(enabled: Boolean, expressions: Boolean, planner: PlannerSettings)
+private[spark] final case class ZoneMapConf(
+    enabled: Boolean,
+    expressions: Boolean,
+    staticJoins: Boolean,
+    runtimeJoins: Boolean,
+    planner: PlannerSettings)
 
 /**
  * The registry of all confs: read option over session conf over default, never table properties.
@@ -64,6 +69,16 @@ private[spark] object ZoneMapConf {
     Prefix + "expressions.enabled", "true", "true, false",
     "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
       "ranges of the column.", flag)
+
+  val StaticJoins: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "join.static", "true", "true, false",
+    "Skip files of one side of a join by the values its key can have in the files that the other side will read, while " +
+      "the query is planned.", flag)
+
+  val RuntimeJoins: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "join.runtime", "true", "true, false",
+    "Skip files of one side of a join by the keys of the other side once it has been broadcast, on any column with " +
+      "bounds. Not used beside engines that replace Spark's scans (Comet, Gluten).", flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow", "false", "true, false",
@@ -157,6 +172,8 @@ private[spark] object ZoneMapConf {
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
+    StaticJoins,
+    RuntimeJoins,
     Shadow,
     Upkeep,
     CoverOnReadMode,
@@ -179,6 +196,8 @@ private[spark] object ZoneMapConf {
       ZoneMapConf(
         Enabled.read(conf, options),
         Expressions.read(conf, options),
+        StaticJoins.read(conf, options),
+        RuntimeJoins.read(conf, options),
         PlannerSettings(
           shadow = Shadow.read(conf, options),
           upkeep = Upkeep.read(conf, options),

@@ -1,5 +1,7 @@
 package zonemap.spark.explain
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -7,6 +9,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.{PlanMode, PlanReport, ZoneMapTable}
+import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.rule.{SwapDecision, SwapRule}
 
 /**
@@ -17,14 +20,21 @@ import zonemap.spark.rule.{SwapDecision, SwapRule}
 private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
-    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan.table }.collect { case t: SparkTable => t }
-    if (scans.isEmpty) "no scan of an Iceberg table"
-    else scans.map(describe).mkString("\n")
+    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan }
+    val texts = scans.flatMap(scan => Option(scan.table).collect { case t: SparkTable => describe(t) ++ atRunTime(scan) })
+    if (texts.isEmpty) "no scan of an Iceberg table" else texts.mkString("\n")
   }
+
+  private def atRunTime(scan: BatchScanExec): String =
+    scan.scan match {
+      case filtered: KeyFilteredScan => filtered.notes.map("\n  " + _).mkString
+      case _ => ""
+    }
 
   private def describe(table: SparkTable): String =
     table.table() match {
-      case ours: ZoneMapTable if ours.lastPlan() != null => describe(ours.lastPlan())
+      case ours: ZoneMapTable if ours.lastPlan() != null =>
+        (describe(ours.lastPlan()) +: ours.notes().asScala.map("  " + _).toSeq).mkString("\n")
       case ours: ZoneMapTable => stock(ours.name(), "NOT_PLANNED_YET", "its files have not been planned yet")
       case other =>
         SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {

@@ -7,9 +7,9 @@ import zonemap.core.predicate.ValueRanges
 import zonemap.core.value.{DecimalType => ZoneDecimal, LongValue, ZoneValue, ZoneValues}
 
 /** A value of an expression, for the order of its type. */
-private[expression] sealed trait Encoded
+private[spark] sealed trait Encoded
 
-private[expression] object Encoded {
+private[spark] object Encoded {
   case object Null extends Encoded
   case object NaN extends Encoded
   final case class Value(value: ZoneValue) extends Encoded
@@ -20,7 +20,7 @@ private[expression] object Encoded {
  *
  * Types with another order or another value class (collated strings, intervals, binary, time) have no counterpart.
  */
-private[expression] object CatalystValues {
+private[spark] object CatalystValues {
 
   /** Whether values of the type can be encoded. */
   def isOrdered(dataType: DataType): Boolean =
@@ -83,7 +83,7 @@ private[expression] object CatalystValues {
     }
 
   /** The encodings of the least and the greatest value of a type that is encoded as longs. */
-  def domain(dataType: DataType): Domain =
+  private[expression] def domain(dataType: DataType): Domain =
     dataType match {
       case BooleanType => Domain(0, 1)
       case ByteType => Domain(Byte.MinValue.toLong, Byte.MaxValue.toLong)

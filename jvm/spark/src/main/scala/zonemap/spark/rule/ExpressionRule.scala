@@ -59,20 +59,34 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       condition: Expression): Option[DataSourceV2Relation] =
     try {
       val predicate = translate(relation, SparkTables.schema(table), condition)
-      Option.when(predicate != True) {
-        val digest = digestOf(predicate)
-        relation.copy(
-          table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest)),
-          options = SwapRule.withOption(relation.options, Marker, digest))
-      }
+      Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
     } catch {
       case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
         slf4j.warn(s"Zonemap: the functions in a filter on ${table.name()} are not used for planning: $e")
         None
     }
 
+  /** The relation for a query that keeps only rows for which `predicate` is TRUE. */
+  private[spark] def carry(
+      relation: DataSourceV2Relation,
+      table: SparkTable,
+      ours: ZoneMapTable,
+      predicate: Predicate,
+      notes: java.util.List[String]): DataSourceV2Relation = {
+    val digest = digestOf(predicate)
+    relation.copy(
+      table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest, notes)),
+      options = SwapRule.withOption(relation.options, Marker, digest))
+  }
+
+  /** At least the rows for which the condition is TRUE, whatever it is made of. */
+  private[spark] def translateAll(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
+    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
+    Predicate.and(conjuncts(condition).filter(usable(_, relation)).map(translator.whenTrue): _*)
+  }
+
   /** At least the rows for which the condition is TRUE; True when its functions tell nothing. */
-  private[rule] def translate(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
+  private[spark] def translate(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
     val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
     val told = conjuncts(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
     Predicate.and(told: _*)
@@ -120,7 +134,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
 }
 
 /** The top-level columns of a relation, by name in the schema it was resolved with. */
-private final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
+private[spark] final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
 
   override def column(attribute: AttributeReference): Option[ColumnRef] =
     for {

@@ -1,0 +1,107 @@
+package zonemap.iceberg.plan
+
+import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.predicate._
+import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+
+/**
+ * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
+ * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException.
+ */
+final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
+
+  val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
+
+  /** The files that may hold a row for which `predicate` is TRUE. */
+  private[zonemap] def keep(predicate: Predicate): FileSet =
+    if (predicate == True) this
+    else new FileSet(parts.map { case (segment, rows) => segment -> SegmentEvaluator.mayMatch(segment, predicate, rows) })
+
+  /**
+   * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no
+   * bounds or may hold NaN, which is in no range.
+   */
+  private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = {
+    val ranges = Seq.newBuilder[ValueRanges]
+    val known = parts.forall { case (segment, rows) =>
+      rows.isEmpty || segment.column(column.fieldId).exists { stored =>
+        zones(stored, rows).forall { bounds =>
+          val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
+          values.foreach(ranges += _)
+          values.isDefined
+        }
+      }
+    }
+    Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
+  }
+
+  /** The bounds of each row, or of the whole segment where that is a lot of rows. */
+  private def zones(column: BoundsColumn, rows: Bitmap): Iterator[ColumnBounds] =
+    if (rows.cardinality > FileSet.MaxRowsOneByOne) Iterator.single(column.root)
+    else rows.toArray.iterator.map(column.bounds)
+
+  /**
+   * The part of the files, 0 to 1, that may hold one value of the column, on average over a few values; 1 when the index
+   * knows nothing of it. What it says decides about effort only, never about files.
+   */
+  private[zonemap] def averageHits(column: ColumnRef): Double = {
+    val step = Math.max(1, (count / FileSet.Samples).toInt)
+    val values = parts.iterator
+      .flatMap { case (segment, rows) => rows.toArray.iterator.map(row => (segment, row)) }
+      .zipWithIndex
+      .collect { case ((segment, row), i) if i % step == 0 => sample(segment, row, column) }
+      .toSeq
+    if (values.isEmpty || values.exists(_.isEmpty)) 1.0
+    else
+      values.flatten.map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).sum / values.size
+  }
+
+  private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
+    for {
+      stored <- segment.column(column.fieldId)
+      value <- Option(stored.lower(row))
+      encoded <- column.columnType.reencode(value, stored.columnType)
+    } yield encoded
+
+  /** The paths of the files of this set that are not in `kept`, a part of it. */
+  private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = {
+    val paths = new java.util.HashSet[String]
+    val keptRows = kept.rowsBySegment
+    parts.foreach { case (segment, rows) =>
+      val dropped = rows.copy()
+      Option(keptRows.get(segment)).foreach(dropped.andNot)
+      val reader = segment.newPathReader()
+      dropped.forEach(row => paths.add(reader.path(row)): Unit)
+    }
+    paths
+  }
+
+  private def rowsBySegment: java.util.Map[Segment, Bitmap] = {
+    val rows = new java.util.IdentityHashMap[Segment, Bitmap]
+    parts.foreach { case (segment, kept) => rows.put(segment, kept) }
+    rows
+  }
+}
+
+object FileSet {
+
+  /** The live data files of the snapshot that a relation is pinned to; `None` when the index does not cover it. */
+  def live(table: ZoneMapTable): Option[FileSet] = ScanPlanner.liveFiles(table)
+
+  private val MaxRowsOneByOne = 20000
+  private val Samples = 8
+
+  /** The values between the bounds of a zone, in the encoding of `asked`; `None` when they are not known. */
+  private def valuesOf(bounds: ColumnBounds, stored: ColumnType, asked: ColumnType): Option[ValueRanges] =
+    if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
+    else if (stored.mayHoldNaN && bounds.nans != Presence.None) None
+    else
+      for {
+        lower <- Option(bounds.lower)
+        upper <- Option(bounds.upper)
+        if lower.compare(upper) <= 0
+        first <- asked.reencode(lower, stored)
+        last <- asked.reencode(upper, stored)
+      } yield ValueRanges.closed(first, last)
+}

@@ -1,0 +1,74 @@
+package zonemap.spark.join
+
+import java.lang.reflect.Method
+
+import scala.util.Try
+
+import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.connector.read._
+
+/**
+ * Iceberg's batch scan, as far as filters found at run time need it: the planned tasks, and how to take some away.
+ *
+ * Iceberg's own runtime filter knows partitions only; its two methods that read and reset the tasks are not public.
+ */
+private[spark] object IcebergScans {
+  private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+
+  private val KnownInterfaces: Set[Class[_]] = Set(
+    classOf[Scan],
+    classOf[SupportsReportPartitioning],
+    classOf[SupportsReportStatistics],
+    classOf[SupportsRuntimeV2Filtering])
+
+  private val methods: Option[(Method, Method)] = Try {
+    val scan = Class.forName("org.apache.iceberg.spark.source.SparkPartitioningAwareScan", false, classOf[SparkTable].getClassLoader)
+    val tasks = scan.getDeclaredMethod("tasks")
+    val reset = scan.getDeclaredMethod("resetTasks", classOf[java.util.List[_]])
+    tasks.setAccessible(true)
+    reset.setAccessible(true)
+    (tasks, reset)
+  }.toOption
+
+  /** Whether the scan is one that can be wrapped without anything being lost. */
+  def isFilterable(scan: Scan): Boolean =
+    methods.isDefined && scan.getClass.getName == BatchQueryScan &&
+      interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
+
+  /** The data files that the scan reads now; `None` when a task is not about a data file. */
+  def paths(scan: Scan): Option[Seq[String]] = {
+    val out = Seq.newBuilder[String]
+    val all = tasks(scan).forall {
+      case task: FileScanTask => out += task.file().location(); true
+      case _ => false
+    }
+    Option.when(all)(out.result())
+  }
+
+  /** Takes away the tasks of these files; returns how many were and are left. */
+  def remove(scan: Scan, paths: java.util.Set[String]): (Int, Int) = {
+    val before = tasks(scan)
+    val after = new java.util.ArrayList[AnyRef](before.size)
+    before.foreach {
+      case task: FileScanTask if paths.contains(task.file().location()) => ()
+      case task => after.add(task): Unit
+    }
+    // without an effect the splits need not be planned again
+    if (after.size < before.size) methods.foreach { case (_, reset) => reset.invoke(scan, after): Unit }
+    (before.size, after.size)
+  }
+
+  private def tasks(scan: Scan): IndexedSeq[AnyRef] =
+    methods.fold(IndexedSeq.empty[AnyRef]) { case (tasks, _) =>
+      tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
+    }
+
+  private def interfaces(scanClass: Class[_]): Set[Class[_]] =
+    Iterator
+      .iterate[Class[_]](scanClass)(_.getSuperclass)
+      .takeWhile(_ != null)
+      .flatMap(_.getInterfaces)
+      .filter(_.getName.startsWith("org.apache.spark.sql.connector.read."))
+      .toSet
+}

@@ -1,0 +1,79 @@
+package zonemap.spark.join
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import zonemap.core.predicate.ValueRanges
+import zonemap.iceberg.plan.FileSet
+import zonemap.spark.expression.{CatalystValues, Encoded}
+
+/**
+ * The values that a column of a plan can have, told from the bounds of the files that the plan will read.
+ *
+ * Always at least the values: operators that pass rows on unchanged, or leave some out, or add nulls, are looked
+ * through. Nulls are not told of, because they equal nothing. SOUNDNESS, S60 to S63.
+ */
+private[join] object KeySource {
+  val MaxRanges = 64
+  private val MaxLocalRows = 10000
+
+  /** `None` when nothing can be told; the ranges are in the encoding of the column's type. */
+  def valuesOf(plan: LogicalPlan, column: Attribute): Option[ValueRanges] =
+    plan match {
+      case ZoneMapRelation(found) => fromFiles(found, found.files(None), column)
+      case Filter(condition, ZoneMapRelation(found)) => fromFiles(found, found.files(Some(condition)), column)
+      case scan: DataSourceV2ScanRelation => planned(scan, column)
+      case local: LocalRelation if !local.isStreaming => fromRows(local, column)
+      case Project(list, child) => lineage(list, column).flatMap(valuesOf(child, _))
+      case Aggregate(grouping, list, child, _) =>
+        lineage(list, column).filter(c => grouping.exists(_.semanticEquals(c))).flatMap(valuesOf(child, _))
+      case union: Union => fromUnion(union, column)
+      case Join(left, right, _, _, _) =>
+        Seq(left, right).find(_.outputSet.contains(column)).flatMap(valuesOf(_, column))
+      case unary @ (_: Filter | _: SubqueryAlias | _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: Sort |
+          _: Window | _: Sample | _: Distinct | _: RepartitionOperation | _: ResolvedHint | _: Generate) =>
+        unary.children.find(_.outputSet.contains(column)).flatMap(valuesOf(_, column))
+      case _ => None
+    }
+
+  /** The column below a projection that `column` is, unchanged. */
+  def lineage(list: Seq[NamedExpression], column: Attribute): Option[Attribute] =
+    list.find(_.exprId == column.exprId).flatMap {
+      case Alias(Column(below), _) => Some(below)
+      case attribute: Attribute => Some(attribute)
+      case _ => None
+    }
+
+  private def fromFiles(relation: ZoneMapRelation, files: Option[FileSet], column: Attribute): Option[ValueRanges] =
+    for {
+      ref <- relation.column(column)
+      known <- files
+      values <- known.valuesOf(ref, MaxRanges)
+    } yield values
+
+  /** A scan that has been planned already, as those of optimized subqueries are. */
+  private def planned(scan: DataSourceV2ScanRelation, column: Attribute): Option[ValueRanges] =
+    ZoneMapRelation.unapply(scan.relation).flatMap(r => fromFiles(r, Option(r.table.plannedFiles()), column))
+
+  private def fromRows(local: LocalRelation, column: Attribute): Option[ValueRanges] = {
+    val ordinal = local.output.indexWhere(_.exprId == column.exprId)
+    if (ordinal < 0 || local.data.sizeIs > MaxLocalRows || !CatalystValues.isOrdered(column.dataType)) None
+    else {
+      val values = local.data.map(row => CatalystValues.encode(column.dataType, row.get(ordinal, column.dataType)))
+      Option.when(!values.contains(Encoded.NaN)) {
+        val points = values.iterator.collect { case Encoded.Value(v) => ValueRanges.point(v) }
+        ValueRanges.of(points.flatMap(_.iterator)).atMost(MaxRanges)
+      }
+    }
+  }
+
+  private def fromUnion(union: Union, column: Attribute): Option[ValueRanges] = {
+    val ordinal = union.output.indexWhere(_.exprId == column.exprId)
+    if (ordinal < 0) None
+    else {
+      val branches = union.children.map(child => valuesOf(child, child.output(ordinal)))
+      Option.when(branches.forall(_.isDefined))(branches.flatten.reduce(_ union _).atMost(MaxRanges))
+    }
+  }
+}

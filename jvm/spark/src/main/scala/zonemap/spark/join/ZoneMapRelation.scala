@@ -1,0 +1,55 @@
+package zonemap.spark.join
+
+import org.apache.iceberg.spark.SparkReadOptions
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+
+import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.rule.{ExpressionRule, SchemaColumns, SparkTables}
+
+/** A relation whose scans read one pinned snapshot and are planned by us. */
+private[join] final case class ZoneMapRelation(
+    relation: DataSourceV2Relation,
+    sparkTable: SparkTable,
+    table: ZoneMapTable) {
+
+  /** The column of the index that an attribute is. */
+  def column(attribute: Attribute): Option[ColumnRef] =
+    attribute match {
+      case reference: AttributeReference =>
+        new SchemaColumns(relation, SparkTables.schema(sparkTable)).column(reference)
+      case _ => None
+    }
+
+  /** At least the files that hold rows for which `condition` is TRUE; `None` when the snapshot is not covered. */
+  def files(condition: Option[Expression]): Option[FileSet] = {
+    val asked = condition.map(ExpressionRule.translateAll(relation, SparkTables.schema(sparkTable), _))
+    FileSet.live(table).map(_.keep(Predicate.and(asked.toSeq ++ Option(table.expressions): _*)))
+  }
+
+  def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
+}
+
+private[join] object ZoneMapRelation {
+  private val OtherFiles = Seq(
+    SparkReadOptions.START_SNAPSHOT_ID,
+    SparkReadOptions.END_SNAPSHOT_ID,
+    SparkReadOptions.START_TIMESTAMP,
+    SparkReadOptions.END_TIMESTAMP)
+
+  def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
+    plan match {
+      case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _)
+          if !OtherFiles.exists(options.containsKey) =>
+        table.table() match {
+          case ours: ZoneMapTable => Some(ZoneMapRelation(relation, table, ours))
+          case _ => None
+        }
+      case _ => None
+    }
+}
