@@ -32,6 +32,8 @@ def _invoke(spark: SparkSession, target, name: str):
 
 def _scan_files(spark: SparkSession, scan) -> list[str]:
     """Paths of the tasks of one Iceberg scan, one entry a task, before splitting."""
+    if scan.getClass().getSimpleName() == "KeyFilteredScan":
+        scan = scan.inner()
     if _method(spark._jvm, scan.getClass(), "tasks") is not None:
         return _FILE.findall(_invoke(spark, scan, "tasks").toString())
     partitions = _invoke(spark, _invoke(spark, scan, "toBatch"), "planInputPartitions")
@@ -46,7 +48,7 @@ def _leaves(plan) -> list:
         name = leaf.getClass().getSimpleName()
         if name == "AdaptiveSparkPlanExec":
             out += _leaves(leaf.executedPlan())
-        elif name in ("BroadcastQueryStageExec", "ShuffleQueryStageExec", "TableCacheQueryStageExec"):
+        elif name.endswith("QueryStageExec"):
             out += _leaves(leaf.plan())
         elif name == "InMemoryTableScanExec":
             out += _leaves(leaf.relation().cachedPlan())

@@ -16,13 +16,18 @@ private[join] object KeyTarget {
    *
    * @param change gets the relation, the condition of the filter right above it, and the relation's column
    * @param enters whether the search may go on below a side of a join
+   * @param ignored what a projection may make of whatever rows there are
    */
-  def changed(plan: LogicalPlan, column: Attribute, enters: (Join, LogicalPlan) => Boolean = (_, _) => true)(
+  def changed(
+      plan: LogicalPlan,
+      column: Attribute,
+      enters: (Join, LogicalPlan) => Boolean = (_, _) => true,
+      ignored: Expression => Boolean = _ => false)(
       change: (LogicalPlan, Option[Expression], Attribute) => Option[LogicalPlan]): Option[LogicalPlan] = {
 
     def below(node: LogicalPlan, wanted: Attribute): Option[LogicalPlan] =
       node match {
-        case project @ Project(list, child) if list.forall(_.deterministic) =>
+        case project @ Project(list, child) if list.forall(e => e.deterministic || ignored(e)) =>
           KeySource.lineage(list, wanted).flatMap(below(child, _)).map(c => project.copy(child = c))
         case filter @ Filter(condition, leaf: LeafNode) if condition.deterministic =>
           change(leaf, Some(condition), wanted).map(c => filter.copy(child = c))

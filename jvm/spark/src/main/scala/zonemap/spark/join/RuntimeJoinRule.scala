@@ -5,6 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
+import org.apache.spark.sql.catalyst.plans.RightOuter
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
@@ -40,7 +41,11 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ =>
         try {
           val once = scansMetOnce(plan)
-          plan.transformUp { case join: Join => withFilters(join, once) }
+          val inMerge = plan.exists(_.isInstanceOf[WriteDelta])
+          plan.transformUp {
+            case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
+            case join: Join => withFilters(join, once, inMerge)
+          }
         } catch {
           case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
             slf4j.warn(s"Zonemap: the keys of joins are not used at run time: $e")
@@ -80,18 +85,32 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     scan => places.get(KeyFilteredScan.unwrapped(scan)) == 1
   }
 
-  private def withFilters(join: Join, once: Scan => Boolean): LogicalPlan =
+  private def withFilters(join: Join, once: Scan => Boolean, inMerge: Boolean): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         buildSide(join) match {
           case Some(BuildRight) if canPruneLeft(joinType) =>
-            val filtered = withFilters(left, leftKeys, right, rightKeys, once)
+            val filtered = withFilters(left, leftKeys, right, rightKeys, once, inMerge)
             if (filtered eq left) join else join.copy(left = filtered)
           case Some(BuildLeft) if canPruneRight(joinType) =>
-            val filtered = withFilters(right, rightKeys, left, leftKeys, once)
+            val filtered = withFilters(right, rightKeys, left, leftKeys, once, inMerge)
             if (filtered eq right) join else join.copy(right = filtered)
           case _ => join
         }
+      case _ => join
+    }
+
+  /**
+   * A MERGE that inserts keeps every row of its source, which Spark then does not broadcast. Its keys are found by running
+   * the source once more, where that is sure to give the same rows: a target row that is missed would be inserted again.
+   */
+  private def withKeysOfSource(join: Join, once: Scan => Boolean): LogicalPlan =
+    join match {
+      case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
+          if canBroadcastBySize(source, conf) && Repeatable(source) =>
+        val filtered =
+          withFilters(target, targetKeys, source, sourceKeys, once, inMerge = true, onlyInBroadcast = false)
+        if (filtered eq target) join else join.copy(left = filtered)
       case _ => join
     }
 
@@ -103,22 +122,55 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       probeKeys: Seq[Expression],
       build: LogicalPlan,
       buildKeys: Seq[Expression],
-      once: Scan => Boolean): LogicalPlan =
+      once: Scan => Boolean,
+      inMerge: Boolean,
+      onlyInBroadcast: Boolean = true): LogicalPlan = {
+
+    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, index: Int): Option[LogicalPlan] =
+      for {
+        known <- knownScan(scan, inMerge)
+        (relation, files) = known
+        ref <- relation.column(column)
+        wrapped <- wrap(scan, relation, files, column.name, ref)
+        if isWorthIt(files, ref, build)
+      } yield Filter(
+        DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast),
+        scan.copy(scan = wrapped))
+
     if (build.isStreaming) probe
     else
       probeKeys.zipWithIndex.foldLeft(probe) {
         case (plan, (Column(key), i)) if key.dataType == buildKeys(i).dataType =>
           KeyTarget
-            .changed(plan, key, isProbeSide) { (leaf, filter, column) =>
+            .changed(plan, key, isProbeSide, inMerge && numbersRows(_)) { (leaf, filter, column) =>
               leaf match {
                 case scan: DataSourceV2ScanRelation if once(scan.scan) && !filter.exists(filtersBy(_, column)) =>
-                  filtered(scan, column, build, buildKeys, i)
+                  filtered(scan, column, i)
                 case _ => None
               }
             }
             .getOrElse(plan)
         case (plan, _) => plan
       }
+  }
+
+  /** The relation of a scan, and the files that the scan was planned with, or more. */
+  private def knownScan(scan: DataSourceV2ScanRelation, inMerge: Boolean): Option[(ZoneMapRelation, FileSet)] = {
+    val found = ZoneMapRelation.unapply(scan.relation) match {
+      case Some(relation) => Option(relation.table.plannedFiles()).map(relation -> _)
+      case None if inMerge =>
+        ZoneMapRelation.ofMergeTarget(scan.relation).flatMap(target => FileSet.live(target.table).map(target -> _))
+      case None => None
+    }
+    found.filter(_._1.conf.exists(_.runtimeJoins))
+  }
+
+  /** The numbers by which a MERGE tells its target's rows apart, whatever they are. */
+  private def numbersRows(expression: Expression): Boolean =
+    expression match {
+      case Alias(MonotonicallyIncreasingID(), MergeRows.ROW_ID) => true
+      case _ => false
+    }
 
   /** A filter below the broadcast side of another join would make its broadcast differ from what its own filters reuse. */
   private def isProbeSide(join: Join, side: LogicalPlan): Boolean =
@@ -126,23 +178,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case BuildLeft => side eq join.right
       case BuildRight => side eq join.left
     }
-
-  private def filtered(
-      scan: DataSourceV2ScanRelation,
-      column: Attribute,
-      build: LogicalPlan,
-      buildKeys: Seq[Expression],
-      index: Int): Option[LogicalPlan] =
-    for {
-      relation <- ZoneMapRelation.unapply(scan.relation)
-      if relation.conf.exists(_.runtimeJoins)
-      files <- Option(relation.table.plannedFiles())
-      ref <- relation.column(column)
-      wrapped <- wrap(scan, relation, files, column.name, ref)
-      if isWorthIt(files, ref, build)
-    } yield Filter(
-      DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast = true),
-      scan.copy(scan = wrapped))
 
   private def filtersBy(condition: Expression, column: Attribute): Boolean =
     condition.exists {
@@ -167,7 +202,17 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     files.count > 1 && (isFiltered(build) || hasFewKeys(build, files)) && files.averageHits(column) <= MaxAverageHits
 
   private def hasFewKeys(build: LogicalPlan, files: FileSet): Boolean =
-    build.stats.rowCount.exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))
+    rowsAtMost(build).exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))
+
+  /** Spark keeps row counts through operators only when it optimizes by cost. */
+  private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
+    plan.maxRows.map(BigInt(_)).orElse {
+      plan match {
+        case leaf: LeafNode => leaf.stats.rowCount
+        case unary @ (_: Project | _: Filter | _: SubqueryAlias | _: Aggregate) => rowsAtMost(unary.children.head)
+        case _ => None
+      }
+    }
 
   private def isFiltered(build: LogicalPlan): Boolean =
     build.exists {

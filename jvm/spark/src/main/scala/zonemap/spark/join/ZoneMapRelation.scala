@@ -10,7 +10,7 @@ import org.apache.spark.sql.internal.SQLConf
 import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.rule.{ExpressionRule, SchemaColumns, SparkTables}
+import zonemap.spark.rule.{ExpressionRule, SchemaColumns, SparkTables, SwapDecision, SwapRule}
 
 /** A relation whose scans read one pinned snapshot and are planned by us. */
 private[join] final case class ZoneMapRelation(
@@ -41,6 +41,20 @@ private[join] object ZoneMapRelation {
     SparkReadOptions.END_SNAPSHOT_ID,
     SparkReadOptions.START_TIMESTAMP,
     SparkReadOptions.END_TIMESTAMP)
+
+  /**
+   * The target of a MERGE that writes deletes, which Iceberg plans by itself, as a relation that we can look up.
+   *
+   * Its operation reads the very snapshot that the table below it is pinned to.
+   */
+  def ofMergeTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
+    Option(RowLevelTables.mergeOnReadTarget(relation.table)).flatMap { target =>
+      SwapRule.decide(target, relation.options) match {
+        case SwapDecision.Swap(inner, settings) =>
+          Some(ZoneMapRelation(relation, target, SwapRule.zoneMapTable(target, inner, settings)))
+        case _ => None
+      }
+    }
 
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {

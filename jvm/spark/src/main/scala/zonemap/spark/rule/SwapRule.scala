@@ -44,11 +44,8 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
     decide(table, relation.options) match {
       case SwapDecision.Swap(inner, settings) =>
         try {
-          val snapshotId = SparkTables.snapshotId(table).map(java.lang.Long.valueOf).orNull
-          val zoneMapTable =
-            new ZoneMapTable(inner.operations(), inner.name(), inner.reporter(), snapshotId, settings)
           relation.copy(
-            table = SparkTables.copyAround(table, zoneMapTable),
+            table = SparkTables.copyAround(table, zoneMapTable(table, inner, settings)),
             options = withOption(relation.options, Marker, "true"))
         } catch {
           case NonFatal(e) =>
@@ -57,6 +54,12 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
         }
       case SwapDecision.Leave(_) => relation
     }
+
+  /** What plans scans of the snapshot that `table` is pinned to. */
+  def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable = {
+    val snapshotId = SparkTables.snapshotId(table).map(java.lang.Long.valueOf).orNull
+    new ZoneMapTable(inner.operations(), inner.name(), inner.reporter(), snapshotId, settings)
+  }
 
   /** Whether scans of `table` come to our planner, and if not, why. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
