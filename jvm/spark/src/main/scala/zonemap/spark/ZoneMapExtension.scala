@@ -12,7 +12,9 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
+ *                            pre-CBO                      StaticJoinRule  keys of joins become ranges
  *   V2 scan push-down        Iceberg's scan asks ZoneMapTable.newBatchScan() for its files
+ *                            user provided optimizers     RuntimeJoinRule keys of broadcasts cut the planned files
  * }}}
  *
  * Without Iceberg, or with versions it is not built for, it logs one line and does nothing.

@@ -52,9 +52,8 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
       .zipWithIndex
       .collect { case ((segment, row), i) if i % step == 0 => sample(segment, row, column) }
       .toSeq
-    if (values.isEmpty || values.exists(_.isEmpty)) 1.0
-    else
-      values.flatten.map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).sum / values.size
+    val hits = values.flatten.map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count)
+    if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
@@ -63,6 +62,13 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
       value <- Option(stored.lower(row))
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
+
+  /** Whether these are the files with these paths, neither more nor fewer. */
+  private[zonemap] def are(paths: java.util.Set[String]): Boolean =
+    paths.size == count && parts.forall { case (segment, rows) =>
+      val reader = segment.newPathReader()
+      rows.toArray.forall(row => paths.contains(reader.path(row)))
+    }
 
   /** The paths of the files of this set that are not in `kept`, a part of it. */
   private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = {

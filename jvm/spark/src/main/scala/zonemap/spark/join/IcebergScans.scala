@@ -36,14 +36,15 @@ private[spark] object IcebergScans {
     methods.isDefined && scan.getClass.getName == BatchQueryScan &&
       interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
 
-  /** The data files that the scan reads now; `None` when a task is not about a data file. */
-  def paths(scan: Scan): Option[Seq[String]] = {
-    val out = Seq.newBuilder[String]
-    val all = tasks(scan).forall {
-      case task: FileScanTask => out += task.file().location(); true
+  /** The data files that the scan reads now; `None` when it is another kind of scan. */
+  def paths(scan: Scan): Option[java.util.Set[String]] = {
+    val inner = KeyFilteredScan.unwrapped(scan)
+    val out = new java.util.HashSet[String]
+    val known = isFilterable(inner) && tasks(inner).forall {
+      case task: FileScanTask => out.add(task.file().location()); true
       case _ => false
     }
-    Option.when(all)(out.result())
+    Option.when(known)(out)
   }
 
   /** Takes away the tasks of these files; returns how many were and are left. */

@@ -54,7 +54,13 @@ private[join] object KeySource {
 
   /** A scan that has been planned already, as those of optimized subqueries are. */
   private def planned(scan: DataSourceV2ScanRelation, column: Attribute): Option[ValueRanges] =
-    ZoneMapRelation.unapply(scan.relation).flatMap(r => fromFiles(r, Option(r.table.plannedFiles()), column))
+    ZoneMapRelation.unapply(scan.relation).flatMap(relation => fromFiles(relation, filesOf(scan, relation), column))
+
+  /** What a table planned last need not be for this scan: an inlined relation is planned once for each place. */
+  private def filesOf(scan: DataSourceV2ScanRelation, relation: ZoneMapRelation): Option[FileSet] = {
+    val last = Option(relation.table.plannedFiles())
+    last.filter(files => IcebergScans.paths(scan.scan).exists(files.are)).orElse(FileSet.live(relation.table))
+  }
 
   private def fromRows(local: LocalRelation, column: Attribute): Option[ValueRanges] = {
     val ordinal = local.output.indexWhere(_.exprId == column.exprId)

@@ -18,7 +18,7 @@ class ZoneMapConfTest extends AnyFunSuite {
   }
 
   test("nothing set: the defaults of the planner") {
-    assert(read() == Right(ZoneMapConf(enabled = true, expressions = true, PlannerSettings())))
+    assert(read() == Right(ZoneMapConf(enabled = true, expressions = true, staticJoins = true, runtimeJoins = true, PlannerSettings())))
   }
 
   private type Pick = ZoneMapConf => Any

@@ -1,0 +1,108 @@
+package zonemap.spark.join
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.spark.SharedSession
+
+class JoinRulesTest extends SharedSession {
+
+  /** Five files of ten ids each, and a table of three keys. */
+  private lazy val fact: String = {
+    val table = newTable("join_fact")
+    build(table)
+    table
+  }
+
+  private lazy val keys: String = {
+    sql("CREATE OR REPLACE TABLE lake.db.join_keys USING iceberg AS SELECT /*+ COALESCE(1) */ id AS k, concat('n', id) AS name FROM RANGE(0, 50, 7)")
+    build("lake.db.join_keys")
+    "lake.db.join_keys"
+  }
+
+  private def optimized(frame: DataFrame): LogicalPlan = frame.queryExecution.optimizedPlan
+
+  private def scans(plan: LogicalPlan): Seq[DataSourceV2ScanRelation] =
+    plan.collect { case scan: DataSourceV2ScanRelation if scan.relation.table.name().contains("join_fact") => scan }
+
+  private def notes(scan: DataSourceV2ScanRelation): Seq[String] =
+    scan.relation.table match {
+      case table: SparkTable =>
+        table.table() match {
+          case ours: ZoneMapTable => ours.notes().toArray.toSeq.map(_.toString)
+          case _ => Nil
+        }
+      case _ => Nil
+    }
+
+  private def pruned(plan: LogicalPlan): Int =
+    plan.collect { case Filter(condition, scan: DataSourceV2ScanRelation) =>
+      scan.scan match {
+        case _: KeyFilteredScan => condition.collect { case pruning: DynamicPruningSubquery => pruning }.size
+        case _ => 0
+      }
+    }.sum
+
+  private def byKeys(condition: String): DataFrame =
+    sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE $condition")
+
+  test("plan time: ranges of the other side's files, once") {
+    val inlined = sql(s"SELECT f.id FROM $fact f JOIN VALUES (12L), (14L) AS v(k) ON f.id = v.k")
+    val plan = optimized(inlined)
+    assert(scans(plan).flatMap(notes) == Seq("join pruning on id: 5 -> 1 files"))
+    assert(StaticJoinRule(plan) eq plan)
+    assert(rows(inlined) == Seq("[12]", "[14]"))
+  }
+
+  test("plan time: nothing is attached when it leaves no file out") {
+    assert(scans(optimized(sql(s"SELECT f.id FROM $fact f JOIN $keys k ON f.id = k.k"))).flatMap(notes).isEmpty)
+  }
+
+  test("run time: the filter is put above the scan once") {
+    val frame = byKeys("k.name = 'n14'")
+    val plan = optimized(frame)
+    assert(pruned(plan) == 1)
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(rows(frame) == Seq("[14]"))
+  }
+
+  test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
+    assert(pruned(optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)
+    withConf("spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false") {
+      assert(pruned(optimized(byKeys("k.name = 'n14'"))) == 0)
+      assert(rows(byKeys("k.name = 'n14'")) == Seq("[14]"))
+    }
+    withConf("spark.sql.exchange.reuse" -> "false") {
+      assert(pruned(optimized(byKeys("k.name = 'n14'"))) == 0)
+    }
+  }
+
+  test("run time: the rule is registered once, and again when a user has set other rules") {
+    byKeys("k.name = 'n14'").queryExecution.optimizedPlan
+    assert(spark.experimental.extraOptimizations.count(_ == RuntimeJoinRule) == 1)
+    spark.experimental.extraOptimizations = Nil
+    assert(pruned(optimized(byKeys("k.name = 'n21'"))) == 1)
+  }
+
+  test("run time: a plan that comes with planned scans is left alone") {
+    val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
+    assert(planned.nonEmpty)
+    new RegisterRuntimeJoinRule(spark).apply(planned.head)
+    val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
+    assert(table.contains(null))
+  }
+
+  test("a MERGE's source is run again only if it gives the same rows") {
+    def repeatable(text: String): Boolean = Repeatable(optimized(sql(text)))
+    assert(repeatable(s"SELECT k + 1 FROM $keys WHERE name LIKE 'n%' UNION ALL VALUES (3L)"))
+    assert(!repeatable(s"SELECT k FROM $keys WHERE rand() < 0.5"))
+    assert(!repeatable(s"SELECT max(k) FROM $keys GROUP BY name"))
+    assert(!repeatable(s"SELECT k FROM $keys ORDER BY name LIMIT 2"))
+    spark.udf.register("same", (v: Long) => v)
+    assert(!repeatable(s"SELECT same(k) FROM $keys"))
+  }
+}
