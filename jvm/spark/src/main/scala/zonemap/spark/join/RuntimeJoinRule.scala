@@ -114,8 +114,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ => join
     }
 
+  /** The side that Spark is going to broadcast, as far as it can be known; hints ask for other joins too. */
   private def buildSide(join: Join): Option[BuildSide] =
-    getBroadcastBuildSide(join, hintOnly = true, conf).orElse(getBroadcastBuildSide(join, hintOnly = false, conf))
+    getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
+      val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.exists(_.strategy.isDefined)
+      if (otherwise) None else getBroadcastBuildSide(join, hintOnly = false, conf)
+    }
 
   private def withFilters(
       probe: LogicalPlan,
