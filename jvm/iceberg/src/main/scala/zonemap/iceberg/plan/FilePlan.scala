@@ -32,5 +32,6 @@ private[plan] final class FilePlan(
       tasks.size.toLong,
       () => selection.countAfterPartitions(),
       bound.describe,
-      millis)
+      millis
+    )
 }
