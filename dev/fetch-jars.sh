@@ -1,18 +1,41 @@
 #!/usr/bin/env bash
-# Fetches every jar that dev/jars.txt lists (group:artifact:version[:classifier]) with Maven into the folder $1. Present
-# ones are kept.
+# Fetches every jar that dev/jars.txt lists (group:artifact:version[:classifier]) with one run of Maven into the folder
+# $1. Present ones are kept.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 into=${1:-$root/build/jars}
-plugin=org.apache.maven.plugins:maven-dependency-plugin:3.6.1
 mkdir -p "$into"
 into=$(cd "$into" && pwd)
-grep -vE '^[[:space:]]*(#|$)' "$root/dev/jars.txt" | while IFS=: read -r group artifact version classifier; do
+listed=()
+items=""
+while IFS=: read -r group artifact version classifier; do
   name=$artifact-$version${classifier:+-$classifier}.jar
-  coordinates=$group:$artifact:$version${classifier:+:jar:$classifier}
+  listed+=("$name")
   [ -f "$into/$name" ] && continue
   echo "zonemap: fetching ${name%.jar}" >&2
-  mvn -q -B -Dstyle.color=never "$plugin:get" "-Dartifact=$coordinates" -Dtransitive=false >&2 </dev/null
-  mvn -q -B -Dstyle.color=never "$plugin:copy" "-Dartifact=$coordinates" "-DoutputDirectory=$into" -Dmdep.useBaseVersion=true >&2 </dev/null
+  items+="<artifactItem><groupId>$group</groupId><artifactId>$artifact</artifactId><version>$version</version>"
+  items+="${classifier:+<classifier>$classifier</classifier>}</artifactItem>"
+done < <(grep -vE '^[[:space:]]*(#|$)' "$root/dev/jars.txt")
+[ -z "$items" ] && exit 0
+
+# A project of its own, because a command line can name one artifact only.
+project=$(mktemp -d)
+trap 'rm -rf "$project"' EXIT
+cat >"$project/pom.xml" <<POM
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>zonemap</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>
+  <build><plugins><plugin>
+    <groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><version>3.6.1</version>
+    <configuration>
+      <outputDirectory>$into</outputDirectory>
+      <useBaseVersion>true</useBaseVersion>
+      <artifactItems>$items</artifactItems>
+    </configuration>
+  </plugin></plugins></build>
+</project>
+POM
+mvn -q -B -Dstyle.color=never -f "$project/pom.xml" dependency:copy >&2
+for name in "${listed[@]}"; do
   [ -f "$into/$name" ] || { echo "zonemap: Maven did not deliver $name" >&2; exit 1; }
 done

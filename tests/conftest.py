@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from support import session  # noqa: E402
+from support import session
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,17 @@ from click.testing import CliRunner
 from conftest import ROOT
 
 import zonemap
-from zonemap import BuildResult, DropResult, cli, doctor, procedures
+from zonemap import (
+    BuildResult,
+    DropResult,
+    GarbageFile,
+    GcResult,
+    MergedLevel,
+    MergeResult,
+    cli,
+    doctor,
+    procedures,
+)
 from zonemap.errors import JarNotFoundError, ZonemapError
 
 RUNNER = CliRunner()
@@ -118,6 +128,31 @@ def test_drop_says_what_it_did(monkeypatch: pytest.MonkeyPatch, no_spark: None, 
 
     monkeypatch.setattr(procedures, "drop", dropped)
     assert f"{word} 2 files" in RUNNER.invoke(cli.cli, ["drop", "t", *flags]).output
+
+
+def test_merge_shows_levels(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    merged = MergeResult("t", (MergedLevel("micro", 9, 1, 900, 100), MergedLevel("hour", 0, 1, 0, 700)))
+    monkeypatch.setattr(procedures, "merge", lambda spark, table: merged)
+    assert "micro" in RUNNER.invoke(cli.cli, ["merge", "t"]).output
+    document = json.loads(RUNNER.invoke(cli.cli, ["merge", "t", "--output", "json"]).output)
+    assert [level["segments_after"] for level in document["levels"]] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("flags", "word"), [([], "would delete"), (["--delete", "--older-than-hours", "0"], "deleted")]
+)
+def test_gc_deletes_only_when_told(
+    monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str
+) -> None:
+    asked: list[tuple[bool, int]] = []
+
+    def collected(spark: Any, table: str, dry_run: bool, older_than_hours: int) -> GcResult:
+        asked.append((dry_run, older_than_hours))
+        return GcResult(table, dry_run, (GarbageFile("/a", 5, "no retained snapshot names it"),))
+
+    monkeypatch.setattr(procedures, "gc", collected)
+    assert f"{word} 1 files, 5 bytes" in RUNNER.invoke(cli.cli, ["gc", "t", *flags]).output
+    assert asked == [(False, 0) if flags else (True, 24)]
 
 
 def test_a_conf_without_a_value_is_refused() -> None:

@@ -19,6 +19,7 @@ STATUS = {
     "bytes": 12345,
     "memory_bytes": 6789,
     "store": "file:/lake/t/_zonemaps_v2/<uuid>",
+    "levels": "micro 2, hour 1",
 }
 
 
@@ -81,6 +82,46 @@ def test_drop_lists_paths(dry_run: bool, argument: str) -> None:
 
 def test_drop_of_nothing_is_empty() -> None:
     assert zonemap.drop(_Session(), "t").paths == ()  # type: ignore[arg-type]
+
+
+MERGED = {"level": "hour", "segments_before": 1, "segments_after": 2, "bytes_before": 10, "bytes_after": 30}
+
+
+def test_merge_returns_a_row_a_level() -> None:
+    session = _Session({**MERGED, "level": "micro"}, MERGED)
+    result = zonemap.merge(session, "lake.db.t")  # type: ignore[arg-type]
+    assert session.statements == ["CALL zonemap.system.merge(table => 'lake.db.t')"]
+    assert [level.level for level in result.levels] == ["micro", "hour"]
+    assert result.levels[1] == zonemap.MergedLevel("hour", 1, 2, 10, 30)
+    assert result.as_dict()["levels"][1] == MERGED
+    assert "<td>hour</td>" in result._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, "dry_run => true, older_than_hours => 24"),
+        ({"dry_run": False, "older_than_hours": 0}, "dry_run => false, older_than_hours => 0"),
+    ],
+)
+def test_gc_lists_unless_told_to_delete(given: dict[str, Any], sent: str) -> None:
+    files = [{"path": "/a<b>", "bytes": 3, "reason": "r"}, {"path": "/c", "bytes": 4, "reason": "r"}]
+    session = _Session(*files)
+    result = zonemap.gc(session, "lake.db.t", **given)  # type: ignore[arg-type]
+    assert session.statements == [f"CALL zonemap.system.gc(table => 'lake.db.t', {sent})"]
+    assert result.files == (zonemap.GarbageFile("/a<b>", 3, "r"), zonemap.GarbageFile("/c", 4, "r"))
+    assert result.bytes == 7
+    assert result.as_dict() == {"table": "lake.db.t", "dry_run": given.get("dry_run", True), "files": tuple(files)}
+    page = result._repr_html_()
+    assert "/a&lt;b&gt;" in page
+    assert ("Would delete 2 files, 7 bytes" in page) == result.dry_run
+
+
+def test_gc_of_negative_hours_is_refused_before_anything_is_sent() -> None:
+    session = _Session()
+    with pytest.raises(InvalidArgumentError, match="older_than_hours=-1"):
+        zonemap.gc(session, "t", older_than_hours=-1)  # type: ignore[arg-type]
+    assert session.statements == []
 
 
 def test_a_malformed_name_is_refused_before_anything_is_sent() -> None:

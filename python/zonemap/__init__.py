@@ -15,8 +15,8 @@ Importing this package imports neither PySpark nor py4j.
 from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
 from zonemap.jar import jar_path
-from zonemap.procedures import build, drop, refresh, status
-from zonemap.results import BuildResult, DropResult, StatusResult
+from zonemap.procedures import build, drop, gc, merge, refresh, status
+from zonemap.results import BuildResult, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult, StatusResult
 from zonemap.session import configure
 from zonemap.version import __version__
 
@@ -24,9 +24,13 @@ __all__ = [
     "BuildResult",
     "DropResult",
     "DualIndex",
+    "GarbageFile",
+    "GcResult",
     "InvalidArgumentError",
     "JarNotFoundError",
     "MergePolicy",
+    "MergeResult",
+    "MergedLevel",
     "StatusResult",
     "Upkeep",
     "ZonemapError",
@@ -35,7 +39,9 @@ __all__ = [
     "build",
     "configure",
     "drop",
+    "gc",
     "jar_path",
+    "merge",
     "refresh",
     "status",
 ]

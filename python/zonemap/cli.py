@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -90,6 +91,44 @@ def status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: s
     """Show what the index covers of TABLE."""
     result = procedures.status(_start(settings, remote, iceberg), table)
     output_of(output).rows("status", [result.as_dict()])
+
+
+@cli.command()
+@click.argument("table")
+@_session_options
+def merge(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Merge the segments of the index of TABLE into larger ones."""
+    result = procedures.merge(_start(settings, remote, iceberg), table)
+    if output == "json":
+        output_of(output).rows("", [result.as_dict()])
+    else:
+        output_of(output).rows("merged", [asdict(level) for level in result.levels])
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--delete", is_flag=True, help="Delete the files; without it they are only listed.")
+@click.option(
+    "--older-than-hours", type=click.IntRange(0), default=24, show_default=True, help="Leave younger files alone."
+)
+@_session_options
+def gc(
+    table: str,
+    delete: bool,
+    older_than_hours: int,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """List the index files of TABLE that no retained snapshot needs, or delete them."""
+    spark = _start(settings, remote, iceberg)
+    result = procedures.gc(spark, table, dry_run=not delete, older_than_hours=older_than_hours)
+    if output == "json":
+        output_of(output).rows("", [result.as_dict()])
+    else:
+        title = f"{'deleted' if delete else 'would delete'} {len(result.files)} files, {result.bytes:,} bytes"
+        output_of(output).rows(title, [asdict(file) for file in result.files])
 
 
 @cli.command()

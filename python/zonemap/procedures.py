@@ -8,11 +8,12 @@ come through as Spark raises them; a malformed name is an InvalidArgumentError b
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from zonemap import identifiers
-from zonemap.errors import ZonemapError
-from zonemap.results import BuildResult, DropResult, StatusResult
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.results import BuildResult, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult, StatusResult
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -37,6 +38,37 @@ def refresh(spark: SparkSession, table: str) -> BuildResult:
 def status(spark: SparkSession, table: str) -> StatusResult:
     """What the index covers of ``table``, how far it is behind, and what it costs. Changes nothing."""
     return StatusResult.from_rows(table, _call(spark, "status", table))
+
+
+def merge(spark: SparkSession, table: str) -> MergeResult:
+    """Brings the index of ``table`` to its current snapshot and merges its segments into larger ones.
+
+    Upkeep does this by itself, a little at a time; this call does all of it now.
+    """
+    names = [field.name for field in fields(MergedLevel)]
+    rows = _call(spark, "merge", table)
+    return MergeResult(table=table, levels=tuple(MergedLevel(**{name: row[name] for name in names}) for row in rows))
+
+
+def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hours: int = 24) -> GcResult:
+    """Lists the files of the stored index of ``table`` that no retained snapshot needs, and deletes them on request.
+
+    Args:
+        spark: The session.
+        table: The table's name.
+        dry_run: Only list them; False deletes.
+        older_than_hours: Younger files stay, since a writer may be about to name them; at least 0.
+
+    Raises:
+        InvalidArgumentError: ``older_than_hours`` is negative.
+    """
+    if older_than_hours < 0:
+        raise InvalidArgumentError(f"Cannot use older_than_hours={older_than_hours}: give 0 or more hours.")
+    arguments = f", dry_run => {str(dry_run).lower()}, older_than_hours => {older_than_hours:d}"
+    names = [field.name for field in fields(GarbageFile)]
+    rows = _call(spark, "gc", table, arguments)
+    files = tuple(GarbageFile(**{name: row[name] for name in names}) for row in rows)
+    return GcResult(table=table, dry_run=dry_run, files=files)
 
 
 def drop(spark: SparkSession, table: str, *, dry_run: bool = False) -> DropResult:

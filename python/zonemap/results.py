@@ -79,6 +79,7 @@ class StatusResult(_OneRow):
         bytes: Their size in the store.
         memory_bytes: Driver memory the index of this table holds now.
         store: Folder of the index files, or None if it lives in memory only.
+        levels: Segments a level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
     """
 
     snapshot_id: int | None
@@ -90,6 +91,92 @@ class StatusResult(_OneRow):
     bytes: int
     memory_bytes: int
     store: str | None
+    levels: str
+
+
+@dataclass(frozen=True)
+class MergedLevel:
+    """One level of the hierarchy before and after a merge.
+
+    Attributes:
+        level: "micro", "hour" or "day".
+        segments_before: Segments of the covered version at this level before.
+        segments_after: The same afterwards.
+        bytes_before: Their size in the store before.
+        bytes_after: The same afterwards.
+    """
+
+    level: str
+    segments_before: int
+    segments_after: int
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True)
+class MergeResult:
+    """What ``merge`` did, level by level.
+
+    Attributes:
+        table: The table as it was named in the call.
+        levels: One entry a level that has or had segments.
+    """
+
+    table: str
+    levels: tuple[MergedLevel, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        return html_table([asdict(level) for level in self.levels])
+
+
+@dataclass(frozen=True)
+class GarbageFile:
+    """A file of the index store that no retained snapshot needs.
+
+    Attributes:
+        path: Its full path.
+        bytes: Its size.
+        reason: Why it is not needed.
+    """
+
+    path: str
+    bytes: int
+    reason: str
+
+
+@dataclass(frozen=True)
+class GcResult:
+    """What ``gc`` deleted, or with ``dry_run`` would delete.
+
+    Attributes:
+        table: The table as it was named in the call.
+        dry_run: True if nothing was deleted.
+        files: The files.
+    """
+
+    table: str
+    dry_run: bool
+    files: tuple[GarbageFile, ...]
+
+    @property
+    def bytes(self) -> int:
+        """The size of all files together."""
+        return sum(file.bytes for file in self.files)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON."""
+        return asdict(self)
+
+    def _repr_html_(self) -> str:
+        verb = "Would delete" if self.dry_run else "Deleted"
+        heading = (
+            f"<p>{verb} {len(self.files):,} files, {self.bytes:,} bytes, of the index of {html.escape(self.table)}</p>"
+        )
+        return heading + html_table([asdict(file) for file in self.files])
 
 
 @dataclass(frozen=True)

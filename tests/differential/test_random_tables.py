@@ -11,7 +11,6 @@ import random
 import sys
 
 import pytest
-
 from support import product
 from support.fuzz import recipe as recipes
 from support.fuzz import states

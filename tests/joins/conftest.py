@@ -5,7 +5,6 @@ from __future__ import annotations
 from decimal import Decimal
 
 import pytest
-
 from support import product, session, tables
 
 FACT = "id BIGINT, i INT, s STRING, day DATE, m DECIMAL(12,2), x DOUBLE, sk BIGINT"

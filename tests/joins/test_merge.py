@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-
 from support import product, session, tables
 from support.compare import assert_same_rows
 from support.session import STOCK
@@ -29,7 +27,8 @@ MERGES = {
     "delete and insert": f"{KEYS} WHEN MATCHED AND t.m = 4 THEN DELETE {UPDATE} {INSERT}",
     "another condition": f"{KEYS} AND t.m > 2 {UPDATE} {INSERT}",
     "rows of the command": f"USING (SELECT * FROM VALUES (77L, 1D), (78L, 2D), (301L, 3D), (9000L, 4D), (NULL, 5D) AS v(id, d)) s ON t.id = s.id {UPDATE} {INSERT}",
-    "itself": "USING (SELECT id, d + 1 AS d FROM {t} WHERE m = 3 AND id BETWEEN 13 AND 55) s ON t.id = s.id " + f"{UPDATE} {INSERT}",
+    "itself": "USING (SELECT id, d + 1 AS d FROM {t} WHERE m = 3 AND id BETWEEN 13 AND 55) s ON t.id = s.id "
+    + f"{UPDATE} {INSERT}",
 }
 NOT_CUT = {
     "not matched by source": f"{KEYS} {UPDATE} {INSERT} WHEN NOT MATCHED BY SOURCE AND t.id < 20 THEN DELETE",
@@ -43,7 +42,9 @@ NOT_CUT = {
 def source(base) -> str:
     spark = session.get()
     tables.create(spark, "lake.merge.src", "id BIGINT, d DOUBLE, c INT")
-    tables.append(spark, "lake.merge.src", [[(i * 20, -1.0 - i, i % 5) for i in range(25)]], "id BIGINT, d DOUBLE, c INT")
+    tables.append(
+        spark, "lake.merge.src", [[(i * 20, -1.0 - i, i % 5) for i in range(25)]], "id BIGINT, d DOUBLE, c INT"
+    )
     product.build(spark, "lake.merge.src")
     return "lake.merge.src"
 
@@ -73,7 +74,9 @@ def both(spark, mode: str, merge: str) -> list[tuple[int, int]]:
     lines = session.log_lines()[mark:]
     assert not session.warnings_since(mark)
     with product.off(spark):
-        assert_same_rows(spark.sql(f"SELECT * FROM {ours}").collect(), spark.sql(f"SELECT * FROM {stock}").collect(), merge)
+        assert_same_rows(
+            spark.sql(f"SELECT * FROM {ours}").collect(), spark.sql(f"SELECT * FROM {stock}").collect(), merge
+        )
         assert summary(spark, ours) == summary(spark, stock), merge
     cuts = [re.search(r"table=lake.merge.ours join pruning on id: (\d+) -> (\d+) files by", line) for line in lines]
     return [(int(c.group(1)), int(c.group(2))) for c in cuts if c]
@@ -131,7 +134,7 @@ def test_a_commit_outside_the_files_read_is_still_a_conflict(spark, source, tmp_
     with ThreadPoolExecutor(1) as pool:
         merging = pool.submit(spark.sql, merge)
         deadline = time.time() + 60
-        while not os.path.exists(started) and time.time() < deadline:
+        while not Path(started).exists() and time.time() < deadline:
             time.sleep(0.05)
         tables.append(spark, table, [[(40, "late", 0.0, 0)]], tables.RANGES_DDL)
         Path(go_on).touch()

@@ -8,7 +8,6 @@ import re
 from decimal import Decimal
 
 import pytest
-
 from support import product, session, tables
 from support.compare import assert_same_rows
 from support.session import STOCK
@@ -44,7 +43,13 @@ def world(base) -> list[str]:
     spark = session.get()
     rng = random.Random(SEED)
     names = []
-    for name, files, width, spread in (("sorted", 8, 12, 12), ("near", 8, 40, 12), ("wild", 4, 100, 0), ("tiny", 3, 2, 40), ("worn", 8, 12, 12)):
+    for name, files, width, spread in (
+        ("sorted", 8, 12, 12),
+        ("near", 8, 40, 12),
+        ("wild", 4, 100, 0),
+        ("tiny", 3, 2, 40),
+        ("worn", 8, 12, 12),
+    ):
         table = tables.create(spark, f"lake.joins.r_{name}", COLUMNS, props={"write.delete.mode": "merge-on-read"})
         slices = [[row(rng, f * spread, width) for _ in range(12)] for f in range(files)]
         tables.append(spark, table, slices, SENT, select=SELECT)
@@ -113,6 +118,8 @@ def test_random_joins(spark, world, batch: int) -> None:
             mark = len(session.log_lines())
             ours = spark.sql(text).collect()
             assert_same_rows(ours, expected, f"ZONEMAP_TEST_SEED={SEED} batch {batch} query {number}: {text}")
-            cuts = [re.search(r"join pruning on \w+: (\d+) -> (\d+) files", line) for line in session.log_lines()[mark:]]
+            cuts = [
+                re.search(r"join pruning on \w+: (\d+) -> (\d+) files", line) for line in session.log_lines()[mark:]
+            ]
             fewer += any(int(c.group(2)) < int(c.group(1)) for c in cuts if c)
     assert STOCK or fewer >= BATCH // 5, f"seed {SEED} batch {batch}: only {fewer} of {BATCH} queries read fewer files"

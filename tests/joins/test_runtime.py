@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product
 from support.compare import assert_same_rows, explain
 from support.session import STOCK
@@ -27,7 +26,10 @@ PRUNES = {
     "semi": ("SELECT * FROM {s}.fact f LEFT SEMI JOIN {s}.one d ON f.id = d.k AND d.name = 'n8'", 1),
     "in subquery": ("SELECT * FROM {s}.fact WHERE id IN (SELECT k FROM {s}.one WHERE name = 'n8')", 1),
     "exists": ("SELECT * FROM {s}.fact f WHERE EXISTS (SELECT 1 FROM {s}.one d WHERE d.k = f.id AND d.name = 'n8')", 1),
-    "side filled with nulls": ("SELECT /*+ BROADCAST(d) */ f.id, d.k FROM {s}.fact f RIGHT JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'", FILES),
+    "side filled with nulls": (
+        "SELECT /*+ BROADCAST(d) */ f.id, d.k FROM {s}.fact f RIGHT JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
+        FILES,
+    ),
     "string": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.s = d.s WHERE d.name IN ('n8', 'n160')", 2),
     "date": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.day = d.day WHERE d.name IN ('n8', 'n160')", 2),
     "decimal": ("SELECT f.id FROM {s}.fact f JOIN {s}.one d ON f.m = d.m WHERE d.name IN ('n8', 'n160')", 2),
@@ -46,9 +48,18 @@ PRUNES = {
     "anti": ("SELECT * FROM {s}.fact f LEFT ANTI JOIN {s}.one d ON f.id = d.k AND d.name = 'n8'", FILES),
     "not in": ("SELECT * FROM {s}.fact WHERE id NOT IN (SELECT k FROM {s}.one WHERE name = 'n8')", FILES),
     "kept side": ("SELECT * FROM {s}.fact f LEFT JOIN {s}.one d ON f.id = d.k AND d.name = 'n8'", FILES),
-    "full outer": ("SELECT * FROM {s}.fact f FULL JOIN (SELECT * FROM {s}.one WHERE name = 'n8') d ON f.id = d.k", FILES),
-    "below a limit": ("SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id LIMIT 200) f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'", FILES),
-    "no broadcast": ("SELECT /*+ MERGE(d) */ * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'", FILES),
+    "full outer": (
+        "SELECT * FROM {s}.fact f FULL JOIN (SELECT * FROM {s}.one WHERE name = 'n8') d ON f.id = d.k",
+        FILES,
+    ),
+    "below a limit": (
+        "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id LIMIT 200) f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
+        FILES,
+    ),
+    "no broadcast": (
+        "SELECT /*+ MERGE(d) */ * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
+        FILES,
+    ),
 }
 
 

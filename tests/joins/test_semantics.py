@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, assert_same_rows
 from support.session import STOCK

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product
 from support.compare import assert_rows_equal_off_on, explain
 from support.session import STOCK
@@ -41,15 +40,24 @@ PRUNES = {
         "SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k JOIN {s}.small r ON d.k = r.sk WHERE r.region = 5",
         4,
     ),
-    "grouped": ("SELECT * FROM {s}.fact f JOIN (SELECT k, count(*) c FROM {s}.dim WHERE tier = 3 GROUP BY k) d ON f.id = d.k", 4),
-    "limited": ("SELECT * FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 ORDER BY k LIMIT 7) d ON f.id = d.k", 4),
+    "grouped": (
+        "SELECT * FROM {s}.fact f JOIN (SELECT k, count(*) c FROM {s}.dim WHERE tier = 3 GROUP BY k) d ON f.id = d.k",
+        4,
+    ),
+    "limited": (
+        "SELECT * FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 ORDER BY k LIMIT 7) d ON f.id = d.k",
+        4,
+    ),
     "union": (
         "SELECT f.id FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 UNION ALL SELECT sk FROM {s}.small WHERE region = 0) d ON f.id = d.k",
         8,
     ),
     "values": ("SELECT f.id FROM {s}.fact f JOIN VALUES (5L), (7L), (211L), (NULL) AS v(k) ON f.id = v.k", 2),
     "no file of the other side": ("SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 99 ", 0),
-    "with another condition": ("SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k AND f.x < d.x + 1 WHERE d.tier = 3 AND f.id < 135", 2),
+    "with another condition": (
+        "SELECT f.id FROM {s}.fact f JOIN {s}.dim d ON f.id = d.k AND f.x < d.x + 1 WHERE d.tier = 3 AND f.id < 135",
+        2,
+    ),
 }
 
 

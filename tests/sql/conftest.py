@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import product, session, tables
 
 COLUMNS = "id BIGINT, s STRING, d DOUBLE, m INT"
@@ -18,12 +17,25 @@ def lake(base):
     tables.create(spark, "lake.q.part", COLUMNS, partitioned="m")
     tables.append(spark, "lake.q.part", tables.ranges(8, 10), COLUMNS)
     tables.create(spark, "lake.q.dim", "m INT, name STRING, tier STRING, low BIGINT")
-    tables.append(spark, "lake.q.dim", [[(i, f"n{i}", "gold" if i == 3 else "tin", i * 10) for i in range(10)]], "m INT, name STRING, tier STRING, low BIGINT")
-    tables.create(spark, "lake.q.days", "id BIGINT, ts TIMESTAMP, tags MAP<STRING, STRING>, st STRUCT<a: INT, b: STRING>", partitioned="days(ts)")
+    tables.append(
+        spark,
+        "lake.q.dim",
+        [[(i, f"n{i}", "gold" if i == 3 else "tin", i * 10) for i in range(10)]],
+        "m INT, name STRING, tier STRING, low BIGINT",
+    )
+    tables.create(
+        spark,
+        "lake.q.days",
+        "id BIGINT, ts TIMESTAMP, tags MAP<STRING, STRING>, st STRUCT<a: INT, b: STRING>",
+        partitioned="days(ts)",
+    )
     tables.append(
         spark,
         "lake.q.days",
-        [[(day * 100 + i, (19_000 + day) * 86_400 + i * 60, f"k{i}", day * 10 + i) for i in range(8)] for day in range(6)],
+        [
+            [(day * 100 + i, (19_000 + day) * 86_400 + i * 60, f"k{i}", day * 10 + i) for i in range(8)]
+            for day in range(6)
+        ],
         "id BIGINT, sec BIGINT, k STRING, a INT",
         select=("id", "timestamp_seconds(sec) AS ts", "map('type', k) AS tags", "named_struct('a', a, 'b', k) AS st"),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import iceberg_api, plans, product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK

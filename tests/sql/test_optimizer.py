@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, assert_same_rows
 from support.session import STOCK
@@ -86,9 +85,18 @@ def test_aggregate_pushdown_with_deletes_counts_live_rows(spark, lake) -> None:
 def test_scan_metrics_equal_iceberg(spark, lake, where: str) -> None:
     """All but the manifests: the index reads none."""
     stock, ours = both(spark, f"SELECT id FROM lake.q.part WHERE {where}", {})
-    names = ("resultDataFiles", "skippedDataFiles", "resultDeleteFiles", "skippedDeleteFiles", "totalFileSize", "totalDataManifest", "numSplits", "numDeletes")
+    names = (
+        "resultDataFiles",
+        "skippedDataFiles",
+        "resultDeleteFiles",
+        "skippedDeleteFiles",
+        "totalFileSize",
+        "totalDataManifest",
+        "numSplits",
+        "numDeletes",
+    )
     for name in names:
-        for mine, theirs in zip(ours.metrics, stock.metrics):
+        for mine, theirs in zip(ours.metrics, stock.metrics, strict=True):
             if name in theirs:
                 assert mine[name] == theirs[name], name
     if not STOCK and ours.metrics and where != "true":
@@ -119,7 +127,11 @@ def test_vectorized_reads_are_kept(spark, lake) -> None:
 
 def test_exchange_and_scan_reuse(spark, lake) -> None:
     query = "SELECT * FROM (SELECT m, sum(d) x FROM lake.q.fact WHERE id < 30 GROUP BY m) a JOIN (SELECT m, sum(d) x FROM lake.q.fact WHERE id < 30 GROUP BY m) b ON a.m = b.m"
-    confs = {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1", "spark.sql.shuffle.partitions": "2"}
+    confs = {
+        "spark.sql.adaptive.enabled": "false",
+        "spark.sql.autoBroadcastJoinThreshold": "-1",
+        "spark.sql.shuffle.partitions": "2",
+    }
     stock, ours = both(spark, query, confs)
     assert ("ReusedExchange" in ours.plan) == ("ReusedExchange" in stock.plan)
 
@@ -162,11 +174,20 @@ def test_no_file_is_planned_twice(spark, lake) -> None:
 
 
 def test_splits_of_large_files(spark, lake) -> None:
-    table = tables.create(spark, "lake.opt.split", tables.RANGES_DDL, props={"write.parquet.row-group-size-bytes": "1000", "read.split.target-size": "3000", "read.split.open-file-cost": "100"})
+    table = tables.create(
+        spark,
+        "lake.opt.split",
+        tables.RANGES_DDL,
+        props={
+            "write.parquet.row-group-size-bytes": "1000",
+            "read.split.target-size": "3000",
+            "read.split.open-file-cost": "100",
+        },
+    )
     tables.append(spark, table, tables.ranges(2, 3000), tables.RANGES_DDL)
     product.build(spark, table)
     query = f"SELECT * FROM {table} WHERE id >= 2990 AND id < 3010"
-    stock, ours = both(spark, query, {})
+    _, ours = both(spark, query, {})
     assert len(ours.rows) == 20
     with product.off(spark):
         theirs = spark.sql(query).rdd.getNumPartitions()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from support import product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK

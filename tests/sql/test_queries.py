@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, files_off_on
 from support.session import STOCK
@@ -15,28 +14,62 @@ QUERIES: dict[str, tuple[str, int, int | None]] = {
     "nothing": ("SELECT * FROM {q}.fact WHERE id > 1000", 1, 0),
     "everything": ("SELECT * FROM {q}.fact", 1, 8),
     "string prefix": ("SELECT * FROM {q}.fact WHERE s LIKE 'k0003%'", 1, 1),
-    "IN of 250 that miss but two": ("SELECT * FROM {q}.fact WHERE id IN (5, 75, " + ", ".join(str(i) for i in range(1000, 1248)) + ")", 1, 2),
+    "IN of 250 that miss but two": (
+        "SELECT * FROM {q}.fact WHERE id IN (5, 75, " + ", ".join(str(i) for i in range(1000, 1248)) + ")",
+        1,
+        2,
+    ),
     "OR over two columns": ("SELECT * FROM {q}.fact WHERE id < 5 OR s = 'k00077'", 1, 2),
     "NOT": ("SELECT * FROM {q}.fact WHERE NOT (id >= 10)", 1, 1),
     "IS NULL without nulls": ("SELECT * FROM {q}.fact WHERE s IS NULL", 1, 0),
     "partition": ("SELECT * FROM {q}.part WHERE m = 3", 1, 8),
     "partition and column": ("SELECT * FROM {q}.part WHERE m = 3 AND id < 20", 1, 2),
-    "day partition from a range of timestamps": ("SELECT * FROM {q}.days WHERE ts >= TIMESTAMP'2022-01-10 00:00:00' AND ts < TIMESTAMP'2022-01-12 00:00:00'", 1, 2),
+    "day partition from a range of timestamps": (
+        "SELECT * FROM {q}.days WHERE ts >= TIMESTAMP'2022-01-10 00:00:00' AND ts < TIMESTAMP'2022-01-12 00:00:00'",
+        1,
+        2,
+    ),
     "cast of a timestamp to a date": ("SELECT * FROM {q}.days WHERE CAST(ts AS DATE) = DATE'2022-01-10'", 1, 1),
     "struct leaf": ("SELECT id FROM {q}.days WHERE st.a > 50", 1, 1),
     "map value": ("SELECT id FROM {q}.days WHERE tags['type'] = 'k3' AND id < 200", 1, 2),
     "inner join": ("SELECT f.id, d.name FROM {q}.fact f JOIN {q}.dim d ON f.m = d.m WHERE f.id < 15", 2, 3),
-    "left join": ("SELECT f.id, d.name FROM {q}.fact f LEFT JOIN {q}.dim d ON f.m = d.m AND d.tier = 'gold' WHERE f.id < 5", 2, None),
+    "left join": (
+        "SELECT f.id, d.name FROM {q}.fact f LEFT JOIN {q}.dim d ON f.m = d.m AND d.tier = 'gold' WHERE f.id < 5",
+        2,
+        None,
+    ),
     "self join": ("SELECT a.id, b.id FROM {q}.fact a JOIN {q}.fact b ON a.id = b.id + 70 WHERE a.id >= 70", 2, None),
-    "anti join": ("SELECT id FROM {q}.fact WHERE id < 20 AND m NOT IN (SELECT m FROM {q}.dim WHERE tier = 'gold')", 2, 3),
+    "anti join": (
+        "SELECT id FROM {q}.fact WHERE id < 20 AND m NOT IN (SELECT m FROM {q}.dim WHERE tier = 'gold')",
+        2,
+        3,
+    ),
     "semi join": ("SELECT id FROM {q}.fact WHERE id < 20 AND m IN (SELECT m FROM {q}.dim WHERE tier = 'gold')", 2, 3),
-    "EXISTS": ("SELECT id FROM {q}.fact f WHERE id < 20 AND EXISTS (SELECT 1 FROM {q}.dim d WHERE d.m = f.m AND tier = 'gold')", 2, 3),
-    "scalar subquery": ("SELECT id FROM {q}.fact WHERE id = (SELECT max(low) FROM {q}.dim WHERE tier = 'gold')", 1, None),
+    "EXISTS": (
+        "SELECT id FROM {q}.fact f WHERE id < 20 AND EXISTS (SELECT 1 FROM {q}.dim d WHERE d.m = f.m AND tier = 'gold')",
+        2,
+        3,
+    ),
+    "scalar subquery": (
+        "SELECT id FROM {q}.fact WHERE id = (SELECT max(low) FROM {q}.dim WHERE tier = 'gold')",
+        1,
+        None,
+    ),
     "three scalar subqueries": (
-        "SELECT (SELECT max(id) FROM {q}.fact WHERE id < 5) a, (SELECT min(id) FROM {q}.fact WHERE id > 70) b, (SELECT sum(id) FROM {q}.fact WHERE id = 33) c", 0, None),
+        "SELECT (SELECT max(id) FROM {q}.fact WHERE id < 5) a, (SELECT min(id) FROM {q}.fact WHERE id > 70) b, (SELECT sum(id) FROM {q}.fact WHERE id = 33) c",
+        0,
+        None,
+    ),
     "CTE twice with different filters": (
-        "WITH c AS (SELECT id, m FROM {q}.fact) SELECT a.id, b.id FROM (SELECT * FROM c WHERE id < 10) a JOIN (SELECT * FROM c WHERE id >= 70) b ON a.m = b.m", 2, 2),
-    "UNION ALL of two filters": ("SELECT id FROM {q}.fact WHERE id < 3 UNION ALL SELECT id FROM {q}.fact WHERE id > 77", 2, 2),
+        "WITH c AS (SELECT id, m FROM {q}.fact) SELECT a.id, b.id FROM (SELECT * FROM c WHERE id < 10) a JOIN (SELECT * FROM c WHERE id >= 70) b ON a.m = b.m",
+        2,
+        2,
+    ),
+    "UNION ALL of two filters": (
+        "SELECT id FROM {q}.fact WHERE id < 3 UNION ALL SELECT id FROM {q}.fact WHERE id > 77",
+        2,
+        2,
+    ),
     "aggregate": ("SELECT m, count(*), sum(d) FROM {q}.fact WHERE id BETWEEN 20 AND 39 GROUP BY m", 1, 2),
     "window": ("SELECT id, row_number() OVER (PARTITION BY m ORDER BY id) FROM {q}.fact WHERE id < 20", 1, 2),
     "order and limit": ("SELECT id FROM {q}.fact WHERE id > 60 ORDER BY id DESC LIMIT 3", 1, 2),
@@ -44,7 +77,11 @@ QUERIES: dict[str, tuple[str, int, int | None]] = {
     "metadata columns": ("SELECT id, _file, _pos, _spec_id, _partition.m FROM {q}.part WHERE id < 4", 1, 4),
     "row id of v3": ("SELECT id, _row_id, _last_updated_sequence_number FROM {q}.v3 WHERE id BETWEEN 33 AND 35", 1, 1),
     "rand": ("SELECT count(*) FROM {q}.fact WHERE id < 15 AND rand(7) >= 0", 1, 2),
-    "case and coalesce": ("SELECT id FROM {q}.fact WHERE CASE WHEN id < 4 THEN true ELSE coalesce(s, '') = 'k00050' END", 1, None),
+    "case and coalesce": (
+        "SELECT id FROM {q}.fact WHERE CASE WHEN id < 4 THEN true ELSE coalesce(s, '') = 'k00050' END",
+        1,
+        None,
+    ),
     "two columns compared": ("SELECT id FROM {q}.fact WHERE id < m", 1, None),
     "arithmetic that wraps nothing": ("SELECT id FROM {q}.fact WHERE id * -1 > -5", 1, None),
     "case of names": ("SELECT ID FROM {q}.fact WHERE Id = 7", 1, 1),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, assert_same_rows
 from support.session import STOCK
@@ -108,7 +107,9 @@ def test_insert_overwrite_and_replace(spark, lake) -> None:
     with product.on(spark):
         spark.sql(f"INSERT OVERWRITE {table} SELECT * FROM {table} WHERE id < 30")
         assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table}")) == 30
-        spark.sql(f"CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT CAST(id AS STRING) AS id, m AS s FROM {table} WHERE id >= 10")
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT CAST(id AS STRING) AS id, m AS s FROM {table} WHERE id >= 10"
+        )
     rows = assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id = '12'")
     assert [tuple(r) for r in rows] == [("12", 2)]
     assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE s >= 0")) == 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product, session, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, explain
 from support.session import STOCK
@@ -61,7 +60,13 @@ def test_malformed_conf_is_named_with_its_value(spark, lake, key: str) -> None:
 
 def test_explain_tells_the_files_and_the_mode(spark, lake) -> None:
     text = explain(spark, "SELECT * FROM lake.q.part WHERE m = 3 AND id < 20")
-    for part in ("lake.q.part", "mode EXACT", "files considered: 80", "kept after partitions: 8", "kept after zones: 2"):
+    for part in (
+        "lake.q.part",
+        "mode EXACT",
+        "files considered: 80",
+        "kept after partitions: 8",
+        "kept after zones: 2",
+    ):
         assert part in text, f"{part} is not in\n{text}"
 
 
@@ -113,7 +118,9 @@ def test_upkeep_persist_writes_a_store(spark, lake) -> None:
         assert spark._jvm.zonemap.spark.PlanningCounters.awaitUpkeep(30_000)
     location = tables.location(spark, table)
     assert product.store_files(location, "*.zm")
-    assert [p.name for p in product.store_files(location) if p.parent.name == "versions"] == [str(tables.snapshot_id(spark, table))]
+    assert [p.name for p in product.store_files(location) if p.parent.name == "versions"] == [
+        str(tables.snapshot_id(spark, table))
+    ]
 
 
 def test_memory_never_writes_where_a_store_is(spark, lake) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import oracle, plans, product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK
@@ -77,10 +76,20 @@ def test_partition_specs(spark, lake, case: str) -> None:
 
 def test_partition_only_predicates_are_exact(spark, lake) -> None:
     """Spark drops them from its own filter, so a file kept in excess would be rows in excess."""
-    table = tables.create(spark, "lake.kinds.exact", "id BIGINT, day DATE, ts TIMESTAMP, k STRING", partitioned="days(ts), k")
+    table = tables.create(
+        spark, "lake.kinds.exact", "id BIGINT, day DATE, ts TIMESTAMP, k STRING", partitioned="days(ts), k"
+    )
     tables.append(
-        spark, table, [[(d * 10 + i, d, f"k{i}") for i in range(3)] for d in range(-3, 4)], "id BIGINT, d INT, k STRING",
-        select=("id", "date_from_unix_date(d) AS day", "CAST(date_from_unix_date(d) AS TIMESTAMP) AS ts", "nullif(k, 'k2') AS k"),
+        spark,
+        table,
+        [[(d * 10 + i, d, f"k{i}") for i in range(3)] for d in range(-3, 4)],
+        "id BIGINT, d INT, k STRING",
+        select=(
+            "id",
+            "date_from_unix_date(d) AS day",
+            "CAST(date_from_unix_date(d) AS TIMESTAMP) AS ts",
+            "nullif(k, 'k2') AS k",
+        ),
     )
     product.build(spark, table)
     for where, rows in (
@@ -98,7 +107,8 @@ def test_partition_only_predicates_are_exact(spark, lake) -> None:
 
 
 @pytest.mark.parametrize(
-    "default, prunes", [("none", False), ("counts", False), ("truncate(2)", True), ("full", True), ("truncate(16)", True)]
+    "default, prunes",
+    [("none", False), ("counts", False), ("truncate(2)", True), ("full", True), ("truncate(16)", True)],
 )
 def test_metrics_modes(spark, lake, default: str, prunes: bool) -> None:
     table = "lake.kinds.metrics"
@@ -149,13 +159,30 @@ def test_empty_table_and_empty_snapshot(spark, lake) -> None:
 
 
 def test_nested_leaves_arrays_and_maps(spark, lake) -> None:
-    table = tables.create(spark, "lake.kinds.nested", "id INT, a STRUCT<b: STRUCT<c: INT, d: STRING>>, l ARRAY<INT>, m MAP<STRING, INT>")
+    table = tables.create(
+        spark, "lake.kinds.nested", "id INT, a STRUCT<b: STRUCT<c: INT, d: STRING>>, l ARRAY<INT>, m MAP<STRING, INT>"
+    )
     tables.append(
-        spark, table, [[(100 + f * 10 + i,) for i in range(4)] for f in range(4)], "id INT",
-        select=("id", "named_struct('b', named_struct('c', id, 'd', concat('x', id))) AS a", "array(id) AS l", "map('k', id) AS m"),
+        spark,
+        table,
+        [[(100 + f * 10 + i,) for i in range(4)] for f in range(4)],
+        "id INT",
+        select=(
+            "id",
+            "named_struct('b', named_struct('c', id, 'd', concat('x', id))) AS a",
+            "array(id) AS l",
+            "map('k', id) AS m",
+        ),
     )
     product.build(spark, table)
-    for where, files in (("a.b.c = 121", 1), ("a.b.d = 'x121'", 1), ("l[0] = 121", 4), ("m['k'] = 121", 4), ("a IS NULL", 4), ("a.b IS NOT NULL", 4)):
+    for where, files in (
+        ("a.b.c = 121", 1),
+        ("a.b.d = 'x121'", 1),
+        ("l[0] = 121", 4),
+        ("m['k'] = 121", 4),
+        ("a IS NULL", 4),
+        ("a.b IS NOT NULL", 4),
+    ):
         assert_rows_equal_off_on(spark, f"SELECT id FROM {table} WHERE {where}")
         kept = plans.planned_files(spark.sql(f"SELECT id FROM {table} WHERE {where}"))
         assert len(kept) <= files, where
@@ -163,8 +190,13 @@ def test_nested_leaves_arrays_and_maps(spark, lake) -> None:
 
 def test_names_with_dots_and_case(spark, lake) -> None:
     table = tables.create(spark, "lake.kinds.names", "`a.b` INT, `Straße` STRING, `select` INT")
-    tables.append(spark, table, [[(f * 10 + i, f"ß{f}", f) for i in range(3)] for f in range(3)], "a INT, b STRING, c INT",
-                  select=("a AS `a.b`", "b AS `Straße`", "c AS `select`"))
+    tables.append(
+        spark,
+        table,
+        [[(f * 10 + i, f"ß{f}", f) for i in range(3)] for f in range(3)],
+        "a INT, b STRING, c INT",
+        select=("a AS `a.b`", "b AS `Straße`", "c AS `select`"),
+    )
     product.build(spark, table)
     for where in ("`a.b` = 11", "`Straße` = 'ß1'", "`select` = 1", "`STRAßE` LIKE 'ß1%'"):
         query = f"SELECT * FROM {table} WHERE {where}"
@@ -183,8 +215,13 @@ def test_sorted_table(spark, lake) -> None:
 
 def test_variant_columns_are_read_right(spark, lake) -> None:
     table = tables.create(spark, "lake.kinds.variant", "id INT, v VARIANT", version=3)
-    tables.append(spark, table, [[(f * 10 + i,) for i in range(3)] for f in range(3)], "id INT",
-                  select=("id", "parse_json(concat('{\"a\": ', id, '}')) AS v"))
+    tables.append(
+        spark,
+        table,
+        [[(f * 10 + i,) for i in range(3)] for f in range(3)],
+        "id INT",
+        select=("id", "parse_json(concat('{\"a\": ', id, '}')) AS v"),
+    )
     product.build(spark, table)
     rows = assert_rows_equal_off_on(spark, f"SELECT id, variant_get(v, '$.a', 'int') AS a FROM {table} WHERE id >= 20")
     assert sorted((r.id, r.a) for r in rows) == [(20, 20), (21, 21), (22, 22)]
@@ -213,7 +250,9 @@ def test_metadata_tables_are_left_alone(spark, lake) -> None:
 def test_compaction_and_manifest_rewrite(spark, lake) -> None:
     table = tables.range_table(spark, "lake.kinds.compacted")
     product.build(spark, table)
-    spark.sql("CALL lake.system.rewrite_data_files(table => 'kinds.compacted', where => 'id < 40', options => map('rewrite-all', 'true'))")
+    spark.sql(
+        "CALL lake.system.rewrite_data_files(table => 'kinds.compacted', where => 'id < 40', options => map('rewrite-all', 'true'))"
+    )
     query = f"SELECT * FROM {table} WHERE id = 15 OR id = 55"
     assert len(assert_rows_equal_off_on(spark, query)) == 2
     assert len(plans.planned_files(spark.sql(query))) == 2
@@ -227,7 +266,9 @@ def test_expired_snapshots(spark, lake) -> None:
     table = tables.range_table(spark, "lake.kinds.expired", files=3)
     product.build(spark, table)
     spark.sql(f"DELETE FROM {table} WHERE id < 10")
-    spark.sql("CALL lake.system.expire_snapshots(table => 'kinds.expired', older_than => TIMESTAMP'2100-01-01 00:00:00', retain_last => 1)")
+    spark.sql(
+        "CALL lake.system.expire_snapshots(table => 'kinds.expired', older_than => TIMESTAMP'2100-01-01 00:00:00', retain_last => 1)"
+    )
     assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id >= 0")) == 20
     assert_planned_by_index(spark, f"SELECT * FROM {table} WHERE id >= 25")
 

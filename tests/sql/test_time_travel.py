@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from support import plans, product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, bag
 from support.session import STOCK
@@ -70,7 +69,9 @@ def evolved(lake):
     spark, table = session.get(), "lake.tt.evolved"
     tables.create(spark, table, "k INT, x INT, z INT, y STRING")
     ddl = "k INT, x INT, z INT, y STRING"
-    tables.append(spark, table, [[(f * 10 + i, f * 10 + i, 1000 + f * 10 + i, f"y{f}") for i in range(10)] for f in range(4)], ddl)
+    tables.append(
+        spark, table, [[(f * 10 + i, f * 10 + i, 1000 + f * 10 + i, f"y{f}") for i in range(10)] for f in range(4)], ddl
+    )
     spark.sql(f"ALTER TABLE {table} CREATE BRANCH b")
     spark.sql(f"ALTER TABLE {table} CREATE TAG t")
     spark.sql(f"ALTER TABLE {table} ALTER COLUMN k TYPE BIGINT")

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-
 from support import plans, product, session, tables
 from support.compare import explain
 from support.session import STOCK
@@ -99,7 +98,9 @@ def damaged(base):
         spark.sql(f"DELETE FROM {table} WHERE id = 34")
         product.refresh(spark, table)
         with product.off(spark):
-            expected[case] = {w: sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {w}").collect()) for w in WHERE}
+            expected[case] = {
+                w: sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {w}").collect()) for w in WHERE
+            }
         store = product.store_files(tables.location(spark, table))
         assert len(segments(store)) >= 2 and len(versions(store)) >= 2
         for path in damage.which(store):
@@ -173,7 +174,9 @@ def test_store_of_another_table_is_not_believed(spark) -> None:
     copied.rename(own / "versions" / version_name)
     spark = session.restart()
     with product.conf(spark, upkeep="off"):
-        assert sorted(r.id for r in spark.sql(f"SELECT id FROM {other} WHERE id > 495").collect()) == list(range(500, 510))
+        assert sorted(r.id for r in spark.sql(f"SELECT id FROM {other} WHERE id > 495").collect()) == list(
+            range(500, 510)
+        )
         assert len(spark.sql(f"SELECT id FROM {other}").collect()) == 50
 
 

@@ -12,7 +12,9 @@ from pyspark.sql import SparkSession
 from support import tables
 
 
-def equality_delete(spark: SparkSession, table: str, column: str, values: list[Any], partition_of: str | None = None) -> None:
+def equality_delete(
+    spark: SparkSession, table: str, column: str, values: list[Any], partition_of: str | None = None
+) -> None:
     """Commits one equality delete file on one column. Values must be int32, str, bool or float.
 
     For a partitioned table, `partition_of` is a data file's path: the delete belongs to that file's partition.
@@ -99,16 +101,27 @@ def forge_metrics(spark: SparkSession, table: str, edit: Callable[[str, Metrics]
     for path, file in data_files(spark, table).items():
         copied = [
             jvm.java.util.HashMap(held) if held is not None else jvm.java.util.HashMap()
-            for held in (file.valueCounts(), file.nullValueCounts(), file.nanValueCounts(), file.lowerBounds(), file.upperBounds())
+            for held in (
+                file.valueCounts(),
+                file.nullValueCounts(),
+                file.nanValueCounts(),
+                file.lowerBounds(),
+                file.upperBounds(),
+            )
         ]
         metrics = Metrics(spark, loaded.schema(), file.recordCount(), *copied)
         edit(path, metrics)
         made = jvm.org.apache.iceberg.Metrics(
-            metrics.records, file.columnSizes(), metrics.value_counts, metrics.null_counts, metrics.nan_counts, metrics.lower, metrics.upper
+            metrics.records,
+            file.columnSizes(),
+            metrics.value_counts,
+            metrics.null_counts,
+            metrics.nan_counts,
+            metrics.lower,
+            metrics.upper,
         )
         forged = jvm.org.apache.iceberg.DataFiles.builder(loaded.spec()).copy(file)
         forged = forged.withMetrics(made).withRecordCount(metrics.records).build()
         overwrite = overwrite.deleteFile(file).addFile(forged)
     overwrite.commit()
     spark.sql(f"REFRESH TABLE {table}")
-

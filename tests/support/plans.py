@@ -37,7 +37,9 @@ def _scan_files(spark: SparkSession, scan) -> list[str]:
     if _method(spark._jvm, scan.getClass(), "tasks") is not None:
         return _FILE.findall(_invoke(spark, scan, "tasks").toString())
     partitions = _invoke(spark, _invoke(spark, scan, "toBatch"), "planInputPartitions")
-    return [f for p in partitions for f in _FILE.findall(_invoke(spark, _invoke(spark, p, "taskGroup"), "tasks").toString())]
+    return [
+        f for p in partitions for f in _FILE.findall(_invoke(spark, _invoke(spark, p, "taskGroup"), "tasks").toString())
+    ]
 
 
 def _leaves(plan) -> list:
@@ -86,7 +88,7 @@ def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) 
     numbers = _branch_of_leaf(plan.toString())
     if len(leaves) != len(numbers):
         raise AssertionError(f"cannot match {len(leaves)} leaves with {len(numbers)} branches in\n{plan.toString()}")
-    for leaf, number in zip(leaves, numbers):
+    for leaf, number in zip(leaves, numbers, strict=True):
         if leaf.getClass().getSimpleName() == "BatchScanExec":
             kept[number] = set(_scan_files(spark, leaf.scan()))
     return kept
@@ -99,9 +101,7 @@ def _branch_of_leaf(tree: str) -> list[int]:
         found = _NUMBERED.search(line)
         if found and "Project" in line:
             current = int(found.group(1))
-        if re.search(r"(?:^|[-+:] ?)BatchScan ", line):
-            numbers.append(current)
-        elif "LocalTableScan <empty>" in line:
+        if re.search(r"(?:^|[-+:] ?)BatchScan ", line) or "LocalTableScan <empty>" in line:
             numbers.append(current)
     return numbers
 

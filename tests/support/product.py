@@ -60,7 +60,7 @@ class Counters:
     fallbacks: int
     shadow_mismatches: int
 
-    def __sub__(self, other: "Counters") -> "Counters":
+    def __sub__(self, other: Counters) -> Counters:
         return Counters(
             self.planned_scans - other.planned_scans,
             self.fallbacks - other.fallbacks,

@@ -26,7 +26,7 @@ BATCH = 25  # predicates planned in one query; every other batch is planned by I
 KEEPS_MORE_THAN_STOCK = frozenset({"float", "double", "uuid"})
 
 #: Queries Iceberg itself cannot plan: IN and LIKE 'p%' on a partition of strings with a null in it.
-STOCK_DEFECTS = ("Invalid object: null", "because the return value of \"org.apache.iceberg.expressions.BoundReference")
+STOCK_DEFECTS = ("Invalid object: null", 'because the return value of "org.apache.iceberg.expressions.BoundReference')
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Checker:
         for start in range(0, count, BATCH):
             batch = predicates[start : start + BATCH]
             self._plans(state, batch, expected[start : start + BATCH], everything, compare=start // BATCH % 2 == 0)
-        for predicate, want in list(zip(predicates, expected))[:rows]:
+        for predicate, want in list(zip(predicates, expected, strict=True))[:rows]:
             self._rows(state, predicate, want)
         self.totals.states[state.name] = self.totals.states.get(state.name, 0) + count
 
@@ -98,7 +98,9 @@ class Checker:
         return product.raw_conf(self.spark, {product.KEYS["enabled"]: "false", **self._stock_confs(state)})
 
     def _on(self, state: State):
-        return product.raw_conf(self.spark, {product.KEYS["enabled"]: "true", **(self._stock_confs(state) if STOCK else {})})
+        return product.raw_conf(
+            self.spark, {product.KEYS["enabled"]: "true", **(self._stock_confs(state) if STOCK else {})}
+        )
 
     def _stock_confs(self, state: State) -> dict[str, str]:
         # Iceberg 1.11 cannot plan time travel on a since renamed column in its distributed mode.
@@ -116,7 +118,9 @@ class Checker:
                 return [None]
         return [kept for text in texts for kept in self._planned(state, [text])]
 
-    def _plans(self, state: State, batch: list[Predicate], expected: list[Expected], everything: set[str], compare: bool) -> None:
+    def _plans(
+        self, state: State, batch: list[Predicate], expected: list[Expected], everything: set[str], compare: bool
+    ) -> None:
         texts = [p.sql for p in batch]
         with self._off(state):
             stock = self._planned(state, texts) if compare else None
@@ -128,7 +132,7 @@ class Checker:
         self.totals.fallbacks += change.fallbacks
         self.totals.shadow_mismatches += change.shadow_mismatches
         icebergs = STOCK or (self.may_fall_back and change.fallbacks > 0)
-        for i, (predicate, want, kept) in enumerate(zip(batch, expected, ours)):
+        for i, (predicate, want, kept) in enumerate(zip(batch, expected, ours, strict=True)):
             theirs = stock[i] if stock is not None else None
             if kept is None:
                 if theirs is not None:
@@ -206,4 +210,6 @@ class Checker:
             "replay": self.replay,
         }
         path.write_text(json.dumps(record, indent=1))
-        raise Failure(f"{what}: {predicate.sql}\n  state {state.name} of {self.recipe.table}\n  {details[:5]}\n  dump {path}\n  replay: {self.replay}")
+        raise Failure(
+            f"{what}: {predicate.sql}\n  state {state.name} of {self.recipe.table}\n  {details[:5]}\n  dump {path}\n  replay: {self.replay}"
+        )

@@ -71,7 +71,9 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
     if column.kind in STRINGS:
         return made(*_string_leaf(rng, column))
     if kind.is_float and choice < 0.9:
-        return made(rng.choice((f"isnan({name})", f"NOT isnan({name})", f"{name} = CAST('NaN' AS {kind.ddl})")), "isnan")
+        return made(
+            rng.choice((f"isnan({name})", f"NOT isnan({name})", f"{name} = CAST('NaN' AS {kind.ddl})")), "isnan"
+        )
     return made(*_function_leaf(rng, column, lit))
 
 
@@ -105,16 +107,37 @@ def _string_leaf(rng: random.Random, column: Column) -> tuple[str, str]:
 def _function_leaf(rng: random.Random, column: Column, lit) -> tuple[str, str]:
     name, kind = column.name, column.kind
     by_kind = {
-        "int": (f"{name} % 7 = {rng.randrange(7)}", f"CAST({name} AS BIGINT) = {lit()}", f"CAST({name} AS STRING) > '3'", f"{name} * -1D < 5"),
-        "long": (f"{name} % 7 = {rng.randrange(7)}", f"CAST({name} AS DOUBLE) > {lit()}", f"CAST({name} AS DECIMAL(20,0)) = {lit()}"),
-        "date": (f"year({name}) = {rng.choice((1582, 1900, 1970, 2020))}", f"{name} < TIMESTAMP'1990-01-01 12:00:00'", f"month({name}) = 2"),
-        "timestamp": (f"CAST({name} AS DATE) = CAST({lit()} AS DATE)", f"year({name}) >= 1975", f"date_trunc('MONTH', {name}) = date_trunc('MONTH', {lit()})", f"hour({name}) = 3"),
+        "int": (
+            f"{name} % 7 = {rng.randrange(7)}",
+            f"CAST({name} AS BIGINT) = {lit()}",
+            f"CAST({name} AS STRING) > '3'",
+            f"{name} * -1D < 5",
+        ),
+        "long": (
+            f"{name} % 7 = {rng.randrange(7)}",
+            f"CAST({name} AS DOUBLE) > {lit()}",
+            f"CAST({name} AS DECIMAL(20,0)) = {lit()}",
+        ),
+        "date": (
+            f"year({name}) = {rng.choice((1582, 1900, 1970, 2020))}",
+            f"{name} < TIMESTAMP'1990-01-01 12:00:00'",
+            f"month({name}) = 2",
+        ),
+        "timestamp": (
+            f"CAST({name} AS DATE) = CAST({lit()} AS DATE)",
+            f"year({name}) >= 1975",
+            f"date_trunc('MONTH', {name}) = date_trunc('MONTH', {lit()})",
+            f"hour({name}) = 3",
+        ),
         "timestamp_ntz": (f"CAST({name} AS DATE) >= CAST({lit()} AS DATE)", f"year({name}) < 1975"),
         "boolean": (name, f"NOT {name}"),
         "float": (f"CAST({name} AS DOUBLE) >= {lit()}", f"{name} > 0D", f"-{name} > {lit()}"),
         "double": (f"{name} >= 0", f"-{name} > {lit()}", f"{name} = -0.0D", f"{name} = 0"),
     }
-    general = (f"coalesce({name}, {lit()}) = {lit()}", f"CASE WHEN {name} IS NULL THEN FALSE ELSE {name} >= {lit()} END")
+    general = (
+        f"coalesce({name}, {lit()}) = {lit()}",
+        f"CASE WHEN {name} IS NULL THEN FALSE ELSE {name} >= {lit()} END",
+    )
     return rng.choice(by_kind.get(kind, general) + general), "function"
 
 

@@ -96,7 +96,11 @@ def make(seed: str, table: str, **fixed: Any) -> Recipe:
     few = Column("few", rng.choice(("int", "string", "date", "boolean", "long")), "few", rng.choice((0, 0.1)), 0)
     columns.append(few)
     specs = [""] + [
-        transform.format(c.name) for c in columns if "." not in c.name and c.kind not in JAVA_TYPES for transform in TYPES[c.kind].partitions if c.style in ("clustered", "constant", "few")
+        transform.format(c.name)
+        for c in columns
+        if "." not in c.name and c.kind not in JAVA_TYPES
+        for transform in TYPES[c.kind].partitions
+        if c.style in ("clustered", "constant", "few")
     ]
     partitioned = rng.choice(("", "few", rng.choice(specs), rng.choice(specs)))
     evolved_to = rng.choice((None, None, rng.choice(("few", rng.choice(specs) or "few"))))
@@ -128,7 +132,9 @@ PROPERTIES: tuple[dict[str, str], ...] = (
 
 def create(spark: SparkSession, recipe: Recipe) -> None:
     """The empty table."""
-    top = ["rid BIGINT"] + [f"{c.name} {TYPES[c.kind].ddl}" for c in recipe.columns if "." not in c.name and c.kind not in JAVA_TYPES]
+    top = ["rid BIGINT"] + [
+        f"{c.name} {TYPES[c.kind].ddl}" for c in recipe.columns if "." not in c.name and c.kind not in JAVA_TYPES
+    ]
     leaves = ", ".join(f"{c.name[3:]}: {TYPES[c.kind].ddl}" for c in recipe.columns if "." in c.name)
     tables.create(
         spark,
@@ -158,7 +164,9 @@ def append(spark: SparkSession, recipe: Recipe, slices: int) -> None:
         no_struct = [rng.random() < 0.1 for _ in range(ROWS_A_FILE)]
         data.append([(recipe.rows + i, no_struct[i], *(v[i] for v in values)) for i in range(ROWS_A_FILE)])
         recipe.rows += ROWS_A_FILE
-    sent = ", ".join(["rid BIGINT", "no_struct BOOLEAN", *(f"{c.sent_name} {TYPES[c.kind].sent_as}" for c in recipe.columns)])
+    sent = ", ".join(
+        ["rid BIGINT", "no_struct BOOLEAN", *(f"{c.sent_name} {TYPES[c.kind].sent_as}" for c in recipe.columns)]
+    )
     as_column = {c.name: TYPES[c.kind].select.format(f"`{c.sent_name}`") for c in recipe.columns}
     leaves = ", ".join(f"'{c.name[3:]}', {as_column[c.name]}" for c in recipe.columns if "." in c.name)
     select = ["rid", *(f"{as_column[c.name]} AS {c.name}" for c in recipe.columns if "." not in c.name)]
@@ -172,7 +180,9 @@ def fill(spark: SparkSession, recipe: Recipe) -> None:
     append(spark, recipe, recipe.rng.randint(5, 8))
     if recipe.evolved_to is not None:
         if recipe.partitioned:
-            spark.sql(f"ALTER TABLE {recipe.table} REPLACE PARTITION FIELD {recipe.partitioned} WITH {recipe.evolved_to}")
+            spark.sql(
+                f"ALTER TABLE {recipe.table} REPLACE PARTITION FIELD {recipe.partitioned} WITH {recipe.evolved_to}"
+            )
         else:
             spark.sql(f"ALTER TABLE {recipe.table} ADD PARTITION FIELD {recipe.evolved_to}")
     append(spark, recipe, recipe.rng.randint(5, 8))

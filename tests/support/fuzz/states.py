@@ -48,7 +48,11 @@ def appended(spark: SparkSession, life: Life) -> State:
 
 def rows_deleted(spark: SparkSession, life: Life) -> State:
     recipe = life.recipe
-    mode = recipe.rng.choice(("merge-on-read", "merge-on-read", "copy-on-write")) if recipe.version > 1 else "copy-on-write"
+    mode = (
+        recipe.rng.choice(("merge-on-read", "merge-on-read", "copy-on-write"))
+        if recipe.version > 1
+        else "copy-on-write"
+    )
     _set(spark, recipe, {"write.delete.mode": mode})
     spark.sql(f"DELETE FROM {recipe.table} WHERE rid % 5 = {recipe.rng.randrange(5)}")
     low = recipe.rng.randrange(recipe.rows)

@@ -71,7 +71,7 @@ def _string(prefix: str) -> ValueType:
         specials=("", " ", "z" * 40, "\U0010ffff" * 17, "\uffff", "\U0001f600", "a%b_c\\'", prefix[:3], prefix + "é"),
         literal=quote,
         prefix_of=lambda v, n: v[:n],
-        partitions=("truncate(3, {})", "bucket(4, {})", "truncate(%d, {})" % (len(prefix) + 2)),
+        partitions=("truncate(3, {})", "bucket(4, {})", f"truncate({len(prefix) + 2}, {{}})"),
     )
 
 
@@ -104,21 +104,41 @@ def _timestamp(ddl: str, select: str, word: str) -> ValueType:
 
 
 TYPES: dict[str, ValueType] = {
-    "boolean": ValueType("BOOLEAN", "BOOLEAN", "{}", lambda p: p >= SPAN // 2, (), lambda v: str(v).upper(), partitions=("{}",)),
+    "boolean": ValueType(
+        "BOOLEAN", "BOOLEAN", "{}", lambda p: p >= SPAN // 2, (), lambda v: str(v).upper(), partitions=("{}",)
+    ),
     "int": ValueType(
-        "INT", "INT", "{}", lambda p: p - SPAN // 2, (0, -1, 2**31 - 1, LEAST_INT), str,
+        "INT",
+        "INT",
+        "{}",
+        lambda p: p - SPAN // 2,
+        (0, -1, 2**31 - 1, LEAST_INT),
+        str,
         partitions=("bucket(4, {})", "truncate(100000, {})"),
     ),
     "long": ValueType(
-        "BIGINT", "BIGINT", "{}", lambda p: (p - SPAN // 2) * 1_000_003, (0, -1, 2**63 - 1, LEAST_LONG, 2**31), lambda v: f"{v}L",
+        "BIGINT",
+        "BIGINT",
+        "{}",
+        lambda p: (p - SPAN // 2) * 1_000_003,
+        (0, -1, 2**63 - 1, LEAST_LONG, 2**31),
+        lambda v: f"{v}L",
         partitions=("bucket(4, {})", "truncate(1000000, {})"),
     ),
     "float": ValueType(
-        "FLOAT", "FLOAT", "{}", lambda p: float32((p - SPAN // 2) / 8), tuple(map(float32, (math.nan, -0.0, 0.0, math.inf, -math.inf, 1.4e-45))),
+        "FLOAT",
+        "FLOAT",
+        "{}",
+        lambda p: float32((p - SPAN // 2) / 8),
+        tuple(map(float32, (math.nan, -0.0, 0.0, math.inf, -math.inf, 1.4e-45))),
         lambda v: double_literal(v, "F", "FLOAT"),
     ),
     "double": ValueType(
-        "DOUBLE", "DOUBLE", "{}", lambda p: (p - SPAN // 2) / 7.0, (math.nan, -0.0, 0.0, math.inf, -math.inf, 5e-324, -1.7976931348623157e308),
+        "DOUBLE",
+        "DOUBLE",
+        "{}",
+        lambda p: (p - SPAN // 2) / 7.0,
+        (math.nan, -0.0, 0.0, math.inf, -math.inf, 5e-324, -1.7976931348623157e308),
         lambda v: double_literal(v, "D", "DOUBLE"),
     ),
     "decimal9": _decimal(9, 2, Decimal("1.37")),
@@ -126,7 +146,12 @@ TYPES: dict[str, ValueType] = {
     "decimal38": _decimal(38, 10, Decimal("98765432109876543210.0123456789")),
     "decimal38_38": _decimal(38, 38, Decimal("0.0000019")),
     "date": ValueType(
-        "DATE", "INT", "date_from_unix_date({})", lambda p: -250_000 + p * 3 // 10, (0, -1, -141_428, -141_427, -719_162, 2_932_896), date_literal,
+        "DATE",
+        "INT",
+        "date_from_unix_date({})",
+        lambda p: -250_000 + p * 3 // 10,
+        (0, -1, -141_428, -141_427, -719_162, 2_932_896),
+        date_literal,
         partitions=("years({})", "bucket(4, {})"),
     ),
     "timestamp": _timestamp("TIMESTAMP", "timestamp_micros({})", "TIMESTAMP"),
@@ -135,12 +160,24 @@ TYPES: dict[str, ValueType] = {
     "long_prefix": _string("customer/region/eu-west/"),
     "emoji": _string("\U0001f4a9é\uffee"),
     "binary": ValueType(
-        "BINARY", "BINARY", "{}", lambda p: bytearray(struct.pack(">I", p * 4001)), (bytearray(b""), bytearray(b"\xff" * 20), bytearray(b"\x00" * 18), bytearray(b"\x7f\x80")),
+        "BINARY",
+        "BINARY",
+        "{}",
+        lambda p: bytearray(struct.pack(">I", p * 4001)),
+        (bytearray(b""), bytearray(b"\xff" * 20), bytearray(b"\x00" * 18), bytearray(b"\x7f\x80")),
         lambda v: "X'" + bytes(v).hex().upper() + "'",
     ),
     "uuid": ValueType(
-        "STRING", "STRING", "{}", lambda p: f"{(p * 4294) & 0xFFFFFFFF:08x}-0000-4000-8000-{p:012d}",
-        ("80000000-0000-0000-0000-000000000000", "00000000-0000-0000-ffff-ffffffffffff", "ffffffff-ffff-ffff-ffff-ffffffffffff"), quote,
+        "STRING",
+        "STRING",
+        "{}",
+        lambda p: f"{(p * 4294) & 0xFFFFFFFF:08x}-0000-4000-8000-{p:012d}",
+        (
+            "80000000-0000-0000-0000-000000000000",
+            "00000000-0000-0000-ffff-ffffffffffff",
+            "ffffffff-ffff-ffff-ffff-ffffffffffff",
+        ),
+        quote,
     ),
 }
 

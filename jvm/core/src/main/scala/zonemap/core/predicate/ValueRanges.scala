@@ -72,10 +72,11 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
   private lazy val shared: Int = {
     val ends = ranges.iterator.flatMap(r => Iterator(r.from, r.until)).collect { case BytesValue(bytes) => bytes }.toSeq
     if (ends.isEmpty) 0
-    else ends.tail.foldLeft(ends.head.length) { (common, bytes) =>
-      val differs = java.util.Arrays.mismatch(ends.head, bytes)
-      if (differs < 0) common else Math.min(common, differs)
-    }
+    else
+      ends.tail.foldLeft(ends.head.length) { (common, bytes) =>
+        val differs = java.util.Arrays.mismatch(ends.head, bytes)
+        if (differs < 0) common else Math.min(common, differs)
+      }
   }
 
   private def startsBy(range: ValueRange, upper: ZoneValue): Boolean =

@@ -66,13 +66,19 @@ class ValueRangesTest extends AnyFunSuite with Seeded {
     })
     def ends(limit: Int) = ranges.atMost(limit).iterator.map(r => (r.from, r.until)).toSeq
     assert(ranges.atMost(5) eq ranges)
-    assert(ends(3) == Seq((LongValue(0), LongValue(5)), (LongValue(100), LongValue(110)), (LongValue(9000), LongValue(9001))))
+    assert(
+      ends(3) == Seq(
+        (LongValue(0), LongValue(5)),
+        (LongValue(100), LongValue(110)),
+        (LongValue(9000), LongValue(9001))))
     assert(ends(1) == Seq((LongValue(0), LongValue(9001))))
-    val wide = ValueRanges.of(Seq(Long.MinValue -> (Long.MinValue + 1), 0L -> 1L, 4L -> 5L, Long.MaxValue - 1 -> Long.MaxValue).map {
-      case (a, b) => ValueRange(LongValue(a), LongValue(b))
-    })
+    val wide = ValueRanges.of(
+      Seq(Long.MinValue -> (Long.MinValue + 1), 0L -> 1L, 4L -> 5L, Long.MaxValue - 1 -> Long.MaxValue).map {
+        case (a, b) => ValueRange(LongValue(a), LongValue(b))
+      })
     assert(wide.atMost(3).size == 3 && wide.atMost(3).contains(LongValue(2)))
-    val open = ValueRanges.of(Seq(ValueRange(null, LongValue(1)), ValueRange(LongValue(3), LongValue(4)), ValueRange(LongValue(90), null)))
+    val open = ValueRanges.of(
+      Seq(ValueRange(null, LongValue(1)), ValueRange(LongValue(3), LongValue(4)), ValueRange(LongValue(90), null)))
     assert(open.atMost(2).iterator.toSeq == Seq(ValueRange(null, LongValue(4)), ValueRange(LongValue(90), null)))
     def text(from: String, until: String) = ValueRange(BytesValue(from.getBytes), BytesValue(until.getBytes))
     val texts = ValueRanges.of(Seq(text("key a", "key b"), text("key c", "key d"), text("key x", "key y")))

@@ -7,7 +7,7 @@ import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
 import org.apache.iceberg.types.{Type, TypeUtil}
 
-import zonemap.core.predicate.{And, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{And, ColumnRef, CompareColumns, False, Leaf, Or, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
 
@@ -46,7 +46,8 @@ private[zonemap] object BoundScan {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
       () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
-      () => (byId(request.table.specs().asScala), request.table.schema()))
+      () => (byId(request.table.specs().asScala), request.table.schema())
+    )
     candidates
       .flatMap { candidate =>
         try {
@@ -79,7 +80,11 @@ private[zonemap] object BoundScan {
       id -> (if (bindable) spec else spec.toUnbound().bind(request.snapshotSchema, true))
     }
 
-  private def fits(request: ScanRequest, names: Set[String], specs: Map[Int, PartitionSpec], schema: Schema): Boolean = {
+  private def fits(
+      request: ScanRequest,
+      names: Set[String],
+      specs: Map[Int, PartitionSpec],
+      schema: Schema): Boolean = {
     val sameIds = names.forall { name =>
       val asked = find(request.projection, name, request.caseSensitive)
       val found = find(schema, name, request.caseSensitive)
@@ -92,17 +97,19 @@ private[zonemap] object BoundScan {
   private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = {
     def fit(node: Predicate): Predicate =
       node match {
-        case And(children) => And(children.map(fit))
-        case Or(children) => Or(children.map(fit))
-        case leaf: Leaf =>
-          val fits = Option(schema.findField(leaf.column.fieldId))
-            .flatMap(field => IcebergValues.columnType(field.`type`()))
-            .exists(ColumnType.comparable(_, leaf.column.columnType))
-          if (fits) leaf else True
-        case other => other
+        case And(children)             => And(children.map(fit))
+        case Or(children)              => Or(children.map(fit))
+        case leaf: Leaf                => if (fits(leaf.column, schema)) leaf else True
+        case pair: CompareColumns      => if (fits(pair.left, schema) && fits(pair.right, schema)) pair else True
+        case True | False | Unknown(_) => node
       }
     Predicate.simplify(fit(predicate))
   }
+
+  private def fits(column: ColumnRef, schema: Schema): Boolean =
+    Option(schema.findField(column.fieldId))
+      .flatMap(field => IcebergValues.columnType(field.`type`()))
+      .exists(ColumnType.comparable(_, column.columnType))
 
   /** Every source column of the spec that the scan reads has the type the spec was bound with. */
   private def sourcesFit(spec: PartitionSpec, projection: Schema): Boolean =

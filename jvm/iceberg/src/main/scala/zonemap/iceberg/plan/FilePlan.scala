@@ -33,5 +33,6 @@ private[plan] final class FilePlan(
       tasks.size.toLong,
       () => selection.countAfterPartitions(),
       bound.describe,
-      millis)
+      millis
+    )
 }

@@ -16,7 +16,8 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
   /** The files that may hold a row for which `predicate` is TRUE. */
   private[zonemap] def keep(predicate: Predicate): FileSet =
     if (predicate == True) this
-    else new FileSet(parts.map { case (segment, rows) => segment -> SegmentEvaluator.mayMatch(segment, predicate, rows) })
+    else
+      new FileSet(parts.map { case (segment, rows) => segment -> SegmentEvaluator.mayMatch(segment, predicate, rows) })
 
   /**
    * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no

@@ -21,14 +21,15 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
     val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan }
-    val texts = scans.flatMap(scan => Option(scan.table).collect { case t: SparkTable => describe(t) ++ atRunTime(scan) })
+    val texts =
+      scans.flatMap(scan => Option(scan.table).collect { case t: SparkTable => describe(t) ++ atRunTime(scan) })
     if (texts.isEmpty) "no scan of an Iceberg table" else texts.mkString("\n")
   }
 
   private def atRunTime(scan: BatchScanExec): String =
     scan.scan match {
       case filtered: KeyFilteredScan => filtered.notes.map("\n  " + _).mkString
-      case _ => ""
+      case _                         => ""
     }
 
   private def describe(table: SparkTable): String =

@@ -23,7 +23,10 @@ private[spark] object IcebergScans {
     classOf[SupportsRuntimeV2Filtering])
 
   private val methods: Option[(Method, Method)] = Try {
-    val scan = Class.forName("org.apache.iceberg.spark.source.SparkPartitioningAwareScan", false, classOf[SparkTable].getClassLoader)
+    val scan = Class.forName(
+      "org.apache.iceberg.spark.source.SparkPartitioningAwareScan",
+      false,
+      classOf[SparkTable].getClassLoader)
     val tasks = scan.getDeclaredMethod("tasks")
     val reset = scan.getDeclaredMethod("resetTasks", classOf[java.util.List[_]])
     tasks.setAccessible(true)
@@ -42,7 +45,7 @@ private[spark] object IcebergScans {
     val out = new java.util.HashSet[String]
     val known = isFilterable(inner) && tasks(inner).forall {
       case task: FileScanTask => out.add(task.file().location()); true
-      case _ => false
+      case _                  => false
     }
     Option.when(known)(out)
   }
@@ -53,7 +56,7 @@ private[spark] object IcebergScans {
     val after = new java.util.ArrayList[AnyRef](before.size)
     before.foreach {
       case task: FileScanTask if paths.contains(task.file().location()) => ()
-      case task => after.add(task): Unit
+      case task                                                         => after.add(task): Unit
     }
     // without an effect the splits need not be planned again
     if (after.size < before.size) methods.foreach { case (_, reset) => reset.invoke(scan, after): Unit }

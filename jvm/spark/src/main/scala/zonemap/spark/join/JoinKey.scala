@@ -12,11 +12,16 @@ private[join] object JoinKey {
 
   /** The equalities of plain columns that a condition asks for, as pairs of (column of left, column of right). */
   def of(conditions: Seq[Expression], left: LogicalPlan, right: LogicalPlan): Seq[JoinKey] =
-    conditions.flatMap(conjuncts).collect { case EqualTo(Column(a), Column(b)) => JoinKey(a, b) }.flatMap { key =>
-      if (left.outputSet.contains(key.left) && right.outputSet.contains(key.right)) Some(key)
-      else if (left.outputSet.contains(key.right) && right.outputSet.contains(key.left)) Some(JoinKey(key.right, key.left))
-      else None
-    }.filter(key => shareOrder(key.left.dataType, key.right.dataType))
+    conditions
+      .flatMap(conjuncts)
+      .collect { case EqualTo(Column(a), Column(b)) => JoinKey(a, b) }
+      .flatMap { key =>
+        if (left.outputSet.contains(key.left) && right.outputSet.contains(key.right)) Some(key)
+        else if (left.outputSet.contains(key.right) && right.outputSet.contains(key.left))
+          Some(JoinKey(key.right, key.left))
+        else None
+      }
+      .filter(key => shareOrder(key.left.dataType, key.right.dataType))
 
   /** Whether values of the two types are equal exactly when their encodings are. */
   def shareOrder(left: DataType, right: DataType): Boolean =
@@ -25,13 +30,13 @@ private[join] object JoinKey {
   def conjuncts(condition: Expression): Seq[Expression] =
     condition match {
       case And(left, right) => conjuncts(left) ++ conjuncts(right)
-      case other => Seq(other)
+      case other            => Seq(other)
     }
 
   private def isIntegral(dataType: DataType): Boolean =
     dataType match {
       case ByteType | ShortType | IntegerType | LongType => true
-      case _ => false
+      case _                                             => false
     }
 
   private def isFloating(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
@@ -41,18 +46,18 @@ private[join] object JoinKey {
 private[join] object Column {
   def unapply(expression: Expression): Option[Attribute] =
     expression match {
-      case attribute: AttributeReference => Some(attribute)
+      case attribute: AttributeReference                            => Some(attribute)
       case cast: Cast if widens(cast.child.dataType, cast.dataType) => unapply(cast.child)
       case KnownFloatingPointNormalized(NormalizeNaNAndZero(child)) => unapply(child)
-      case _ => None
+      case _                                                        => None
     }
 
   private def widens(from: DataType, to: DataType): Boolean =
     (from, to) match {
       case (ByteType, ShortType | IntegerType | LongType) => true
-      case (ShortType, IntegerType | LongType) => true
-      case (IntegerType, LongType) => true
-      case (FloatType, DoubleType) => true
-      case _ => false
+      case (ShortType, IntegerType | LongType)            => true
+      case (IntegerType, LongType)                        => true
+      case (FloatType, DoubleType)                        => true
+      case _                                              => false
     }
 }

@@ -70,7 +70,8 @@ private[spark] final class KeyFilteredScan(
     log.info(f"Zonemap: table=$tableName $note by ${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
   }
 
-  override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
+  override def supportedCustomMetrics(): Array[CustomMetric] =
+    inner.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
     inner.reportDriverMetrics() :+ new CustomTaskMetric {
@@ -90,7 +91,7 @@ private[spark] final class KeyFilteredScan(
   override def equals(other: Any): Boolean =
     other match {
       case that: KeyFilteredScan => inner == that.inner && columns == that.columns
-      case _ => false
+      case _                     => false
     }
 
   override def hashCode(): Int = inner.hashCode()
@@ -104,7 +105,7 @@ private[spark] object KeyFilteredScan {
   def unwrapped(scan: Scan): Scan =
     scan match {
       case filtered: KeyFilteredScan => filtered.inner
-      case other => other
+      case other                     => other
     }
 
   /** The column that a set of keys is about. */
@@ -116,7 +117,7 @@ private[spark] object KeyFilteredScan {
   private def keysOf(predicate: SparkPredicate): Seq[Encoded] =
     predicate.children().tail.toSeq.map {
       case literal: Literal[_] => CatalystValues.encode(literal.dataType, literal.value)
-      case other => throw new IllegalArgumentException(s"'$other' is no literal")
+      case other               => throw new IllegalArgumentException(s"'$other' is no literal")
     }
 
   /** Null equals nothing, and NaN itself. */

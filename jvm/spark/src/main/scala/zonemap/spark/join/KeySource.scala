@@ -21,11 +21,11 @@ private[join] object KeySource {
   /** `None` when nothing can be told; the ranges are in the encoding of the column's type. */
   def valuesOf(plan: LogicalPlan, column: Attribute): Option[ValueRanges] =
     plan match {
-      case ZoneMapRelation(found) => fromFiles(found, found.files(None), column)
-      case Filter(condition, ZoneMapRelation(found)) => fromFiles(found, found.files(Some(condition)), column)
-      case scan: DataSourceV2ScanRelation => planned(scan, column)
+      case ZoneMapRelation(found)                     => fromFiles(found, found.files(None), column)
+      case Filter(condition, ZoneMapRelation(found))  => fromFiles(found, found.files(Some(condition)), column)
+      case scan: DataSourceV2ScanRelation             => planned(scan, column)
       case local: LocalRelation if !local.isStreaming => fromRows(local, column)
-      case Project(list, child) => lineage(list, column).flatMap(valuesOf(child, _))
+      case Project(list, child)                       => lineage(list, column).flatMap(valuesOf(child, _))
       case Aggregate(grouping, list, child, _) =>
         lineage(list, column).filter(c => grouping.exists(_.semanticEquals(c))).flatMap(valuesOf(child, _))
       case union: Union => fromUnion(union, column)
@@ -41,8 +41,8 @@ private[join] object KeySource {
   def lineage(list: Seq[NamedExpression], column: Attribute): Option[Attribute] =
     list.find(_.exprId == column.exprId).flatMap {
       case Alias(Column(below), _) => Some(below)
-      case attribute: Attribute => Some(attribute)
-      case _ => None
+      case attribute: Attribute    => Some(attribute)
+      case _                       => None
     }
 
   private def fromFiles(relation: ZoneMapRelation, files: Option[FileSet], column: Attribute): Option[ValueRanges] =

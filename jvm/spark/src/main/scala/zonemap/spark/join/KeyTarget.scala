@@ -40,7 +40,7 @@ private[join] object KeyTarget {
             below(right, wanted).map(c => join.copy(right = c))
           else None
         case leaf: LeafNode => change(leaf, None, wanted)
-        case _ => None
+        case _              => None
       }
 
     below(plan, column)
@@ -49,12 +49,12 @@ private[join] object KeyTarget {
   private def keepsLeft(joinType: JoinType): Boolean =
     joinType match {
       case Inner | Cross | LeftOuter | LeftSemi => true
-      case _ => false
+      case _                                    => false
     }
 
   private def keepsRight(joinType: JoinType): Boolean =
     joinType match {
       case Inner | Cross | RightOuter => true
-      case _ => false
+      case _                          => false
     }
 }

@@ -18,7 +18,8 @@ private[spark] final class RegisterRuntimeJoinRule(session: SparkSession) extend
     val methods = session.experimental
     if (!methods.extraOptimizations.contains(RuntimeJoinRule)) methods.extraOptimizations :+= RuntimeJoinRule
     plan.foreachWithSubqueries {
-      case scan: DataSourceV2ScanRelation => ZoneMapRelation.unapply(scan.relation).foreach(_.table.forgetPlannedFiles())
+      case scan: DataSourceV2ScanRelation =>
+        ZoneMapRelation.unapply(scan.relation).foreach(_.table.forgetPlannedFiles())
       case _ => ()
     }
     plan

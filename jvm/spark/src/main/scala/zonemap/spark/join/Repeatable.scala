@@ -14,10 +14,10 @@ private[join] object Repeatable {
   def apply(plan: LogicalPlan): Boolean =
     !plan.isStreaming && !plan.exists { node =>
       val known = node match {
-        case scan: DataSourceV2ScanRelation => ZoneMapRelation.unapply(scan.relation).isDefined
-        case _: LocalRelation | _: Range | _: OneRowRelation => true
+        case scan: DataSourceV2ScanRelation                       => ZoneMapRelation.unapply(scan.relation).isDefined
+        case _: LocalRelation | _: Range | _: OneRowRelation      => true
         case _: Project | _: Filter | _: Union | _: SubqueryAlias => true
-        case _ => false
+        case _                                                    => false
       }
       !known || node.expressions.exists(e => !e.deterministic || e.exists(isForeign))
     }
@@ -26,7 +26,7 @@ private[join] object Repeatable {
   private def isForeign(expression: Expression): Boolean =
     expression match {
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: Invoke | _: NewInstance => true
-      case _: PlanExpression[_] => true
-      case _ => false
+      case _: PlanExpression[_]                                                               => true
+      case _                                                                                  => false
     }
 }

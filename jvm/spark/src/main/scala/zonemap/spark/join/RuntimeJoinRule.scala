@@ -35,16 +35,16 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case subquery: Subquery if subquery.correlated => plan
+      case subquery: Subquery if subquery.correlated                                              => plan
       case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled || otherEngine => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop]) => plan
+      case _ if plan.exists(_.isInstanceOf[UnionLoop])                                            => plan
       case _ =>
         try {
           val once = scansMetOnce(plan)
           val inMerge = plan.exists(_.isInstanceOf[WriteDelta])
           plan.transformUp {
             case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
-            case join: Join => withFilters(join, once, inMerge)
+            case join: Join                                           => withFilters(join, once, inMerge)
           }
         } catch {
           case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
@@ -77,9 +77,9 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       }
     def visitSubqueries(expression: Expression): Unit =
       expression match {
-        case _: DynamicPruningSubquery => ()
+        case _: DynamicPruningSubquery    => ()
         case subquery: SubqueryExpression => visit(subquery.plan); subquery.children.foreach(visitSubqueries)
-        case other => other.children.foreach(visitSubqueries)
+        case other                        => other.children.foreach(visitSubqueries)
       }
     visit(plan)
     scan => places.get(KeyFilteredScan.unwrapped(scan)) == 1
@@ -173,20 +173,20 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
   private def numbersRows(expression: Expression): Boolean =
     expression match {
       case Alias(MonotonicallyIncreasingID(), MergeRows.ROW_ID) => true
-      case _ => false
+      case _                                                    => false
     }
 
   /** A filter below the broadcast side of another join would make its broadcast differ from what its own filters reuse. */
   private def isProbeSide(join: Join, side: LogicalPlan): Boolean =
     buildSide(join).forall {
-      case BuildLeft => side eq join.right
+      case BuildLeft  => side eq join.right
       case BuildRight => side eq join.left
     }
 
   private def filtersBy(condition: Expression, column: Attribute): Boolean =
     condition.exists {
       case pruning: DynamicPruningSubquery => pruning.pruningKey.semanticEquals(column)
-      case _ => false
+      case _                               => false
     }
 
   private def wrap(
@@ -212,15 +212,15 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
   private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
     plan.maxRows.map(BigInt(_)).orElse {
       plan match {
-        case leaf: LeafNode => leaf.stats.rowCount
+        case leaf: LeafNode                                                     => leaf.stats.rowCount
         case unary @ (_: Project | _: Filter | _: SubqueryAlias | _: Aggregate) => rowsAtMost(unary.children.head)
-        case _ => None
+        case _                                                                  => None
       }
     }
 
   private def isFiltered(build: LogicalPlan): Boolean =
     build.exists {
       case Filter(condition, _) => JoinKey.conjuncts(condition).exists(!_.isInstanceOf[IsNotNull])
-      case _ => false
+      case _                    => false
     }
 }

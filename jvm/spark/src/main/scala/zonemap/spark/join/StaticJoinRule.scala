@@ -42,7 +42,8 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] {
     plan.transformUp {
       case join @ Join(left, right, joinType, Some(condition), _) =>
         val keys = JoinKey.of(Seq(condition), left, right)
-        val newLeft = if (dropsLeft(joinType)) keys.foldLeft(left)((l, k) => narrow(l, k.left, right, k.right)) else left
+        val newLeft =
+          if (dropsLeft(joinType)) keys.foldLeft(left)((l, k) => narrow(l, k.left, right, k.right)) else left
         val newRight =
           if (dropsRight(joinType)) keys.foldLeft(right)((r, k) => narrow(r, k.right, newLeft, k.left)) else right
         if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
@@ -72,17 +73,21 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] {
   private def dropsLeft(joinType: JoinType): Boolean =
     joinType match {
       case Inner | LeftSemi | RightOuter => true
-      case _ => false
+      case _                             => false
     }
 
   private def dropsRight(joinType: JoinType): Boolean =
     joinType match {
       case Inner | LeftSemi | LeftOuter => true
-      case _ => false
+      case _                            => false
     }
 
   /** `target` with the relation of `column` reading only files that can hold values of `sourceColumn`. */
-  private def narrow(target: LogicalPlan, column: Attribute, source: LogicalPlan, sourceColumn: Attribute): LogicalPlan =
+  private def narrow(
+      target: LogicalPlan,
+      column: Attribute,
+      source: LogicalPlan,
+      sourceColumn: Attribute): LogicalPlan =
     KeyTarget
       .changed(target, column) { (leaf, condition, found) =>
         for {
@@ -102,7 +107,8 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] {
             relation.sparkTable,
             relation.table,
             Predicate.and(Option(relation.table.expressions).toSeq :+ inKeys: _*),
-            withNote(relation.table.notes(), note))
+            withNote(relation.table.notes(), note)
+          )
         }
       }
       .getOrElse(target)

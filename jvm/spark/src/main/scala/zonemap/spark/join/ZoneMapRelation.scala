@@ -62,7 +62,7 @@ private[join] object ZoneMapRelation {
           if !OtherFiles.exists(options.containsKey) =>
         table.table() match {
           case ours: ZoneMapTable => Some(ZoneMapRelation(relation, table, ours))
-          case _ => None
+          case _                  => None
         }
       case _ => None
     }

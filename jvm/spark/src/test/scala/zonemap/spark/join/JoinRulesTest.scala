@@ -19,7 +19,8 @@ class JoinRulesTest extends SharedSession {
   }
 
   private lazy val keys: String = {
-    sql("CREATE OR REPLACE TABLE lake.db.join_keys USING iceberg AS SELECT /*+ COALESCE(1) */ id AS k, concat('n', id) AS name FROM RANGE(0, 50, 7)")
+    sql(
+      "CREATE OR REPLACE TABLE lake.db.join_keys USING iceberg AS SELECT /*+ COALESCE(1) */ id AS k, concat('n', id) AS name FROM RANGE(0, 50, 7)")
     build("lake.db.join_keys")
     "lake.db.join_keys"
   }
@@ -34,7 +35,7 @@ class JoinRulesTest extends SharedSession {
       case table: SparkTable =>
         table.table() match {
           case ours: ZoneMapTable => ours.notes().toArray.toSeq.map(_.toString)
-          case _ => Nil
+          case _                  => Nil
         }
       case _ => Nil
     }
@@ -43,7 +44,7 @@ class JoinRulesTest extends SharedSession {
     plan.collect { case Filter(condition, scan: DataSourceV2ScanRelation) =>
       scan.scan match {
         case _: KeyFilteredScan => condition.collect { case pruning: DynamicPruningSubquery => pruning }.size
-        case _ => 0
+        case _                  => 0
       }
     }.sum
 
@@ -71,7 +72,8 @@ class JoinRulesTest extends SharedSession {
   }
 
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
-    assert(pruned(optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)
+    assert(pruned(
+      optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)
     withConf("spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false") {
       assert(pruned(optimized(byKeys("k.name = 'n14'"))) == 0)
       assert(rows(byKeys("k.name = 'n14'")) == Seq("[14]"))
