@@ -48,12 +48,11 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
    */
   private[zonemap] def averageHits(column: ColumnRef): Double = {
     val step = Math.max(1, (count / FileSet.Samples).toInt)
-    val values = parts.iterator
-      .flatMap { case (segment, rows) => rows.toArray.iterator.map(row => (segment, row)) }
-      .zipWithIndex
-      .collect { case ((segment, row), i) if i % step == 0 => sample(segment, row, column) }
-      .toSeq
-    val hits = values.flatten.map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count)
+    val candidates = parts.iterator.filterNot(_._2.isEmpty).flatMap { case (segment, rows) =>
+      val all = rows.toArray
+      all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
+    }
+    val hits = candidates.take(FileSet.MaxSamples).map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
 
@@ -98,6 +97,9 @@ object FileSet {
 
   private val MaxRowsOneByOne = 20000
   private val Samples = 8
+
+  /** Many small segments give a sample each. */
+  private val MaxSamples = 16
 
   /** The values between the bounds of a zone, in the encoding of `asked`; `None` when they are not known. */
   private def valuesOf(bounds: ColumnBounds, stored: ColumnType, asked: ColumnType): Option[ValueRanges] =

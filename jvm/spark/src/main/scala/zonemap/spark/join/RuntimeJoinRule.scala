@@ -117,7 +117,10 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
   /** The side that Spark is going to broadcast, as far as it can be known; hints ask for other joins too. */
   private def buildSide(join: Join): Option[BuildSide] =
     getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
-      val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.exists(_.strategy.isDefined)
+      val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.flatMap(_.strategy).exists {
+        case SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
+        case _                                                  => false
+      }
       if (otherwise) None else getBroadcastBuildSide(join, hintOnly = false, conf)
     }
 
