@@ -5,14 +5,14 @@ import org.apache.spark.sql.catalyst.expressions.{In, InSet, IsNaN, IsNotNull, I
 import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.predicate.{False, Predicate, True, Unknown, ValueRanges}
-import zonemap.core.value.BytesValue
+import zonemap.core.predicate.{ColumnRef, False, IsNaN => ZoneIsNaN, Predicate, True, Unknown, ValueRanges}
+import zonemap.core.value.{BytesValue, ZoneValue, ZoneValues}
 
 /**
  * A condition of Catalyst as a predicate that can prove a file to match as a whole.
  *
- * Columns compared with literals are taken over exactly, for rows of null and NaN too; everything else is Unknown, which
- * proves nothing. So the predicate is never ALL where a row makes the condition FALSE or NULL (SOUNDNESS, S51). The
+ * Columns compared with literals are taken over exactly, for null rows too; everything else is Unknown, which proves
+ * nothing. So the predicate is never ALL where a row makes the condition FALSE or NULL (SOUNDNESS, S51). The
  * opposite of [[ExpressionTranslator]], whose predicates may hold for more rows than the condition.
  */
 private[spark] final class ExactTranslator(columns: ColumnResolver) {
@@ -56,7 +56,22 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
     if (all) Predicate.and(left, right) else Predicate.or(left, right)
 
   private def on(column: AttributeReference, wanted: Wanted): Predicate =
-    columns.column(column).fold[Predicate](Unknown(column.name))(wanted.on)
+    columns.column(column) match {
+      case None => Unknown(column.name)
+      case Some(found) if found.columnType.mayHoldNaN => onReals(found, wanted)
+      case Some(found) => wanted.on(found)
+    }
+
+  /**
+   * Iceberg's readers get the conditions too, and may leave out rows that Spark would keep: NaN where a comparison is
+   * TRUE for it, and -0.0 or 0.0 where one of them is the literal. Neither is taken for proven.
+   */
+  private def onReals(column: ColumnRef, wanted: Wanted): Predicate =
+    if (wanted.ranges.iterator.exists(r => ExactTranslator.Zeros(r.from) || ExactTranslator.Zeros(r.until)))
+      Unknown(column.name)
+    else if (!wanted.nan || wanted.ranges.isEverything) wanted.on(column)
+    else
+      Predicate.or(wanted.copy(nan = false).on(column), Predicate.and(ZoneIsNaN(column), Unknown(column.name)))
 
   private def point(column: AttributeReference, value: Any): Wanted =
     Wanted.point(CatalystValues.encode(column.dataType, value))
@@ -75,4 +90,13 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
       val wanted = Wanted(ValueRanges.of(points.iterator.flatMap(_.ranges.iterator)), points.exists(_.nan), nulls = false)
       on(column, if (outcome) wanted else wanted.otherValues)
     }
+}
+
+private object ExactTranslator {
+
+  /** The ends of ranges that tell zero from other values. */
+  private val Zeros: Set[ZoneValue] = {
+    val zero = ZoneValues.ofDouble(0)
+    Set(zero, ValueRanges.successor(zero))
+  }
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
-import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.spark.SharedSession
@@ -18,14 +18,14 @@ class ExactTranslatorTest extends SharedSession {
   private val schema = StructType.fromDDL("i INT, d DOUBLE, s STRING, b BOOLEAN")
 
   private val values: Map[String, Seq[Any]] = Map(
-    "i" -> Seq(null, -1, 0, 1, 2, Int.MaxValue),
+    "i" -> Seq(null, -1, 0, 1, 2, 1000000),
     "d" -> Seq(null, Double.NaN, -1.0, -0.0, 0.0, 1.5, Double.PositiveInfinity),
     "s" -> Seq(null, "", "a", "ab", "b", "\uffee", "\ud83d\ude00").map(t => if (t == null) null else UTF8String.fromString(t)),
     "b" -> Seq(null, true, false))
 
   private object Columns extends ColumnResolver {
     override def column(attribute: AttributeReference): Option[ColumnRef] =
-      schema.getFieldIndex(attribute.name).map { index =>
+      Some(schema.fieldIndex(attribute.name)).map { index =>
         ColumnRef(index, ColumnType.parse(attribute.dataType.typeName.replace("integer", "int")).get, attribute.name)
       }
   }
@@ -54,10 +54,13 @@ class ExactTranslatorTest extends SharedSession {
     Seq("i < 1", "i >= 1", "1 > i", "i = 0", "i <> 0", "i <=> 1", "NOT (i <=> 1)", "i IS NULL", "i IS NOT NULL",
       "i <=> NULL", "NOT (i <=> NULL)", "i IN (0, 2)", "i NOT IN (0, 2)", "i IN (0, NULL)", "NOT (i < 1 OR i = 2)",
       "i < 0 OR i > 1", "i > 0 AND i < 3", "NOT (i = 1 AND b)", "i > 5 OR i IS NULL").map((_, "i", true)) ++
-      Seq("d < 0", "d <= 0", "d > 0", "d >= 0", "d = 0", "d <> 0", "d = double('NaN')", "d < double('NaN')",
-        "d >= double('NaN')", "d > double('NaN')", "d <> double('NaN')", "isnan(d)", "NOT isnan(d)", "d <=> double('NaN')",
-        "NOT (d <=> double('NaN'))", "NOT (d > 1)", "d IN (double('NaN'), 1.5D)", "d NOT IN (double('NaN'), 1.5D)",
-        "NOT (d <=> 1.5D)").map((_, "d", true)) ++
+      Seq("d < 1", "d <= 1.5D", "d = 1.5D", "d IN (1.5D, -1D)", "d < double('NaN')", "d IS NOT NULL", "NOT isnan(d)",
+        "NOT (d >= 1.5D)", "d <=> 1.5D").map((_, "d", true)) ++
+      // readers may leave out NaN and a zero where Spark would not
+      Seq("d < 0", "d <= 0", "d > 0", "d >= 0", "d = 0", "d <> 0", "d > 1", "d <> 1.5D", "d = double('NaN')",
+        "d >= double('NaN')", "d > double('NaN')", "d <> double('NaN')", "isnan(d)", "d <=> double('NaN')",
+        "NOT (d <=> double('NaN'))", "NOT (d <= 1)", "d IN (double('NaN'), 1.5D)", "d NOT IN (double('NaN'), 1.5D)",
+        "NOT (d <=> 1.5D)", "d IN (0D, 1.5D)").map((_, "d", false)) ++
       Seq("s < 'b'", "s >= 'ab'", "s LIKE 'a%'", "s NOT LIKE 'a%'", "startswith(s, 'ab')", "s = ''", "s <> 'a'",
         "s > '\uffee'", "s IN ('a', 'b')").map((_, "s", true)) ++
       Seq("b", "NOT b", "b = true", "b IS NULL", "b <=> false").map((_, "b", true)) ++
@@ -82,6 +85,18 @@ class ExactTranslatorTest extends SharedSession {
       for (a <- rows; b <- rows; c <- rows if answer(Seq(a, b, c)) == Match.All)
         assert(Seq(a, b, c).forall(isTrue), s"$predicate, ${Seq(a, b, c).map(_.toSeq(schema))}")
     }
+
+  test("what readers may leave out is not proven: NaN, and zeros where zero is the literal") {
+    def answers(text: String): Seq[Match] = {
+      val filter = frame.where(text).queryExecution.optimizedPlan.collectFirst { case Filter(found, _) => found }.get
+      val predicate = new ExactTranslator(Columns).whenTrue(Seq(filter))
+      rowsOf("d").map(row => ZoneMatch.evaluate(predicate, zone(Seq(row))(_)))
+    }
+    // null, NaN, -1, -0.0, 0.0, 1.5, infinity
+    assert(answers("d > 1") == Seq(Match.None, Match.Some, Match.None, Match.None, Match.None, Match.All, Match.All))
+    assert(answers("d >= 0").forall(_ != Match.All))
+    assert(answers("d IS NOT NULL") == Match.None +: Seq.fill(6)(Match.All))
+  }
 
   test("no condition: all rows of all files") {
     assert(new ExactTranslator(Columns).whenTrue(Nil) == zonemap.core.predicate.True)
