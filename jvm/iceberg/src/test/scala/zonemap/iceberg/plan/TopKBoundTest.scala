@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Or, Predicate, True, Unknown}
 import zonemap.core.value._
 import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.testing.{Rng, Stats, TestFiles, TestTable}
 
 /** The bound of the first rows and the cut of a LIMIT, on files that exist in metadata only. */
 class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
@@ -192,4 +192,55 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def pays(t: TestTable, rows: Long): Boolean =
     IndexQuestions.pays(relation(t, Covering), LimitCut(rows, True))
+
+  /** Rows of one file: null is None. */
+  private type Rows = Seq[Option[Long]]
+
+  private def randomRows(rng: Rng): Rows = {
+    val (base, width) = (rng.int(60), 1 + rng.int(25))
+    val withNulls = rng.chance(30)
+    Seq.fill(1 + rng.int(6))(if (withNulls && rng.chance(30)) None else Some((base + rng.int(width)).toLong))
+  }
+
+  /** Valid bounds, now and then wider than the rows, or none. */
+  private def statsOf(rows: Rows, rng: Rng): Map[String, Stats] = {
+    val values = rows.flatten
+    val nulls = Option.when(!rng.chance(10))(rows.count(_.isEmpty).toLong)
+    def wider = if (rng.chance(15)) rng.int(5).toLong else 0L
+    if (rng.chance(10)) Map.empty
+    else if (values.isEmpty) Map("id" -> Stats(Some(rows.size.toLong), nulls))
+    else Map("id" -> Stats(Some(rows.size.toLong), nulls, None, Some(values.min - wider), Some(values.max + wider)))
+  }
+
+  test("random files: k rows of the result are within the bound, and a file outside it holds no first row") {
+    var bounds = 0
+    (0 until 25).foreach { round =>
+      val rng = new Rng(Rng.baseSeed + round)
+      val t = TestTable.create(schema)
+      val files = Seq.fill(4 + rng.int(12))(randomRows(rng))
+      files.grouped(5).foreach { commit =>
+        t.append(commit.map(rows => TestFiles.data(t, statsOf(rows, rng), records = rows.size.toLong)): _*)
+      }
+      (0 until 20).foreach { _ =>
+        val (descending, nullsFirst) = (rng.chance(50), rng.chance(50))
+        val k = 1 + rng.int(files.map(_.size).sum + 2)
+        val least = Option.when(rng.chance(50))(rng.int(80).toLong)
+        val filter = least.fold[Predicate](True)(from)
+        val result = files.flatten.filter(v => least.forall(low => v.exists(_ >= low)))
+        ask(t, id, descending, nullsFirst, filter, k.toLong).foreach { found =>
+          bounds += 1
+          val value = found.value match {
+            case LongValue(v) => v
+            case other => fail(s"$other")
+          }
+          val within = result.count {
+            case Some(v) => if (descending) v >= value else v <= value
+            case None => nullsFirst
+          }
+          assert(within >= k, s"seed ${rng.seed}: $within of $k rows, bound $value, descending $descending, least $least")
+        }
+      }
+    }
+    assert(bounds > 50, s"$bounds bounds")
+  }
 }
