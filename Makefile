@@ -18,7 +18,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick bench-pruning clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (ab
 
 bench-quick: ## the same over 1,000 and 20,000 files
 	dev/sbt "planningBenchmark/run build/bench build/bench/planning-quick.json 3 1000 20000"
+
+bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
+	cd benchmarks && ../$(BIN)/python -m pruning ../build/bench/pruning pruning/results/pruning.json ../$(ICEBERG_JAR)
 
 clean: ## delete everything that was built or fetched
 	rm -rf $(VENV) build dist target jvm/*/target project/target project/project

@@ -73,12 +73,12 @@ def plan(frame: DataFrame) -> None:
     query._jdf.queryExecution().executedPlan()
 
 
-def scan_metric(frame: DataFrame, name: str) -> int:
-    """Sum of a driver metric over the table scans of a query that has run, such as ``resultDataFiles``."""
+def scan_metric(frame: DataFrame, name: str, table: str = "") -> int:
+    """Sum of a metric, such as ``resultDataFiles``, over the scans (of one table) of a query that has run."""
     query: Any = frame
     total = 0
     for node in _nodes(query._jdf.queryExecution().executedPlan()):
-        if node.getClass().getSimpleName() != "BatchScanExec":
+        if node.getClass().getSimpleName() != "BatchScanExec" or not str(node.table().name()).startswith(table):
             continue
         metric = node.metrics().get(name)
         if metric.isDefined():

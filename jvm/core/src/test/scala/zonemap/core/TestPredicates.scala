@@ -17,7 +17,30 @@ object TestPredicates {
       else Told(Or(children.map(_.predicate)), row => children.exists(_.isTrue(row)))
     }
 
-  private def leaf(columns: Seq[ColumnType], rng: Rng): Told = {
+  private def leaf(columns: Seq[ColumnType], rng: Rng): Told =
+    if (rng.chance(12)) ofColumns(columns, rng).getOrElse(ofOne(columns, rng)) else ofOne(columns, rng)
+
+  /** Two columns whose physical values compare; in the small domains of the model they often meet. */
+  private def ofColumns(columns: Seq[ColumnType], rng: Rng): Option[Told] = {
+    val pairs = for {
+      left <- columns.indices
+      right <- columns.indices
+      if left != right && ColumnType.comparable(columns(left), columns(right)) && columns(left) != UuidType
+    } yield (left, right)
+    Option.when(pairs.nonEmpty) {
+      val (left, right) = rng.pick(pairs)
+      val op = rng.pick(Seq(CompareOp.Lt, CompareOp.LtEq, CompareOp.Eq))
+      def ref(index: Int) = ColumnRef(index + 1, columns(index), s"c${index + 1}")
+      Told(
+        CompareColumns(ref(left), op, ref(right)),
+        row => {
+          val (a, b) = (row(left + 1), row(right + 1))
+          a != null && b != null && holds(op, TestModel.compare(a, b))
+        })
+    }
+  }
+
+  private def ofOne(columns: Seq[ColumnType], rng: Rng): Told = {
     val index = rng.int(columns.size)
     val column = ColumnRef(index + 1, columns(index), s"c${index + 1}")
     val told = column.columnType match {

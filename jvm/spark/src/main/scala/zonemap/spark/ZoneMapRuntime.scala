@@ -110,7 +110,7 @@ private[zonemap] object Versions {
   def majorMinor(version: String): (Int, Int) =
     version.split("[.-]").take(2).map(_.toIntOption.getOrElse(0)) match {
       case Array(major, minor) => (major, minor)
-      case Array(major) => (major, 0)
-      case _ => (0, 0)
+      case Array(major)        => (major, 0)
+      case _                   => (0, 0)
     }
 }

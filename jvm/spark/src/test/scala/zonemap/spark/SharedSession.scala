@@ -20,9 +20,11 @@ trait SharedSession extends AnyFunSuite {
   protected def newTable(name: String, partitioned: Boolean = false): String = {
     val table = s"lake.db.$name"
     sql(s"DROP TABLE IF EXISTS $table")
-    sql(s"CREATE TABLE $table (id BIGINT, p INT, s STRING) USING iceberg ${if (partitioned) "PARTITIONED BY (p)" else ""}")
+    sql(
+      s"CREATE TABLE $table (id BIGINT, p INT, s STRING) USING iceberg ${if (partitioned) "PARTITIONED BY (p)" else ""}")
     (0 until 5).foreach { k =>
-      sql(s"INSERT INTO $table SELECT /*+ COALESCE(1) */ id, CAST($k % 2 AS INT), CAST(id AS STRING) FROM RANGE(${k * 10}, ${k * 10 + 10})")
+      sql(
+        s"INSERT INTO $table SELECT /*+ COALESCE(1) */ id, CAST($k % 2 AS INT), CAST(id AS STRING) FROM RANGE(${k * 10}, ${k * 10 + 10})")
     }
     table
   }
@@ -50,14 +52,17 @@ object SharedSession {
   lazy val spark: SparkSession = {
     val scratch = java.nio.file.Paths.get("target", "tmp")
     Files.createDirectories(scratch)
-    SparkSession.builder()
+    SparkSession
+      .builder()
       .master("local[2]")
       .config("spark.ui.enabled", "false")
       .config("spark.sql.shuffle.partitions", "1")
       .config("spark.sql.codegen.wholeStage", "false")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.driver.host", "127.0.0.1")
-      .config("spark.sql.extensions", "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,zonemap.spark.ZoneMapExtension")
+      .config(
+        "spark.sql.extensions",
+        "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions,zonemap.spark.ZoneMapExtension")
       .config("spark.sql.extendedExplainProviders", "zonemap.spark.ZoneMapExplain")
       .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
       .config("spark.sql.catalog.lake.type", "hadoop")

@@ -50,11 +50,16 @@ private[zonemap] object SegmentEvaluator {
         rule <- LeafRule.of(leaf, column.columnType)
       } yield new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch))
       evaluator.getOrElse(new ConstantNode(segment, Match.Some))
+    case CompareColumns(left, op, right) =>
+      val node =
+        for (l <- segment.column(left.fieldId); r <- segment.column(right.fieldId))
+          yield new ColumnPairNode(op, l, r)
+      node.getOrElse(new ConstantNode(segment, Match.Some))
   }
 }
 
 /** A compiled predicate. Results are fresh bitmaps, subsets of the candidates. */
-sealed private trait EvaluationNode {
+private[eval] trait EvaluationNode {
   def mayMatch(candidates: Bitmap): Bitmap
   def mustMatch(candidates: Bitmap): Bitmap
 

@@ -71,7 +71,7 @@ private[eval] object Ranges {
         Option(ranges(0).until).map(Endpoint(_, inclusive = false)))
 }
 
-/** Uuids, which are outside an interval only if both orders say so and the interval is in order both ways. */
+/** Uuids, which are outside an interval only if both orders say so and the interval is usable. */
 final private[eval] case class UuidElements(values: SortedValues) extends ValueSet {
 
   private val signedOrder: Array[ZoneValue] = {
@@ -81,14 +81,14 @@ final private[eval] case class UuidElements(values: SortedValues) extends ValueS
   }
 
   override def misses(lower: ZoneValue, upper: ZoneValue): Boolean =
-    values.isEmpty || (!values.intersects(lower, upper) && missesSigned(lower, upper))
+    values.isEmpty ||
+      (UuidOrder.usable(lower, upper) && !values.intersects(lower, upper) && missesSigned(lower, upper))
 
   private def missesSigned(lower: ZoneValue, upper: ZoneValue): Boolean = {
     val order = UuidOrder.signed
-    val inverted = lower != null && upper != null && order.gt(lower, upper)
-    val found = if (lower == null) 0 else Arrays.binarySearch(signedOrder, lower, order)
+    val found = Arrays.binarySearch(signedOrder, lower, order)
     val first = if (found >= 0) found else -(found + 1)
-    !inverted && (first == signedOrder.length || (upper != null && order.gt(signedOrder(first), upper)))
+    first == signedOrder.length || order.gt(signedOrder(first), upper)
   }
 
   override def contains(lower: ZoneValue, upper: ZoneValue): Boolean = false

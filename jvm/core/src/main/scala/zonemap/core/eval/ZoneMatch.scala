@@ -25,6 +25,10 @@ private[zonemap] object ZoneMatch {
     case And(children) => Match.and(children.iterator.map(evaluate(_, stats)))
     case Or(children)  => Match.or(children.iterator.map(evaluate(_, stats)))
     case leaf: Leaf    => stats.column(leaf.column.fieldId).fold[Match](Match.Some)(evaluate(leaf, _))
+
+    case CompareColumns(left, op, right) =>
+      val zones = for (l <- stats.column(left.fieldId); r <- stats.column(right.fieldId)) yield (l, r)
+      zones.fold[Match](Match.Some) { case (l, r) => ColumnPair.evaluate(op, l, r) }
   }
 
   private def evaluate(leaf: Leaf, zone: ColumnZone): Match =
@@ -39,11 +43,11 @@ private[zonemap] object ZoneMatch {
     rule.combine(bounds.nulls, nans, others)
   }
 
-  /** Inverted bounds prove nothing. */
-  private def inverted(zone: ColumnZone): Boolean = {
+  /** Inverted bounds prove nothing, nor does one bound of uuids. */
+  private[eval] def inverted(zone: ColumnZone): Boolean = {
     val lower = zone.bounds.lower
     val upper = zone.bounds.upper
-    lower != null && upper != null &&
-    (lower.compare(upper) > 0 || (zone.columnType == UuidType && UuidOrder.signed.gt(lower, upper)))
+    if (zone.columnType == UuidType) !UuidOrder.usable(lower, upper)
+    else lower != null && upper != null && lower.compare(upper) > 0
   }
 }

@@ -25,6 +25,15 @@ final private[zonemap] case class Unknown(reason: String) extends Predicate
 /** A column as the query sees it: its field id and its type in the pinned schema. The name is for display only. */
 final private[zonemap] case class ColumnRef(fieldId: Int, columnType: ColumnType, name: String)
 
+/** `left op right` of two columns, with `<`, `<=` or `=`: rows with a null on either side do not match. */
+final private[zonemap] case class CompareColumns(left: ColumnRef, op: CompareOp, right: ColumnRef) extends Predicate {
+  require(CompareColumns.operators(op), s"Columns are compared with <, <= and =, not with ${op.symbol}.")
+}
+
+private[zonemap] object CompareColumns {
+  private val operators: Set[CompareOp] = Set(CompareOp.Lt, CompareOp.LtEq, CompareOp.Eq)
+}
+
 /** A condition on one column. */
 sealed private[zonemap] trait Leaf extends Predicate {
   def column: ColumnRef
@@ -109,6 +118,9 @@ private[zonemap] object Predicate {
     case And(children) => children.iterator.flatMap(fieldIds).toSet
     case Or(children)  => children.iterator.flatMap(fieldIds).toSet
     case leaf: Leaf    => Set(leaf.column.fieldId)
-    case _             => Set.empty
+
+    case CompareColumns(left, _, right) => Set(left.fieldId, right.fieldId)
+
+    case _ => Set.empty
   }
 }

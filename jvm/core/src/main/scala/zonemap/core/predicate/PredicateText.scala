@@ -17,10 +17,12 @@ private[predicate] object PredicateText {
     case Or(children)  => children.map(canonical).distinct.sorted.mkString("(or ", " ", ")")
     case leaf: Leaf =>
       val (name, arguments) = parts(leaf)
-      (name +: leaf.column.fieldId.toString +: quoted(leaf.column.columnType.text) +: arguments).mkString("(", " ", ")")
+      (name +: column(leaf.column) +: arguments).mkString("(", " ", ")")
+    case CompareColumns(left, op, right) =>
+      Seq(s"${op.code}columns", column(left), column(right)).mkString("(", " ", ")")
   }
 
-  private def quoted(text: String): String = "\"" + text + "\""
+  private def column(column: ColumnRef): String = s"${column.fieldId} \"${column.columnType.text}\""
 
   private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {
     case Compare(_, op, value)    => (op.code, Seq(canonical(value)))
@@ -52,6 +54,8 @@ private[predicate] object PredicateText {
     case And(children)   => children.map(nested).mkString(" AND ")
     case Or(children)    => children.map(nested).mkString(" OR ")
     case leaf: Leaf      => describe(leaf)
+
+    case CompareColumns(left, op, right) => s"${left.name} ${op.symbol} ${right.name}"
   }
 
   private def nested(predicate: Predicate): String = predicate match {

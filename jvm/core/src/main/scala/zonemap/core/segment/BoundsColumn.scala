@@ -120,6 +120,30 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   def bounds(row: Int): ColumnBounds = ColumnBounds(lower(row), upper(row), tight(row), nulls(row), nans(row))
 
+  /** Valid bounds of all rows of a block together. */
+  private[core] def blockBounds(block: Int): ColumnBounds = {
+    val f = blocks.flags(block).toInt
+    ColumnBounds(
+      if (BoundsFlags.hasLower(f)) boundaryBelow(blocks.lower(block)) else null,
+      if (BoundsFlags.hasUpper(f)) boundaryAbove(blocks.upper(block)) else null,
+      tight = false,
+      BoundsFlags.nulls(f),
+      BoundsFlags.nans(f)
+    )
+  }
+
+  /** The greatest boundary that is at most any value of the code; null below the first. */
+  private def boundaryBelow(code: Int): ZoneValue =
+    if (Dictionary.isExact(code)) boundary(code)
+    else if (code == 0) null
+    else boundary(code - 1)
+
+  /** The least boundary that is at least any value of the code; null above the last. */
+  private def boundaryAbove(code: Int): ZoneValue =
+    if (Dictionary.isExact(code)) boundary(code)
+    else if (Dictionary.ordinal(code) >= dictionary.size) null
+    else boundary(code + 1)
+
   private[core] def flags(row: Int): Int = if (flagBytes == null) shape.flags.get else flagBytes.get(row).toInt
 
   /** The flags of every row when they are all the same. */

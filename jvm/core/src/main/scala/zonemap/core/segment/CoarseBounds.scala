@@ -43,7 +43,8 @@ private[segment] object CoarseBounds {
       full.only(kept),
       rounded(lower, rowFlags, BoundsFlags.Lower, Dictionary.NoLower, code => below(ordinalBelow(code))),
       rounded(upper, rowFlags, BoundsFlags.Upper, Dictionary.NoUpper, code => above(Dictionary.ordinal(code))),
-      rowFlags.map(f => BoundsFlags.notTight(f).toByte))
+      rowFlags.map(f => BoundsFlags.notTight(f).toByte)
+    )
   }
 
   /** A code between two boundaries has the ordinal of the upper one. */

@@ -103,11 +103,10 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 
 private object ColumnBuilder {
 
-  /** Inverted bounds prove nothing; a uuid's must be in order both ways it is compared. */
+  /** Inverted bounds prove nothing; a uuid's come in pairs that are in order both ways. */
   def usable(spec: ColumnSpec, bounds: ColumnBounds): Boolean =
-    bounds.lower == null || bounds.upper == null ||
-      (bounds.lower.compare(bounds.upper) <= 0 &&
-        (spec.columnType != UuidType || UuidOrder.signed.lteq(bounds.lower, bounds.upper)))
+    if (spec.columnType == UuidType) UuidOrder.usable(bounds.lower, bounds.upper)
+    else bounds.lower == null || bounds.upper == null || bounds.lower.compare(bounds.upper) <= 0
 }
 
 /** How finely a column is stored. `codeBytes` is the width of a code in its arrays. */

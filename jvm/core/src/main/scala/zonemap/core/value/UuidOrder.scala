@@ -8,6 +8,14 @@ import java.nio.ByteBuffer
  */
 private[zonemap] object UuidOrder {
 
+  /**
+   * Whether bounds say something: both are there, in order both ways. The least of several lower bounds by one order
+   * need not be the least by the other; only pairs in order both ways keep that from mattering, since both of a pair
+   * then have one sign, and bounds over both signs are out of order as signed longs.
+   */
+  def usable(lower: ZoneValue, upper: ZoneValue): Boolean =
+    lower != null && upper != null && lower.compare(upper) <= 0 && signed.lteq(lower, upper)
+
   /** Two signed longs, most significant first. Values of another length compare as unsigned bytes. */
   val signed: Ordering[ZoneValue] = (x, y) =>
     (x, y) match {

@@ -86,6 +86,54 @@ class OperatorTableTest extends AnyFunSuite {
 
   import CompareOp._
 
+  private def pair(left: String, op: CompareOp, right: String): Predicate = CompareColumns(ref(left), op, ref(right))
+
+  table("two columns, [30, 79] beside others")(
+    pair("id", Lt, "five") -> Nothing,
+    pair("id", LtEq, "five") -> Nothing,
+    pair("id", Eq, "five") -> Nothing,
+    pair("five", Eq, "id") -> Nothing,
+    pair("five", Lt, "id") -> Maybe,
+    pair("five", Lt, "five_loose") -> Nothing,
+    pair("five", LtEq, "five_loose") -> Maybe,
+    pair("five", Eq, "five_some_nulls") -> Maybe,
+    pair("id", Lt, "all_nulls") -> Nothing,
+    pair("all_nulls", Eq, "id") -> Nothing,
+    pair("id", Lt, "no_stats") -> Maybe,
+    pair("id", Lt, "only_lower") -> Maybe,
+    pair("only_lower", Lt, "five") -> Nothing,
+    pair("only_upper", Lt, "five") -> Maybe,
+    pair("id", Lt, "inverted") -> Maybe,
+    pair("inverted", Lt, "five") -> Maybe,
+    pair("name", Lt, "id") -> Maybe,
+    pair("key", Lt, "key_signs") -> Maybe,
+    pair("amount", Lt, "price") -> Maybe,
+    pair("no_upper", Lt, "surrogates") -> Maybe,
+    pair("surrogates", Lt, "name") -> Nothing
+  )
+
+  table("two columns and NaN, which is above everything and equal to itself")(
+    pair("plain", Lt, "zero") -> Nothing,
+    pair("plain", LtEq, "zero") -> Nothing,
+    pair("maybe_nan", Lt, "zero") -> Nothing,
+    pair("one_nan", Lt, "zero") -> Nothing,
+    pair("all_nan", Lt, "zero") -> Nothing,
+    pair("zero", Lt, "all_nan") -> Maybe,
+    pair("one_nan", Eq, "zero") -> Nothing,
+    pair("zero", Lt, "zero") -> Nothing,
+    pair("zero", Eq, "zero") -> Maybe,
+    pair("plain", Eq, "zero") -> Nothing,
+    pair("maybe_nan", Eq, "one_nan") -> Maybe,
+    pair("zero", Lt, "one_nan") -> Maybe,
+    pair("id", Eq, "id") -> Maybe
+  )
+
+  private val far = ref("plain").copy(fieldId = 99)
+
+  table("two columns of which one is not indexed")(
+    CompareColumns(ref("id"), Lt, far) -> Maybe,
+    CompareColumns(far, Eq, ref("id")) -> Maybe)
+
   table("comparisons at the edges of [30, 79]")(
     on("id", Lt, long(30)) -> Nothing,
     on("id", Lt, long(31)) -> Maybe,

@@ -72,6 +72,29 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     rounds(12)(rng => compare(rows = 1000 + rng.int(2500), predicates = 12, limit = rng.pick(Seq(3, 9, 32767)), rng))
   }
 
+  test("uuids with one bound only, and of both signs, in one block") {
+    def uuid(high: Long) = ZoneValues.ofUuid(new java.util.UUID(high, 0))
+    def known(lo: ZoneValue, hi: ZoneValue) = Array(ColumnBounds(lo, hi, tight = false, Presence.None, Presence.None))
+    val column = ColumnRef(1, UuidType, "key")
+    val rows = Seq(known(uuid(-9), null), known(null, uuid(-3)), known(uuid(3), uuid(4)), known(uuid(-5), uuid(-4)))
+    for (some <- rows.combinations(2) ++ rows.combinations(3) ++ rows.combinations(1); limit <- Seq(2, 32767)) {
+      val segment = TestModel.segment(specs(Seq(UuidType)), some, limit)
+      for (high <- -10L to 10L) {
+        val equal = Compare(column, CompareOp.Eq, uuid(high))
+        val expected = some.map(b => reference(Seq(UuidType), b, equal) != Match.None)
+        val may = SegmentEvaluator.mayMatch(segment, equal, Bitmap.full(some.size))
+        assert(some.indices.map(may(_)) == expected, s"$high of ${some.map(_.toSeq)}")
+        // one bound says nothing, whichever way its writer compared
+        assert(some.zip(expected).forall { case (b, kept) => kept || (b(0).lower != null && b(0).upper != null) })
+      }
+    }
+    val pruned = SegmentEvaluator.mayMatch(
+      TestModel.segment(specs(Seq(UuidType)), rows.drop(2)),
+      Compare(column, CompareOp.Eq, uuid(3)),
+      Bitmap.full(2))
+    assert(pruned.toArray.toSeq == Seq(0))
+  }
+
   test("root zone says of the segment what holds for each row") {
     rounds(200) { rng =>
       val types = Seq.fill(3)(rng.pick(TestModel.types))

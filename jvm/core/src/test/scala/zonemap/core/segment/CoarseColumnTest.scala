@@ -19,7 +19,8 @@ class CoarseColumnTest extends AnyFunSuite {
   private def bounds(row: Int): Array[ColumnBounds] = Array(
     known(ZoneValues.ofLong(row * 10L), ZoneValues.ofLong(row * 10L + 9)),
     known(ZoneValues.ofLong(100L + random.nextInt(5000)), ZoneValues.ofLong(1000000L - random.nextInt(5000))),
-    known(ZoneValues.ofString(f"a${random.nextInt(9999)}%04d"), ZoneValues.ofString(f"y${random.nextInt(9999)}%04d")))
+    known(ZoneValues.ofString(f"a${random.nextInt(9999)}%04d"), ZoneValues.ofString(f"y${random.nextInt(9999)}%04d"))
+  )
 
   private def known(lower: ZoneValue, upper: ZoneValue): ColumnBounds =
     ColumnBounds(lower, upper, tight = true, Presence.None, Presence.None)
@@ -85,7 +86,10 @@ class CoarseColumnTest extends AnyFunSuite {
   }
 
   test("the column that prunes still prunes beside them") {
-    assert(kept(large, And(Seq(equal(2, LongType, ZoneValues.ofLong(500000)), equal(1, LongType, ZoneValues.ofLong(777))))) == 1)
+    assert(
+      kept(
+        large,
+        And(Seq(equal(2, LongType, ZoneValues.ofLong(500000)), equal(1, LongType, ZoneValues.ofLong(777))))) == 1)
   }
 
   test("small segments keep every bound") {

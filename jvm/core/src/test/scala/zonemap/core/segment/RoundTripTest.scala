@@ -148,7 +148,27 @@ class RoundTripTest extends AnyFunSuite with Seeded {
 
   test("delete segments") {
     val bare =
-      DeleteFileEntry(1, "p", "PUFFIN", 1, 1, 0, 3, 4, null, null, null, null, null, null, null, null, null, null, null, null)
+      DeleteFileEntry(
+        1,
+        "p",
+        "PUFFIN",
+        1,
+        1,
+        0,
+        3,
+        4,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null,
+        null)
     val full = bare.copy(
       content = 2,
       sortOrderId = 3,
@@ -211,9 +231,11 @@ object RoundTripTest {
   def stored(t: ColumnType, given_ : ColumnBounds): ColumnBounds = {
     val b = Option(given_).getOrElse(ColumnBounds.NothingKnown)
     val nans = if (t.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None
-    val inverted = b.lower != null && b.upper != null &&
-      (b.lower.compare(b.upper) > 0 || (t == UuidType && UuidOrder.signed.gt(b.lower, b.upper)))
-    if (inverted || b.nulls == Presence.All || nans == Presence.All)
+    val usable = (b.lower, b.upper) match {
+      case (null, _) | (_, null) => t != UuidType
+      case (lower, upper)        => lower.compare(upper) <= 0 && (t != UuidType || UuidOrder.signed.lteq(lower, upper))
+    }
+    if (!usable || b.nulls == Presence.All || nans == Presence.All)
       ColumnBounds(null, null, tight = false, b.nulls, nans)
     else b.copy(nans = nans)
   }

@@ -37,7 +37,8 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
     val upper = bound(file.upperBounds(), id, spec.columnType)
     val nulls = nullPresence(file, id, spec.columnType)
     val nans = nanPresence(file, id, spec.columnType)
-    if (lower == null && upper == null && nulls == Presence.Unknown && nans != Presence.Some && nans != Presence.All) null
+    if (lower == null && upper == null && nulls == Presence.Unknown && nans != Presence.Some && nans != Presence.All)
+      null
     else ColumnBounds(lower, upper, isTight(file, spec.columnType, lower, upper), nulls, nans)
   }
 
@@ -66,7 +67,7 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
     else
       Presence.ofCounts(count(file.nanValueCounts(), id), count(file.valueCounts(), id)) match {
         case Presence.All if columns.nested(id) => Presence.Some
-        case known => known
+        case known                              => known
       }
 
   private def count(counts: JMap[Integer, JLong], id: Integer): Long =

@@ -38,7 +38,8 @@ private[zonemap] object IndexedColumns {
           val columnType = ColumnType.parse(text).getOrElse(throw new IllegalStateException(s"No column type '$text'."))
           ColumnSpec(fieldId, columnType)
         }.toIndexedSeq,
-        nested.toSet)
+        nested.toSet
+      )
   }
 
   def of(table: Table, snapshot: Snapshot): IndexedColumns = {

@@ -22,7 +22,8 @@ private[zonemap] object ManifestIdentities {
       deletedFiles = manifest.deletedFilesCount(),
       addedRows = manifest.addedRowsCount(),
       existingRows = manifest.existingRowsCount(),
-      deletedRows = manifest.deletedRowsCount())
+      deletedRows = manifest.deletedRowsCount()
+    )
 
   /** The number of live entries the manifest list promises, `None` where it says nothing (v1 imports). */
   def liveEntries(manifest: ManifestFile): Option[Int] =

@@ -23,10 +23,7 @@ private[zonemap] final class UnindexableManifestException(message: String) exten
  *
  * @param specs the partition specs to read the manifests with, by spec id
  */
-private[zonemap] final class ManifestIndexer(
-    io: FileIO,
-    specs: Map[Int, PartitionSpec],
-    columns: IndexedColumns) {
+private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, PartitionSpec], columns: IndexedColumns) {
 
   private val boundsReader = new BoundsReader(columns)
   private lazy val specsById = specs.map { case (id, spec) => (Integer.valueOf(id), spec) }.asJava
@@ -80,7 +77,8 @@ private[zonemap] final class ManifestIndexer(
       fileSequenceNumber = file.fileSequenceNumber(),
       firstRowId = file.firstRowId(),
       sortOrderId = file.sortOrderId(),
-      splitOffsets = offsets(file.splitOffsets()))
+      splitOffsets = offsets(file.splitOffsets())
+    )
   }
 
   private def deleteEntry(builder: DeleteSegmentBuilder, manifest: ManifestFile, file: DeleteFile): DeleteFileEntry = {
@@ -106,7 +104,8 @@ private[zonemap] final class ManifestIndexer(
       nullCounts = DeleteStats.counts(file.nullValueCounts()),
       nanCounts = DeleteStats.counts(file.nanValueCounts()),
       lowerBounds = DeleteStats.bounds(file.lowerBounds()),
-      upperBounds = DeleteStats.bounds(file.upperBounds()))
+      upperBounds = DeleteStats.bounds(file.upperBounds())
+    )
   }
 
   private def refuseEncrypted(manifest: ManifestFile, encrypted: Boolean): Unit =

@@ -9,11 +9,7 @@ import java.util.{SplittableRandom, UUID}
  * @param sequenceNumber of the snapshot
  * @param previousSequenceNumber the highest one before the newest run
  */
-final case class MergePoint(
-    tableUuid: UUID,
-    sequenceNumber: Long,
-    previousSequenceNumber: Long,
-    runs: Int)
+final case class MergePoint(tableUuid: UUID, sequenceNumber: Long, previousSequenceNumber: Long, runs: Int)
 
 /**
  * When the runs (micro segments) of a snapshot are merged. Asked at every flush; pure, so that it replays.

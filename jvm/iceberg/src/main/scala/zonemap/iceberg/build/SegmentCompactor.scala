@@ -74,7 +74,7 @@ private[zonemap] object SegmentCompactor {
       joins: (IndexedSeq[LiveSegment], LiveSegment) => Boolean): IndexedSeq[IndexedSeq[LiveSegment]] =
     ordered.foldLeft(IndexedSeq.empty[IndexedSeq[LiveSegment]]) {
       case (done :+ group, next) if joins(group, next) => done :+ (group :+ next)
-      case (done, next) => done :+ IndexedSeq(next)
+      case (done, next)                                => done :+ IndexedSeq(next)
     }
 
   private def merged(group: IndexedSeq[LiveSegment], level: Level): LiveSegment =

@@ -19,7 +19,7 @@ private[zonemap] final case class SegmentTask(manifests: Seq[ManifestFile], colu
     val indexer = new ManifestIndexer(io, specs, columns)
     level match {
       case Level.Deletes => indexer.deleteSegment(manifests)
-      case _ => indexer.dataSegment(manifests)
+      case _             => indexer.dataSegment(manifests)
     }
   }
 

@@ -38,7 +38,10 @@ private[zonemap] object SnapshotIndexer {
 
   /** Reads the manifest list and looks every manifest up. Manifests without live entries are left out. */
   def diff(table: Table, snapshot: Snapshot, index: TableIndex): ManifestDiff = {
-    val live = snapshot.allManifests(table.io()).asScala.toSeq
+    val live = snapshot
+      .allManifests(table.io())
+      .asScala
+      .toSeq
       .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
     val (dataManifests, deleteManifests) = live.partition(_.content() == ManifestContent.DATA)
     val data = dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m))))
@@ -48,7 +51,8 @@ private[zonemap] object SnapshotIndexer {
       data.collect { case (m, None) => m },
       index.newest.fold(Iterable.empty[LiveSegment])(_.segments),
       deletes.flatMap(_._2),
-      deletes.collect { case (m, None) => m })
+      deletes.collect { case (m, None) => m }
+    )
   }
 
   /** Decodes what `diff` does not know into memory and puts the snapshot together. */
@@ -85,11 +89,12 @@ private[zonemap] object SnapshotIndexer {
       val segment = Segment.open(source)
       live(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
-    val deletes = runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
-      val source = store.openSegment(ref)
-      val segment = DeleteSegment.open(source)
-      liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
-    }
+    val deletes =
+      runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
+        val source = store.openSegment(ref)
+        val segment = DeleteSegment.open(source)
+        liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
+      }
     assemble(table, snapshot, diff, data, deletes)
   }
 
@@ -100,7 +105,9 @@ private[zonemap] object SnapshotIndexer {
   def relocated(snapshot: SnapshotIndex, index: TableIndex): IndexedSeq[LiveSegment] = {
     val located = snapshot.segments.flatMap { live =>
       live.liveManifests.map { ordinal =>
-        index.dataManifest(live.segment.manifests(ordinal).identity).getOrElse(Located(live.segment, live.origin, ordinal))
+        index
+          .dataManifest(live.segment.manifests(ordinal).identity)
+          .getOrElse(Located(live.segment, live.origin, ordinal))
       }
     }
     known(located, snapshot.segments).toIndexedSeq
@@ -116,7 +123,8 @@ private[zonemap] object SnapshotIndexer {
       SnapshotKey.of(snapshot),
       snapshot.sequenceNumber(),
       (known(diff.knownData, diff.held) ++ data).toIndexedSeq,
-      new SnapshotDeletes((knownDeletes(diff) ++ deletes).toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
+      new SnapshotDeletes((knownDeletes(diff) ++ deletes).toIndexedSeq, SnapshotDeletes.unpartitioned(table))
+    )
 
   /** Segments around located manifests; one of `held` where it is the same, so that snapshots share them. */
   private def known(located: Seq[Located[Segment]], held: Iterable[LiveSegment]): Seq[LiveSegment] = {

@@ -56,15 +56,18 @@ private[zonemap] object ExpressionConverter {
   }
 
   /** Transforms keep nulls; comparisons become ranges of the column where the transform keeps its order. */
-  private def onTransform[T](column: ColumnRef, term: BoundTransform[_, _], leaf: BoundPredicate[T]): Option[Predicate] = {
+  private def onTransform[T](
+      column: ColumnRef,
+      term: BoundTransform[_, _],
+      leaf: BoundPredicate[T]): Option[Predicate] = {
     val ranges = TransformRanges.of(column, term.transform())
     def compare(op: Expression.Operation, value: Any): Option[Predicate] =
       value match {
         case number: java.lang.Number => ranges.flatMap(_.compare(op, number.longValue))
-        case _ => None
+        case _                        => None
       }
     leaf match {
-      case unary: BoundUnaryPredicate[T] if unary.op() == Expression.Operation.IS_NULL => Some(IsNull(column))
+      case unary: BoundUnaryPredicate[T] if unary.op() == Expression.Operation.IS_NULL  => Some(IsNull(column))
       case unary: BoundUnaryPredicate[T] if unary.op() == Expression.Operation.NOT_NULL => Some(NotNull(column))
       case literal: BoundLiteralPredicate[T] => compare(literal.op(), literal.literal().value())
       case set: BoundSetPredicate[T] if set.op() == Expression.Operation.IN =>
@@ -76,60 +79,57 @@ private[zonemap] object ExpressionConverter {
 
   private def onColumn[T](column: ColumnRef, leaf: BoundPredicate[T]): Predicate =
     leaf match {
-      case unary: BoundUnaryPredicate[T] => onUnary(column, unary.op())
+      case unary: BoundUnaryPredicate[T]     => onUnary(column, unary.op())
       case literal: BoundLiteralPredicate[T] => onLiteral(column, literal.op(), literal.literal().value())
-      case set: BoundSetPredicate[T] => onSet(column, set.op(), set.literalSet().asScala)
-      case other => Unknown(other.op().toString)
+      case set: BoundSetPredicate[T]         => onSet(column, set.op(), set.literalSet().asScala)
+      case other                             => Unknown(other.op().toString)
     }
 
   private def onUnary(column: ColumnRef, op: Expression.Operation): Predicate =
     op match {
-      case Expression.Operation.IS_NULL => IsNull(column)
+      case Expression.Operation.IS_NULL  => IsNull(column)
       case Expression.Operation.NOT_NULL => NotNull(column)
-      case Expression.Operation.IS_NAN => IsNaN(column)
-      case Expression.Operation.NOT_NAN => NotNaN(column)
-      case other => Unknown(other.toString)
+      case Expression.Operation.IS_NAN   => IsNaN(column)
+      case Expression.Operation.NOT_NAN  => NotNaN(column)
+      case other                         => Unknown(other.toString)
     }
 
   private def onLiteral(column: ColumnRef, op: Expression.Operation, value: Any): Predicate =
     if (NaNUtil.isNaN(value)) onNaN(column, op)
     else
       IcebergValues.encodeLiteral(column.columnType, value) match {
-        case None => Unknown(s"literal of ${column.columnType.text}")
+        case None          => Unknown(s"literal of ${column.columnType.text}")
         case Some(literal) => onValue(column, op, literal)
       }
 
   private def onValue(column: ColumnRef, op: Expression.Operation, literal: ZoneValue): Predicate =
     op match {
-      case Expression.Operation.LT => Compare(column, CompareOp.Lt, literal)
-      case Expression.Operation.LT_EQ => Compare(column, CompareOp.LtEq, literal)
-      case Expression.Operation.GT => Compare(column, CompareOp.Gt, literal)
-      case Expression.Operation.GT_EQ => Compare(column, CompareOp.GtEq, literal)
-      case Expression.Operation.EQ => Compare(column, CompareOp.Eq, literal)
-      case Expression.Operation.NOT_EQ => DistinctFrom(column, literal)
-      case Expression.Operation.STARTS_WITH => onPrefix(column, literal, StartsWith.apply)
+      case Expression.Operation.LT              => Compare(column, CompareOp.Lt, literal)
+      case Expression.Operation.LT_EQ           => Compare(column, CompareOp.LtEq, literal)
+      case Expression.Operation.GT              => Compare(column, CompareOp.Gt, literal)
+      case Expression.Operation.GT_EQ           => Compare(column, CompareOp.GtEq, literal)
+      case Expression.Operation.EQ              => Compare(column, CompareOp.Eq, literal)
+      case Expression.Operation.NOT_EQ          => DistinctFrom(column, literal)
+      case Expression.Operation.STARTS_WITH     => onPrefix(column, literal, StartsWith.apply)
       case Expression.Operation.NOT_STARTS_WITH => onPrefix(column, literal, NotStartsWithOrNull.apply)
-      case other => Unknown(other.toString)
+      case other                                => Unknown(other.toString)
     }
 
-  private def onPrefix(
-      column: ColumnRef,
-      literal: ZoneValue,
-      make: (ColumnRef, BytesValue) => Predicate): Predicate =
+  private def onPrefix(column: ColumnRef, literal: ZoneValue, make: (ColumnRef, BytesValue) => Predicate): Predicate =
     literal match {
       case prefix: BytesValue if column.columnType == StringType => make(column, prefix)
-      case _ => Unknown(s"prefix on ${column.columnType.text}")
+      case _                                                     => Unknown(s"prefix on ${column.columnType.text}")
     }
 
   private def onNaN(column: ColumnRef, op: Expression.Operation): Predicate =
     op match {
-      case Expression.Operation.LT => Predicate.compareToNaN(column, CompareOp.Lt)
-      case Expression.Operation.LT_EQ => Predicate.compareToNaN(column, CompareOp.LtEq)
-      case Expression.Operation.GT => Predicate.compareToNaN(column, CompareOp.Gt)
-      case Expression.Operation.GT_EQ => Predicate.compareToNaN(column, CompareOp.GtEq)
-      case Expression.Operation.EQ => Predicate.compareToNaN(column, CompareOp.Eq)
+      case Expression.Operation.LT     => Predicate.compareToNaN(column, CompareOp.Lt)
+      case Expression.Operation.LT_EQ  => Predicate.compareToNaN(column, CompareOp.LtEq)
+      case Expression.Operation.GT     => Predicate.compareToNaN(column, CompareOp.Gt)
+      case Expression.Operation.GT_EQ  => Predicate.compareToNaN(column, CompareOp.GtEq)
+      case Expression.Operation.EQ     => Predicate.compareToNaN(column, CompareOp.Eq)
       case Expression.Operation.NOT_EQ => NotNaN(column)
-      case other => Unknown(s"$other NaN")
+      case other                       => Unknown(s"$other NaN")
     }
 
   /** A NaN element of a set asks for the NaN count; an element that cannot be encoded makes the set unknown. */
@@ -140,8 +140,8 @@ private[zonemap] object ExpressionConverter {
     else {
       val values = SortedValues.of(encoded)
       op match {
-        case Expression.Operation.IN if nans.isEmpty => In(column, values)
-        case Expression.Operation.IN => Or(Seq(In(column, values), IsNaN(column)))
+        case Expression.Operation.IN if nans.isEmpty     => In(column, values)
+        case Expression.Operation.IN                     => Or(Seq(In(column, values), IsNaN(column)))
         case Expression.Operation.NOT_IN if nans.isEmpty => NotInOrNull(column, values)
         case Expression.Operation.NOT_IN =>
           And(Seq(NotInOrNull(column, values), NotNaN(column)))

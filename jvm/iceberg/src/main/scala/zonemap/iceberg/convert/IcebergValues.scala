@@ -59,16 +59,16 @@ private[zonemap] object IcebergValues {
     value match {
       case b: java.lang.Boolean => Some(ZoneValues.ofBoolean(b))
       case i: java.lang.Integer => Some(ZoneValues.ofLong(i.longValue))
-      case l: java.lang.Long => Some(ZoneValues.ofLong(l))
-      case f: java.lang.Float => Option.when(!f.isNaN)(ZoneValues.ofDouble(f.doubleValue))
-      case d: java.lang.Double => Option.when(!d.isNaN)(ZoneValues.ofDouble(d))
-      case s: CharSequence => Some(ZoneValues.ofString(s.toString))
-      case u: UUID => Some(ZoneValues.ofUuid(u))
-      case b: ByteBuffer => Some(ZoneValues.ofBytes(toArray(b.duplicate())))
+      case l: java.lang.Long    => Some(ZoneValues.ofLong(l))
+      case f: java.lang.Float   => Option.when(!f.isNaN)(ZoneValues.ofDouble(f.doubleValue))
+      case d: java.lang.Double  => Option.when(!d.isNaN)(ZoneValues.ofDouble(d))
+      case s: CharSequence      => Some(ZoneValues.ofString(s.toString))
+      case u: UUID              => Some(ZoneValues.ofUuid(u))
+      case b: ByteBuffer        => Some(ZoneValues.ofBytes(toArray(b.duplicate())))
       case d: JBigDecimal =>
         columnType match {
           case decimal: DecimalType if d.scale == decimal.scale => fitDecimal(d.unscaledValue, decimal)
-          case _ => None
+          case _                                                => None
         }
       case _ => None
     }

@@ -21,10 +21,10 @@ private[zonemap] object PartitionTuples {
   def toValues(tuple: StructLike, partitionType: Types.StructType): Array[AnyRef] =
     Array.tabulate(partitionType.fields().size()) { pos =>
       tuple.get(pos, classOf[Object]) match {
-        case null => null
+        case null               => null
         case text: CharSequence => text.toString
         case buffer: ByteBuffer => bytesOf(buffer)
-        case value => value
+        case value              => value
       }
     }
 
@@ -53,9 +53,9 @@ private[zonemap] object PartitionTuples {
   private def normalize(value: AnyRef): Any =
     value match {
       case i: java.lang.Integer => i.longValue
-      case f: java.lang.Float => java.lang.Double.valueOf(f.doubleValue)
-      case bytes: Array[Byte] => ByteBuffer.wrap(bytes)
-      case other => other
+      case f: java.lang.Float   => java.lang.Double.valueOf(f.doubleValue)
+      case bytes: Array[Byte]   => ByteBuffer.wrap(bytes)
+      case other                => other
     }
 
   private def convert(values: Array[AnyRef], partitionType: Types.StructType): Array[AnyRef] = {
@@ -73,13 +73,13 @@ private[zonemap] object PartitionTuples {
         java.lang.Long.valueOf(integral(n))
       case (Type.TypeID.INTEGER | Type.TypeID.DATE, n: Number) =>
         java.lang.Integer.valueOf(Math.toIntExact(integral(n)))
-      case (Type.TypeID.FLOAT, n: Number) => java.lang.Float.valueOf(n.floatValue)
-      case (Type.TypeID.DOUBLE, n: Number) => java.lang.Double.valueOf(n.doubleValue)
+      case (Type.TypeID.FLOAT, n: Number)                               => java.lang.Float.valueOf(n.floatValue)
+      case (Type.TypeID.DOUBLE, n: Number)                              => java.lang.Double.valueOf(n.doubleValue)
       case (Type.TypeID.BINARY | Type.TypeID.FIXED, bytes: Array[Byte]) => ByteBuffer.wrap(bytes)
-      case (Type.TypeID.STRING, text: String) => text
-      case (Type.TypeID.BOOLEAN, flag: java.lang.Boolean) => flag
-      case (Type.TypeID.DECIMAL, decimal: java.math.BigDecimal) => decimal
-      case (Type.TypeID.UUID, uuid: UUID) => uuid
+      case (Type.TypeID.STRING, text: String)                           => text
+      case (Type.TypeID.BOOLEAN, flag: java.lang.Boolean)               => flag
+      case (Type.TypeID.DECIMAL, decimal: java.math.BigDecimal)         => decimal
+      case (Type.TypeID.UUID, uuid: UUID)                               => uuid
       case (_, other) =>
         throw new IllegalArgumentException(
           s"Cannot convert partition value '$other' of ${other.getClass.getName} to $fieldType.")

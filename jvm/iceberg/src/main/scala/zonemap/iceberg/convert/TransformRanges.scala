@@ -38,13 +38,13 @@ private[convert] final class TransformRanges private (
     def beyond: Option[Predicate] = end(value).map(at => Compare(column, CompareOp.GtEq, ZoneValues.ofLong(at)))
     def within: Option[Predicate] = end(value).map(at => Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))
     op match {
-      case Expression.Operation.LT => below
-      case Expression.Operation.LT_EQ => within
-      case Expression.Operation.GT => beyond
-      case Expression.Operation.GT_EQ => from
-      case Expression.Operation.EQ => for (a <- from; b <- within) yield And(Seq(a, b))
+      case Expression.Operation.LT     => below
+      case Expression.Operation.LT_EQ  => within
+      case Expression.Operation.GT     => beyond
+      case Expression.Operation.GT_EQ  => from
+      case Expression.Operation.EQ     => for (a <- from; b <- within) yield And(Seq(a, b))
       case Expression.Operation.NOT_EQ => for (a <- below; b <- beyond) yield Or(Seq(IsNull(column), a, b))
-      case _ => None
+      case _                           => None
     }
   }
 
@@ -69,7 +69,7 @@ private[convert] object TransformRanges {
         Some(new TransformRanges(column, 1, v => Try(Math.multiplyExact(v, units / HoursPerDay)).toOption))
       case (Truncate(width), _) if column.columnType == IntType || column.columnType == LongType =>
         val lowest = if (column.columnType == IntType) Int.MinValue.toLong else Long.MinValue
-        val wraps  = Option.when(lowest % width.toLong != 0)(lowest + width.toLong)
+        val wraps = Option.when(lowest % width.toLong != 0)(lowest + width.toLong)
         Some(new TransformRanges(column, width.toLong, v => Option.when(v % width.toLong == 0)(v), wraps))
       case _ => None
     }
@@ -88,9 +88,9 @@ private[convert] object TransformRanges {
   /** Steps of the stored value in a day: of dates, micros and nanos. */
   private def unitsPerDay(columnType: ColumnType): Option[Long] =
     columnType match {
-      case DateType => Some(1L)
-      case TimestampType | TimestampTzType => Some(86400L * 1000 * 1000)
+      case DateType                            => Some(1L)
+      case TimestampType | TimestampTzType     => Some(86400L * 1000 * 1000)
       case TimestampNsType | TimestampTzNsType => Some(86400L * 1000 * 1000 * 1000)
-      case _ => None
+      case _                                   => None
     }
 }

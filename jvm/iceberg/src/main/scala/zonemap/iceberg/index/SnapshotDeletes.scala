@@ -46,6 +46,7 @@ private[zonemap] final class SnapshotDeletes(
   val deleteManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   def isEmpty: Boolean = all.isEmpty
+
   /** Delete files are held as objects; their encoded size stands for what they hold. */
   def residentBytes: Long = segments.iterator.map(_.origin.source.sizeBytes).sum
 

@@ -19,7 +19,9 @@ private[zonemap] object StoredSnapshots {
   def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] =
     store.readVersion(snapshot.snapshotId()).map { version =>
       val key = SnapshotKey.of(snapshot)
-      verify(version.manifestListLocation == key.manifestListLocation, s"version ${version.snapshotId} names another manifest list")
+      verify(
+        version.manifestListLocation == key.manifestListLocation,
+        s"version ${version.snapshotId} names another manifest list")
       open(table, version, key, store)
     }
 
@@ -70,7 +72,8 @@ private[zonemap] object StoredSnapshots {
       segments = refs,
       deleteSegments = deleteRefs,
       dataFiles = index.dataFiles,
-      deleteFiles = index.deletes.all.length.toLong)
+      deleteFiles = index.deletes.all.length.toLong
+    )
     val versionBytes = store.writeVersion(version)
     val snapshot = new SnapshotIndex(
       index.key,
@@ -80,7 +83,10 @@ private[zonemap] object StoredSnapshots {
     (snapshot, versionBytes + (refs ++ deleteRefs).iterator.map(_.sizeBytes).sum)
   }
 
-  private def stored(origin: SegmentOrigin, manifests: IndexedSeq[SegmentManifest], store: IndexStore): SegmentOrigin = {
+  private def stored(
+      origin: SegmentOrigin,
+      manifests: IndexedSeq[SegmentManifest],
+      store: IndexStore): SegmentOrigin = {
     val buffer = origin.source.read(0, Math.toIntExact(origin.source.sizeBytes))
     val bytes = new Array[Byte](buffer.remaining)
     buffer.get(bytes)
@@ -114,14 +120,19 @@ private[zonemap] object StoredSnapshots {
     val deletes = version.deleteSegments.map { ref =>
       val source = openSource(ref, store)
       val segment = DeleteSegment.open(source)
-      new LiveDeleteSegment(segment, origin(table, source, ref, segment.manifests, store), liveOf(ref, segment.manifests))
+      new LiveDeleteSegment(
+        segment,
+        origin(table, source, ref, segment.manifests, store),
+        liveOf(ref, segment.manifests))
     }
     val index = new SnapshotIndex(
       key,
       version.sequenceNumber,
       data.toIndexedSeq,
       new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
-    verify(index.dataFiles == version.dataFiles, s"${index.dataFiles} data files where ${version.dataFiles} are recorded")
+    verify(
+      index.dataFiles == version.dataFiles,
+      s"${index.dataFiles} data files where ${version.dataFiles} are recorded")
     verify(
       index.deletes.all.length == version.deleteFiles,
       s"${index.deletes.all.length} delete files where ${version.deleteFiles} are recorded")

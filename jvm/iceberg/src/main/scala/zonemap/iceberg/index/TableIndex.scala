@@ -67,7 +67,9 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   def residentBytes: Long = synchronized {
     val deletes = mutable.Map.empty[DeleteSegment, Long]
     snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
-    distinct.iterator.map { case (segment, origin) => origin.residentBytes(segment.residentBytes) }.sum + deletes.values.sum
+    distinct.iterator.map { case (segment, origin) =>
+      origin.residentBytes(segment.residentBytes)
+    }.sum + deletes.values.sum
   }
 
   /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */
@@ -84,7 +86,8 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
    */
   def coolBefore(cutoffMillis: Long): Unit = {
     val cold = synchronized(distinct).toSeq.filter { case (segment, origin) =>
-      origin.residentBytes(segment.residentBytes) * 4 > origin.source.sizeBytes && origin.committedAtMillis.forall(_ < cutoffMillis)
+      origin.residentBytes(segment.residentBytes) * 4 > origin.source.sizeBytes && origin.committedAtMillis.forall(
+        _ < cutoffMillis)
     }
     for {
       seen <- lastSeen.toSeq
@@ -170,7 +173,9 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
       s.deletes.segments.foreach(live => kept.add(live.segment))
     }
     removed.segments.filterNot(live => kept.contains(live.segment)).foreach(live => data.forget(live.segment))
-    removed.deletes.segments.filterNot(live => kept.contains(live.segment)).foreach(live => deletes.forget(live.segment))
+    removed.deletes.segments
+      .filterNot(live => kept.contains(live.segment))
+      .foreach(live => deletes.forget(live.segment))
   }
 }
 
@@ -201,7 +206,8 @@ private final class KnownManifests[S <: AnyRef] {
 
   def learn(segment: S, origin: SegmentOrigin, liveManifests: Array[Int])(identityOf: Int => ManifestIdentity): Unit = {
     // a segment that has got into a store since is known by its place there
-    if (origin.stored.isDefined && Option(learned.get(segment)).exists(_.origin.stored != origin.stored)) forget(segment)
+    if (origin.stored.isDefined && Option(learned.get(segment)).exists(_.origin.stored != origin.stored))
+      forget(segment)
     val known = learned.computeIfAbsent(segment, _ => new Learned(origin, identityOf))
     liveManifests.foreach { ordinal =>
       if (known.ordinals.add(ordinal))
@@ -352,7 +358,8 @@ private[zonemap] object IndexRegistry {
 
   /** The snapshot id and its parents, newest first. */
   def lineage(table: Table, snapshot: Snapshot): Iterator[Long] =
-    Iterator.iterate(Option(snapshot))(_.flatMap(s => Option(s.parentId())).flatMap(id => Option(table.snapshot(id))))
+    Iterator
+      .iterate(Option(snapshot))(_.flatMap(s => Option(s.parentId())).flatMap(id => Option(table.snapshot(id))))
       .takeWhile(_.isDefined)
       .flatten
       .map(_.snapshotId())

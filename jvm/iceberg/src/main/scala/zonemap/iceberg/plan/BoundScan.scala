@@ -7,7 +7,7 @@ import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
 import org.apache.iceberg.types.{Type, TypeUtil}
 
-import zonemap.core.predicate.{And, ColumnRef, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{And, ColumnRef, CompareColumns, False, Leaf, Or, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
 
@@ -48,7 +48,8 @@ private[zonemap] object BoundScan {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
       () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
-      () => (byId(request.table.specs().asScala), request.table.schema()))
+      () => (byId(request.table.specs().asScala), request.table.schema())
+    )
     candidates
       .flatMap { candidate =>
         try {
@@ -82,7 +83,11 @@ private[zonemap] object BoundScan {
       id -> (if (bindable) spec else spec.toUnbound().bind(request.snapshotSchema, true))
     }
 
-  private def fits(request: ScanRequest, names: Set[String], specs: Map[Int, PartitionSpec], schema: Schema): Boolean = {
+  private def fits(
+      request: ScanRequest,
+      names: Set[String],
+      specs: Map[Int, PartitionSpec],
+      schema: Schema): Boolean = {
     val sameIds = names.forall { name =>
       val asked = find(request.projection, name, request.caseSensitive)
       val found = find(schema, name, request.caseSensitive)
@@ -101,10 +106,11 @@ private[zonemap] object BoundScan {
   private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate = {
     def fit(node: Predicate): Predicate =
       node match {
-        case And(children) => And(children.map(fit))
-        case Or(children) => Or(children.map(fit))
-        case leaf: Leaf => if (has(schema, leaf.column)) leaf else unfit
-        case other => other
+        case And(children)             => And(children.map(fit))
+        case Or(children)              => Or(children.map(fit))
+        case leaf: Leaf                => if (has(schema, leaf.column)) leaf else unfit
+        case pair: CompareColumns      => if (has(schema, pair.left) && has(schema, pair.right)) pair else unfit
+        case True | False | Unknown(_) => node
       }
     Predicate.simplify(fit(predicate))
   }

@@ -51,7 +51,8 @@ private[zonemap] final class DataFileFactory(segment: Segment, specs: Map[Int, P
   private def template(ordinal: Int, format: String): DataFile = {
     val partition = segment.partitions(ordinal)
     val spec = specs(partition.specId)
-    val builder = DataFiles.builder(spec)
+    val builder = DataFiles
+      .builder(spec)
       .withPath("template")
       .withFormat(format)
       .withFileSizeInBytes(0)
@@ -82,7 +83,8 @@ private[zonemap] final class DeleteFileFactory(specs: Map[Int, PartitionSpec]) {
   private def make(delete: LiveDelete): DeleteFile = {
     val entry = delete.entry
     val spec = specs(delete.specId)
-    val builder = FileMetadata.deleteFileBuilder(spec)
+    val builder = FileMetadata
+      .deleteFileBuilder(spec)
       .withPath(entry.path)
       .withFormat(FileFormat.fromString(entry.format))
       .withFileSizeInBytes(entry.fileSizeBytes)
@@ -109,7 +111,8 @@ private[zonemap] final class DeleteFileFactory(specs: Map[Int, PartitionSpec]) {
       DeleteStats.toIcebergCounts(only(entry.nullCounts, keep)),
       DeleteStats.toIcebergCounts(only(entry.nanCounts, keep)),
       DeleteStats.toIcebergBounds(only(entry.lowerBounds, keep)),
-      DeleteStats.toIcebergBounds(only(entry.upperBounds, keep)))
+      DeleteStats.toIcebergBounds(only(entry.upperBounds, keep))
+    )
   }
 
   private def only[V](stats: Map[Int, V], keep: Int => Boolean): Map[Int, V] =

@@ -53,7 +53,8 @@ private[zonemap] final class DeleteMatcher(
   private def applying(vector: LiveDelete, sequence: Long): LiveDelete = {
     require(
       vector.entry.dataSequenceNumber >= sequence,
-      s"Cannot apply a deletion vector of sequence number ${vector.entry.dataSequenceNumber} to a data file of $sequence.")
+      s"Cannot apply a deletion vector of sequence number ${vector.entry.dataSequenceNumber} to a data file of $sequence."
+    )
     vector
   }
 
@@ -107,10 +108,10 @@ private[zonemap] final class DeleteMatcher(
     val nulls = Option(delete.entry.nullCounts).flatMap(_.get(id))
     val values = Option(delete.entry.valueCounts).flatMap(_.get(id))
     nulls match {
-      case None => Presence.Unknown
-      case Some(0L) => Presence.None
+      case None                     => Presence.Unknown
+      case Some(0L)                 => Presence.None
       case count if count == values => Presence.All
-      case _ => Presence.Some
+      case _                        => Presence.Some
     }
   }
 

@@ -31,9 +31,10 @@ object PlanLog {
               s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's, which is used: " +
                 s"${mismatch.difference}. Please report this.")
           case damaged: StockReason.StoreDamaged =>
-            log.warn(s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build makes the index anew")
+            log.warn(
+              s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build makes the index anew")
           case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
-          case _ => ()
+          case _                                 => ()
         }
         log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
       case _ =>

@@ -7,8 +7,13 @@ private[zonemap] object PlannerSelfCheck {
 
   /** Fails when they do not. Cheap: one data file is made. */
   def run(): Unit = {
-    val file = DataFiles.builder(PartitionSpec.unpartitioned())
-      .withPath("a").withFormat(FileFormat.PARQUET).withFileSizeInBytes(1).withRecordCount(1).build()
+    val file = DataFiles
+      .builder(PartitionSpec.unpartitioned())
+      .withPath("a")
+      .withFormat(FileFormat.PARQUET)
+      .withFileSizeInBytes(1)
+      .withRecordCount(1)
+      .build()
     val fields = file.asInstanceOf[StructLike]
     fields.set(Fields.Path, "b")
     fields.set(Fields.Format, "ORC")
@@ -18,8 +23,16 @@ private[zonemap] object PlannerSelfCheck {
     fields.set(Fields.SortOrderId, java.lang.Integer.valueOf(5))
     fields.set(Fields.FirstRowId, java.lang.Long.valueOf(6))
     SequenceNumbers.set(file, 7, 8)
-    val read = (file.location(), file.format(), file.recordCount(), file.fileSizeInBytes(), file.splitOffsets().get(0),
-      file.sortOrderId(), file.firstRowId(), file.dataSequenceNumber(), file.fileSequenceNumber())
+    val read = (
+      file.location(),
+      file.format(),
+      file.recordCount(),
+      file.fileSizeInBytes(),
+      file.splitOffsets().get(0),
+      file.sortOrderId(),
+      file.firstRowId(),
+      file.dataSequenceNumber(),
+      file.fileSequenceNumber())
     require(
       read == (("b", FileFormat.ORC, 2L, 3L, 1L, 5, 6L, 7L, 8L)),
       s"Cannot plan from the index: a data file that was set field by field reads back as $read.")

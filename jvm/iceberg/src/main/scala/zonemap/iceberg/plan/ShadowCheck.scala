@@ -25,7 +25,9 @@ private[plan] object ShadowCheck {
     val mine = ours.asScala.map(t => t.file().location() -> t).toMap
     val differences =
       Iterator.single(duplicates(ours, mine)).flatten ++
-        mine.iterator.flatMap { case (path, task) => theirs.get(path).flatMap(difference(task, _)).map(d => s"$path: $d") }
+        mine.iterator.flatMap { case (path, task) =>
+          theirs.get(path).flatMap(difference(task, _)).map(d => s"$path: $d")
+        }
     differences.nextOption().map(StockReason.ShadowMismatch)
   }
 
@@ -33,16 +35,19 @@ private[plan] object ShadowCheck {
     Option.when(mine.size != ours.size)(s"${ours.size} tasks for ${mine.size} files")
 
   private def difference(ours: FileScanTask, stock: FileScanTask): Option[String] =
-    (fields(ours.file(), stock.file()) ++ taskFields(ours, stock)).collectFirst {
-      case (name, a, b) if a != b => s"$name is $a where Iceberg has $b"
-    }.orElse(deleteDifference(ours.deletes(), stock.deletes()))
+    (fields(ours.file(), stock.file()) ++ taskFields(ours, stock))
+      .collectFirst {
+        case (name, a, b) if a != b => s"$name is $a where Iceberg has $b"
+      }
+      .orElse(deleteDifference(ours.deletes(), stock.deletes()))
 
   private def taskFields(ours: FileScanTask, stock: FileScanTask): Iterator[(String, Any, Any)] = Iterator(
     ("start", ours.start(), stock.start()),
     ("length", ours.length(), stock.length()),
     ("residual", ours.residual().toString, stock.residual().toString),
     ("spec", PartitionSpecParser.toJson(ours.spec()), PartitionSpecParser.toJson(stock.spec())),
-    ("schema", SchemaParser.toJson(ours.schema()), SchemaParser.toJson(stock.schema())))
+    ("schema", SchemaParser.toJson(ours.schema()), SchemaParser.toJson(stock.schema()))
+  )
 
   private def fields[F <: ContentFile[F]](ours: ContentFile[F], stock: ContentFile[F]): Iterator[(String, Any, Any)] =
     Iterator(
@@ -64,14 +69,15 @@ private[plan] object ShadowCheck {
       ("null counts", ours.nullValueCounts(), stock.nullValueCounts()),
       ("NaN counts", ours.nanValueCounts(), stock.nanValueCounts()),
       ("lower bounds", ours.lowerBounds(), stock.lowerBounds()),
-      ("upper bounds", ours.upperBounds(), stock.upperBounds()))
+      ("upper bounds", ours.upperBounds(), stock.upperBounds())
+    )
 
   private def tuple(file: ContentFile[_]): Seq[Any] =
     (0 until file.partition().size()).map { i =>
       file.partition().get(i, classOf[Object]) match {
         case text: CharSequence => text.toString
         case buffer: ByteBuffer => buffer.duplicate()
-        case value => value
+        case value              => value
       }
     }
 
@@ -84,7 +90,8 @@ private[plan] object ShadowCheck {
         s"delete file $key is not Iceberg's"
     }
     missing.orElse(extra).orElse {
-      mine.iterator.flatMap { case (key, delete) => theirs.get(key).map(other => (key, delete, other)) }
+      mine.iterator
+        .flatMap { case (key, delete) => theirs.get(key).map(other => (key, delete, other)) }
         .flatMap { case (key, delete, other) =>
           (fields(delete, other) ++ deleteFields(delete, other)).collectFirst {
             case (name, a, b) if a != b => s"delete file $key: $name is $a where Iceberg has $b"
@@ -97,7 +104,8 @@ private[plan] object ShadowCheck {
   private def deleteFields(ours: DeleteFile, stock: DeleteFile): Iterator[(String, Any, Any)] = Iterator(
     ("referenced data file", ours.referencedDataFile(), stock.referencedDataFile()),
     ("content offset", ours.contentOffset(), stock.contentOffset()),
-    ("content size", ours.contentSizeInBytes(), stock.contentSizeInBytes()))
+    ("content size", ours.contentSizeInBytes(), stock.contentSizeInBytes())
+  )
 
   /** Deletion vectors share Puffin files, so the path alone does not name one. */
   private def deleteKey(delete: DeleteFile): (String, java.lang.Long) = (delete.location(), delete.contentOffset())

@@ -20,8 +20,7 @@ object StockReason {
 
   case object NoUuid extends StockReason("NO_TABLE_UUID", "the table has no uuid, so no index can be kept for it")
 
-  case object Encrypted
-      extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
+  case object Encrypted extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
 
   final case class FormatVersion(version: Int)
       extends StockReason("FORMAT_VERSION", s"format version $version is not supported, 1 to 3 are", version)
@@ -39,8 +38,7 @@ object StockReason {
   final case class StoreDamaged(detail: String)
       extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
 
-  final case class Unindexable(detail: String)
-      extends StockReason("UNINDEXABLE", detail, detail)
+  final case class Unindexable(detail: String) extends StockReason("UNINDEXABLE", detail, detail)
 
   case object SchemaMismatch
       extends StockReason(
@@ -69,5 +67,6 @@ object StockReason {
     Unindexable("").code -> "A manifest lists encrypted files, or disagrees with its manifest list.",
     StoreDamaged("").code -> "A stored segment proved damaged or gone while the scan was planned.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the two plans.",
-    PlannerFailed("").code -> "Planning from the index failed; the log has the error.")
+    PlannerFailed("").code -> "Planning from the index failed; the log has the error."
+  )
 }

@@ -21,10 +21,8 @@ import zonemap.iceberg.index.SnapshotIndex
  */
 private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
-  private val deletes = new DeleteMatcher(
-    index.deletes,
-    bound.specs,
-    bound.schema +: request.table.schemas().values().asScala.toSeq)
+  private val deletes =
+    new DeleteMatcher(index.deletes, bound.specs, bound.schema +: request.table.schemas().values().asScala.toSeq)
 
   /** Adds a task for every row of `rows` and counts it in `counts`. */
   def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask], counts: TaskCounts): Unit = {

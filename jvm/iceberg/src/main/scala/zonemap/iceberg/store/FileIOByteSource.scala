@@ -39,14 +39,14 @@ private[zonemap] object FileIOByteSource {
   def fetchedBytes(source: ByteSource): Long =
     source match {
       case ranges: Ranges if ranges.isFetched => ranges.sizeBytes
-      case _ => 0
+      case _                                  => 0
     }
 
   /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
   def release(source: ByteSource): Unit =
     source match {
       case ranges: Ranges => ranges.release()
-      case _ => ()
+      case _              => ()
     }
 
   private def localPath(location: String): Option[Path] =
@@ -92,7 +92,7 @@ private[zonemap] object FileIOByteSource {
         ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
       } catch {
         case _: EOFException => throw new CorruptSegmentException(s"'$location' is shorter than recorded")
-        case NotFound() => throw new CorruptSegmentException(s"'$location' is gone")
+        case NotFound()      => throw new CorruptSegmentException(s"'$location' is gone")
       }
 
     override def close(): Unit = ()

@@ -91,11 +91,16 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     io match {
       case listing: SupportsPrefixOperations =>
         try
-          listing.listPrefix(root + "/").asScala.iterator.flatMap { info =>
-            underRoot(info.location()).map { location =>
-              StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
+          listing
+            .listPrefix(root + "/")
+            .asScala
+            .iterator
+            .flatMap { info =>
+              underRoot(info.location()).map { location =>
+                StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
+              }
             }
-          }.toSeq
+            .toSeq
         catch { case NotFound() => Nil }
       case other =>
         throw new UnsupportedOperationException(
@@ -181,8 +186,8 @@ private object AlreadyThere {
   def unapply(error: Throwable): Boolean =
     error match {
       case _: AlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
-      case NonFatal(e) if e.getCause != null && (e.getCause ne e) => unapply(e.getCause)
-      case _ => false
+      case NonFatal(e) if e.getCause != null && (e.getCause ne e)                  => unapply(e.getCause)
+      case _                                                                       => false
     }
 }
 
@@ -191,9 +196,9 @@ private[zonemap] object NotFound {
   def unapply(error: Throwable): Boolean =
     error match {
       case _: NotFoundException | _: FileNotFoundException | _: java.nio.file.NoSuchFileException => true
-      case NonFatal(e) if e.getCause != null && (e.getCause ne e) => unapply(e.getCause)
-      case NonFatal(e) => isMissingKey(e)
-      case _ => false
+      case NonFatal(e) if e.getCause != null && (e.getCause ne e)                                 => unapply(e.getCause)
+      case NonFatal(e)                                                                            => isMissingKey(e)
+      case _                                                                                      => false
     }
 
   /** S3FileIO's `getLength` passes on the SDK's own exception, a class we do not link. */

@@ -23,6 +23,6 @@ private[zonemap] object Level {
   def ofPath(relativePath: String): Level =
     relativePath.split('/') match {
       case Array(_, folder, _) => byName.getOrElse(folder, Day)
-      case _ => Day
+      case _                   => Day
     }
 }

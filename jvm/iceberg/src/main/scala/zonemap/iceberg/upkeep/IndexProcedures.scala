@@ -84,7 +84,11 @@ private[zonemap] object IndexProcedures {
   private def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = IndexStore.of(table, settings.storeLocation)
     val known = new TableIndex(table.uuid())
-    try StoredSnapshots.load(table, snapshot, store).orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8)).foreach(known.put)
+    try
+      StoredSnapshots
+        .load(table, snapshot, store)
+        .orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8))
+        .foreach(known.put)
     catch { case _: CorruptSegmentException => () }
     known
   }
@@ -106,7 +110,8 @@ private[zonemap] object IndexProcedures {
       stored.deletes.all.length.toLong,
       stored.segments.size + stored.deletes.segments.size,
       bytes,
-      (System.nanoTime() - started) / 1e9)
+      (System.nanoTime() - started) / 1e9
+    )
   }
 
   private def save(
@@ -129,7 +134,8 @@ private[zonemap] object IndexProcedures {
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     val store = IndexStore.of(table, settings.storeLocation)
     val index = IndexRegistry.of(table)
-    val exact = snapshot.flatMap(s => index.get(SnapshotKey.of(s)).orElse(readable(StoredSnapshots.load(table, s, store))))
+    val exact =
+      snapshot.flatMap(s => index.get(SnapshotKey.of(s)).orElse(readable(StoredSnapshots.load(table, s, store))))
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = exact.isDefined,
@@ -140,7 +146,8 @@ private[zonemap] object IndexProcedures {
       bytes = exact.fold(-1L)(_.segments.iterator.map(_.origin.source.sizeBytes).sum),
       memoryBytes = index.residentBytes,
       store = store.root,
-      levels = exact.fold("")(_.levels))
+      levels = exact.fold("")(_.levels)
+    )
   }
 
   /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */

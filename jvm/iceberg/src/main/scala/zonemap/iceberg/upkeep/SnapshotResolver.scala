@@ -36,7 +36,7 @@ private[zonemap] object SnapshotResolver {
     IndexRegistry.seen(index, table, settings)
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
-      case None => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
+      case None        => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
     }
   }
 
@@ -51,7 +51,7 @@ private[zonemap] object SnapshotResolver {
       case None =>
         fromStore(table, snapshot, index, settings) match {
           case Some(stored) => Right(ResolvedSnapshot(keep(index, stored, settings), PlanMode.Exact, Tier.Cold))
-          case None => fromManifests(table, snapshot, index, settings)
+          case None         => fromManifests(table, snapshot, index, settings)
         }
     }
 

@@ -54,7 +54,8 @@ private[zonemap] object StoreGc {
     (version.segments ++ version.deleteSegments).map(_.relativePath)
 
   private def versionId(file: StoredFile): Option[Long] =
-    Option.when(file.relativePath.startsWith(s"${IndexStore.Versions}/"))(file.relativePath)
+    Option
+      .when(file.relativePath.startsWith(s"${IndexStore.Versions}/"))(file.relativePath)
       .flatMap(_.stripPrefix(s"${IndexStore.Versions}/").toLongOption)
 
   private def isSegment(file: StoredFile): Boolean =

@@ -40,7 +40,8 @@ private[zonemap] object Upkeep {
           thread.setPriority(Thread.MIN_PRIORITY)
           thread
         }
-      })
+      }
+    )
     executor.setRemoveOnCancelPolicy(true)
     executor
   }
@@ -98,12 +99,14 @@ private[zonemap] object Upkeep {
       index <- IndexRegistry.named(tableName)
       seen <- index.lastSeen
       if !index.isEmpty
-    } logged(s"index snapshot ${commit.snapshotId} of $tableName", {
-      val table = new BaseTable(seen.operations, seen.name)
-      find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
-        maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
+    } logged(
+      s"index snapshot ${commit.snapshotId} of $tableName", {
+        val table = new BaseTable(seen.operations, seen.name)
+        find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
+          maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
+        }
       }
-    })
+    )
 
   /** The committing thread has usually refreshed the same operations already; else the metadata is read once here. */
   private def find(table: BaseTable, uuid: UUID, snapshotId: Long): Option[Snapshot] = {
@@ -127,8 +130,8 @@ private[zonemap] object Upkeep {
 
   private def persists(settings: PlannerSettings, index: TableIndex): Boolean =
     index.storeState.worthAWrite && (settings.upkeep match {
-      case UpkeepMode.Persist => true
-      case UpkeepMode.Auto => index.storeState.exists
+      case UpkeepMode.Persist                 => true
+      case UpkeepMode.Auto                    => index.storeState.exists
       case UpkeepMode.Memory | UpkeepMode.Off => false
     })
 

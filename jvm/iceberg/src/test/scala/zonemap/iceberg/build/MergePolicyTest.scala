@@ -19,7 +19,10 @@ class MergePolicyTest extends AnyFunSuite {
   }
 
   test("the hard cap is due whatever the policy says") {
-    for (policy <- Seq(Probabilistic(limit = Int.MaxValue, forcedEvery = Int.MaxValue), Deterministic(minRuns = 1000), Off())) {
+    for (policy <- Seq(
+        Probabilistic(limit = Int.MaxValue, forcedEvery = Int.MaxValue),
+        Deterministic(minRuns = 1000),
+        Off())) {
       assert(due(policy, runs = 32) && due(policy, runs = 500))
       assert(!due(policy, runs = 31))
     }
@@ -28,8 +31,8 @@ class MergePolicyTest extends AnyFunSuite {
   test("probabilistic: p = runs / limit, measured over many flushes") {
     for ((runs, limit) <- Seq((20, 1000), (20, 100), (10, 20))) {
       val policy = Probabilistic(limit, forcedEvery = Int.MaxValue)
-      val share  = (1 to 20000).count(sequence => due(policy, runs, sequence.toLong, sequence - 1L)) / 20000.0
-      val p      = runs.toDouble / limit
+      val share = (1 to 20000).count(sequence => due(policy, runs, sequence.toLong, sequence - 1L)) / 20000.0
+      val p = runs.toDouble / limit
       assert(math.abs(share - p) < 4 * math.sqrt(p * (1 - p) / 20000), s"$runs of $limit: $share")
     }
   }

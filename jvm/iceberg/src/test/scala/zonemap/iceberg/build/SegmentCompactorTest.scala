@@ -10,7 +10,7 @@ import zonemap.iceberg.upkeep.Maintained
 /** What is merged with what, and what becomes of it. */
 class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
   private val Hour = 3600L * 1000
-  private val Day  = 24 * Hour
+  private val Day = 24 * Hour
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
@@ -20,7 +20,11 @@ class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
     val known = new TableIndex(table.table.load().uuid())
     times.foreach { _ =>
       table.append()
-      known.put(SnapshotIndexer.inMemory(table.table.load(), table.table.current, SnapshotIndexer.diff(table.table.load(), table.table.current, known)))
+      known.put(
+        SnapshotIndexer.inMemory(
+          table.table.load(),
+          table.table.current,
+          SnapshotIndexer.diff(table.table.load(), table.table.current, known)))
     }
     val segments = known.newest.get.segments.sortBy(_.segment.manifests.head.identity.sequenceNumber)
     segments.zip(times).map { case (s, time) =>
@@ -28,7 +32,8 @@ class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
     }
   }
 
-  private def levels(segments: Seq[LiveSegment]): Seq[(Level, Int)] = segments.map(s => (s.origin.level, s.liveManifests.length))
+  private def levels(segments: Seq[LiveSegment]): Seq[(Level, Int)] =
+    segments.map(s => (s.origin.level, s.liveManifests.length))
 
   private def sequences(segment: LiveSegment): Seq[Long] = segment.segment.manifests.map(_.identity.sequenceNumber)
 
@@ -60,7 +65,7 @@ class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("many small days are joined") {
-    val days   = (0L to SegmentCompactor.MaxSmallDays.toLong + 1).map(_ * Day)
+    val days = (0L to SegmentCompactor.MaxSmallDays.toLong + 1).map(_ * Day)
     val merged = SegmentCompactor.mergeUp(micros(days: _*), purge = false)
     assert(levels(merged) == Seq((Level.Day, days.size - 1), (Level.Hour, 1)))
   }
@@ -72,7 +77,7 @@ class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("dead manifests leave when their segment is merged, or when it is purged, or when most of it is dead") {
     val alive = micros(0, 1, 2)
-    val hour  = SegmentCompactor.mergeUp(alive, purge = false).head
+    val hour = SegmentCompactor.mergeUp(alive, purge = false).head
     def with_(live: Int*) = IndexedSeq(new LiveSegment(hour.segment, hour.origin, live.toArray))
     assert(SegmentCompactor.mergeUp(with_(0, 2), purge = false).head.segment.rows == 6, "a third is dead: left alone")
     assert(SegmentCompactor.mergeUp(with_(1), purge = false).head.segment.rows == 2, "two thirds are dead")

@@ -19,8 +19,8 @@ class SegmentTaskTest extends AnyFunSuite {
   (0 until 5).foreach(k => table.append((0 to k).map(_ => TestFiles.data(table)): _*))
 
   private val manifests = table.current.dataManifests(table.io).asScala.toSeq
-  private val columns   = IndexedColumns.of(Seq(table.schema))
-  private val specs     = SnapshotIndexer.specsOf(table.load())
+  private val columns = IndexedColumns.of(Seq(table.schema))
+  private val specs = SnapshotIndexer.specsOf(table.load())
 
   test("nothing makes no task") {
     assert(SegmentTask.group(Nil, columns, Level.Day).isEmpty)
@@ -41,7 +41,9 @@ class SegmentTaskTest extends AnyFunSuite {
         "addedFilesCount" -> Int.box(files),
         "existingFilesCount" -> Int.box(0))
       val like: InvocationHandler = (_, method, arguments) =>
-        other.getOrElse(method.getName, method.invoke(manifests.head, Option(arguments).getOrElse(Array.empty[AnyRef]): _*))
+        other.getOrElse(
+          method.getName,
+          method.invoke(manifests.head, Option(arguments).getOrElse(Array.empty[AnyRef]): _*))
       Proxy.newProxyInstance(getClass.getClassLoader, Array(classOf[ManifestFile]), like).asInstanceOf[ManifestFile]
     }
     val target = SegmentTask.TargetRows
@@ -58,7 +60,7 @@ class SegmentTaskTest extends AnyFunSuite {
   }
 
   test("the same manifests make the same bytes under the same name") {
-    val task  = SegmentTask.group(manifests, columns, Level.Day).head
+    val task = SegmentTask.group(manifests, columns, Level.Day).head
     val store = new IndexStore(table.io, "mem://x/_zonemaps_v2/u")
     val (a, b) = (task.write(table.io, specs, store.root), task.write(table.io, specs, store.root))
     assert(a == b && a.relativePath.matches("segments/day/1-5-[0-9a-f]+\\.zm"))
@@ -69,6 +71,9 @@ class SegmentTaskTest extends AnyFunSuite {
   test("the local runner answers in the order of the tasks") {
     val store = new IndexStore(table.io, "mem://y/_zonemaps_v2/u")
     val tasks = manifests.map(m => SegmentTask(Seq(m), columns, Level.Micro))
-    assert(new LocalRunner(table.load()).run(tasks, store).map(_.relativePath.split('/').last.takeWhile(_ != '-').toLong) == manifests.map(_.sequenceNumber()))
+    assert(
+      new LocalRunner(table.load())
+        .run(tasks, store)
+        .map(_.relativePath.split('/').last.takeWhile(_ != '-').toLong) == manifests.map(_.sequenceNumber()))
   }
 }

@@ -21,18 +21,19 @@ class ExpressionConverterTest extends AnyFunSuite {
     optional(5, "st", Types.StructType.of(optional(6, "a", Types.IntegerType.get()))),
     optional(7, "dec", Types.DecimalType.of(9, 2)),
     optional(8, "day", Types.DateType.get()),
-    optional(9, "g", Types.GeometryType.crs84()))
+    optional(9, "g", Types.GeometryType.crs84())
+  )
 
   private val id = ColumnRef(1, LongType, "id")
-  private val i  = ColumnRef(2, IntType, "i")
-  private val d  = ColumnRef(3, DoubleType, "d")
-  private val s  = ColumnRef(4, StringType, "s")
-  private val a  = ColumnRef(6, IntType, "st.a")
+  private val i = ColumnRef(2, IntType, "i")
+  private val d = ColumnRef(3, DoubleType, "d")
+  private val s = ColumnRef(4, StringType, "s")
+  private val a = ColumnRef(6, IntType, "st.a")
 
-  private def n(value: Long): ZoneValue    = ZoneValues.ofLong(value)
-  private def set(values: Long*)           = SortedValues.of(values.map(n))
-  private def text(value: String)          = ZoneValues.ofString(value).asInstanceOf[BytesValue]
-  private def dec(value: Long): ZoneValue  = ZoneValues.ofDecimal(java.math.BigInteger.valueOf(value), DecimalType(9, 2))
+  private def n(value: Long): ZoneValue = ZoneValues.ofLong(value)
+  private def set(values: Long*) = SortedValues.of(values.map(n))
+  private def text(value: String) = ZoneValues.ofString(value).asInstanceOf[BytesValue]
+  private def dec(value: Long): ZoneValue = ZoneValues.ofDecimal(java.math.BigInteger.valueOf(value), DecimalType(9, 2))
 
   private def convert(filter: Expression, caseSensitive: Boolean = true): Predicate =
     ExpressionConverter.convert(filter, schema, caseSensitive)
@@ -60,7 +61,10 @@ class ExpressionConverterTest extends AnyFunSuite {
     startsWith("s", "ab") -> StartsWith(s, text("ab")),
     notStartsWith("s", "ab") -> NotStartsWithOrNull(s, text("ab")),
     Expressions.equal("st.a", 1) -> Compare(a, CompareOp.Eq, n(1)),
-    Expressions.equal("dec", new java.math.BigDecimal("1.25")) -> Compare(ColumnRef(7, DecimalType(9, 2), "dec"), CompareOp.Eq, dec(125)),
+    Expressions.equal("dec", new java.math.BigDecimal("1.25")) -> Compare(
+      ColumnRef(7, DecimalType(9, 2), "dec"),
+      CompareOp.Eq,
+      dec(125)),
     Expressions.equal("day", "1970-01-03") -> Compare(ColumnRef(8, DateType, "day"), CompareOp.Eq, n(2)),
     // literals outside the type are decided by Iceberg's binder
     lessThan("i", 5000000000L) -> NotNull(i),
@@ -71,20 +75,23 @@ class ExpressionConverterTest extends AnyFunSuite {
     not(or(isNull("i"), lessThan("id", 1L))) -> And(Seq(NotNull(i), Compare(id, CompareOp.GtEq, n(1)))),
     and(lessThan("i", 5), or(isNull("s"), startsWith("s", "x"))) ->
       And(Seq(Compare(i, CompareOp.Lt, n(5)), Or(Seq(IsNull(s), StartsWith(s, text("x")))))),
-    and(notNull("i"), notEqual("i", 5)) -> And(Seq(NotNull(i), DistinctFrom(i, n(5)))))
+    and(notNull("i"), notEqual("i", 5)) -> And(Seq(NotNull(i), DistinctFrom(i, n(5))))
+  )
 
   for ((filter, expected) <- cases)
     test(s"$filter becomes $expected") {
       val converted = convert(filter)
-      assert(converted == expected || Predicate.canonical(converted) == Predicate.canonical(Predicate.simplify(expected)) || sharper(converted, expected))
+      assert(
+        converted == expected || Predicate.canonical(converted) == Predicate.canonical(
+          Predicate.simplify(expected)) || sharper(converted, expected))
     }
 
   /** `x IS NOT NULL AND null-matching leaf` may come as SQL's own leaf; out-of-range comparisons as a constant. */
   private def sharper(converted: Predicate, expected: Predicate): Boolean = (converted, expected) match {
     case (And(children), And(_)) => children.exists { case Compare(_, CompareOp.NotEq, _) => true; case _ => false }
     case (Compare(_, CompareOp.NotEq, _), And(_)) => true
-    case (True, NotNull(_)) => true
-    case _ => false
+    case (True, NotNull(_))                       => true
+    case _                                        => false
   }
 
   private val day = ColumnRef(8, DateType, "day")
@@ -98,18 +105,24 @@ class ExpressionConverterTest extends AnyFunSuite {
     lessThanOrEqual(month[AnyRef]("day"), int(-1)) -> Compare(day, CompareOp.Lt, n(0)),
     greaterThanOrEqual(month[AnyRef]("day"), int(1)) -> Compare(day, CompareOp.GtEq, n(31)),
     lessThan(Expressions.day[AnyRef]("day"), int(5)) -> Compare(day, CompareOp.Lt, n(5)),
-    Expressions.equal(month[AnyRef]("day"), int(1)) -> And(Seq(Compare(day, CompareOp.GtEq, n(31)), Compare(day, CompareOp.Lt, n(59)))),
+    Expressions.equal(month[AnyRef]("day"), int(1)) -> And(
+      Seq(Compare(day, CompareOp.GtEq, n(31)), Compare(day, CompareOp.Lt, n(59)))),
     notEqual(Expressions.day[AnyRef]("day"), int(5)) ->
       Or(Seq(IsNull(day), Compare(day, CompareOp.Lt, n(5)), Compare(day, CompareOp.GtEq, n(6)))),
-    isNull(bucket[AnyRef]("i", 4)) -> IsNull(i))
+    isNull(bucket[AnyRef]("i", 4)) -> IsNull(i)
+  )
 
   for ((filter, expected) <- ranges)
     test(s"$filter becomes $expected")(assert(Predicate.canonical(convert(filter)) == Predicate.canonical(expected)))
 
   test("truncation overflows on the lowest values, which come out among the highest") {
     val wrapped = Compare(i, CompareOp.Lt, n(Int.MinValue + 10L))
-    assert(convert(greaterThanOrEqual(truncate[AnyRef]("i", 10), int(30))) == Or(Seq(Compare(i, CompareOp.GtEq, n(30)), wrapped)))
-    assert(convert(greaterThanOrEqual(truncate[AnyRef]("i", 8), int(32))) == Compare(i, CompareOp.GtEq, n(32)), "no overflow at a power of two")
+    assert(
+      convert(greaterThanOrEqual(truncate[AnyRef]("i", 10), int(30))) == Or(
+        Seq(Compare(i, CompareOp.GtEq, n(30)), wrapped)))
+    assert(
+      convert(greaterThanOrEqual(truncate[AnyRef]("i", 8), int(32))) == Compare(i, CompareOp.GtEq, n(32)),
+      "no overflow at a power of two")
   }
 
   test("transforms out of order and unordered types keep every file") {
@@ -121,7 +134,7 @@ class ExpressionConverterTest extends AnyFunSuite {
     assert(convert(isNull("g")).isInstanceOf[Unknown])
     assert(convert(and(Expressions.equal(bucket[AnyRef]("i", 4), Int.box(1)), lessThan("i", 3))) match {
       case And(children) => children.contains(Compare(i, CompareOp.Lt, n(3)))
-      case other => other == Compare(i, CompareOp.Lt, n(3))
+      case other         => other == Compare(i, CompareOp.Lt, n(3))
     })
   }
 

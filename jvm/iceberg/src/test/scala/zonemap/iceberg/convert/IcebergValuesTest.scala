@@ -17,10 +17,10 @@ class IcebergValuesTest extends AnyFunSuite {
   for (valueType <- types)
     test(s"$valueType: a bound and a literal of the same value are the same zone value") {
       val columnType = IcebergValues.columnType(valueType).get
-      val rng        = new Rng(Rng.baseSeed)
+      val rng = new Rng(Rng.baseSeed)
       for (_ <- 0 until 200) {
-        val value   = RandomValues.value(rng, valueType)
-        val bound   = IcebergValues.decodeBound(columnType, Conversions.toByteBuffer(valueType, value))
+        val value = RandomValues.value(rng, valueType)
+        val bound = IcebergValues.decodeBound(columnType, Conversions.toByteBuffer(valueType, value))
         val literal = IcebergValues.encodeLiteral(columnType, value)
         assert(bound == literal, s"$value, -Dzonemap.seed=${Rng.baseSeed}")
         val isNaN = value match { case f: Float => f.isNaN; case d: Double => d.isNaN; case _ => false }
@@ -36,7 +36,8 @@ class IcebergValuesTest extends AnyFunSuite {
       "map" -> Types.MapType.ofOptional(1, 2, Types.IntegerType.get(), Types.IntegerType.get()),
       "variant" -> variant,
       "geometry" -> Types.GeometryType.crs84(),
-      "unknown" -> Types.UnknownType.get()))
+      "unknown" -> Types.UnknownType.get()
+    ))
     test(s"$name has no ordered bounds")(assert(IcebergValues.columnType(icebergType).isEmpty))
 
   // column type, raw bound, zone value
@@ -52,12 +53,17 @@ class IcebergValuesTest extends AnyFunSuite {
     ("a uuid of 15 bytes", UuidType, new Array[Byte](15), None),
     ("an empty decimal", DecimalType(9, 2), Array.emptyByteArray, None),
     ("a decimal beyond its precision", DecimalType(3, 0), BigDecimal.valueOf(1000).unscaledValue.toByteArray, None),
-    ("a decimal of few bytes", DecimalType(30, 2), Array[Byte](-1), Some(ZoneValues.ofDecimal(java.math.BigInteger.valueOf(-1), DecimalType(30, 2)))),
-    ("an empty text", StringType, Array.emptyByteArray, Some(ZoneValues.ofString(""))))
+    (
+      "a decimal of few bytes",
+      DecimalType(30, 2),
+      Array[Byte](-1),
+      Some(ZoneValues.ofDecimal(java.math.BigInteger.valueOf(-1), DecimalType(30, 2)))),
+    ("an empty text", StringType, Array.emptyByteArray, Some(ZoneValues.ofString("")))
+  )
 
   private def bytesOf(valueType: Type, value: Any): Array[Byte] = {
     val buffer = Conversions.toByteBuffer(valueType, value)
-    val bytes  = new Array[Byte](buffer.remaining)
+    val bytes = new Array[Byte](buffer.remaining)
     buffer.get(bytes)
     bytes
   }
@@ -77,7 +83,8 @@ class IcebergValuesTest extends AnyFunSuite {
     ("a NaN", DoubleType, Double.NaN, None),
     ("negative zero", DoubleType, -0.0, Some(ZoneValues.ofDouble(0.0))),
     ("a uuid", UuidType, new UUID(1, 2), Some(ZoneValues.ofUuid(new UUID(1, 2)))),
-    ("something else", LongType, new Object, None))
+    ("something else", LongType, new Object, None)
+  )
 
   for ((name, columnType, value, expected) <- literals)
     test(s"literal: $name")(assert(IcebergValues.encodeLiteral(columnType, value) == expected))

@@ -33,7 +33,8 @@ class PartitionTuplesTest extends AnyFunSuite {
     (new UUID(1, 2), Types.UUIDType.get(), new UUID(1, 2)),
     (Array[Byte](1, 2), Types.BinaryType.get(), ByteBuffer.wrap(Array[Byte](1, 2))),
     (Array[Byte](1, 2), Types.FixedType.ofLength(2), ByteBuffer.wrap(Array[Byte](1, 2))),
-    (null, Types.LongType.get(), null))
+    (null, Types.LongType.get(), null)
+  )
 
   for ((stored, asked, expected) <- converted)
     test(s"${describe(stored)} as $asked") {
@@ -48,7 +49,8 @@ class PartitionTuplesTest extends AnyFunSuite {
     (Double.box(1.5), Types.LongType.get()),
     ("5", Types.LongType.get()),
     (Int.box(5), Types.StringType.get()),
-    (Int.box(5), Types.BooleanType.get()))
+    (Int.box(5), Types.BooleanType.get())
+  )
 
   for ((stored, asked) <- refused)
     test(s"${describe(stored)} as $asked fails at once") {
@@ -61,15 +63,18 @@ class PartitionTuplesTest extends AnyFunSuite {
     catch { case _: IllegalArgumentException | _: ArithmeticException => () }
 
   test("a tuple of another arity fails") {
-    assertFails(PartitionTuples.toPartitionData(Array(Int.box(1)), struct(Types.IntegerType.get(), Types.IntegerType.get())))
+    assertFails(
+      PartitionTuples.toPartitionData(Array(Int.box(1)), struct(Types.IntegerType.get(), Types.IntegerType.get())))
   }
 
   test("what is stored is detached from Iceberg's classes and comes back equal") {
     val asked = struct(Types.StringType.get(), Types.BinaryType.get(), Types.IntegerType.get(), Types.StringType.get())
-    val data  = new PartitionData(asked)
+    val data = new PartitionData(asked)
     Seq[Any]("ä", ByteBuffer.wrap(Array[Byte](9, 8)), 7, null).zipWithIndex.foreach { case (v, i) => data.set(i, v) }
     val values = PartitionTuples.toValues(data, asked)
-    assert(values(0) == "ä" && values(1).asInstanceOf[Array[Byte]].toSeq == Seq[Byte](9, 8) && values(2) == 7 && values(3) == null)
+    assert(
+      values(0) == "ä" && values(1).asInstanceOf[Array[Byte]].toSeq == Seq[Byte](9, 8) && values(2) == 7 && values(
+        3) == null)
     val again = PartitionTuples.toValues(PartitionTuples.toPartitionData(values, asked), asked)
     assert(PartitionTuples.key(0, again) == PartitionTuples.key(0, values))
   }

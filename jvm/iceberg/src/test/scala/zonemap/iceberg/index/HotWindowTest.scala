@@ -26,7 +26,7 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
   private def held(t: Maintained): Long = IndexRegistry.of(t.table.load()).residentBytes
 
   test("over the cap, segments outside of the window are let go of and stay covered") {
-    val t      = read()
+    val t = read()
     val before = held(t)
     IndexRegistry.shrinkTo(before - 1, hotWindowMillis = noTime)
     assert(held(t) < before && t.isIndexed)
@@ -60,7 +60,7 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a store that is gone: nothing is let go of that could not be read again; then snapshots go") {
-    val t      = read()
+    val t = read()
     val before = held(t)
     t.table.io.storeFiles.foreach(t.table.io.remove)
     IndexRegistry.shrinkTo(before - 1, hotWindowMillis = noTime)

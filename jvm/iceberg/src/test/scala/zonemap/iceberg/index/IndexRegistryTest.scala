@@ -68,7 +68,7 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("manifests are known as long as a snapshot that has them is held") {
-    val t     = table(2)
+    val t = table(2)
     build(t)
     val index = IndexRegistry.of(t.load())
     val first = SnapshotKey.of(t.current)
@@ -93,7 +93,7 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("the lineage of a snapshot ends where snapshots are expired") {
-    val t   = table(4)
+    val t = table(4)
     val ids = t.load().history()
     assert(IndexRegistry.lineage(t.load(), t.current).size == 4)
     t.load().expireSnapshots().expireSnapshotId(ids.get(0).snapshotId()).commit()

@@ -33,7 +33,9 @@ class BoundExpressionsTest extends AnyFunSuite {
   test("a file is ruled out, and never taken whole") {
     def answer(lower: Long, upper: Long) = {
       val bounds = ColumnBounds(LongValue(lower), LongValue(upper), tight = true, Presence.None, Presence.None)
-      ZoneMatch.evaluate(BoundScan(Map.empty, schema, True, in(1, LongType)).predicate, _ => Some(ColumnZone(LongType, bounds)))
+      ZoneMatch.evaluate(
+        BoundScan(Map.empty, schema, True, in(1, LongType)).predicate,
+        _ => Some(ColumnZone(LongType, bounds)))
     }
     assert(answer(5, 9) == Match.None && answer(3, 4) == Match.Some && answer(0, 9) == Match.Some)
   }

@@ -17,7 +17,13 @@ class BoundScanTest extends AnyFunSuite {
     new Schema(fields: _*)
   }
 
-  private def bind(projection: Schema, snapshot: Schema, current: Schema, filter: Expression, caseSensitive: Boolean = true, partitionBy: String = null) = {
+  private def bind(
+      projection: Schema,
+      snapshot: Schema,
+      current: Schema,
+      filter: Expression,
+      caseSensitive: Boolean = true,
+      partitionBy: String = null) = {
     def spec(s: Schema): PartitionSpec =
       if (partitionBy == null) PartitionSpec.unpartitioned()
       else {
@@ -26,12 +32,21 @@ class BoundScanTest extends AnyFunSuite {
       }
     val table: Table = TestTable.create(current, spec).load()
     val request = ScanRequest(
-      table, null, projection, snapshot, () => java.util.Map.of(Int.box(0), spec(snapshot)), filter, caseSensitive,
-      ignoreResiduals = false, returnsColumnStats = false, null)
+      table,
+      null,
+      projection,
+      snapshot,
+      () => java.util.Map.of(Int.box(0), spec(snapshot)),
+      filter,
+      caseSensitive,
+      ignoreResiduals = false,
+      returnsColumnStats = false,
+      null
+    )
     BoundScan.of(request).map(_.schema.asStruct())
   }
 
-  private val a3   = Expressions.equal("a", 3)
+  private val a3 = Expressions.equal("a", 3)
   private val base = schema((2, "a", int), (3, "b", int))
 
   private case class Case(name: String, projection: Schema, snapshot: Schema, current: Schema, bound: Option[String])
@@ -39,18 +54,29 @@ class BoundScanTest extends AnyFunSuite {
   private val cases = Seq(
     Case("one schema", base, base, base, Some("snapshot")),
     Case("time travel after a rename", base, base, schema((2, "z", int), (3, "b", int)), Some("snapshot")),
-    Case("branch read after a rename", schema((2, "a", int), (3, "b", int)), schema((2, "z", int), (3, "b", int)), base, Some("current")),
+    Case(
+      "branch read after a rename",
+      schema((2, "a", int), (3, "b", int)),
+      schema((2, "z", int), (3, "b", int)),
+      base,
+      Some("current")),
     Case("branch read after swapped names", base, schema((3, "a", int), (2, "b", int)), base, Some("current")),
-    Case("neither schema has the column asked for", base, schema((2, "b", int), (3, "a", int)), schema((2, "b", int), (3, "a", int)), None),
-    Case("column dropped and added again", base, schema((3, "b", int)), schema((3, "b", int), (4, "a", int)), None))
+    Case(
+      "neither schema has the column asked for",
+      base,
+      schema((2, "b", int), (3, "a", int)),
+      schema((2, "b", int), (3, "a", int)),
+      None),
+    Case("column dropped and added again", base, schema((3, "b", int)), schema((3, "b", int), (4, "a", int)), None)
+  )
 
   for (c <- cases)
     test(s"${c.name}: ${c.bound.fold("Iceberg plans")(s => s"bound to the $s's schema")}") {
       val bound = bind(c.projection, c.snapshot, c.current, a3)
       c.bound match {
-        case None => assert(bound == Left(StockReason.SchemaMismatch))
+        case None             => assert(bound == Left(StockReason.SchemaMismatch))
         case Some("snapshot") => assert(bound == Right(c.snapshot.asStruct()))
-        case Some(_) => assert(bound == Right(c.current.asStruct()))
+        case Some(_)          => assert(bound == Right(c.current.asStruct()))
       }
     }
 
@@ -72,6 +98,8 @@ class BoundScanTest extends AnyFunSuite {
     val variant = Types.VariantType.get()
     assert(!BoundScan.readsVariant(base))
     assert(BoundScan.readsVariant(new Schema(optional(1, "v", variant))))
-    assert(BoundScan.readsVariant(new Schema(optional(1, "l", Types.ListType.ofOptional(2, Types.StructType.of(optional(3, "v", variant)))))))
+    assert(
+      BoundScan.readsVariant(
+        new Schema(optional(1, "l", Types.ListType.ofOptional(2, Types.StructType.of(optional(3, "v", variant)))))))
   }
 }

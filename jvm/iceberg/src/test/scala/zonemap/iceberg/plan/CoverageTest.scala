@@ -95,7 +95,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     build(t)
     append(t, 4, files = 3)
     val settings = Off.copy(maxUnknownEntries = 2)
-    val planned  = ours(t, idIs15, settings)
+    val planned = ours(t, idIs15, settings)
     assert(planned.reason.contains(StockReason.TooManyUnknown(3, 2)))
     assert(planned.paths == stock(t, idIs15).map(_.file().location()).toSet)
     assert(ours(t, idIs15, settings.copy(maxUnknownEntries = 3)).mode == PlanMode.Hybrid)
@@ -127,16 +127,18 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     Mode(UpkeepMode.Auto, CoverOnRead.Background, first = "NOT_COVERED", later = "EXACT", stored = false),
     Mode(UpkeepMode.Auto, CoverOnRead.Wait, first = "EXACT", later = "EXACT", stored = false),
     Mode(UpkeepMode.Persist, CoverOnRead.Background, first = "NOT_COVERED", later = "EXACT", stored = true),
-    Mode(UpkeepMode.Persist, CoverOnRead.Wait, first = "EXACT", later = "EXACT", stored = true))
+    Mode(UpkeepMode.Persist, CoverOnRead.Wait, first = "EXACT", later = "EXACT", stored = true)
+  )
 
   private def told(planned: Planned): String = planned.reason.fold(planned.mode.name)(_.code)
 
   for (mode <- modes)
-    test(s"nothing known, upkeep ${mode.upkeep}, cover-on-read ${mode.coverOnRead}: ${mode.first}, then ${mode.later}") {
-      val t        = table(commits = 2)
+    test(
+      s"nothing known, upkeep ${mode.upkeep}, cover-on-read ${mode.coverOnRead}: ${mode.first}, then ${mode.later}") {
+      val t = table(commits = 2)
       val settings = PlannerSettings(upkeep = mode.upkeep, coverOnRead = mode.coverOnRead)
       val expected = stock(t, idIs15).map(_.file().location()).toSet
-      val first    = ours(t, idIs15, settings)
+      val first = ours(t, idIs15, settings)
       assert(told(first) == mode.first && first.paths == expected)
       awaitUpkeep()
       val later = ours(t, idIs15, settings)
@@ -145,8 +147,13 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
       assert(t.io.storeFiles.nonEmpty == mode.stored, t.io.storeFiles)
     }
 
-  for ((upkeep, written) <- Seq(UpkeepMode.Off -> false, UpkeepMode.Memory -> false, UpkeepMode.Persist -> true, UpkeepMode.Auto -> true))
-    test(s"a table with a store, read after an append with upkeep $upkeep: ${if (written) "the store follows" else "nothing is written"}") {
+  for ((upkeep, written) <- Seq(
+      UpkeepMode.Off -> false,
+      UpkeepMode.Memory -> false,
+      UpkeepMode.Persist -> true,
+      UpkeepMode.Auto -> true))
+    test(s"a table with a store, read after an append with upkeep $upkeep: ${if (written) "the store follows"
+      else "nothing is written"}") {
       val t = table(commits = 2)
       build(t)
       append(t, 4)
@@ -162,7 +169,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("the store location is honoured, with and without a trailing slash, by every way to write") {
     for (location <- Seq("mem://elsewhere/index-store", "mem://elsewhere/index-store/")) {
-      val t        = table(commits = 2)
+      val t = table(commits = 2)
       val settings = PlannerSettings(storeLocation = Some(location), upkeep = UpkeepMode.Persist)
       build(t, settings)
       append(t, 4)
@@ -185,8 +192,8 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a relation sees one state of the index: covered while it is planned, it stays with its first answer") {
-    val t        = table(commits = 1)
-    val settled  = relation(t)
+    val t = table(commits = 1)
+    val settled = relation(t)
     assert(settled.allowDistributedPlanning())
     build(t)
     settled.newBatchScan().planFiles().close()
@@ -200,8 +207,8 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("rollback, branches and tags: every snapshot is answered from its own manifests") {
-    val t      = table(commits = 3)
-    val first  = t.load().history().get(0).snapshotId()
+    val t = table(commits = 3)
+    val first = t.load().history().get(0).snapshotId()
     val manage: ManageSnapshots = t.load().manageSnapshots()
     manage.createBranch("b", first).createTag("v", first).commit()
     build(t)

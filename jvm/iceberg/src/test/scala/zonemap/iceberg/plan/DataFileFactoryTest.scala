@@ -12,7 +12,10 @@ import zonemap.iceberg.testing.TestFiles
 
 /** Data files made from segment rows are what Iceberg's builder makes. */
 class DataFileFactoryTest extends AnyFunSuite {
-  private val schema = new Schema(required(1, "id", Types.LongType.get()), optional(2, "k", Types.IntegerType.get()), optional(3, "s", Types.StringType.get()))
+  private val schema = new Schema(
+    required(1, "id", Types.LongType.get()),
+    optional(2, "k", Types.IntegerType.get()),
+    optional(3, "s", Types.StringType.get()))
   private val plain = PartitionSpec.unpartitioned()
   private val byKey = PartitionSpec.builderFor(schema).withSpecId(1).identity("k").bucket("id", 4).build()
   private val specs = Map(0 -> plain, 1 -> byKey)
@@ -20,12 +23,14 @@ class DataFileFactoryTest extends AnyFunSuite {
   private val identity = ManifestIdentity("m.avro", 1, 0, 0, 1, 1, 1L, null, 0, 0, 0, 0L, 0L, 0L)
 
   // case, spec, tuple, format, records, sort order, split offsets, first row id
-  private val cases: Seq[(String, PartitionSpec, Seq[Any], FileFormat, Long, Option[Int], Option[Seq[Long]], Option[Long])] = Seq(
+  private val cases
+      : Seq[(String, PartitionSpec, Seq[Any], FileFormat, Long, Option[Int], Option[Seq[Long]], Option[Long])] = Seq(
     ("bare", plain, Nil, FileFormat.PARQUET, 0L, None, None, None),
     ("everything", byKey, Seq(5, 3), FileFormat.PARQUET, 7L, Some(2), Some(Seq(4L, 100L)), Some(77L)),
     ("null tuple", byKey, Seq(null, 0), FileFormat.AVRO, 7L, Some(0), None, Some(0L)),
     ("one tuple, other file", byKey, Seq(5, 3), FileFormat.ORC, 1L << 40, None, Some(Seq(3L)), None),
-    ("empty split offsets", plain, Nil, FileFormat.PARQUET, 1L, None, Some(Nil), None))
+    ("empty split offsets", plain, Nil, FileFormat.PARQUET, 1L, None, Some(Nil), None)
+  )
 
   private val segment: Segment = {
     val builder = new SegmentBuilder(Nil)
@@ -33,8 +38,16 @@ class DataFileFactoryTest extends AnyFunSuite {
     cases.zipWithIndex.foreach { case ((name, spec, tuple, format, records, order, offsets, rowId), i) =>
       val ordinal = builder.partition(spec.specId(), tuple.map(_.asInstanceOf[AnyRef]).toArray)
       val entry = FileEntry(
-        s"mem://$name", format.name(), 1000L + i, records, ordinal, 10L + i, 20L + i,
-        rowId.map(Long.box).orNull, order.map(Int.box).orNull, offsets.map(_.toArray).orNull)
+        s"mem://$name",
+        format.name(),
+        1000L + i,
+        records,
+        ordinal,
+        10L + i,
+        20L + i,
+        rowId.map(Long.box).orNull,
+        order.map(Int.box).orNull,
+        offsets.map(_.toArray).orNull)
       builder.add(entry, Array.empty)
     }
     Segment.open(builder.build())
@@ -42,7 +55,12 @@ class DataFileFactoryTest extends AnyFunSuite {
 
   private def expected(row: Int): DataFile = {
     val (name, spec, tuple, format, records, order, offsets, rowId) = cases(row)
-    val builder = DataFiles.builder(spec).withPath(s"mem://$name").withFormat(format).withFileSizeInBytes(1000L + row).withRecordCount(records)
+    val builder = DataFiles
+      .builder(spec)
+      .withPath(s"mem://$name")
+      .withFormat(format)
+      .withFileSizeInBytes(1000L + row)
+      .withRecordCount(records)
     if (spec.isPartitioned) builder.withPartition(TestFiles.tuple(spec, tuple))
     order.foreach(o => builder.withSortOrderId(o))
     offsets.foreach(o => builder.withSplitOffsets(java.util.List.of(o.map(Long.box): _*)))
@@ -55,10 +73,24 @@ class DataFileFactoryTest extends AnyFunSuite {
   }
 
   private def seen(file: DataFile): Seq[Any] = Seq(
-    file.location(), file.format(), file.content(), file.specId(), file.recordCount(), file.fileSizeInBytes(), file.sortOrderId(),
-    file.splitOffsets(), file.firstRowId(), file.dataSequenceNumber(), file.fileSequenceNumber(), file.keyMetadata(),
-    file.lowerBounds(), file.valueCounts(), file.equalityFieldIds(), file.manifestLocation(),
-    (0 until file.partition().size()).map(i => file.partition().get(i, classOf[Object])))
+    file.location(),
+    file.format(),
+    file.content(),
+    file.specId(),
+    file.recordCount(),
+    file.fileSizeInBytes(),
+    file.sortOrderId(),
+    file.splitOffsets(),
+    file.firstRowId(),
+    file.dataSequenceNumber(),
+    file.fileSequenceNumber(),
+    file.keyMetadata(),
+    file.lowerBounds(),
+    file.valueCounts(),
+    file.equalityFieldIds(),
+    file.manifestLocation(),
+    (0 until file.partition().size()).map(i => file.partition().get(i, classOf[Object]))
+  )
 
   for (row <- cases.indices)
     test(s"${cases(row)._1}: equal to the builder's, here and after a trip to an executor") {
@@ -69,13 +101,13 @@ class DataFileFactoryTest extends AnyFunSuite {
 
   test("files of one template do not share what differs") {
     val factory = new DataFileFactory(segment, specs)
-    val files   = cases.indices.map(factory.dataFile)
+    val files = cases.indices.map(factory.dataFile)
     cases.indices.foreach(row => assert(seen(files(row)) == seen(expected(row))))
   }
 
   private def travelled(file: DataFile): DataFile = {
     val bytes = new ByteArrayOutputStream
-    val out   = new ObjectOutputStream(bytes)
+    val out = new ObjectOutputStream(bytes)
     out.writeObject(file)
     out.close()
     new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[DataFile]

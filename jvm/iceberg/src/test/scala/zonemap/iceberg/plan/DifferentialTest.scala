@@ -29,7 +29,7 @@ class DifferentialTest extends AnyFunSuite {
   test(s"$wanted random plans: no matching file dropped, partitions exact, tasks equal, kept within Iceberg's") {
     println(s"DifferentialTest: -Dzonemap.seed=${Rng.baseSeed}")
     val totals = new Totals
-    var seed   = Rng.baseSeed
+    var seed = Rng.baseSeed
     while (totals.checks < wanted) {
       new TableRun(seed, totals).run()
       seed += 1
@@ -44,7 +44,7 @@ class DifferentialTest extends AnyFunSuite {
 object DifferentialTest {
   private final class Totals {
     var checks, planned, hybrid, extra, fewer = 0
-    var considered, kept                      = 0L
+    var considered, kept = 0L
     val reasons = mutable.TreeMap.empty[String, Int].withDefaultValue(0)
 
     override def toString: String =
@@ -52,13 +52,13 @@ object DifferentialTest {
         s"files than Iceberg's, $extra with more; by Iceberg: ${reasons.mkString(", ")}"
   }
 
-  private val StepsPerTable  = 12
+  private val StepsPerTable = 12
   private val FiltersPerStep = 15
 
   private final class TableRun(seed: Long, totals: Totals) {
-    private val rng    = new Rng(seed)
+    private val rng = new Rng(seed)
     private val random = new RandomTable(rng)
-    private val table  = random.table
+    private val table = random.table
     private val states = mutable.ArrayBuffer.empty[String]
 
     def run(): Unit = {
@@ -67,8 +67,8 @@ object DifferentialTest {
       (0 until StepsPerTable).foreach { _ =>
         guarded("a commit")(random.commit())
         guarded("a change of the index")(changeIndex())
-        val files  = random.liveFiles
-        val past   = pastSnapshot()
+        val files = random.liveFiles
+        val past = pastSnapshot()
         (0 until FiltersPerStep).foreach { n =>
           past.filter(_ => n == 0).fold(check(files, table.schema, identity)) { id =>
             val refine: Planning.Refine = _.useSnapshot(id)
@@ -84,7 +84,8 @@ object DifferentialTest {
       Option.when(past.nonEmpty && rng.chance(30))(rng.pick(past))
     }
 
-    private def schemaOf(snapshotId: Long): Schema = org.apache.iceberg.util.SnapshotUtil.schemaFor(table.load(), snapshotId)
+    private def schemaOf(snapshotId: Long): Schema =
+      org.apache.iceberg.util.SnapshotUtil.schemaFor(table.load(), snapshotId)
 
     /** Fresh, stale, refreshed, forgotten, damaged or partly missing. */
     private def changeIndex(): Unit = {
@@ -123,14 +124,14 @@ object DifferentialTest {
     }
 
     private def check(files: IndexedSeq[DataFile], schema: Schema, refine: Planning.Refine): Unit = {
-      val filter   = random.filter(schema)
+      val filter = random.filter(schema)
       val settings = if (rng.chance(85)) Planning.Covering else Planning.Off
       guarded(s"filter $filter") {
         totals.checks += 1
         Try(resolved(Planning.stock(table, filter, refine))) match {
           case Success(stock) => compare(Planning.ours(table, filter, settings, refine), stock, files, schema, filter)
           case Failure(error) if isKnownDefect(error) => totals.reasons("ICEBERG_FAILED") += 1
-          case Failure(error) => throw error
+          case Failure(error)                         => throw error
         }
       }
     }
@@ -144,23 +145,33 @@ object DifferentialTest {
      */
     private def isKnownDefect(error: Throwable): Boolean = error match {
       case _: NullPointerException => Seq("Invalid object: null", "String.startsWith").exists(error.getMessage.contains)
-      case _: ValidationException => error.getMessage.startsWith("Invalid value for conversion to type")
-      case _ => false
+      case _: ValidationException  => error.getMessage.startsWith("Invalid value for conversion to type")
+      case _                       => false
     }
 
-    private def compare(planned: Planned, stock: Seq[FileScanTask], files: Seq[DataFile], schema: Schema, filter: Expression): Unit =
-        planned.reason match {
-          case Some(reason) =>
-            totals.reasons(reason.code) += 1
-            assert(reason.code != "PLANNER_FAILED", reason.message)
-            same(planned.paths, stock)
-          case None => checkPlan(planned, stock, files, schema, filter)
-        }
+    private def compare(
+        planned: Planned,
+        stock: Seq[FileScanTask],
+        files: Seq[DataFile],
+        schema: Schema,
+        filter: Expression): Unit =
+      planned.reason match {
+        case Some(reason) =>
+          totals.reasons(reason.code) += 1
+          assert(reason.code != "PLANNER_FAILED", reason.message)
+          same(planned.paths, stock)
+        case None => checkPlan(planned, stock, files, schema, filter)
+      }
 
     private def same(paths: Set[String], stock: Seq[FileScanTask]): Unit =
       assert(paths == stock.map(_.file().location()).toSet, "Iceberg's plan was used but files differ")
 
-    private def checkPlan(planned: Planned, stock: Seq[FileScanTask], files: Seq[DataFile], schema: Schema, filter: Expression): Unit = {
+    private def checkPlan(
+        planned: Planned,
+        stock: Seq[FileScanTask],
+        files: Seq[DataFile],
+        schema: Schema,
+        filter: Expression): Unit = {
       count(planned, stock)
       val bound = RowOracle.bind(filter, schema)
       // a file Iceberg's own partition evaluation drops is dropped by both, overflown truncations included
@@ -179,7 +190,9 @@ object DifferentialTest {
       }
       val inStock = stock.map(_.file().location()).toSet
       planned.tasks.map(_.file()).filterNot(f => inStock(f.location())).foreach { extra =>
-        assert(allowedExtra(live(extra.location()), schema, filter), s"kept ${describe(live(extra.location()))} that Iceberg drops")
+        assert(
+          allowedExtra(live(extra.location()), schema, filter),
+          s"kept ${describe(live(extra.location()))} that Iceberg drops")
       }
       Planning.difference(planned.tasks, stock).foreach(d => throw new AssertionError(d))
     }
@@ -204,14 +217,16 @@ object DifferentialTest {
           throw new AssertionError(
             s"-Dzonemap.seed=$seed: $what: ${e.getMessage}\n  table: v${random.formatVersion} ${table.spec}, commits " +
               s"${random.history.mkString(", ")}; index ${states.mkString(", ")}\n  schema: ${table.schema}",
-            e)
+            e
+          )
       }
   }
 
   private def assert(holds: Boolean, what: => Any): Unit = if (!holds) throw new AssertionError(what)
 
   private def partitionKeeps(spec: PartitionSpec, file: DataFile, filter: Expression): Boolean =
-    spec.isUnpartitioned || new Evaluator(spec.partitionType(), Projections.inclusive(spec, true).project(filter), true).eval(file.partition())
+    spec.isUnpartitioned || new Evaluator(spec.partitionType(), Projections.inclusive(spec, true).project(filter), true)
+      .eval(file.partition())
 
   /**
    * Where ours may keep a file that Iceberg drops: Iceberg's bounds say nothing of NaN and order zeros and uuids in ways
@@ -233,8 +248,11 @@ object DifferentialTest {
         override def alwaysTrue(): Seq[UnboundPredicate[_]] = Nil
         override def alwaysFalse(): Seq[UnboundPredicate[_]] = Nil
         override def not(child: Seq[UnboundPredicate[_]]): Seq[UnboundPredicate[_]] = child
-        override def and(left: Seq[UnboundPredicate[_]], right: Seq[UnboundPredicate[_]]): Seq[UnboundPredicate[_]] = left ++ right
-        override def or(left: Seq[UnboundPredicate[_]], right: Seq[UnboundPredicate[_]]): Seq[UnboundPredicate[_]] = left ++ right
+        override def and(left: Seq[UnboundPredicate[_]], right: Seq[UnboundPredicate[_]]): Seq[UnboundPredicate[_]] =
+          left ++ right
+        override def or(left: Seq[UnboundPredicate[_]], right: Seq[UnboundPredicate[_]]): Seq[UnboundPredicate[_]] =
+          left ++ right
         override def predicate[T](leaf: UnboundPredicate[T]): Seq[UnboundPredicate[_]] = Seq(leaf)
-      })
+      }
+    )
 }

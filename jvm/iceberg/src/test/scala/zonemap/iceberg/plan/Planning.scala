@@ -20,7 +20,7 @@ final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {
 
   def reason: Option[StockReason] = mode match {
     case PlanMode.Stock(reason) => Some(reason)
-    case _ => None
+    case _                      => None
   }
 }
 
@@ -56,12 +56,15 @@ object Planning {
       settings: PlannerSettings = Off,
       refine: Refine = identity): Planned = {
     val relation = Planning.relation(table, settings)
-    val tasks    = plan(relation, filter, refine)
+    val tasks = plan(relation, filter, refine)
     Planned(tasks, relation.lastPlan())
   }
 
   /** Iceberg's own plan of the same scan. */
-  def stock(table: TestTable, filter: Expression = Expressions.alwaysTrue(), refine: Refine = identity): Seq[FileScanTask] =
+  def stock(
+      table: TestTable,
+      filter: Expression = Expressions.alwaysTrue(),
+      refine: Refine = identity): Seq[FileScanTask] =
     plan(table.load(), filter, refine)
 
   private def plan(table: BaseTable, filter: Expression, refine: Refine): Seq[FileScanTask] =

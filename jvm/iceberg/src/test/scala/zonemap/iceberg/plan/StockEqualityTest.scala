@@ -25,7 +25,8 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     required(1, "id", Types.LongType.get()),
     optional(2, "k", Types.IntegerType.get()),
     optional(3, "name", Types.StringType.get()),
-    optional(4, "ts", Types.TimestampType.withoutZone()))
+    optional(4, "ts", Types.TimestampType.withoutZone())
+  )
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
@@ -50,7 +51,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
       filter: Expression = alwaysTrue(),
       refine: Refine = identity,
       fewerThanIceberg: Boolean = false): Planned = {
-    val theirs  = stock(table, filter, refine)
+    val theirs = stock(table, filter, refine)
     val planned = ours(table, filter, Covering, refine)
     assert(planned.reason.isEmpty, planned.report.summary)
     val paths = theirs.map(_.file().location()).toSet
@@ -73,7 +74,12 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
       }
       same(table)
       for {
-        filter <- Seq(lessThan("id", 15L), equal("k", 1), startsWith("name", "b"), and(equal("k", 1), greaterThan("id", 1000L)), isNull("k"))
+        filter <- Seq(
+          lessThan("id", 15L),
+          equal("k", 1),
+          startsWith("name", "b"),
+          and(equal("k", 1), greaterThan("id", 1000L)),
+          isNull("k"))
         refine <- Seq[Refine](identity, _.ignoreResiduals(), _.caseSensitive(false), _.select("id"))
       } compared(table, filter, refine)
     }
@@ -83,9 +89,15 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     ("identity", (s: Schema) => PartitionSpec.builderFor(s).identity("k").build(), Seq(Seq(1), Seq(2), Seq(null))),
     ("bucket", (s: Schema) => PartitionSpec.builderFor(s).bucket("id", 8).build(), Seq(Seq(1), Seq(2), Seq(7))),
     ("days", (s: Schema) => PartitionSpec.builderFor(s).day("ts").build(), Seq(Seq(18000), Seq(-1), Seq(null))),
-    ("truncate", (s: Schema) => PartitionSpec.builderFor(s).truncate("name", 2).build(), Seq(Seq("aa"), Seq("bb"), Seq(null))),
-    ("identity and hours", (s: Schema) => PartitionSpec.builderFor(s).identity("name").hour("ts").build(),
-      Seq(Seq("b", 4), Seq("", null), Seq(null, -3))))
+    (
+      "truncate",
+      (s: Schema) => PartitionSpec.builderFor(s).truncate("name", 2).build(),
+      Seq(Seq("aa"), Seq("bb"), Seq(null))),
+    (
+      "identity and hours",
+      (s: Schema) => PartitionSpec.builderFor(s).identity("name").hour("ts").build(),
+      Seq(Seq("b", 4), Seq("", null), Seq(null, -3)))
+  )
 
   test("evolved specs: files of every spec, with the filter exact on each") {
     val table = TestTable.create(schema)
@@ -111,18 +123,34 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     (Types.TimestampNanoType.withZone(), -5000L, 5000L, 6L),
     (Types.StringType.get(), "b", "d", "e"),
     (Types.UUIDType.get(), new UUID(1, 1), new UUID(1, 5), new UUID(1, 6)),
-    (Types.FixedType.ofLength(2), ByteBuffer.wrap(Array[Byte](1, 1)), ByteBuffer.wrap(Array[Byte](1, 5)), ByteBuffer.wrap(Array[Byte](2, 0))),
-    (Types.BinaryType.get(), ByteBuffer.wrap(Array[Byte](1)), ByteBuffer.wrap(Array[Byte](3)), ByteBuffer.wrap(Array[Byte](4))),
+    (
+      Types.FixedType.ofLength(2),
+      ByteBuffer.wrap(Array[Byte](1, 1)),
+      ByteBuffer.wrap(Array[Byte](1, 5)),
+      ByteBuffer.wrap(Array[Byte](2, 0))),
+    (
+      Types.BinaryType.get(),
+      ByteBuffer.wrap(Array[Byte](1)),
+      ByteBuffer.wrap(Array[Byte](3)),
+      ByteBuffer.wrap(Array[Byte](4))),
     (Types.DecimalType.of(9, 2), new BigDecimal("-5.00"), new BigDecimal("5.00"), new BigDecimal("6.00")),
-    (Types.DecimalType.of(38, 10), new BigDecimal("-5.0000000000"), new BigDecimal("5.0000000000"), new BigDecimal("6.0000000000")))
+    (
+      Types.DecimalType.of(38, 10),
+      new BigDecimal("-5.0000000000"),
+      new BigDecimal("5.0000000000"),
+      new BigDecimal("6.0000000000"))
+  )
 
   for ((valueType, lower, upper, above) <- types)
     test(s"column of type $valueType: bounds prune as Iceberg's do") {
-      val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", valueType)), formatVersion = 3)
+      val table = TestTable.create(
+        new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", valueType)),
+        formatVersion = 3)
       table.append(
         TestFiles.data(table, Map("x" -> Stats(Some(10), Some(0), Some(0), Some(lower), Some(upper)))),
         TestFiles.data(table, Map("x" -> Stats(Some(10), Some(10)))),
-        TestFiles.data(table))
+        TestFiles.data(table)
+      )
       val literal = above.asInstanceOf[AnyRef]
       assert(same(table, equal("x", literal)).tasks.size == 1, "only the file without stats may hold the value")
       assert(compared(table, isNull[AnyRef]("x")).tasks.size == 2)
@@ -137,7 +165,10 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
         new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", valueType)),
         PartitionSpec.builderFor(_).identity("x").build(),
         formatVersion = 3)
-      table.append(TestFiles.data(table, partition = Seq(lower)), TestFiles.data(table, partition = Seq(upper)), TestFiles.data(table, partition = Seq(null)))
+      table.append(
+        TestFiles.data(table, partition = Seq(lower)),
+        TestFiles.data(table, partition = Seq(upper)),
+        TestFiles.data(table, partition = Seq(null)))
       same(table)
       compared(table, isNull[AnyRef]("x"))
     }
@@ -159,7 +190,8 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("v3: first row ids, of files and of manifests written anew") {
     val table = partitioned(version = 3)
-    (0 until 3).foreach(k => table.append(TestFiles.data(table, range(k), Seq(k)), TestFiles.data(table, range(k + 5), Seq(k))))
+    (0 until 3).foreach(k =>
+      table.append(TestFiles.data(table, range(k), Seq(k)), TestFiles.data(table, range(k + 5), Seq(k))))
     assert(same(table).tasks.map(_.file().firstRowId()).toSet.size == 6)
     table.load().rewriteManifests().clusterBy(_ => "one").commit()
     compared(table)
@@ -178,14 +210,14 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("position deletes: of a partition, of a file by name, of a file by equal path bounds; by sequence number") {
-    val table  = partitioned()
+    val table = partitioned()
     val before = TestFiles.data(table, range(1), Seq(1))
-    val other  = TestFiles.data(table, range(2), Seq(2))
+    val other = TestFiles.data(table, range(2), Seq(2))
     val sibling = TestFiles.data(table, range(3), Seq(1))
     table.append(before, other, sibling)
     val ofPartition = TestFiles.positionDeletes(table, table.spec, before.partition())
-    val byName      = TestFiles.positionDeletesOf(table, before, byBounds = false)
-    val byBounds    = TestFiles.positionDeletesOf(table, before, byBounds = true)
+    val byName = TestFiles.positionDeletesOf(table, before, byBounds = false)
+    val byBounds = TestFiles.positionDeletesOf(table, before, byBounds = true)
     table.delete(ofPartition, byName, byBounds)
     val after = TestFiles.data(table, range(4), Seq(1))
     table.append(after)
@@ -197,8 +229,8 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("position deletes committed with the file they delete from apply to it") {
     val table = partitioned()
-    val file  = TestFiles.data(table, range(1), Seq(1))
-    val own   = TestFiles.positionDeletes(table, table.spec, file.partition())
+    val file = TestFiles.data(table, range(1), Seq(1))
+    val own = TestFiles.positionDeletes(table, table.spec, file.partition())
     table.load().newRowDelta().addRows(file).addDeletes(own).commit()
     assert(deletesOf(same(table), file.location()) == Set(own.location()))
   }
@@ -208,7 +240,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     val older = TestFiles.data(table, range(1), Seq(1))
     table.append(older)
     val together = TestFiles.data(table, range(2), Seq(1))
-    val delete   = TestFiles.equalityDeletes(table, Seq("id"), table.spec, older.partition())
+    val delete = TestFiles.equalityDeletes(table, Seq("id"), table.spec, older.partition())
     table.load().newRowDelta().addRows(together).addDeletes(delete).commit()
     val planned = same(table)
     assert(deletesOf(planned, older.location()) == Set(delete.location()))
@@ -224,7 +256,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     val (one, two) = (TestFiles.data(table, range(2), Seq(1)), TestFiles.data(table, range(3), Seq(2)))
     table.append(one, two)
     val global = TestFiles.equalityDeletes(table, Seq("id"), unpartitioned)
-    val ofOne  = TestFiles.equalityDeletes(table, Seq("id"), table.spec, one.partition())
+    val ofOne = TestFiles.equalityDeletes(table, Seq("id"), table.spec, one.partition())
     table.delete(global, ofOne)
     val planned = same(table)
     assert(deletesOf(planned, first.location()) == Set(global.location()))
@@ -237,23 +269,45 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     ("ranges apart", Stats.range(1, 5), Stats.range(6, 9), false),
     ("no stats of the delete", Stats.range(1, 5), Stats(), true),
     ("no stats of the file", Stats(), Stats.range(6, 9), true),
-    ("null rows, null deleted", Stats(Some(10), Some(2), None, Some(1), Some(5)), Stats(Some(4), Some(1), None, Some(6), Some(9)), true),
-    ("null rows, no null deleted", Stats(Some(10), Some(2), None, Some(1), Some(5)), Stats(Some(4), Some(0), None, Some(6), Some(9)), false),
-    ("only null rows, no null deleted", Stats(Some(10), Some(10)), Stats(Some(4), Some(0), None, Some(6), Some(9)), false),
-    ("no null row, only null deleted", Stats(Some(10), Some(0), None, Some(1), Some(5)), Stats(Some(4), Some(4)), false),
-    ("null counts unknown", Stats(Some(10), None, None, Some(1), Some(5)), Stats(Some(4), Some(1), None, Some(6), Some(9)), true))
+    (
+      "null rows, null deleted",
+      Stats(Some(10), Some(2), None, Some(1), Some(5)),
+      Stats(Some(4), Some(1), None, Some(6), Some(9)),
+      true),
+    (
+      "null rows, no null deleted",
+      Stats(Some(10), Some(2), None, Some(1), Some(5)),
+      Stats(Some(4), Some(0), None, Some(6), Some(9)),
+      false),
+    (
+      "only null rows, no null deleted",
+      Stats(Some(10), Some(10)),
+      Stats(Some(4), Some(0), None, Some(6), Some(9)),
+      false),
+    (
+      "no null row, only null deleted",
+      Stats(Some(10), Some(0), None, Some(1), Some(5)),
+      Stats(Some(4), Some(4)),
+      false),
+    (
+      "null counts unknown",
+      Stats(Some(10), None, None, Some(1), Some(5)),
+      Stats(Some(4), Some(1), None, Some(6), Some(9)),
+      true)
+  )
 
   for ((name, data, delete, applies) <- deleteStats)
     test(s"equality deletes, $name: ${if (applies) "applied" else "left out"}") {
       val table = TestTable.create(schema)
-      val file  = TestFiles.data(table, Map("k" -> data))
+      val file = TestFiles.data(table, Map("k" -> data))
       table.append(file)
       table.delete(TestFiles.equalityDeletes(table, Seq("k"), stats = Map("k" -> delete)))
       assert(same(table).tasks.head.deletes().isEmpty != applies)
     }
 
   test("equality deletes on doubles are never left out by bounds, which do not tell of NaN") {
-    val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", Types.DoubleType.get())))
+    val table =
+      TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", Types.DoubleType.get())))
     table.append(TestFiles.data(table, Map("x" -> Stats.range(1d, 2d))))
     table.delete(TestFiles.equalityDeletes(table, Seq("x"), stats = Map("x" -> Stats.range(5d, 6d))))
     build(table)
@@ -268,10 +322,17 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     table.delete(old)
     val ops = table.operations
     ops.commit(ops.current(), ops.current().upgradeToFormatVersion(3))
-    table.delete(TestFiles.vector(table, files(0), "mem://lake/dv.puffin", 4), TestFiles.vector(table, files(1), "mem://lake/dv.puffin", 44))
+    table.delete(
+      TestFiles.vector(table, files(0), "mem://lake/dv.puffin", 4),
+      TestFiles.vector(table, files(1), "mem://lake/dv.puffin", 44))
     val planned = same(table)
     assert(deletesOf(planned, files(0).location()) == Set("mem://lake/dv.puffin"))
-    assert(planned.tasks.flatMap(_.deletes().asScala).filter(_.format() == FileFormat.PUFFIN).map(_.contentOffset().toLong).toSet == Set(4L, 44L))
+    assert(
+      planned.tasks
+        .flatMap(_.deletes().asScala)
+        .filter(_.format() == FileFormat.PUFFIN)
+        .map(_.contentOffset().toLong)
+        .toSet == Set(4L, 44L))
     assert(deletesOf(planned, files(2).location()) == Set(old.location()))
   }
 
@@ -290,7 +351,12 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     compared(table)
     table.load().newRewrite().deleteFile(delete).commit()
     assert(compared(table).tasks.forall(_.deletes().isEmpty))
-    table.load().newOverwrite().overwriteByRowFilter(equal("k", 1)).addFile(TestFiles.data(table, range(9), Seq(1))).commit()
+    table
+      .load()
+      .newOverwrite()
+      .overwriteByRowFilter(equal("k", 1))
+      .addFile(TestFiles.data(table, range(9), Seq(1)))
+      .commit()
     assert(compared(table).tasks.size == 3)
     same(table)
   }
@@ -303,7 +369,11 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     table.append(TestFiles.data(table, range(2), Seq(1)))
     table.load().newAppend().appendFile(TestFiles.data(table, range(3), Seq(1))).toBranch("b").commit()
     same(table)
-    for ((refine, files) <- Seq[(Refine, Int)]((_.useRef("b"), 2), (_.useRef("v"), 1), (_.useSnapshot(first), 1), (identity, 2)))
+    for ((refine, files) <- Seq[(Refine, Int)](
+        (_.useRef("b"), 2),
+        (_.useRef("v"), 1),
+        (_.useSnapshot(first), 1),
+        (identity, 2)))
       assert(compared(table, refine = refine).tasks.size == files)
     table.load().newAppend().appendFile(TestFiles.data(table, range(4), Seq(1))).stageOnly().commit()
     val staged = table.load().snapshots().asScala.maxBy(_.sequenceNumber()).snapshotId()
@@ -321,13 +391,17 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     table.append(TestFiles.data(table, Map("k" -> Stats.range(8L, 8L)), Seq(8L)))
     assert(same(table, equal("k", 7L)).tasks.size == 1)
     assert(compared(table, greaterThan("k", 5000000000L)).tasks.isEmpty)
-    assert(compared(table, equal("k", 7), _.useSnapshot(old)).tasks.map(_.file().partition().get(0, classOf[Integer]).toInt) == Seq(7))
+    assert(
+      compared(table, equal("k", 7), _.useSnapshot(old)).tasks
+        .map(_.file().partition().get(0, classOf[Integer]).toInt) == Seq(7))
     assert(compared(table, refine = _.useSnapshot(old)).tasks.size == 1)
   }
 
   test("renamed, dropped and re-added columns bind by field id") {
     val table = TestTable.create(schema)
-    table.append(TestFiles.data(table, Map("k" -> Stats.range(1, 2))), TestFiles.data(table, Map("k" -> Stats.range(5, 6))))
+    table.append(
+      TestFiles.data(table, Map("k" -> Stats.range(1, 2))),
+      TestFiles.data(table, Map("k" -> Stats.range(5, 6))))
     val old = table.current.snapshotId()
     table.load().updateSchema().renameColumn("k", "kk").commit()
     assert(same(table, equal("kk", 1)).tasks.size == 1)
@@ -340,8 +414,11 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("swapped names on a branch: a filter is bound by field id or left to Iceberg") {
-    val table = TestTable.create(new Schema(
-      required(1, "id", Types.LongType.get()), optional(2, "a", Types.IntegerType.get()), optional(3, "b", Types.IntegerType.get())))
+    val table = TestTable.create(
+      new Schema(
+        required(1, "id", Types.LongType.get()),
+        optional(2, "a", Types.IntegerType.get()),
+        optional(3, "b", Types.IntegerType.get())))
     table.append(
       TestFiles.data(table, Map("a" -> Stats.range(1, 2), "b" -> Stats.range(11, 12))),
       TestFiles.data(table, Map("a" -> Stats.range(11, 12), "b" -> Stats.range(1, 2))))

@@ -33,12 +33,13 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   private def append(table: TestTable, k: Int): Unit =
-    table.append(TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9), "name" -> Stats.range("na", "nz")))): Unit
+    table.append(
+      TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9), "name" -> Stats.range("na", "nz")))): Unit
 
   private def store(t: TestTable): IndexStore = IndexStore.of(t.load(), None)
   private def versions(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.contains("/versions/"))
   private def segments(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.contains("/segments/"))
-  private def latest(t: TestTable): Seq[String]   = t.io.storeFiles.filter(_.endsWith("/latest"))
+  private def latest(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.endsWith("/latest"))
 
   private def change(t: TestTable, files: TestTable => Seq[String])(bytes: Array[Byte] => Array[Byte]): Unit =
     files(t).foreach(f => t.io.put(f, bytes(t.io.bytes(f))))
@@ -48,8 +49,10 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   /** Magic, then the format version as a little-endian short. */
   private def futureFormat(bytes: Array[Byte]): Array[Byte] = { val b = bytes.clone(); b(8) = 99; b }
-  private def flipped(bytes: Array[Byte]): Array[Byte]      = { val b = bytes.clone(); b(b.length / 2) = (~b(b.length / 2)).toByte; b }
-  private def garbage(bytes: Array[Byte]): Array[Byte]      = new Rng(1).bytes(bytes.length)
+  private def flipped(bytes: Array[Byte]): Array[Byte] = {
+    val b = bytes.clone(); b(b.length / 2) = (~b(b.length / 2)).toByte; b
+  }
+  private def garbage(bytes: Array[Byte]): Array[Byte] = new Rng(1).bytes(bytes.length)
 
   private val damages: Seq[(String, TestTable => Unit)] = Seq(
     "version truncated" -> (t => change(t, versions)(_.dropRight(3))),
@@ -59,11 +62,14 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     "version of a future format" -> (t => change(t, versions)(futureFormat)),
     "version of another table" -> (t => rewriteVersion(t)(_.copy(tableUuid = UUID.randomUUID().toString))),
     "version of another snapshot" -> (t => rewriteVersion(t)(v => v.copy(snapshotId = v.snapshotId + 1))),
-    "version of another manifest list" -> (t => rewriteVersion(t)(_.copy(manifestListLocation = "mem://elsewhere/snap-1.avro"))),
+    "version of another manifest list" -> (t =>
+      rewriteVersion(t)(_.copy(manifestListLocation = "mem://elsewhere/snap-1.avro"))),
     "version that counts other files" -> (t => rewriteVersion(t)(v => v.copy(dataFiles = v.dataFiles + 1))),
     "version without its segments" -> (t => rewriteVersion(t)(_.copy(segments = Nil))),
-    "version that names a missing manifest" -> (t => rewriteVersion(t)(v => v.copy(segments = v.segments.map(_.copy(liveManifests = Seq(0, 1, 77)))))),
-    "version of fewer live manifests" -> (t => rewriteVersion(t)(v => v.copy(segments = v.segments.map(_.copy(liveManifests = Seq(0, 1)))))),
+    "version that names a missing manifest" -> (t =>
+      rewriteVersion(t)(v => v.copy(segments = v.segments.map(_.copy(liveManifests = Seq(0, 1, 77)))))),
+    "version of fewer live manifests" -> (t =>
+      rewriteVersion(t)(v => v.copy(segments = v.segments.map(_.copy(liveManifests = Seq(0, 1)))))),
     "version gone" -> (t => versions(t).foreach(t.io.remove)),
     "segment truncated" -> (t => change(t, segments)(_.dropRight(3))),
     "segment cut to nothing" -> (t => change(t, segments)(_ => Array.emptyByteArray)),
@@ -80,7 +86,8 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     "hint garbage" -> (t => change(t, latest)(garbage)),
     "hint of a snapshot that never was" -> (t => change(t, latest)(_ => "4711\n".getBytes)),
     "hint gone" -> (t => latest(t).foreach(t.io.remove)),
-    "everything gone" -> (t => t.io.storeFiles.foreach(t.io.remove)))
+    "everything gone" -> (t => t.io.storeFiles.foreach(t.io.remove))
+  )
 
   private def right(t: TestTable, planned: Planned): Unit = {
     val stockPlan = stock(t, filter)
@@ -118,7 +125,10 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       right(t, mended)
       // a refresh takes what it knows as it is; damage inside a column shows when a query reads it
       assert(mended.mode == PlanMode.Exact || name == "segment of one flipped byte")
-      assert(name == "segment of one flipped byte" || IndexProcedures.status(loaded, Option(loaded.currentSnapshot()), Off).covered)
+      assert(
+        name == "segment of one flipped byte" || IndexProcedures
+          .status(loaded, Option(loaded.currentSnapshot()), Off)
+          .covered)
       IndexProcedures.drop(loaded, Off, dryRun = false)
       assert(versions(t).forall(!_.endsWith(s"/${t.current.snapshotId()}")))
     }
@@ -150,10 +160,11 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     val failures: Seq[(String, TestTable => Unit)] = Seq(
       "vanishes" -> (t => t.io.storeFiles.foreach(t.io.remove)),
       "is not found" -> (_ => throw new NotFoundException("gone")),
-      "fails" -> (_ => throw new java.io.UncheckedIOException(new java.io.IOException("broken pipe"))))
+      "fails" -> (_ => throw new java.io.UncheckedIOException(new java.io.IOException("broken pipe")))
+    )
     for ((_, failure) <- failures; ahead <- Seq(false, true)) {
       var reached = true
-      var read    = 0
+      var read = 0
       while (reached) {
         val t = table()
         build(t)
@@ -209,6 +220,8 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(listed.toSet == t.io.storeFiles.toSet && t.io.locations == before)
     IndexProcedures.drop(loaded, Off, dryRun = false)
     assert(t.io.storeFiles.isEmpty && t.io.locations == before.filterNot(listed.contains))
-    assert(intercept[IllegalArgumentException](store(t).delete(Seq("mem://lake/data/x.parquet"))).getMessage.contains("mem://lake/data/x.parquet"))
+    assert(
+      intercept[IllegalArgumentException](store(t).delete(Seq("mem://lake/data/x.parquet"))).getMessage
+        .contains("mem://lake/data/x.parquet"))
   }
 }

@@ -13,10 +13,10 @@ import org.apache.iceberg.io.{FileIO, InputFile, OutputFile, PositionOutputStrea
 sealed abstract class FileKind
 
 object FileKind {
-  case object Metadata     extends FileKind
+  case object Metadata extends FileKind
   case object ManifestList extends FileKind
-  case object Manifest     extends FileKind
-  case object Store        extends FileKind
+  case object Manifest extends FileKind
+  case object Store extends FileKind
 
   def of(location: String): FileKind =
     if (location.contains("/_zonemaps_v2/") || location.contains("/index-store/")) Store
@@ -27,9 +27,9 @@ object FileKind {
 
 /** A `FileIO` over a map that counts what is opened, by kind of file. Thread-safe. */
 final class MemoryFileIO extends FileIO {
-  private val files  = new ConcurrentHashMap[String, Array[Byte]]
+  private val files = new ConcurrentHashMap[String, Array[Byte]]
   private val opened = new java.util.concurrent.ConcurrentLinkedQueue[String]
-  private val wrote  = new java.util.concurrent.ConcurrentLinkedQueue[String]
+  private val wrote = new java.util.concurrent.ConcurrentLinkedQueue[String]
 
   /** Called with the location before every read; may throw or change files. */
   @volatile var beforeRead: String => Unit = _ => ()

@@ -22,18 +22,18 @@ final class TestRow(values: Map[Int, Any], struct: Types.StructType) extends Str
 
   private def valueOf(field: Types.NestedField): Any =
     values.get(field.fieldId()) match {
-      case None => field.initialDefault()
-      case Some(null) => null
+      case None                                   => field.initialDefault()
+      case Some(null)                             => null
       case Some(_) if field.`type`().isStructType => new TestRow(values, field.`type`().asStructType())
-      case Some(value) => TestRow.promoted(value, field.`type`())
+      case Some(value)                            => TestRow.promoted(value, field.`type`())
     }
 }
 
 object TestRow {
   def promoted(value: Any, asked: Type): Any = (value, asked.typeId()) match {
-    case (i: Int, Type.TypeID.LONG) => i.toLong
+    case (i: Int, Type.TypeID.LONG)     => i.toLong
     case (f: Float, Type.TypeID.DOUBLE) => f.toDouble
-    case _ => value
+    case _                              => value
   }
 }
 
@@ -64,40 +64,40 @@ object RowOracle {
     def isMember = leaf.asSetPredicate().literalSet().asScala.exists(e => orders(value, e).contains(0))
     def startsWith = value.toString.startsWith(leaf.asLiteralPredicate().literal().value().toString)
     leaf.op() match {
-      case IS_NULL => value == null
-      case NOT_NULL => value != null
-      case IS_NAN => isNaN(value)
-      case NOT_NAN => !isNaN(value)
-      case NOT_EQ => value == null || compares(_ != 0)
-      case NOT_IN => value == null || !isMember
-      case NOT_STARTS_WITH => value == null || !startsWith
+      case IS_NULL            => value == null
+      case NOT_NULL           => value != null
+      case IS_NAN             => isNaN(value)
+      case NOT_NAN            => !isNaN(value)
+      case NOT_EQ             => value == null || compares(_ != 0)
+      case NOT_IN             => value == null || !isMember
+      case NOT_STARTS_WITH    => value == null || !startsWith
       case _ if value == null => false
-      case LT => compares(_ < 0)
-      case LT_EQ => compares(_ <= 0)
-      case GT => compares(_ > 0)
-      case GT_EQ => compares(_ >= 0)
-      case EQ => compares(_ == 0)
-      case IN => isMember
-      case STARTS_WITH => startsWith
-      case other => throw new IllegalArgumentException(other.toString)
+      case LT                 => compares(_ < 0)
+      case LT_EQ              => compares(_ <= 0)
+      case GT                 => compares(_ > 0)
+      case GT_EQ              => compares(_ >= 0)
+      case EQ                 => compares(_ == 0)
+      case IN                 => isMember
+      case STARTS_WITH        => startsWith
+      case other              => throw new IllegalArgumentException(other.toString)
     }
   }
 
   private def isNaN(value: Any): Boolean = value match {
-    case f: Float => f.isNaN
+    case f: Float  => f.isNaN
     case d: Double => d.isNaN
-    case _ => false
+    case _         => false
   }
 
   /** The comparison in every order the value's type has. */
   private def orders(left: Any, right: Any): Seq[Int] = (left, right) match {
-    case (a: Float, b: Float) => Seq(java.lang.Double.compare(unsigned(a.toDouble), unsigned(b.toDouble)))
+    case (a: Float, b: Float)   => Seq(java.lang.Double.compare(unsigned(a.toDouble), unsigned(b.toDouble)))
     case (a: Double, b: Double) => Seq(java.lang.Double.compare(unsigned(a), unsigned(b)))
     case (a: CharSequence, b: CharSequence) =>
       Seq(java.util.Arrays.compareUnsigned(a.toString.getBytes("UTF-8"), b.toString.getBytes("UTF-8")))
     case (a: ByteBuffer, b: ByteBuffer) => Seq(java.util.Arrays.compareUnsigned(bytes(a), bytes(b)))
-    case (a: UUID, b: UUID) => Seq(a.compareTo(b), a.toString.compareTo(b.toString))
-    case (a, b) => Seq(a.asInstanceOf[Comparable[Any]].compareTo(b))
+    case (a: UUID, b: UUID)             => Seq(a.compareTo(b), a.toString.compareTo(b.toString))
+    case (a, b)                         => Seq(a.asInstanceOf[Comparable[Any]].compareTo(b))
   }
 
   private def unsigned(zero: Double): Double = if (zero == 0.0) 0.0 else zero

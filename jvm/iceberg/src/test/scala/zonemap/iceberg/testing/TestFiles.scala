@@ -68,7 +68,8 @@ object TestFiles {
       format: FileFormat = FileFormat.PARQUET,
       change: DataFiles.Builder => Unit = _ => ()): DataFile = {
     val spec = table.spec
-    val builder = DataFiles.builder(spec)
+    val builder = DataFiles
+      .builder(spec)
       .withPath(path)
       .withFormat(format)
       .withFileSizeInBytes(1000 + records)
@@ -85,7 +86,8 @@ object TestFiles {
   }
 
   private def deletes(table: TestTable, spec: PartitionSpec, partition: StructLike, path: String) = {
-    val builder = FileMetadata.deleteFileBuilder(spec).withPath(path).withFileSizeInBytes(77).withFormat(FileFormat.PARQUET)
+    val builder =
+      FileMetadata.deleteFileBuilder(spec).withPath(path).withFileSizeInBytes(77).withFormat(FileFormat.PARQUET)
     if (!spec.isUnpartitioned) builder.withPartition(partition)
     builder
   }
@@ -96,7 +98,7 @@ object TestFiles {
 
   /** Position deletes of one file, named either by `referencedDataFile` or by equal path bounds. */
   def positionDeletesOf(table: TestTable, file: DataFile, byBounds: Boolean): DeleteFile = {
-    val spec    = table.load().specs().get(file.specId())
+    val spec = table.load().specs().get(file.specId())
     val builder = deletes(table, spec, file.partition(), freshPath("pos")).ofPositionDeletes()
     if (byBounds) builder.withMetrics(pathBounds(file.location(), file.location())).build()
     else builder.withRecordCount(2).withReferencedDataFile(file.location()).build()
@@ -104,7 +106,8 @@ object TestFiles {
 
   def pathBounds(lower: String, upper: String): Metrics = {
     val id = MetadataColumns.DELETE_FILE_PATH.fieldId()
-    def map(text: String) = Map(Integer.valueOf(id) -> Conversions.toByteBuffer(MetadataColumns.DELETE_FILE_PATH.`type`(), text)).asJava
+    def map(text: String) = Map(
+      Integer.valueOf(id) -> Conversions.toByteBuffer(MetadataColumns.DELETE_FILE_PATH.`type`(), text)).asJava
     new Metrics(2L, null, null, null, null, new JHashMap(map(lower)), new JHashMap(map(upper)))
   }
 

@@ -11,7 +11,7 @@ import org.apache.iceberg.io.LocationProvider
 /** Table operations that keep the metadata in memory, parsed anew after every commit as a catalog would. */
 final class MemoryTableOperations(override val io: MemoryFileIO, created: TableMetadata) extends TableOperations {
   private var metadata: TableMetadata = MemoryTableOperations.reparse(created, 0)
-  private var version                 = 0
+  private var version = 0
 
   override def current(): TableMetadata = synchronized(metadata)
   override def refresh(): TableMetadata = current()
@@ -74,10 +74,9 @@ object TestTable {
       formatVersion: Int = 2,
       properties: Map[String, String] = Map.empty): TestTable = {
     val name = s"t${counter.incrementAndGet()}"
-    val all  = properties + (TableProperties.FORMAT_VERSION -> formatVersion.toString)
+    val all = properties + (TableProperties.FORMAT_VERSION -> formatVersion.toString)
     val metadata =
       TableMetadata.newTableMetadata(schema, spec(schema), SortOrder.unsorted(), s"mem://lake/$name", all.asJava)
     new TestTable(new MemoryTableOperations(new MemoryFileIO, metadata), name)
   }
 }
-

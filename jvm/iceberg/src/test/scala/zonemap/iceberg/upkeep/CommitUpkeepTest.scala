@@ -73,9 +73,10 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("of many commits the newest is indexed; those it overtook need not be") {
-    val t    = known()
+    val t = known()
     val gate = new CountDownLatch(1)
-    t.table.io.beforeRead = _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    t.table.io.beforeRead =
+      _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
     (1 to 20).foreach(_ => t.append(1))
     gate.countDown()
     assert(Upkeep.await(20000))
@@ -83,7 +84,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a transaction is announced before it commits: it is looked for once more") {
-    val t           = known()
+    val t = known()
     val transaction = t.table.load().newTransaction()
     transaction.newFastAppend().appendFile(t.file()).commit()
     assert(Upkeep.await(20000))

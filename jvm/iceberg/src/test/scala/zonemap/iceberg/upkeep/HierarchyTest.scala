@@ -26,8 +26,8 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
         if (t.fileCount % 200 == 0) t.expire(retain = 50)
         if (t.fileCount % 8 == 0 || t.fileCount == 2 * target) t.maintain()
       }
-      val segments    = t.index.get.segments.size
-      val levels      = t.index.get.levels
+      val segments = t.index.get.segments.size
+      val levels = t.index.get.levels
       val (opened, bytes) = Maintained.coldReads(t.table)
       val planned = Planning.ours(t.table, Expressions.equal("id", 15L))
       assert(planned.mode == PlanMode.Exact && planned.report.considered == t.fileCount && planned.tasks.size == 1)
@@ -41,9 +41,12 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(t.differences().isEmpty)
   }
 
-  for (policy <- Seq(MergePolicy.Probabilistic(hardCap = 8), MergePolicy.Deterministic(minRuns = 4), MergePolicy.Off(hardCap = 8)))
+  for (policy <- Seq(
+      MergePolicy.Probabilistic(hardCap = 8),
+      MergePolicy.Deterministic(minRuns = 4),
+      MergePolicy.Off(hardCap = 8)))
     test(s"$policy: runs stay below the cap, in memory alone too") {
-      val t        = new Maintained
+      val t = new Maintained
       val settings = Maintained.settled(PlannerSettings(upkeep = UpkeepMode.Memory))(_.copy(merge = policy))
       (1 to 40).foreach { _ =>
         t.append(1)
@@ -67,7 +70,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("delete segments stay below the cap, and the deletes they hold apply") {
-    val t     = new Maintained
+    val t = new Maintained
     val files = t.append(60)
     t.maintain()
     files.foreach { file =>
@@ -85,9 +88,9 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     private val index = new TableIndex(t.table.load().uuid())
 
     def step(): Unit = {
-      val table    = t.table.load()
+      val table = t.table.load()
       val snapshot = table.currentSnapshot()
-      val store    = IndexStore.of(table, None)
+      val store = IndexStore.of(table, None)
       if (index.isEmpty) StoredSnapshots.loadNearest(table, snapshot, store, 8).foreach(index.put)
       val covered = SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
       index.put(covered)
@@ -98,12 +101,13 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("two maintainers of one table, and readers that know nothing: every answer is right") {
-    val t        = new Maintained
+    val t = new Maintained
     t.append()
-    val failure  = new AtomicReference[Throwable]
-    val done     = new AtomicBoolean
-    val policies = Seq(MergePolicy.Deterministic(minRuns = 3), MergePolicy.Probabilistic(limit = 10, minRuns = 2, hardCap = 6))
-    val threads  = policies.map { policy =>
+    val failure = new AtomicReference[Throwable]
+    val done = new AtomicBoolean
+    val policies =
+      Seq(MergePolicy.Deterministic(minRuns = 3), MergePolicy.Probabilistic(limit = 10, minRuns = 2, hardCap = 6))
+    val threads = policies.map { policy =>
       val maintainer = new Maintainer(t, policy)
       new Thread(() =>
         try
@@ -150,8 +154,10 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("compaction, rewritten manifests, expiry, rollback and branches change no answer; dead manifests leave") {
-    val t     = new Maintained
-    val files = (1 to 12).flatMap { _ => val f = t.append(2); t.maintain(); f }
+    val t = new Maintained
+    val files = (1 to 12).flatMap { _ =>
+      val f = t.append(2); t.maintain(); f
+    }
     def check(what: String) = {
       assert(t.differences(Maintained.Persist).isEmpty, what)
       t.maintain()

@@ -36,7 +36,8 @@ final class Maintained(columns: Int = 1) {
       counts.put(id, 10L)
       nulls.put(id, 0L)
     }
-    DataFiles.builder(PartitionSpec.unpartitioned())
+    DataFiles
+      .builder(PartitionSpec.unpartitioned())
       .withPath(f"mem://lake/${table.name}/data/00000-$k%d-6f1c2f5e-8e1d-4d7b-9a39-5d1f0f0c7d11-00001.parquet")
       .withFormat(FileFormat.PARQUET)
       .withFileSizeInBytes(1000L + k)
@@ -52,7 +53,8 @@ final class Maintained(columns: Int = 1) {
 
   /** A delete file for one data file. */
   def delete(of: DataFile): DeleteFile = {
-    val deletes = FileMetadata.deleteFileBuilder(PartitionSpec.unpartitioned())
+    val deletes = FileMetadata
+      .deleteFileBuilder(PartitionSpec.unpartitioned())
       .ofPositionDeletes()
       .withPath(s"mem://lake/${table.name}/deletes/${files.getAndIncrement()}.parquet")
       .withFormat(FileFormat.PARQUET)
@@ -92,9 +94,8 @@ object Maintained {
   def filters(files: Int): Seq[Expression] = Seq(
     Expressions.alwaysTrue(),
     Expressions.equal("id", 15L),
-    Expressions.and(
-      Expressions.greaterThanOrEqual("id", files * 5L),
-      Expressions.lessThan("id", files * 5L + 40)))
+    Expressions.and(Expressions.greaterThanOrEqual("id", files * 5L), Expressions.lessThan("id", files * 5L + 40))
+  )
 
   /** What a plan in a JVM that knows nothing reads of the store: files and bytes. */
   def coldReads(table: TestTable): (Int, Long) = {

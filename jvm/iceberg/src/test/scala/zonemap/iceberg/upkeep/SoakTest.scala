@@ -11,16 +11,16 @@ import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
  * commits; a day of batches of 10 seconds has 8,640.
  */
 class SoakTest extends AnyFunSuite {
-  private val commits       = sys.env.get("ZONEMAP_SOAK_COMMITS").fold(500)(_.toInt)
-  private val filesACommit  = 32
-  private val columns       = 20
+  private val commits = sys.env.get("ZONEMAP_SOAK_COMMITS").fold(500)(_.toInt)
+  private val filesACommit = 32
+  private val columns = 20
 
   test(s"$commits commits of $filesACommit files with $columns columns: resident bytes a file stay flat") {
     IndexRegistry.clear()
-    val t        = new Maintained(columns)
+    val t = new Maintained(columns)
     val settings = PlannerSettings(upkeep = UpkeepMode.Memory, hotMaxBytes = 4L << 30)
-    val bound    = MergePolicy.DefaultHardCap + SegmentCompactor.MaxHours + SegmentCompactor.MaxSmallDays
-    val step     = math.max(1, commits / 10)
+    val bound = MergePolicy.DefaultHardCap + SegmentCompactor.MaxHours + SegmentCompactor.MaxSmallDays
+    val step = math.max(1, commits / 10)
     var cpuMillis = 0.0
     val bytesPerFile = (1 to commits).flatMap { k =>
       t.append(filesACommit)
@@ -31,7 +31,7 @@ class SoakTest extends AnyFunSuite {
       assert(t.index.get.segments.size <= bound + t.fileCount / 100000)
       Option.when(k % step == 0) {
         val resident = IndexRegistry.residentBytes
-        val index    = t.index.get
+        val index = t.index.get
         info(
           f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, ${index.residentBytes.toDouble / t.fileCount}%.1f bytes a file, " +
             f"${resident / 1e6}%.1f MB with older snapshots, upkeep ${cpuMillis / k}%.2f ms a commit")

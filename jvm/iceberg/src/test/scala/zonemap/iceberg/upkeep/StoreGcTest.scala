@@ -21,15 +21,20 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = IndexRegistry.clear()
 
   /** A `FileIO` that can list; all files are as old as it says. */
-  private final class Listing(inner: MemoryFileIO, ageMillis: String => Long) extends FileIO with SupportsPrefixOperations {
+  private final class Listing(inner: MemoryFileIO, ageMillis: String => Long)
+      extends FileIO
+      with SupportsPrefixOperations {
     override def newInputFile(path: String): InputFile = inner.newInputFile(path)
     override def newOutputFile(path: String): OutputFile = inner.newOutputFile(path)
     override def deleteFile(path: String): Unit = inner.deleteFile(path)
     override def deletePrefix(prefix: String): Unit = throw new UnsupportedOperationException("not used")
     override def listPrefix(prefix: String): JIterable[FileInfo] =
-      inner.locations.filter(_.startsWith(prefix)).map { location =>
-        new FileInfo(location, inner.bytes(location).length.toLong, System.currentTimeMillis() - ageMillis(location))
-      }.asJava
+      inner.locations
+        .filter(_.startsWith(prefix))
+        .map { location =>
+          new FileInfo(location, inner.bytes(location).length.toLong, System.currentTimeMillis() - ageMillis(location))
+        }
+        .asJava
   }
 
   private final class Listed(inner: TableOperations, listing: FileIO) extends TableOperations {
@@ -67,7 +72,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("versions of expired snapshots and the segments only they name go; the rest still answers") {
-    val t     = expired()
+    val t = expired()
     val found = gc(listed(t))
     assert(kinds(found) == ((5, 6)), found)
     assert(found.forall(g => g.sizeBytes > 0 && !t.table.io.storeFiles.contains(g.path)))
@@ -78,9 +83,9 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a dry run lists the same and deletes nothing") {
-    val t      = expired()
+    val t = expired()
     val before = t.table.io.storeFiles
-    val dry    = gc(listed(t), dryRun = true)
+    val dry = gc(listed(t), dryRun = true)
     assert(t.table.io.storeFiles == before)
     assert(gc(listed(t)) == dry && t.table.io.storeFiles.size == before.size - dry.size)
   }
@@ -99,15 +104,17 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a young version of an expired snapshot keeps its segments") {
-    val t       = expired()
-    val version = t.table.io.storeFiles.filter(_.contains("/versions/"))
-      .find(_ != s"${versionsOf(t)}/${t.table.current.snapshotId()}").get
+    val t = expired()
+    val version = t.table.io.storeFiles
+      .filter(_.contains("/versions/"))
+      .find(_ != s"${versionsOf(t)}/${t.table.current.snapshotId()}")
+      .get
     val found = gc(listed(t, location => if (location == version) 0 else 48 * HourMillis))
     assert(!found.exists(_.path == version) && kinds(found)._2 < 6)
   }
 
   test("the metadata is read anew: a snapshot committed after the table was loaded is not garbage") {
-    val t      = new Maintained
+    val t = new Maintained
     t.append()
     val loaded = listed(t)
     t.append()
@@ -124,13 +131,15 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
   test("files that are not of the index are left alone, and so is the hint") {
     val t = expired()
     val root = versionsOf(t).stripSuffix("/versions")
-    Seq("notes.txt", "versions/notes", "facts/bloom/1/x.zm").foreach(name => t.table.io.put(s"$root/$name", Array[Byte](1)))
+    Seq("notes.txt", "versions/notes", "facts/bloom/1/x.zm").foreach(name =>
+      t.table.io.put(s"$root/$name", Array[Byte](1)))
     gc(listed(t))
-    assert(Seq("notes.txt", "versions/notes", "facts/bloom/1/x.zm", "latest").forall(n => t.table.io.storeFiles.contains(s"$root/$n")))
+    assert(Seq("notes.txt", "versions/notes", "facts/bloom/1/x.zm", "latest").forall(n =>
+      t.table.io.storeFiles.contains(s"$root/$n")))
   }
 
   test("files that vanish meanwhile are no error") {
-    val t     = expired()
+    val t = expired()
     val store = t.table.io.storeFiles
     t.table.io.beforeRead = _ => store.filter(_.contains("/micro/")).foreach(t.table.io.remove)
     assert(kinds(gc(listed(t))) == ((5, 6)))
@@ -147,5 +156,6 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(gc(listed(t)).isEmpty)
   }
 
-  private def versionsOf(t: Maintained): String = s"mem://lake/${t.table.name}/_zonemaps_v2/${t.table.load().uuid()}/versions"
+  private def versionsOf(t: Maintained): String =
+    s"mem://lake/${t.table.name}/_zonemaps_v2/${t.table.load().uuid()}/versions"
 }

@@ -29,10 +29,11 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
   private def await(): Unit = if (!Upkeep.await(30000)) fail("upkeep did not end")
 
   test("a snapshot asked for many times is read once") {
-    val t    = table()
+    val t = table()
     val gate = new CountDownLatch(1)
     t.io.resetCounts()
-    t.io.beforeRead = _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    t.io.beforeRead =
+      _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
     (0 until 20).foreach(_ => Upkeep.enqueue(t.load(), t.current, memory))
     gate.countDown()
     await()
@@ -41,7 +42,7 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("nobody waits: while the worker is busy, another table only queues") {
     val (busy, other) = (table(), table())
-    val gate          = new CountDownLatch(1)
+    val gate = new CountDownLatch(1)
     busy.io.beforeRead = _ => gate.await(30, TimeUnit.SECONDS): Unit
     Upkeep.enqueue(busy.load(), busy.current, memory)
     Upkeep.enqueue(other.load(), other.current, memory)
@@ -74,14 +75,16 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = table()
     (0 until 3).foreach(_ => t.append(TestFiles.data(t)))
     def procedures(run: () => BuildResult) = { t.io.resetCounts(); (run(), t.io.reads(FileKind.Manifest)) }
-    val loaded          = t.load()
-    val (built, all)    = procedures(() => IndexProcedures.build(loaded, t.current, memory, IndexProcedures.localRunner))
+    val loaded = t.load()
+    val (built, all) = procedures(() => IndexProcedures.build(loaded, t.current, memory, IndexProcedures.localRunner))
     assert(built.dataFiles == 4 && all == 4)
     t.append(TestFiles.data(t))
     IndexRegistry.clear()
-    val (refreshed, one) = procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+    val (refreshed, one) =
+      procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
     assert(refreshed.dataFiles == 5 && one == 1 && refreshed.segments == 2)
-    val (again, none) = procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+    val (again, none) =
+      procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
     assert(again.dataFiles == 5 && none == 0)
   }
 

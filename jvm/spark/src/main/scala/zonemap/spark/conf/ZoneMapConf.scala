@@ -62,13 +62,20 @@ private[spark] object ZoneMapConf {
   private def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "enabled", "true", "true, false",
-    "Plan scans of Iceberg tables from the index. Takes effect on the next query.", flag)
+    Prefix + "enabled",
+    "true",
+    "true, false",
+    "Plan scans of Iceberg tables from the index. Takes effect on the next query.",
+    flag)
 
   val Expressions: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "expressions.enabled", "true", "true, false",
+    Prefix + "expressions.enabled",
+    "true",
+    "true, false",
     "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
-      "ranges of the column.", flag)
+      "ranges of the column.",
+    flag
+  )
 
   val TopK: ConfEntry[Boolean] = ConfEntry(
     Prefix + "topk", "true", "true, false",
@@ -79,93 +86,145 @@ private[spark] object ZoneMapConf {
     "Plan only as many files as hold k rows for LIMIT k without ORDER BY.", flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "shadow", "false", "true, false",
+    Prefix + "shadow",
+    "false",
+    "true, false",
     "Plan every scan both ways and compare every task field by field; on a difference Iceberg's plan is used and an " +
-      "error is logged.", flag)
+      "error is logged.",
+    flag
+  )
 
   val Upkeep: ConfEntry[UpkeepMode] = ConfEntry(
-    Prefix + "upkeep", "auto", "off, memory, persist, auto",
+    Prefix + "upkeep",
+    "auto",
+    "off, memory, persist, auto",
     "Who extends the index when a query meets a snapshot it does not cover, and when this JVM commits to a table it has " +
       "indexed. off: only procedures. memory: this JVM, never writing. persist: this JVM, and the table's store. auto: " +
       "persist where the table has a store, else memory.",
     text =>
       text.toLowerCase match {
-        case "off" => Some(UpkeepMode.Off)
-        case "memory" => Some(UpkeepMode.Memory)
+        case "off"     => Some(UpkeepMode.Off)
+        case "memory"  => Some(UpkeepMode.Memory)
         case "persist" => Some(UpkeepMode.Persist)
-        case "auto" => Some(UpkeepMode.Auto)
-        case _ => None
-      })
+        case "auto"    => Some(UpkeepMode.Auto)
+        case _         => None
+      }
+  )
 
   val CoverOnReadMode: ConfEntry[CoverOnRead] = ConfEntry(
-    Prefix + "cover-on-read", "background", "background, wait",
+    Prefix + "cover-on-read",
+    "background",
+    "background, wait",
     "What a query on a table nothing is known of does: let Iceberg plan while the snapshot is covered in the " +
       "background, or wait until it is covered.",
     text =>
       text.toLowerCase match {
         case "background" => Some(CoverOnRead.Background)
-        case "wait" => Some(CoverOnRead.Wait)
-        case _ => None
-      })
+        case "wait"       => Some(CoverOnRead.Wait)
+        case _            => None
+      }
+  )
 
   val StoreLocation: ConfEntry[Option[String]] = ConfEntry(
-    Prefix + "store.location", "", "a folder that the tables' FileIO can write, or empty",
+    Prefix + "store.location",
+    "",
+    "a folder that the tables' FileIO can write, or empty",
     "Keep the indexes of all tables under this folder instead of beside each table.",
-    text => Some(Option.when(text.nonEmpty)(text)))
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
 
   val MaxUnknownEntries: ConfEntry[Int] = ConfEntry(
-    Prefix + "plan.max-unknown-entries", "20000", "a count, 0 or more",
+    Prefix + "plan.max-unknown-entries",
+    "20000",
+    "a count, 0 or more",
     "How many entries of manifests the index does not know yet a query may decode itself; above it Iceberg plans and " +
-      "the snapshot is covered in the background.", count)
+      "the snapshot is covered in the background.",
+    count
+  )
 
   val HotMaxBytes: ConfEntry[Long] = ConfEntry(
-    Prefix + "hot.max-bytes", "512m", "a size such as 512m or 2g",
+    Prefix + "hot.max-bytes",
+    "512m",
+    "a size such as 512m or 2g",
     "Cap of the index held by one JVM, heap and mapped files together. The tables used least recently give way.",
-    bytes)
+    bytes
+  )
 
   val SegmentRows: ConfEntry[Int] = ConfEntry(
-    Prefix + "build.segment-rows", SegmentTask.TargetRows.toString, "a count, 1 or more",
+    Prefix + "build.segment-rows",
+    SegmentTask.TargetRows.toString,
+    "a count, 1 or more",
     "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
-      "job. A manifest is never split.", atLeast(1))
+      "job. A manifest is never split.",
+    atLeast(1)
+  )
 
   val HotWindow: ConfEntry[Long] = ConfEntry(
-    Prefix + "hot.window", "6h", "a duration such as 30m, 6h or 1d",
+    Prefix + "hot.window",
+    "6h",
+    "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: over hot.max-bytes, what was read of older stored " +
-      "segments is let go of first; queries that need them read them from the store again.", millis)
+      "segments is let go of first; queries that need them read them from the store again.",
+    millis
+  )
 
   val FollowCommits: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "upkeep.follow-commits", "true", "true, false",
+    Prefix + "upkeep.follow-commits",
+    "true",
+    "true, false",
     "Index what a session commits to a table that this JVM has indexed or queried, without waiting for a query; the " +
-      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.", flag)
+      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.",
+    flag
+  )
 
   val FlushInterval: ConfEntry[Long] = ConfEntry(
-    Prefix + "upkeep.flush-interval", "30s", "a duration such as 10s or 1m",
+    Prefix + "upkeep.flush-interval",
+    "30s",
+    "a duration such as 10s or 1m",
     "How long upkeep may keep what it has indexed in memory before it writes the table's store. The first write does " +
-      "not wait; queries of this JVM never do.", millis)
+      "not wait; queries of this JVM never do.",
+    millis
+  )
 
   val FlushManifests: ConfEntry[Int] = ConfEntry(
-    Prefix + "upkeep.flush-manifests", "64", "a count, 1 or more",
-    "So many manifests in memory make upkeep write the store before the interval is over.", atLeast(1))
+    Prefix + "upkeep.flush-manifests",
+    "64",
+    "a count, 1 or more",
+    "So many manifests in memory make upkeep write the store before the interval is over.",
+    atLeast(1)
+  )
 
   val MergePolicyName: ConfEntry[String] = ConfEntry(
-    Prefix + "merge.policy", "probabilistic", "probabilistic, deterministic, off",
+    Prefix + "merge.policy",
+    "probabilistic",
+    "probabilistic, deterministic, off",
     "When the micro segments (runs) of a snapshot are merged into hours and days, always in the background. " +
       s"probabilistic: at each commit with p = min(1, runs / merge.limit), from ${MergePolicy.DefaultMinRuns} runs on, and " +
       s"at every merge.forced-every-th. deterministic: at ${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
-    text => Some(text.toLowerCase).filter(Set("probabilistic", "deterministic", "off")))
+    text => Some(text.toLowerCase).filter(Set("probabilistic", "deterministic", "off"))
+  )
 
   val MergeLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.limit", "1000", "a count, 1 or more",
-    "The number of runs at which the probabilistic policy is certain to merge.", atLeast(1))
-
-  val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.forced-every", "100", "a count, 1 or more",
-    "The probabilistic policy merges at the first commit in every so many sequence numbers, whatever the draw.",
+    Prefix + "merge.limit",
+    "1000",
+    "a count, 1 or more",
+    "The number of runs at which the probabilistic policy is certain to merge.",
     atLeast(1))
 
+  val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
+    Prefix + "merge.forced-every",
+    "100",
+    "a count, 1 or more",
+    "The probabilistic policy merges at the first commit in every so many sequence numbers, whatever the draw.",
+    atLeast(1)
+  )
+
   val MergeHardCap: ConfEntry[Int] = ConfEntry(
-    Prefix + "merge.hard-cap", "32", "a count, 2 or more",
-    "So many runs are merged whatever the policy says; it bounds what a plan opens.", atLeast(2))
+    Prefix + "merge.hard-cap",
+    "32",
+    "a count, 2 or more",
+    "So many runs are merged whatever the policy says; it bounds what a plan opens.",
+    atLeast(2))
 
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
@@ -186,30 +245,35 @@ private[spark] object ZoneMapConf {
     MergePolicyName,
     MergeLimit,
     MergeForcedEvery,
-    MergeHardCap)
+    MergeHardCap
+  )
 
   /** The confs of a query on a relation with these read options, or the first that is malformed. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
-    try Right(
-      ZoneMapConf(
-        Enabled.read(conf, options),
-        Expressions.read(conf, options),
-        TopK.read(conf, options),
-        Limit.read(conf, options),
-        PlannerSettings(
-          shadow = Shadow.read(conf, options),
-          upkeep = Upkeep.read(conf, options),
-          coverOnRead = CoverOnReadMode.read(conf, options),
-          storeLocation = StoreLocation.read(conf, options),
-          maxUnknownEntries = MaxUnknownEntries.read(conf, options),
-          hotMaxBytes = HotMaxBytes.read(conf, options),
-          segmentRows = SegmentRows.read(conf, options),
-          maintenance = MaintenanceSettings(
-            merge = mergePolicy(conf, options),
-            followCommits = FollowCommits.read(conf, options),
-            flushIntervalMillis = FlushInterval.read(conf, options),
-            flushManifests = FlushManifests.read(conf, options),
-            hotWindowMillis = HotWindow.read(conf, options)))))
+    try
+      Right(
+        ZoneMapConf(
+          Enabled.read(conf, options),
+          Expressions.read(conf, options),
+          TopK.read(conf, options),
+          Limit.read(conf, options),
+          PlannerSettings(
+            shadow = Shadow.read(conf, options),
+            upkeep = Upkeep.read(conf, options),
+            coverOnRead = CoverOnReadMode.read(conf, options),
+            storeLocation = StoreLocation.read(conf, options),
+            maxUnknownEntries = MaxUnknownEntries.read(conf, options),
+            hotMaxBytes = HotMaxBytes.read(conf, options),
+            segmentRows = SegmentRows.read(conf, options),
+            maintenance = MaintenanceSettings(
+              merge = mergePolicy(conf, options),
+              followCommits = FollowCommits.read(conf, options),
+              flushIntervalMillis = FlushInterval.read(conf, options),
+              flushManifests = FlushManifests.read(conf, options),
+              hotWindowMillis = HotWindow.read(conf, options)
+            )
+          )
+        ))
     catch { case e: MalformedConfException => Left(e) }
 
   private def mergePolicy(conf: SQLConf, options: CaseInsensitiveStringMap): MergePolicy = {
@@ -218,8 +282,8 @@ private[spark] object ZoneMapConf {
     val forcedEvery = MergeForcedEvery.read(conf, options)
     MergePolicyName.read(conf, options) match {
       case "deterministic" => MergePolicy.Deterministic(hardCap = hardCap)
-      case "off" => MergePolicy.Off(hardCap)
-      case _ => MergePolicy.Probabilistic(limit, forcedEvery, hardCap = hardCap)
+      case "off"           => MergePolicy.Off(hardCap)
+      case _               => MergePolicy.Probabilistic(limit, forcedEvery, hardCap = hardCap)
     }
   }
 }

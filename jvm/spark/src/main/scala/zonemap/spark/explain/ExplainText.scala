@@ -17,7 +17,9 @@ import zonemap.spark.rule.{SwapDecision, SwapRule}
 private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
-    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan.table }.collect { case t: SparkTable => t }
+    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan.table }.collect { case t: SparkTable =>
+      t
+    }
     if (scans.isEmpty) "no scan of an Iceberg table"
     else scans.map(describe).mkString("\n")
   }

@@ -25,18 +25,18 @@ private[expression] object CatalystValues {
   /** Whether values of the type can be encoded. */
   def isOrdered(dataType: DataType): Boolean =
     dataType match {
-      case StringType => true
+      case StringType           => true
       case decimal: DecimalType => decimal.precision <= DecimalType.MAX_PRECISION
-      case other => isLong(other)
+      case other                => isLong(other)
     }
 
   /** Whether values of the type are encoded as longs, among which boundaries can be searched for. */
   def isLong(dataType: DataType): Boolean =
     dataType match {
       case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
-      case DateType | TimestampType | TimestampNTZType => true
+      case DateType | TimestampType | TimestampNTZType                                          => true
       case decimal: DecimalType => decimal.precision <= ZoneDecimal.MaxLongDigits
-      case _ => false
+      case _                    => false
     }
 
   def mayHoldNaN(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
@@ -44,14 +44,14 @@ private[expression] object CatalystValues {
   /** Encodes a value of an ordered type. */
   def encode(dataType: DataType, value: Any): Encoded =
     value match {
-      case null => Encoded.Null
-      case b: Boolean => Encoded.Value(ZoneValues.ofBoolean(b))
-      case b: Byte => Encoded.Value(ZoneValues.ofLong(b.toLong))
-      case s: Short => Encoded.Value(ZoneValues.ofLong(s.toLong))
-      case i: Int => Encoded.Value(ZoneValues.ofLong(i.toLong))
-      case l: Long => Encoded.Value(ZoneValues.ofLong(l))
-      case f: Float => if (f.isNaN) Encoded.NaN else Encoded.Value(ZoneValues.ofDouble(f.toDouble))
-      case d: Double => if (d.isNaN) Encoded.NaN else Encoded.Value(ZoneValues.ofDouble(d))
+      case null          => Encoded.Null
+      case b: Boolean    => Encoded.Value(ZoneValues.ofBoolean(b))
+      case b: Byte       => Encoded.Value(ZoneValues.ofLong(b.toLong))
+      case s: Short      => Encoded.Value(ZoneValues.ofLong(s.toLong))
+      case i: Int        => Encoded.Value(ZoneValues.ofLong(i.toLong))
+      case l: Long       => Encoded.Value(ZoneValues.ofLong(l))
+      case f: Float      => if (f.isNaN) Encoded.NaN else Encoded.Value(ZoneValues.ofDouble(f.toDouble))
+      case d: Double     => if (d.isNaN) Encoded.NaN else Encoded.Value(ZoneValues.ofDouble(d))
       case s: UTF8String => Encoded.Value(ZoneValues.ofBytes(s.getBytes))
       case d: Decimal =>
         val decimal = dataType.asInstanceOf[DecimalType]
@@ -63,31 +63,31 @@ private[expression] object CatalystValues {
   /** The value of a type encoded as longs; a double between two floats becomes the nearer one, both zeros +0.0. */
   def decode(dataType: DataType, encoded: Long): Any =
     dataType match {
-      case BooleanType => encoded != 0
-      case ByteType => encoded.toByte
-      case ShortType => encoded.toShort
-      case IntegerType | DateType => encoded.toInt
+      case BooleanType                                 => encoded != 0
+      case ByteType                                    => encoded.toByte
+      case ShortType                                   => encoded.toShort
+      case IntegerType | DateType                      => encoded.toInt
       case LongType | TimestampType | TimestampNTZType => encoded
-      case FloatType => (ZoneValues.toDouble(encoded) + 0.0d).toFloat
-      case DoubleType => ZoneValues.toDouble(encoded) + 0.0d
-      case decimal: DecimalType => Decimal(encoded, decimal.precision, decimal.scale)
-      case other => throw new IllegalArgumentException(s"no longs of $other")
+      case FloatType                                   => (ZoneValues.toDouble(encoded) + 0.0d).toFloat
+      case DoubleType                                  => ZoneValues.toDouble(encoded) + 0.0d
+      case decimal: DecimalType                        => Decimal(encoded, decimal.precision, decimal.scale)
+      case other                                       => throw new IllegalArgumentException(s"no longs of $other")
     }
 
   /** NaN in the type's class; None for types without it. */
   def nan(dataType: DataType): Option[Any] =
     dataType match {
-      case FloatType => Some(Float.NaN)
+      case FloatType  => Some(Float.NaN)
       case DoubleType => Some(Double.NaN)
-      case _ => None
+      case _          => None
     }
 
   /** The encodings of the least and the greatest value of a type that is encoded as longs. */
   def domain(dataType: DataType): Domain =
     dataType match {
-      case BooleanType => Domain(0, 1)
-      case ByteType => Domain(Byte.MinValue.toLong, Byte.MaxValue.toLong)
-      case ShortType => Domain(Short.MinValue.toLong, Short.MaxValue.toLong)
+      case BooleanType            => Domain(0, 1)
+      case ByteType               => Domain(Byte.MinValue.toLong, Byte.MaxValue.toLong)
+      case ShortType              => Domain(Short.MinValue.toLong, Short.MaxValue.toLong)
       case IntegerType | DateType => Domain(Int.MinValue.toLong, Int.MaxValue.toLong)
       case FloatType | DoubleType => Domain.doubles(Double.NegativeInfinity, Double.PositiveInfinity)
       case decimal: DecimalType =>
@@ -113,7 +113,7 @@ private[expression] object Domain {
   def doubles(first: Double, last: Double): Domain =
     (ZoneValues.ofDouble(first), ZoneValues.ofDouble(last)) match {
       case (LongValue(a), LongValue(b)) => Domain(a, b)
-      case _ => Empty
+      case _                            => Empty
     }
 
   /** The part of [first, last] that fits in longs. */

@@ -1,19 +1,23 @@
 package zonemap.spark.expression
 
-import org.apache.spark.sql.catalyst.expressions.{And, AttributeReference, BinaryComparison, CaseWhen, Coalesce}
-import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, Expression, If, In, InSet, IsNotNull, IsNull, Literal}
-import org.apache.spark.sql.catalyst.expressions.{Not, Or, StartsWith}
-import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
+import org.apache.spark.sql.catalyst.expressions.{And, AttributeReference, BinaryComparison, CaseWhen, Cast, Coalesce}
+import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, GetStructField, GreaterThan}
+import org.apache.spark.sql.catalyst.expressions.{GreaterThanOrEqual, If, In, InSet, IsNotNull, IsNull, LessThan}
+import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, Not, Or, StartsWith}
+import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType, IntegerType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.predicate.{ColumnRef, False, Predicate, True, ValueRanges}
-import zonemap.core.value.BytesValue
+import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, False, Predicate, True, ValueRanges}
+import zonemap.core.value.{BytesValue, ColumnType, UuidType}
 
 /** The columns of a relation, as the index knows them. */
 private[spark] trait ColumnResolver {
 
-  /** The column of an attribute; None if it has no bounds whose order Spark shares. */
-  def column(attribute: AttributeReference): Option[ColumnRef]
+  /**
+   * The column that an attribute, or a field of a struct in one, stands for; None for anything else, and for columns
+   * without bounds whose order Spark shares.
+   */
+  def column(expression: Expression): Option[ColumnRef]
 }
 
 /**
@@ -33,11 +37,11 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
   private def when(condition: Expression, outcome: Boolean): Predicate =
     condition match {
       case Literal(value, BooleanType) => if (value == outcome) True else False
-      case Not(child) => when(child, !outcome)
-      case And(left, right) => combine(outcome, when(left, outcome), when(right, outcome))
-      case Or(left, right) => combine(!outcome, when(left, outcome), when(right, outcome))
-      case IsNull(child) => rowsOf(child, if (outcome) Wanted.onlyNull else Wanted.notNull)
-      case IsNotNull(child) => rowsOf(child, if (outcome) Wanted.notNull else Wanted.onlyNull)
+      case Not(child)                  => when(child, !outcome)
+      case And(left, right)            => combine(outcome, when(left, outcome), when(right, outcome))
+      case Or(left, right)             => combine(!outcome, when(left, outcome), when(right, outcome))
+      case IsNull(child)               => rowsOf(child, if (outcome) Wanted.onlyNull else Wanted.notNull)
+      case IsNotNull(child)            => rowsOf(child, if (outcome) Wanted.notNull else Wanted.onlyNull)
       case Comparison(tested, wanted) =>
         rowsOf(tested, if (outcome) wanted else wanted.otherValues)
       case EqualNullSafe(tested, Literal(value, dataType)) => nullSafe(tested, value, dataType, outcome)
@@ -49,9 +53,35 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
         val bytes = BytesValue(prefix.getBytes)
         val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
         rowsOf(tested, if (outcome) wanted else wanted.otherValues)
-      case If(_, _, _) | CaseWhen(_, _) | Coalesce(_) => rowsOf(condition, truth(outcome))
-      case attribute: AttributeReference => rowsOf(attribute, truth(outcome))
-      case _ => True
+      case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
+      case _: AttributeReference | _: GetStructField             => rowsOf(condition, truth(outcome))
+      case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
+      case _                                                     => True
+    }
+
+  /** Two columns compared: SOUNDNESS, S76. */
+  private def ofColumns(comparison: BinaryComparison, outcome: Boolean): Predicate = {
+    val compared = for {
+      left <- columns.column(unwidened(comparison.left))
+      right <- columns.column(unwidened(comparison.right))
+      if ColumnType.comparable(left.columnType, right.columnType) && left.columnType != UuidType
+    } yield (comparison, outcome) match {
+      case (_: LessThan, true) | (_: GreaterThanOrEqual, false) => CompareColumns(left, CompareOp.Lt, right)
+      case (_: LessThanOrEqual, true) | (_: GreaterThan, false) => CompareColumns(left, CompareOp.LtEq, right)
+      case (_: GreaterThan, true) | (_: LessThanOrEqual, false) => CompareColumns(right, CompareOp.Lt, left)
+      case (_: GreaterThanOrEqual, true) | (_: LessThan, false) => CompareColumns(right, CompareOp.LtEq, left)
+      case (_: EqualTo, true)                                   => CompareColumns(left, CompareOp.Eq, right)
+      case _                                                    => True
+    }
+    compared.getOrElse(True)
+  }
+
+  /** What a cast that keeps value and order is of. */
+  private def unwidened(expression: Expression): Expression =
+    expression match {
+      case Cast(child, LongType, _, _) if child.dataType == IntegerType => child
+      case Cast(child, DoubleType, _, _) if child.dataType == FloatType => child
+      case other                                                        => other
     }
 
   private def combine(all: Boolean, left: Predicate, right: Predicate): Predicate =
@@ -70,7 +100,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     if (!CatalystValues.isOrdered(tested.dataType)) True
     else if (!outcome && values.exists(_ == null)) False
     else {
-      val points = values.iterator.filter(_ != null).map(v => Wanted.point(CatalystValues.encode(tested.dataType, v))).toSeq
+      val points =
+        values.iterator.filter(_ != null).map(v => Wanted.point(CatalystValues.encode(tested.dataType, v))).toSeq
       val ranges = ValueRanges.of(points.iterator.flatMap(_.ranges.iterator))
       val wanted = Wanted(ranges, points.exists(_.nan), nulls = false)
       rowsOf(tested, if (outcome) wanted else wanted.otherValues)
@@ -79,14 +110,14 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
   /** Rows for which `condition` may be NULL. */
   private def whenNull(condition: Expression): Predicate =
     condition match {
-      case Literal(value, _) => if (value == null) True else False
+      case Literal(value, _)                           => if (value == null) True else False
       case _: IsNull | _: IsNotNull | _: EqualNullSafe => False
-      case Not(child) => whenNull(child)
-      case And(left, right) => combine(all = false, whenNull(left), whenNull(right))
-      case Or(left, right) => combine(all = false, whenNull(left), whenNull(right))
-      case Comparison(tested, _) => rowsOf(tested, Wanted.onlyNull)
-      case attribute: AttributeReference => rowsOf(attribute, Wanted.onlyNull)
-      case _ => True
+      case Not(child)                                  => whenNull(child)
+      case And(left, right)                            => combine(all = false, whenNull(left), whenNull(right))
+      case Or(left, right)                             => combine(all = false, whenNull(left), whenNull(right))
+      case Comparison(tested, _)                       => rowsOf(tested, Wanted.onlyNull)
+      case _: AttributeReference | _: GetStructField   => rowsOf(condition, Wanted.onlyNull)
+      case _                                           => True
     }
 
   /** Rows for which the value of `expression` is wanted. */
@@ -95,7 +126,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
-        case attribute: AttributeReference => columns.column(attribute).fold[Predicate](True)(wanted.on)
+        case _: AttributeReference | _: GetStructField =>
+          columns.column(expression).fold[Predicate](True)(wanted.on)
         // the first that is not null: SOUNDNESS, S45
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
@@ -110,12 +142,14 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
           branches.foldRight(last) { case ((condition, value), rest) =>
             either(both(when(condition, outcome = true), rowsOf(value, wanted)), both(unless(condition), rest))
           }
-        case condition @ (_: BinaryComparison | _: In | _: InSet | _: Not | _: And | _: Or | _: IsNull | _: IsNotNull) =>
+        case condition @ (_: BinaryComparison | _: In | _: InSet | _: Not | _: And | _: Or | _: IsNull |
+            _: IsNotNull) =>
           val outcomes = Seq(true, false).filter(o => wanted.holds(CatalystValues.encode(BooleanType, o)))
           val told = outcomes.map(when(condition, _)) ++ Option.when(wanted.nulls)(whenNull(condition))
           Predicate.or(told: _*)
         case function =>
-          MonotoneFunctions.of(function).fold[Predicate](True)(step => rowsOf(step.child, step.preimage(wanted)))
+          val step = TextFunctions.of(function).orElse(MonotoneFunctions.of(function))
+          step.fold[Predicate](True)(s => rowsOf(s.child, s.preimage(wanted)))
       }
 
   private def exhausted(): Boolean = {

@@ -42,7 +42,8 @@ private[expression] object LocalTime {
 
   def of(zone: ZoneId): LocalTime = {
     val rules = zone.getRules
-    val transitions = rules.getTransitions.asScala ++ rules.getTransitionRules.asScala.map(_.createTransition(LastRuleYear))
+    val transitions =
+      rules.getTransitions.asScala ++ rules.getTransitionRules.asScala.map(_.createTransition(LastRuleYear))
     val offsets = transitions.flatMap(t => Seq(t.getOffsetBefore, t.getOffsetAfter)).map(_.getTotalSeconds.toLong)
     val spread = if (offsets.isEmpty) 0L else offsets.max - offsets.min
     new LocalTime(rules, if (spread == 0) 0 else 2 * spread + Hours)

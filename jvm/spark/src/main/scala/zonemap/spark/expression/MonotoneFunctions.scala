@@ -8,8 +8,6 @@ import org.apache.spark.sql.internal.{LegacyBehaviorPolicy, SQLConf}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.value.{BytesValue, ZoneValues}
-
 /**
  * The functions that keep the order of one argument, all others being literals, and where they do.
  *
@@ -20,18 +18,13 @@ private[expression] object MonotoneFunctions {
 
   /** The function as a step; None when nothing is known of it. */
   def of(expression: Expression): Option[Step] =
-    expression match {
-      case prefix: Substring => ofSubstring(prefix)
-      case concat: Concat => ofConcat(concat)
-      case other =>
-        arithmetic(other)
-          .orElse(rounding(other))
-          .orElse(dates(other))
-          .orElse(timestamps(other))
-          .orElse(texts(other))
-          .orElse(casts(other))
-          .filter(s => CatalystValues.isLong(s.child.dataType) && CatalystValues.isOrdered(other.dataType))
-    }
+    arithmetic(expression)
+      .orElse(rounding(expression))
+      .orElse(dates(expression))
+      .orElse(timestamps(expression))
+      .orElse(texts(expression))
+      .orElse(casts(expression))
+      .filter(s => CatalystValues.isLong(s.child.dataType) && CatalystValues.isOrdered(expression.dataType))
 
   // --- arithmetic: S39
 
@@ -53,15 +46,20 @@ private[expression] object MonotoneFunctions {
         Some(on(e, x, Domain(Long.MinValue + 1, Long.MaxValue), increasing = c > 0))
       // -x turns the order round; the least integer has no negative
       case UnaryMinus(x, _) =>
-        integers(x.dataType).map(limits => on(e, x, Domain.of(-limits._2, limits._2), increasing = false))
+        integers(x.dataType)
+          .map(limits => on(e, x, Domain.of(-limits._2, limits._2), increasing = false))
           .orElse(Option.when(isReal(x.dataType))(whole(e, x, increasing = false)))
       // |x| turns it round below zero and keeps it from zero on
       case Abs(x, _) if integers(x.dataType).isDefined || isReal(x.dataType) =>
         val zero = 0L
         val all = integers(x.dataType).fold(CatalystValues.domain(x.dataType))(l => Domain.of(-l._2, l._2))
-        Some(new MonotoneStep(e, x, Seq(
-          Piece(Domain(all.first, zero - 1), increasing = false),
-          Piece(Domain(zero, all.last), increasing = true))))
+        Some(
+          new MonotoneStep(
+            e,
+            x,
+            Seq(
+              Piece(Domain(all.first, zero - 1), increasing = false),
+              Piece(Domain(zero, all.last), increasing = true))))
       case _ => None
     }
 
@@ -86,14 +84,14 @@ private[expression] object MonotoneFunctions {
         val limit = greatest / n.abs
         Some(on(e, x, Domain.of(-limit, limit), increasing = n > 0))
       case (None, _) => Option.when(isReal(x.dataType) && finite(c) && exact(e))(whole(e, x, increasing = positive(c)))
-      case _ => None
+      case _         => None
     }
 
   /** Decimal results of less than 38 digits are not cut off and cannot overflow. */
   private def exact(e: Expression): Boolean =
     e.dataType match {
       case result: DecimalType => result.precision < DecimalType.MAX_PRECISION
-      case _ => true
+      case _                   => true
     }
 
   // --- rounding: S39
@@ -101,10 +99,10 @@ private[expression] object MonotoneFunctions {
   private def rounding(e: Expression): Option[MonotoneStep] =
     e match {
       // rounding in one direction, or half up, keeps the order; doubles beyond long stay at its ends
-      case Floor(x) => Some(whole(e, x, increasing = true))
-      case Ceil(x) => Some(whole(e, x, increasing = true))
+      case Floor(x)                                                        => Some(whole(e, x, increasing = true))
+      case Ceil(x)                                                         => Some(whole(e, x, increasing = true))
       case Round(x, Constant(_: Int), _) if isReal(x.dataType) && exact(e) => Some(whole(e, x, increasing = true))
-      case _ => None
+      case _                                                               => None
     }
 
   // --- dates: S42
@@ -124,23 +122,23 @@ private[expression] object MonotoneFunctions {
   private def dates(e: Expression): Option[MonotoneStep] =
     e match {
       // calendar fields that only grow with the day
-      case Year(d) if d.dataType == DateType => Some(on(e, d, Days, increasing = true))
+      case Year(d) if d.dataType == DateType       => Some(on(e, d, Days, increasing = true))
       case YearOfWeek(d) if d.dataType == DateType => Some(on(e, d, Days, increasing = true))
-      case UnixDate(d) => Some(whole(e, d, increasing = true))
+      case UnixDate(d)                             => Some(whole(e, d, increasing = true))
       // the first or last day of the unit that holds the day
       case TruncDate(d, Constant(_)) if d.dataType == DateType => Some(on(e, d, Days, increasing = true))
-      case LastDay(d) => Some(on(e, d, Days, increasing = true))
+      case LastDay(d)                                          => Some(on(e, d, Days, increasing = true))
       // the same number of days; or of months, cut to the month's last day
-      case DateAdd(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded => Some(on(e, d, Days, increasing = true))
-      case DateSub(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded => Some(on(e, d, Days, increasing = true))
+      case DateAdd(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded     => Some(on(e, d, Days, increasing = true))
+      case DateSub(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded     => Some(on(e, d, Days, increasing = true))
       case AddMonths(d, Constant(Integral(n))) if n.abs <= MaxMonthsAdded => Some(on(e, d, Days, increasing = true))
       case DateAddYMInterval(d, Constant(Integral(n))) if n.abs <= MaxMonthsAdded =>
         Some(on(e, d, Days, increasing = true))
       // within one year the month only grows
-      case Month(d) if d.dataType == DateType => Some(new MonotoneStep(e, d, years))
-      case Quarter(d) if d.dataType == DateType => Some(new MonotoneStep(e, d, years))
+      case Month(d) if d.dataType == DateType     => Some(new MonotoneStep(e, d, years))
+      case Quarter(d) if d.dataType == DateType   => Some(new MonotoneStep(e, d, years))
       case DayOfYear(d) if d.dataType == DateType => Some(new MonotoneStep(e, d, years))
-      case _ => None
+      case _                                      => None
     }
 
   private def years: Seq[Piece] =
@@ -166,9 +164,9 @@ private[expression] object MonotoneFunctions {
       // the start of the local unit that holds the instant
       case TruncTimestamp(Constant(_), t, zone) if t.dataType == TimestampType => local(e, t, zone)
       // a number of units since the epoch, rounded one way
-      case _: UnixSeconds | _: UnixMillis | _: UnixMicros => Some(whole(e, e.children.head, increasing = true))
+      case _: UnixSeconds | _: UnixMillis | _: UnixMicros       => Some(whole(e, e.children.head, increasing = true))
       case ToUnixTimestamp(t, _, _, _) if isInstant(t.dataType) => Some(whole(e, t, increasing = true))
-      case UnixTimestamp(t, _, _, _) if isInstant(t.dataType) => Some(whole(e, t, increasing = true))
+      case UnixTimestamp(t, _, _, _) if isInstant(t.dataType)   => Some(whole(e, t, increasing = true))
       // exact multiples of units since the epoch
       case SecondsToTimestamp(s) if integers(s.dataType).isDefined =>
         Some(on(e, s, Seconds.intersect(CatalystValues.domain(s.dataType)), increasing = true))
@@ -180,14 +178,13 @@ private[expression] object MonotoneFunctions {
     }
 
   /** A function that keeps the order of local time. */
-  private def local(
-      e: Expression,
-      t: Expression,
-      zone: Option[String],
-      domain: Domain = Micros): Option[MonotoneStep] =
+  private def local(e: Expression, t: Expression, zone: Option[String], domain: Domain = Micros): Option[MonotoneStep] =
     zone.map { id =>
       val time = LocalTime.of(DateTimeUtils.getZoneId(id))
-      new MonotoneStep(e, t, Seq(Piece(domain, increasing = true)),
+      new MonotoneStep(
+        e,
+        t,
+        Seq(Piece(domain, increasing = true)),
         at => time.slackAt(Math.floorDiv(at, MicrosPerSecond)) * MicrosPerSecond)
     }
 
@@ -209,7 +206,7 @@ private[expression] object MonotoneFunctions {
     def unapply(format: Expression): Boolean =
       format match {
         case Constant(text: UTF8String) => text.toString.matches(Sorted) && !legacyFormats
-        case _ => false
+        case _                          => false
       }
   }
 
@@ -220,22 +217,28 @@ private[expression] object MonotoneFunctions {
   private def casts(e: Expression): Option[MonotoneStep] =
     e match {
       case Cast(x, to, zone, _) => cast(e, x, x.dataType, to, zone)
-      case _ => None
+      case _                    => None
     }
 
-  private def cast(e: Expression, x: Expression, from: DataType, to: DataType, zone: Option[String]): Option[MonotoneStep] =
+  private def cast(
+      e: Expression,
+      x: Expression,
+      from: DataType,
+      to: DataType,
+      zone: Option[String]): Option[MonotoneStep] =
     (from, to) match {
       case (a, b) if a == b => Some(whole(e, x, increasing = true))
       // integers keep their value where they fit; others are errors or wrap
       case (Integers(_, _), Integers(least, greatest)) =>
         Some(on(e, x, Domain.of(least, greatest).intersect(CatalystValues.domain(from)), increasing = true))
       // rounding to the nearest float or double keeps the order
-      case (Integers(_, _), FloatType | DoubleType) => Some(whole(e, x, increasing = true))
+      case (Integers(_, _), FloatType | DoubleType)          => Some(whole(e, x, increasing = true))
       case (FloatType, DoubleType) | (DoubleType, FloatType) => Some(whole(e, x, increasing = true))
-      case (_: DecimalType, DoubleType) => Some(whole(e, x, increasing = true))
+      case (_: DecimalType, DoubleType)                      => Some(whole(e, x, increasing = true))
       // reals are cut towards zero, inside what every float and the integer can hold
       case (FloatType | DoubleType, Integers(_, greatest)) =>
-        val limit = if (greatest > Int.MaxValue) LongLimit else if (greatest == Int.MaxValue) IntLimit else greatest.toDouble
+        val limit =
+          if (greatest > Int.MaxValue) LongLimit else if (greatest == Int.MaxValue) IntLimit else greatest.toDouble
         Some(on(e, x, Domain.doubles(-limit, limit), increasing = true))
       case (d: DecimalType, Integers(_, greatest)) =>
         val limit = greatest * BigInt(10).pow(d.scale)
@@ -249,8 +252,8 @@ private[expression] object MonotoneFunctions {
         Some(on(e, x, Domain.of(-limit, limit).intersect(CatalystValues.domain(a)), increasing = true))
       // the local date or time of an instant
       case (TimestampType, DateType | TimestampNTZType) => local(e, x, zone)
-      case (TimestampNTZType, TimestampType) => local(e, x, zone)
-      case (TimestampNTZType, DateType) => Some(on(e, x, Micros, increasing = true))
+      case (TimestampNTZType, TimestampType)            => local(e, x, zone)
+      case (TimestampNTZType, DateType)                 => Some(on(e, x, Micros, increasing = true))
       // the first instant of the local day
       case (DateType, TimestampType | TimestampNTZType) => Some(on(e, x, Days, increasing = true))
       // seconds since the epoch
@@ -258,33 +261,15 @@ private[expression] object MonotoneFunctions {
       case (LongType | IntegerType, TimestampType) =>
         Some(on(e, x, Seconds.intersect(CatalystValues.domain(from)), increasing = true))
       // yyyy-MM-dd, and yyyy-MM-dd HH:mm:ss with a fraction whose trailing zeros are cut: such texts sort as times do
-      case (DateType, StringType) if !legacyFormats => Some(on(e, x, WrittenDays, increasing = true))
-      case (TimestampType, StringType) if !legacyFormats => local(e, x, zone, WrittenMicros)
+      case (DateType, StringType) if !legacyFormats         => Some(on(e, x, WrittenDays, increasing = true))
+      case (TimestampType, StringType) if !legacyFormats    => local(e, x, zone, WrittenMicros)
       case (TimestampNTZType, StringType) if !legacyFormats => Some(on(e, x, WrittenMicros, increasing = true))
-      case _ => None
+      case _                                                => None
     }
 
   /** The greatest float below 2^31, and the greatest below 2^63. */
   private val IntLimit = 2147483520.0d
   private val LongLimit = 9223371487098961920.0d
-
-  // --- strings: S44
-
-  private def ofSubstring(e: Substring): Option[Step] =
-    e match {
-      case Substring(s, Constant(1), Constant(length: Int)) if s.dataType == StringType && length > 0 =>
-        Some(new PrefixStep(s, length))
-      case _ => None
-    }
-
-  private def ofConcat(e: Concat): Option[Step] =
-    e.children match {
-      case constants :+ x if constants.nonEmpty && x.dataType == StringType && !x.isInstanceOf[Literal] =>
-        val texts = constants.collect { case Constant(text: UTF8String) => text.getBytes }
-        Option.when(texts.size == constants.size)(
-          new ConcatStep(x, ZoneValues.ofBytes(texts.flatten.toArray).asInstanceOf[BytesValue]))
-      case _ => None
-    }
 
   // --- helpers
 
@@ -300,8 +285,8 @@ private[expression] object MonotoneFunctions {
   private def isReal(dataType: DataType): Boolean =
     dataType match {
       case FloatType | DoubleType => true
-      case decimal: DecimalType => CatalystValues.isLong(decimal)
-      case _ => false
+      case decimal: DecimalType   => CatalystValues.isLong(decimal)
+      case _                      => false
     }
 
   private def integers(dataType: DataType): Option[(BigInt, BigInt)] =
@@ -316,32 +301,23 @@ private[expression] object MonotoneFunctions {
     def unapply(dataType: DataType): Option[(BigInt, BigInt)] = integers(dataType)
   }
 
-  /** A literal that is not null. */
-  private object Constant {
-    def unapply(e: Expression): Option[Any] =
-      e match {
-        case Literal(value, _) => Option(value)
-        case _ => None
-      }
-  }
-
   private object Integral {
     def unapply(value: Any): Option[BigInt] =
       value match {
-        case b: Byte => Some(BigInt(b.toInt))
+        case b: Byte  => Some(BigInt(b.toInt))
         case s: Short => Some(BigInt(s.toInt))
-        case i: Int => Some(BigInt(i))
-        case l: Long => Some(BigInt(l))
-        case _ => None
+        case i: Int   => Some(BigInt(i))
+        case l: Long  => Some(BigInt(l))
+        case _        => None
       }
   }
 
   private def real(value: Any): Option[Double] =
     value match {
-      case f: Float => Some(f.toDouble)
-      case d: Double => Some(d)
+      case f: Float   => Some(f.toDouble)
+      case d: Double  => Some(d)
       case d: Decimal => Some(d.toDouble)
-      case _ => None
+      case _          => None
     }
 
   private def finiteOrZero(value: Any): Boolean = real(value).exists(d => !d.isNaN && !d.isInfinite)

@@ -1,5 +1,7 @@
 package zonemap.spark.expression
 
+import java.nio.charset.StandardCharsets
+
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
@@ -78,9 +80,9 @@ private[expression] final class MonotoneStep(
       if (closing == null) Some(domain.last)
       else
         reached(closing) match {
-          case None => Some(domain.last)
+          case None                         => Some(domain.last)
           case Some(x) if x == domain.first => None
-          case Some(x) => Some(x - 1)
+          case Some(x)                      => Some(x - 1)
         }
     for {
       low <- widened(first, ifNone = domain.last, sign = -1)
@@ -111,7 +113,7 @@ private[expression] final class MonotoneStep(
   private def evaluate(argument: Long): ZoneValue =
     result(CatalystValues.decode(child.dataType, argument)) match {
       case Encoded.Value(value) => value
-      case other => throw new IllegalStateException(s"$function of $argument is $other")
+      case other                => throw new IllegalStateException(s"$function of $argument is $other")
     }
 
   private def keeps(argument: Any, wanted: Wanted): Boolean =
@@ -138,14 +140,69 @@ private[expression] final class PrefixStep(override val child: Expression, lengt
   }
 }
 
-/** A constant followed by a string: the constant's own place against `v` decides, else the rest of `v`. See S44. */
-private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue) extends Step {
-  override def preimage(wanted: Wanted): Wanted = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))
+/**
+ * A constant followed by a string: the constant's own place against `v` decides, else the rest of `v`. See S44.
+ *
+ * @param open whether more follows of which nothing is known; then S79
+ */
+private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue, open: Boolean)
+    extends Step {
+
+  override def preimage(wanted: Wanted): Wanted = {
+    val afterConstant = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))
+    if (!open) afterConstant
+    else if (wanted.nulls) Wanted.everything
+    else afterConstant.copy(ranges = ValueRanges.of(afterConstant.ranges.iterator.flatMap(heads)))
+  }
+
+  /** The strings that some longer string in the range starts with: those in it, and what its first one starts with. */
+  private def heads(range: ValueRange): Iterator[ValueRange] =
+    range.from match {
+      case first: BytesValue =>
+        val longest = Math.min(first.bytes.length, ConcatStep.MaxHead)
+        val shorter =
+          (0 until longest).iterator.flatMap(n => ValueRanges.point(BytesValue(first.bytes.take(n))).iterator)
+        shorter ++ ValueRanges.between(BytesValue(first.bytes.take(longest)), range.until).iterator
+      case _ => Iterator.single(range)
+    }
 
   private def least(value: BytesValue): Option[BytesValue] =
     if (value.startsWith(constant)) Some(BytesValue(value.bytes.drop(constant.bytes.length)))
     else if (value.compare(constant) < 0) Some(BytesValue(Array.emptyByteArray))
     else None
+}
+
+private object ConcatStep {
+
+  /** Beginnings of more bytes than this are told apart no more. */
+  private val MaxHead = 64
+}
+
+/** The decimal text of an integer. A single wanted text tells the integer, a range of texts tells nothing: S80. */
+private[expression] final class IntegerTextStep(override val child: Expression) extends Step {
+  private val Domain(least, greatest) = CatalystValues.domain(child.dataType)
+
+  override def preimage(wanted: Wanted): Wanted = {
+    val singles = wanted.ranges.iterator.map(single).toSeq
+    if (singles.exists(_.isEmpty)) Wanted.everything.copy(nulls = wanted.nulls)
+    else {
+      val integers = singles.flatten.flatMap(integer).map(LongValue(_))
+      wanted.copy(ranges = ValueRanges.of(integers.iterator.flatMap(ValueRanges.point(_).iterator)))
+    }
+  }
+
+  /** The only text of a range that holds one. */
+  private def single(range: ValueRange): Option[BytesValue] =
+    range.from match {
+      case text: BytesValue if ValueRanges.successor(text) == range.until => Some(text)
+      case _                                                              => None
+    }
+
+  /** The integer of the argument's type whose text this is. */
+  private def integer(text: BytesValue): Option[Long] = {
+    val digits = new String(text.bytes, StandardCharsets.UTF_8)
+    digits.toLongOption.filter(n => n.toString == digits && least <= n && n <= greatest)
+  }
 }
 
 private[expression] object Step {
@@ -168,9 +225,9 @@ private[expression] object Step {
 
   private def ends(end: ZoneValue, least: BytesValue => Option[BytesValue]): Option[ZoneValue] =
     end match {
-      case null => None
+      case null              => None
       case bytes: BytesValue => least(bytes)
-      case long: LongValue => throw new IllegalArgumentException(s"$long as a string")
+      case long: LongValue   => throw new IllegalArgumentException(s"$long as a string")
     }
 
   /** The first characters, counted by their first bytes as Spark counts them. */

@@ -8,8 +8,8 @@ private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, n
 
   def holds(value: Encoded): Boolean =
     value match {
-      case Encoded.Null => nulls
-      case Encoded.NaN => nan
+      case Encoded.Null     => nulls
+      case Encoded.NaN      => nan
       case Encoded.Value(v) => ranges.contains(v)
     }
 
@@ -41,25 +41,25 @@ private[expression] object Wanted {
   /** The values equal to a value that is not null. */
   def point(value: Encoded): Wanted =
     value match {
-      case Encoded.Null => nothing
-      case Encoded.NaN => nothing.copy(nan = true)
+      case Encoded.Null     => nothing
+      case Encoded.NaN      => nothing.copy(nan = true)
       case Encoded.Value(v) => nothing.copy(ranges = ValueRanges.point(v))
     }
 
   /** The values `x` with `x op value`, by Spark's order, in which NaN is the greatest value. */
   def compared(op: CompareOp, value: Encoded): Wanted =
     (op, value) match {
-      case (_, Encoded.Null) => nothing
-      case (CompareOp.Eq, _) => point(value)
-      case (CompareOp.NotEq, _) => point(value).otherValues
-      case (CompareOp.Lt, Encoded.NaN) => nothing.copy(ranges = ValueRanges.everything)
-      case (CompareOp.LtEq, Encoded.NaN) => notNull
-      case (CompareOp.Gt, Encoded.NaN) => nothing
-      case (CompareOp.GtEq, Encoded.NaN) => point(value)
-      case (CompareOp.Lt, Encoded.Value(v)) => nothing.copy(ranges = ValueRanges.between(null, v))
+      case (_, Encoded.Null)                  => nothing
+      case (CompareOp.Eq, _)                  => point(value)
+      case (CompareOp.NotEq, _)               => point(value).otherValues
+      case (CompareOp.Lt, Encoded.NaN)        => nothing.copy(ranges = ValueRanges.everything)
+      case (CompareOp.LtEq, Encoded.NaN)      => notNull
+      case (CompareOp.Gt, Encoded.NaN)        => nothing
+      case (CompareOp.GtEq, Encoded.NaN)      => point(value)
+      case (CompareOp.Lt, Encoded.Value(v))   => nothing.copy(ranges = ValueRanges.between(null, v))
       case (CompareOp.LtEq, Encoded.Value(v)) => nothing.copy(ranges = ValueRanges.closed(null, v))
       case (CompareOp.GtEq, Encoded.Value(v)) => Wanted(from(v), nan = true, nulls = false)
-      case (CompareOp.Gt, Encoded.Value(v)) => Wanted(above(v), nan = true, nulls = false)
+      case (CompareOp.Gt, Encoded.Value(v))   => Wanted(above(v), nan = true, nulls = false)
     }
 
   private def from(value: ZoneValue): ValueRanges = ValueRanges.between(value, null)

@@ -21,7 +21,7 @@ private[procedure] object IcebergTables {
       try Spark3Util.loadIcebergTable(spark, name)
       catch {
         case e: IllegalArgumentException => throw notIceberg(name, verb, e)
-        case e: ClassCastException => throw notIceberg(name, verb, e)
+        case e: ClassCastException       => throw notIceberg(name, verb, e)
         case NonFatal(e) =>
           throw new IllegalArgumentException(
             s"Cannot $verb '$name': ${firstLine(e)}. Name an existing Iceberg table as catalog.namespace.table.",
@@ -41,7 +41,11 @@ private[procedure] object IcebergTables {
         if (version < 1 || version > 3)
           refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
         if (!base.encryption().isInstanceOf[PlaintextEncryptionManager])
-          refuse(name, verb, "it is encrypted and its bounds must not be copied", "Queries on it are planned by Iceberg")
+          refuse(
+            name,
+            verb,
+            "it is encrypted and its bounds must not be copied",
+            "Queries on it are planned by Iceberg")
       case other =>
         refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")
     }

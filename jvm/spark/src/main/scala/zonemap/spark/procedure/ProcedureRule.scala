@@ -24,7 +24,8 @@ private[spark] object ProcedureRule extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.resolveOperatorsUp {
       case call @ Call(UnresolvedProcedure(Seq(name, namespace, procedure)), _, _)
-          if name.equalsIgnoreCase(ZoneMapCatalog.DefaultName) && ZoneMapCatalog.Namespace == Seq(namespace.toLowerCase) =>
+          if name.equalsIgnoreCase(ZoneMapCatalog.DefaultName) && ZoneMapCatalog.Namespace == Seq(
+            namespace.toLowerCase) =>
         val ident = Identifier.of(ZoneMapCatalog.Namespace.toArray, procedure)
         call.copy(procedure = ResolvedProcedure(catalog, ident, catalog.loadProcedure(ident)))
     }

@@ -53,7 +53,8 @@ private[spark] object Procedures {
       .add("bytes", LongType, nullable = false)
       .add("memory_bytes", LongType, nullable = false)
       .add("store", StringType, nullable = false)
-      .add("levels", StringType, nullable = false)) { (spark, arguments) =>
+      .add("levels", StringType, nullable = false)
+  ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
     Seq(
@@ -67,7 +68,8 @@ private[spark] object Procedures {
         status.bytes,
         status.memoryBytes,
         status.store,
-        status.levels))
+        status.levels
+      ))
   }
 
   val Merge: ZoneMapProcedure = ZoneMapProcedure(
@@ -80,7 +82,8 @@ private[spark] object Procedures {
       .add("segments_before", IntegerType, nullable = false)
       .add("segments_after", IntegerType, nullable = false)
       .add("bytes_before", LongType, nullable = false)
-      .add("bytes_after", LongType, nullable = false)) { (spark, arguments) =>
+      .add("bytes_after", LongType, nullable = false)
+  ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "merge")
     IndexProcedures.merge(iceberg, snapshot, settings(spark), runner(spark)).map { merged =>
       Seq[Any](merged.level, merged.segmentsBefore, merged.segmentsAfter, merged.bytesBefore, merged.bytesAfter)
@@ -94,11 +97,13 @@ private[spark] object Procedures {
     Seq(
       table,
       Parameter("dry_run", BooleanType, Some("true"), "Only list the files."),
-      Parameter("older_than_hours", IntegerType, Some("24"), "Younger files stay; a writer may be about to name them.")),
+      Parameter("older_than_hours", IntegerType, Some("24"), "Younger files stay; a writer may be about to name them.")
+    ),
     new StructType()
       .add("path", StringType, nullable = false)
       .add("bytes", LongType, nullable = false)
-      .add("reason", StringType, nullable = false)) { (spark, arguments) =>
+      .add("reason", StringType, nullable = false)
+  ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
     val hours = arguments.count("older_than_hours")
     IndexProcedures.gc(iceberg, settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
@@ -110,7 +115,8 @@ private[spark] object Procedures {
     "drop",
     "Deletes the table's stored index and forgets it in this JVM; lists the files. The table itself is not touched.",
     Seq(table, Parameter("dry_run", BooleanType, Some("false"), "Only list the files.")),
-    new StructType().add("path", StringType, nullable = false)) { (spark, arguments) =>
+    new StructType().add("path", StringType, nullable = false)
+  ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     IndexProcedures.drop(iceberg, settings(spark), arguments.flag("dry_run")).map(Seq(_))
   }

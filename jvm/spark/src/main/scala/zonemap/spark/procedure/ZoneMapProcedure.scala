@@ -68,7 +68,7 @@ private[spark] final class ZoneMapProcedure(
     val result = body(SparkSession.active, new Arguments(inputs, input)).map { values =>
       InternalRow.fromSeq(values.map {
         case text: String => UTF8String.fromString(text)
-        case value => value
+        case value        => value
       })
     }
     Collections.singleton[Scan](new Rows(result.toArray)).iterator()

@@ -8,6 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.spark.source.SparkTable
+import org.apache.iceberg.types.Types.NestedField
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -81,7 +82,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
   private def conjuncts(condition: Expression): Seq[Expression] =
     condition match {
       case And(left, right) => conjuncts(left) ++ conjuncts(right)
-      case other => Seq(other)
+      case other            => Seq(other)
     }
 
   private def usable(conjunct: Expression, relation: DataSourceV2Relation): Boolean =
@@ -92,22 +93,23 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
   private def isPlain(conjunct: Expression): Boolean =
     conjunct match {
       case And(left, right) => isPlain(left) && isPlain(right)
-      case Or(left, right) => isPlain(left) && isPlain(right)
-      case Not(child) => isPlain(child)
-      case In(value, list) => isColumn(value) && list.forall(_.isInstanceOf[Literal])
-      case InSet(value, _) => isColumn(value)
-      case IsNull(child) => isColumn(child)
+      case Or(left, right)  => isPlain(left) && isPlain(right)
+      case Not(child)       => isPlain(child)
+      case In(value, list)  => isColumn(value) && list.forall(_.isInstanceOf[Literal])
+      case InSet(value, _)  => isColumn(value)
+      case IsNull(child)    => isColumn(child)
       case IsNotNull(child) => isColumn(child)
-      case c: BinaryComparison => c.children.forall(e => isColumn(e) || e.isInstanceOf[Literal])
+      case c: BinaryComparison =>
+        c.children.exists(isColumn) && c.children.exists(_.isInstanceOf[Literal])
       case StartsWith(value, _: Literal) => isColumn(value)
-      case other => isColumn(other)
+      case other                         => isColumn(other)
     }
 
   private def isColumn(expression: Expression): Boolean =
     expression match {
-      case _: AttributeReference => true
+      case _: AttributeReference       => true
       case GetStructField(child, _, _) => isColumn(child)
-      case _ => false
+      case _                           => false
     }
 
   /** What stands for a text in names and options. */
@@ -119,30 +121,47 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
   private val DigestBytes = 16
 }
 
-/** The top-level columns of a relation, by name in the schema it was resolved with. */
+/** The columns of a relation and the fields of its structs, by name in the schema it was resolved with. */
 private[rule] final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
 
-  override def column(attribute: AttributeReference): Option[ColumnRef] =
+  override def column(expression: Expression): Option[ColumnRef] =
     for {
-      own <- relation.output.find(_.exprId == attribute.exprId)
-      if !MetadataAttribute.isValid(own.metadata)
-      field <- Option(schema.asStruct().field(own.name))
+      (field, name) <- find(expression)
       columnType <- IcebergValues.columnType(field.`type`())
-      if shares(columnType, own.dataType)
-    } yield ColumnRef(field.fieldId, columnType, own.name)
+      if shares(columnType, expression.dataType)
+    } yield ColumnRef(field.fieldId, columnType, name)
+
+  /** The field of the schema behind a column, or behind a field of a struct in one, and its full name. */
+  private def find(expression: Expression): Option[(NestedField, String)] =
+    expression match {
+      case attribute: AttributeReference =>
+        for {
+          own <- relation.output.find(_.exprId == attribute.exprId)
+          if !MetadataAttribute.isValid(own.metadata)
+          field <- Option(schema.asStruct().field(own.name))
+        } yield (field, own.name)
+      case GetStructField(child, ordinal, _) =>
+        for {
+          (parent, parentName) <- find(child)
+          if parent.`type`().isStructType
+          name = child.dataType.asInstanceOf[StructType](ordinal).name
+          field <- Option(parent.`type`().asStructType().field(name))
+        } yield (field, s"$parentName.$name")
+      case _ => None
+    }
 
   /** Whether Spark holds and orders values of the column as the index does. */
   private def shares(columnType: ColumnType, dataType: DataType): Boolean =
     (columnType, dataType) match {
-      case (zonemap.core.value.BooleanType, BooleanType) => true
-      case (zonemap.core.value.IntType, IntegerType) => true
-      case (zonemap.core.value.LongType, LongType) => true
-      case (zonemap.core.value.FloatType, FloatType) => true
-      case (zonemap.core.value.DoubleType, DoubleType) => true
-      case (zonemap.core.value.DateType, DateType) => true
+      case (zonemap.core.value.BooleanType, BooleanType)        => true
+      case (zonemap.core.value.IntType, IntegerType)            => true
+      case (zonemap.core.value.LongType, LongType)              => true
+      case (zonemap.core.value.FloatType, FloatType)            => true
+      case (zonemap.core.value.DoubleType, DoubleType)          => true
+      case (zonemap.core.value.DateType, DateType)              => true
       case (zonemap.core.value.TimestampType, TimestampNTZType) => true
-      case (zonemap.core.value.TimestampTzType, TimestampType) => true
-      case (zonemap.core.value.StringType, StringType) => true
+      case (zonemap.core.value.TimestampTzType, TimestampType)  => true
+      case (zonemap.core.value.StringType, StringType)          => true
       case (ZoneDecimal(precision, scale), decimal: DecimalType) =>
         precision == decimal.precision && scale == decimal.scale && precision <= ZoneDecimal.MaxLongDigits
       case _ => false

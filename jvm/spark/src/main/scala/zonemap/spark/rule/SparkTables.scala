@@ -54,7 +54,8 @@ private[spark] object SparkTables {
       timeTravelField.get(original))
     require(
       copy.version() == original.version() && copy.schema() == original.schema(),
-      s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another state.")
+      s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another state."
+    )
     copy
   }
 
@@ -65,7 +66,7 @@ private[spark] object SparkTables {
   def plannableTable(table: SparkTable): Option[BaseTable] =
     table.table() match {
       case base: BaseTable if plansItself(base) => Some(base)
-      case _ => None
+      case _                                    => None
     }
 
   private def plansItself(table: BaseTable): Boolean =

@@ -68,14 +68,17 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
             ConfWarnings.warnOnce(error.getMessage)
             SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
           case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
-          case Right(conf) => SwapDecision.Swap(inner, conf.planner)
+          case Right(conf)                  => SwapDecision.Swap(inner, conf.planner)
         }
     }
 
   private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
 
   /** The options with one more. */
-  private[rule] def withOption(options: CaseInsensitiveStringMap, key: String, value: String): CaseInsensitiveStringMap = {
+  private[rule] def withOption(
+      options: CaseInsensitiveStringMap,
+      key: String,
+      value: String): CaseInsensitiveStringMap = {
     val entries = new java.util.HashMap[String, String](options.asCaseSensitiveMap())
     entries.put(key, value)
     new CaseInsensitiveStringMap(entries)
@@ -110,5 +113,7 @@ private[spark] object SwapReason {
   val catalogue: Seq[(String, String)] = Seq(
     Disabled.code -> "`spark.sql.zonemap.enabled` is false.",
     MalformedConf("").code -> "A conf of the extension has a value that cannot be used.",
-    ForeignPlanner("").code -> "Metadata tables, REST tables planned by their server, and other tables with a planner of their own.")
+    ForeignPlanner(
+      "").code -> "Metadata tables, REST tables planned by their server, and other tables with a planner of their own."
+  )
 }

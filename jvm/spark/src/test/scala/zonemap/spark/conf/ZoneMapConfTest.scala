@@ -42,18 +42,25 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("plan.max-unknown-entries", "0", 0, _.planner.maxUnknownEntries),
     ("plan.max-unknown-entries", "70000", 70000, _.planner.maxUnknownEntries),
     ("hot.max-bytes", "2g", 2L << 30, _.planner.hotMaxBytes),
-    ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes))
+    ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes)
+  )
 
   for ((key, value, expected, pick) <- values) {
-    test(s"session conf $key='$value' is $expected")(assert(read(Map(s"spark.sql.zonemap.$key" -> value)).map(pick) == Right(expected)))
-    test(s"read option $key='$value' is $expected")(assert(read(options = Map(s"zonemap.$key" -> value)).map(pick) == Right(expected)))
+    test(s"session conf $key='$value' is $expected")(
+      assert(read(Map(s"spark.sql.zonemap.$key" -> value)).map(pick) == Right(expected)))
+    test(s"read option $key='$value' is $expected")(
+      assert(read(options = Map(s"zonemap.$key" -> value)).map(pick) == Right(expected)))
   }
 
   test("a read option wins over the session, the session over the default") {
     val key = "spark.sql.zonemap.plan.max-unknown-entries"
     assert(read(Map(key -> "7")).map(_.planner.maxUnknownEntries) == Right(7))
-    assert(read(Map(key -> "7"), Map("zonemap.plan.max-unknown-entries" -> "9")).map(_.planner.maxUnknownEntries) == Right(9))
-    assert(read(Map(key -> "broken"), Map("zonemap.plan.max-unknown-entries" -> "9")).isRight, "what is overridden is not read")
+    assert(
+      read(Map(key -> "7"), Map("zonemap.plan.max-unknown-entries" -> "9")).map(_.planner.maxUnknownEntries) == Right(
+        9))
+    assert(
+      read(Map(key -> "broken"), Map("zonemap.plan.max-unknown-entries" -> "9")).isRight,
+      "what is overridden is not read")
     assert(read(options = Map("ZONEMAP.Enabled" -> "false")).map(_.enabled) == Right(false), "options ignore case")
   }
 
@@ -65,18 +72,23 @@ class ZoneMapConfTest extends AnyFunSuite {
       "plan.max-unknown-entries" -> "-1",
       "plan.max-unknown-entries" -> "many",
       "hot.max-bytes" -> "-5",
-      "hot.max-bytes" -> "lots"))
+      "hot.max-bytes" -> "lots"
+    ))
     test(s"malformed $key='$value': the message names key, value and what is allowed") {
-      val full  = s"spark.sql.zonemap.$key"
+      val full = s"spark.sql.zonemap.$key"
       val entry = ZoneMapConf.all.find(_.key == full).get
-      for (error <- Seq(read(Map(full -> value)), read(options = Map(s"zonemap.$key" -> value))).map(_.swap.toOption.get))
+      for (error <- Seq(read(Map(full -> value)), read(options = Map(s"zonemap.$key" -> value)))
+          .map(_.swap.toOption.get))
         assert(error.getMessage == s"Cannot use $full='$value': allowed are ${entry.allowed}.")
     }
 
   test("every conf has one key, a doc and a default that parses") {
     assert(ZoneMapConf.all.map(_.key).distinct.size == ZoneMapConf.all.size)
     ZoneMapConf.all.foreach { entry =>
-      assert(entry.key.matches("spark\\.sql\\.zonemap\\.[a-z.-]+") && entry.doc.endsWith(".") && entry.parse(entry.default).isDefined, entry.key)
+      assert(
+        entry.key.matches("spark\\.sql\\.zonemap\\.[a-z.-]+") && entry.doc
+          .endsWith(".") && entry.parse(entry.default).isDefined,
+        entry.key)
     }
   }
 }

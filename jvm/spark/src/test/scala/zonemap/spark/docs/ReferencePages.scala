@@ -38,18 +38,21 @@ object ReferencePages {
       "A value that cannot be used fails a procedure and makes queries be planned by Iceberg, with one warning.",
       "",
       "| Conf | Default | Allowed | Meaning |",
-      "|---|---|---|---|"),
+      "|---|---|---|---|"
+    ),
     ZoneMapConf.all.map { entry =>
       val default = if (entry.default.isEmpty) "(empty)" else s"`${entry.default}`"
       s"| `${entry.key}` | $default | ${entry.allowed} | ${entry.doc} |"
-    })
+    }
+  )
 
   private def procedures: String = page(
     Seq(
       "# Procedures",
       "",
       "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
-      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE know them too."),
+      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE know them too."
+    ),
     Procedures.all.flatMap { procedure =>
       val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
       Seq(
@@ -64,7 +67,8 @@ object ReferencePages {
           s"| `${p.name}` | ${p.dataType.sql.toLowerCase} | ${p.default.fold("required")(d => s"`$d`")} | ${p.doc} |"
         } ++
         Seq("", s"Returns: ${outputs.mkString(", ")}.")
-    })
+    }
+  )
 
   private def reasons: String = page(
     Seq(
@@ -73,6 +77,8 @@ object ReferencePages {
       "EXPLAIN (section \"Zonemap\") and the log line of each scan name one of these codes.",
       "",
       "| Code | When |",
-      "|---|---|"),
-    (StockReason.catalogue ++ SwapReason.catalogue).map { case (code, when) => s"| `$code` | $when |" })
+      "|---|---|"
+    ),
+    (StockReason.catalogue ++ SwapReason.catalogue).map { case (code, when) => s"| `$code` | $when |" }
+  )
 }

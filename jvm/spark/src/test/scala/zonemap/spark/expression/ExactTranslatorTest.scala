@@ -2,7 +2,7 @@ package zonemap.spark.expression
 
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BindReferences}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BindReferences, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.Filter
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -24,9 +24,12 @@ class ExactTranslatorTest extends SharedSession {
     "b" -> Seq(null, true, false))
 
   private object Columns extends ColumnResolver {
-    override def column(attribute: AttributeReference): Option[ColumnRef] =
-      Some(schema.fieldIndex(attribute.name)).map { index =>
-        ColumnRef(index, ColumnType.parse(attribute.dataType.typeName.replace("integer", "int")).get, attribute.name)
+    override def column(expression: Expression): Option[ColumnRef] =
+      expression match {
+        case a: AttributeReference =>
+          val columnType = ColumnType.parse(a.dataType.typeName.replace("integer", "int")).get
+          Some(ColumnRef(schema.fieldIndex(a.name), columnType, a.name))
+        case _ => None
       }
   }
 

@@ -27,19 +27,22 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
 
   private val columnTypes: Map[String, ColumnType] = schema.fields.map { f =>
     val text = f.dataType match {
-      case IntegerType => "int"
-      case LongType => "long"
-      case TimestampType => "timestamptz"
+      case IntegerType      => "int"
+      case LongType         => "long"
+      case TimestampType    => "timestamptz"
       case TimestampNTZType => "timestamp"
-      case d: DecimalType => s"decimal(${d.precision}, ${d.scale})"
-      case other => other.typeName
+      case d: DecimalType   => s"decimal(${d.precision}, ${d.scale})"
+      case other            => other.typeName
     }
     f.name -> ColumnType.parse(text).get
   }.toMap
 
   private object Columns extends ColumnResolver {
-    override def column(attribute: AttributeReference): Option[ColumnRef] =
-      columnTypes.get(attribute.name).map(ColumnRef(schema.fieldIndex(attribute.name), _, attribute.name))
+    override def column(expression: Expression): Option[ColumnRef] =
+      expression match {
+        case a: AttributeReference => columnTypes.get(a.name).map(ColumnRef(schema.fieldIndex(a.name), _, a.name))
+        case _                     => None
+      }
   }
 
   private def optimized(condition: String): LogicalPlan = frame.where(condition).queryExecution.optimizedPlan
@@ -50,31 +53,36 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     val values: Seq[ZoneValue] = cells.collect { case Encoded.Value(v) => v }
     def count(of: Encoded) = Presence.ofCounts(cells.count(_ == of).toLong, rows.size.toLong)
     val truncated = field.dataType == StringType && rng.chance(20)
-    Some(ColumnZone(
-      columnTypes(field.name),
-      if (values.isEmpty) ColumnBounds(null, null, tight = false, count(Encoded.Null), count(Encoded.NaN))
-      else
-        ColumnBounds(
-          values.min,
-          if (truncated) null else values.max,
-          tight = !truncated,
-          count(Encoded.Null),
-          count(Encoded.NaN))))
+    Some(
+      ColumnZone(
+        columnTypes(field.name),
+        if (values.isEmpty) ColumnBounds(null, null, tight = false, count(Encoded.Null), count(Encoded.NaN))
+        else
+          ColumnBounds(
+            values.min,
+            if (truncated) null else values.max,
+            tight = !truncated,
+            count(Encoded.Null),
+            count(Encoded.NaN))
+      ))
   }
 
   /** The condition after the optimizer, and the rows it may be TRUE for. */
   private def translate(text: String): Option[(Expression, Predicate)] =
-    Try(optimized(text)).toOption.map {
-      case Filter(condition, child) =>
-        (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
-      case _ => null
-    }.filter(_ != null)
+    Try(optimized(text)).toOption
+      .map {
+        case Filter(condition, child) =>
+          (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
+        case _ => null
+      }
+      .filter(_ != null)
 
   private def literal(row: InternalRow)(expression: String, rng: Rng): Option[String] =
     Try {
       val plan = frame.selectExpr(s"$expression AS x").queryExecution.analyzed
       val project = plan.asInstanceOf[org.apache.spark.sql.catalyst.plans.logical.Project]
-      val tree = org.apache.spark.sql.catalyst.optimizer.ReplaceExpressions(project)
+      val tree = org.apache.spark.sql.catalyst.optimizer
+        .ReplaceExpressions(project)
         .asInstanceOf[org.apache.spark.sql.catalyst.plans.logical.Project]
       val found = BindReferences.bindReference(tree.projectList.head: Expression, tree.child.output)
       (found.eval(row), found.dataType)
@@ -99,9 +107,11 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
           some.foreach { case (row, outcome) =>
             val hit = outcome match {
               case Success(value) => value == true
-              case Failure(_) => false
+              case Failure(_)     => false
             }
-            assert(!hit, s"$text (zone $zoneId, ANSI $ansi) is TRUE for ${row.toSeq(schema)} but $predicate proves none")
+            assert(
+              !hit,
+              s"$text (zone $zoneId, ANSI $ansi) is TRUE for ${row.toSeq(schema)} but $predicate proves none")
           }
         }
       }
@@ -147,6 +157,14 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
         "coalesce(i, 9) > 5" -> "i IN [6, +inf) OR i IS NULL",
         "CASE WHEN i < 10 THEN 'low' ELSE 'high' END = 'high'" -> "i IN [10, +inf) OR i IS NULL",
         "i * 0 = 0" -> "i IS NOT NULL",
+        "CAST(i AS STRING) IN ('7', '007', '+7', 'x', '9999999999')" -> "i IN [7, 8)",
+        "CAST(i AS STRING) > '7'" -> "i IS NOT NULL",
+        "concat(s, '-', s2) LIKE 'ab%'" -> "s IN ['', '\u0000') or ['a', 'a\u0000') or ['ab', 'ac')",
+        "concat('a', s, s2) = 'abc'" -> "s IN ['', '\u0000') or ['b', 'b\u0000') or ['bc', 'bc\u0000')",
+        "i < i2" -> "i < i2",
+        "i > l" -> "l < i",
+        "NOT (i < i2)" -> "i2 <= i",
+        "d = f" -> "d = f",
         "i = 1 OR year(dt) = 2020" -> "i IN [1, 2) OR dt IN"
       ).foreach { case (text, expected) =>
         val actual = told(text)
@@ -163,10 +181,14 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
           "- i = 7" -> Int.MinValue,
           "abs(i) = 7" -> Int.MinValue,
           "i * 3 = 7" -> Int.MaxValue,
-          "year(date_add(dt, 100000000)) = 2000" -> Int.MaxValue)) {
+          "year(date_add(dt, 100000000)) = 2000" -> Int.MaxValue
+        )) {
         val (_, predicate) = translate(text).get
-        val rows = Seq(InternalRow.fromSeq(Seq(kept, 0L, 0d, 0f, Decimal(0L, 10, 2), kept, 0L, 0L, null, true)))
-        assert(ZoneMatch.evaluate(predicate, zone(rows, new Rng(new java.util.SplittableRandom(1)))(_)) != Match.None, text)
+        val rows =
+          Seq(InternalRow.fromSeq(Seq(kept, 0L, 0d, 0f, Decimal(0L, 10, 2), kept, 0L, 0L, null, true, 0, 0d, 0L, null)))
+        assert(
+          ZoneMatch.evaluate(predicate, zone(rows, new Rng(new java.util.SplittableRandom(1)))(_)) != Match.None,
+          text)
       }
     }
   }

@@ -19,10 +19,14 @@ class ProceduresTest extends SharedSession {
     assert(built.getAs[Long]("data_files") == 5 && built.getAs[Int]("segments") == 1 && built.getAs[Long]("bytes") > 0)
     sql(s"INSERT INTO $t VALUES (100, 1, 'x')")
     val behind = call(s"status('$t')")
-    assert(!behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1 && behind.getAs[Long]("data_files") == -1)
+    assert(
+      !behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1 && behind.getAs[Long](
+        "data_files") == -1)
     assert(call(s"refresh('$t')").getAs[Long]("data_files") == 6)
     val status = call(s"status('$t')")
-    assert(status.getAs[Boolean]("covered") && status.getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
+    assert(
+      status.getAs[Boolean]("covered") && status
+        .getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
     val listed = sql(s"CALL zonemap.system.drop(table => '$t', dry_run => true)").collect().map(_.getString(0))
     assert(listed.length >= 5 && call(s"status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"CALL zonemap.system.drop('$t')").collect().map(_.getString(0)).toSet == listed.toSet)
@@ -47,13 +51,15 @@ class ProceduresTest extends SharedSession {
       "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
       "build()" -> Seq("table"),
       "build(tabel => 'x')" -> Seq("tabel"),
-      "nothing('x')" -> Seq("nothing", "build, refresh, status, merge, gc, drop"))
+      "nothing('x')" -> Seq("nothing", "build, refresh, status, merge, gc, drop")
+    )
     for ((text, parts) <- cases; part <- parts) assert(errorOf(text).contains(part), text)
   }
 
   test("a procedure with a malformed conf fails with the conf's name") {
     val t = newTable("malformed_call")
-    withConf("spark.sql.zonemap.hot.max-bytes" -> "lots")(assert(errorOf(s"build('$t')").contains("spark.sql.zonemap.hot.max-bytes='lots'")))
+    withConf("spark.sql.zonemap.hot.max-bytes" -> "lots")(
+      assert(errorOf(s"build('$t')").contains("spark.sql.zonemap.hot.max-bytes='lots'")))
   }
 
   test("a status of an empty table") {
@@ -68,7 +74,16 @@ class ProceduresTest extends SharedSession {
     val t = newTable("explained", partitioned = true)
     build(t)
     val text = explain(s"SELECT * FROM $t WHERE id = 15 AND p = 1")
-    for (part <- Seq("Zonemap", s"table $t snapshot ", "mode EXACT tier hot", "files considered: 5", "kept after partitions: 2", "kept after zones: 1", "predicate: ", "id = 15"))
+    for (part <- Seq(
+        "Zonemap",
+        s"table $t snapshot ",
+        "mode EXACT tier hot",
+        "files considered: 5",
+        "kept after partitions: 2",
+        "kept after zones: 1",
+        "predicate: ",
+        "id = 15"
+      ))
       assert(text.contains(part), s"$part\n$text")
   }
 
@@ -79,13 +94,17 @@ class ProceduresTest extends SharedSession {
     assert(explain("SELECT 1").contains("no scan of an Iceberg table"))
     build(t)
     withConf("spark.sql.zonemap.enabled" -> "false")(assert(explain(s"SELECT * FROM $t").contains("reason: DISABLED")))
-    withConf("spark.sql.zonemap.shadow" -> "maybe")(assert(explain(s"SELECT * FROM $t").contains("reason: MALFORMED_CONF")))
+    withConf("spark.sql.zonemap.shadow" -> "maybe")(
+      assert(explain(s"SELECT * FROM $t").contains("reason: MALFORMED_CONF")))
   }
 
   test("the catalog form: listed, and the same procedures") {
     val t = newTable("cataloged")
     withConf("spark.sql.catalog.zm" -> "zonemap.spark.ZoneMapCatalog") {
-      assert(sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == Procedures.all.map(_.name()).toSet)
+      assert(
+        sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == Procedures.all
+          .map(_.name())
+          .toSet)
       assert(sql(s"CALL zm.system.status('$t')").count() == 1)
     }
   }

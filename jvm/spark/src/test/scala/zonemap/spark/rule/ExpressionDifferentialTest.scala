@@ -50,9 +50,10 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
           var answered = 0
           (0 until Conditions).foreach { _ =>
             val condition = random.condition(1) { (expression, rng) =>
-              Try(sql(s"SELECT $expression AS x FROM truth").collect().map(_.get(0)).filter(_ != null))
-                .toOption.filter(_.nonEmpty)
-                .flatMap(found => Try(org.apache.spark.sql.catalyst.expressions.Literal(rng.pick(found.toSeq)).sql).toOption)
+              Try(sql(s"SELECT $expression AS x FROM truth").collect().map(_.get(0)).filter(_ != null)).toOption
+                .filter(_.nonEmpty)
+                .flatMap(found =>
+                  Try(org.apache.spark.sql.catalyst.expressions.Literal(rng.pick(found.toSeq)).sql).toOption)
             }
             val text = s"SELECT * FROM $t WHERE $condition"
             (outcome(s"SELECT * FROM truth WHERE $condition"), outcome(text)) match {

@@ -21,17 +21,22 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
   private lazy val table: String = {
     val name = "lake.db.functions"
     sql(s"DROP TABLE IF EXISTS $name")
-    sql(s"""CREATE TABLE $name (id INT, i INT, l BIGINT, d DOUBLE, f FLOAT, m DECIMAL(10, 2), dt DATE, ts TIMESTAMP,
-           |  n TIMESTAMP_NTZ, s STRING, b BOOLEAN, j INT) USING iceberg""".stripMargin)
+    sql(
+      s"""CREATE TABLE $name (id INT, i INT, l BIGINT, d DOUBLE, f FLOAT, m DECIMAL(10, 2), dt DATE, ts TIMESTAMP,
+         |  n TIMESTAMP_NTZ, s STRING, b BOOLEAN, j INT, st STRUCT<a: INT, t: STRUCT<u: STRING>>) USING iceberg""".stripMargin)
     (0 until Files).foreach { k =>
-      val nulls = if (k == 11) s"UNION ALL SELECT 1200, null, null, null, null, null, null, null, null, null, null, null" else ""
-      sql(s"""INSERT INTO $name SELECT /*+ COALESCE(1) */ * FROM (
-             |SELECT CAST(id AS INT), CAST(id AS INT), 10 * id, id / 2D, CAST(id / 2D AS FLOAT), CAST(id / 100D AS DECIMAL(10, 2)),
-             |  DATE '2025-01-10' + make_interval(0, $k) + make_interval(0, 0, 0, CAST(id % 10 AS INT)),
-             |  CAST(TIMESTAMP_NTZ '2025-01-10 12:00:00' + make_interval(0, $k, 0, CAST(id % 10 AS INT)) AS TIMESTAMP),
-             |  TIMESTAMP_NTZ '2025-01-10 12:00:00' + make_interval(0, $k, 0, CAST(id % 10 AS INT)),
-             |  concat(chr(97 + $k), 'x', CAST(id AS STRING)), $k % 2 = 0, CAST(id + 5 AS INT)
-             |FROM RANGE(${100 * k}, ${100 * k + 10}) $nulls)""".stripMargin)
+      val nulls =
+        if (k == 11) s"UNION ALL SELECT 1200, null, null, null, null, null, null, null, null, null, null, null, null"
+        else ""
+      sql(
+        s"""INSERT INTO $name SELECT /*+ COALESCE(1) */ * FROM (
+           |SELECT CAST(id AS INT), CAST(id AS INT), 10 * id, id / 2D, CAST(id / 2D AS FLOAT), CAST(id / 100D AS DECIMAL(10, 2)),
+           |  DATE '2025-01-10' + make_interval(0, $k) + make_interval(0, 0, 0, CAST(id % 10 AS INT)),
+           |  CAST(TIMESTAMP_NTZ '2025-01-10 12:00:00' + make_interval(0, $k, 0, CAST(id % 10 AS INT)) AS TIMESTAMP),
+           |  TIMESTAMP_NTZ '2025-01-10 12:00:00' + make_interval(0, $k, 0, CAST(id % 10 AS INT)),
+           |  concat(chr(97 + $k), 'x', CAST(id AS STRING)), $k % 2 = 0, CAST(id + 5 AS INT),
+           |  named_struct('a', CAST(id AS INT), 't', named_struct('u', concat(chr(97 + $k), 'u')))
+           |FROM RANGE(${100 * k}, ${100 * k + 10}) $nulls)""".stripMargin)
     }
     build(name)
     name
@@ -112,14 +117,37 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
     "(i + 1) IS NULL" -> 1,
     "(i + 1) <=> NULL" -> 1,
     "(i + 1) <=> 708" -> 1,
+    "st.a + 1 = 708" -> 1,
+    "coalesce(st.a, 5000) > 1050" -> 1,
+    "substring(st.t.u, 1, 1) = 'c'" -> 1,
+    "concat(st.t.u, '/', i) LIKE 'cu/2%'" -> 1,
+    "concat(s, '-', j) >= 'l'" -> 1,
+    "concat('p', s, j) < 'pb'" -> 1,
+    "CAST(i AS STRING) = '707'" -> 1,
+    "CAST(l AS STRING) IN ('7070', '50', 'x')" -> 2,
+    "CAST(i AS STRING) > '2'" -> 12,
+    "i > l" -> 1,
+    "l <= i" -> 1,
+    "NOT (i <= l)" -> 1,
+    "i = l" -> 1,
+    "i >= l OR i + 1 = 708" -> 2,
+    "st.a > l" -> 1,
+    "i > j" -> 12,
+    "i <> j" -> 12,
     "hash(i) = 3" -> 12,
     "i % 100 = 3 AND i - 1 = 702" -> 1,
-    "reverse(s) = 'x'" -> 12)
+    "reverse(s) = 'x'" -> 12
+  )
 
-  for ((ansi, zone) <- Seq(true -> "UTC", true -> "America/Havana", false -> "America/Sao_Paulo", false -> "Pacific/Apia"))
+  for ((ansi, zone) <- Seq(
+      true -> "UTC",
+      true -> "America/Havana",
+      false -> "America/Sao_Paulo",
+      false -> "Pacific/Apia"))
     test(s"files kept: ANSI $ansi, $zone") {
       withConf("spark.sql.ansi.enabled" -> ansi.toString, "spark.sql.session.timeZone" -> zone) {
-        val wrong = cases.map { case (condition, files) => (condition, files.toLong, kept(condition)) }
+        val wrong = cases
+          .map { case (condition, files) => (condition, files.toLong, kept(condition)) }
           .filter { case (_, expected, actual) => expected != actual }
         assert(wrong.isEmpty)
       }
@@ -139,7 +167,9 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
   /** As the rule meets it: a filter right above the swapped relation. */
   private def filtered(condition: String): LogicalPlan = {
     val plan = SwapRule(sql(s"SELECT * FROM $table WHERE $condition").queryExecution.analyzed)
-    plan.collectFirst { case f: Filter => f }.get.transformUp { case v: org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias => v.child }
+    plan.collectFirst { case f: Filter => f }.get.transformUp {
+      case v: org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias => v.child
+    }
   }
 
   private def names(plan: LogicalPlan): Seq[String] =
@@ -154,7 +184,12 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
   }
 
   test("a plan with nothing to add is the same object: plain, random, subqueries, unknown functions, switched off") {
-    for (condition <- Seq("i = 708", "i > 3 AND s > 'a' OR dt IS NULL", "rand() < 0.5", s"i + 1 = (SELECT max(i) FROM $table)", "hash(i) = 1")) {
+    for (condition <- Seq(
+        "i = 708",
+        "i > 3 AND s > 'a' OR dt IS NULL",
+        "rand() < 0.5",
+        s"i + 1 = (SELECT max(i) FROM $table)",
+        "hash(i) = 1")) {
       val plan = filtered(condition)
       assert(ExpressionRule(plan) eq plan, condition)
     }
@@ -174,18 +209,32 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   test("one query, several conditions on one table: scans are not mistaken for one another") {
     Seq(
-      s"SELECT (SELECT count(*) FROM $table WHERE month(dt) = 1), (SELECT count(*) FROM $table WHERE month(dt) = 2)" -> Seq(1L, 1L),
-      s"SELECT (SELECT sum(i) FROM $table WHERE i + 1 < 100), (SELECT sum(i) FROM $table WHERE i + 1 < 500)" -> Seq(1L, 5L),
-      s"WITH t AS (SELECT * FROM $table) SELECT a.i, b.i FROM (SELECT * FROM t WHERE i + 1 = 3) a CROSS JOIN (SELECT * FROM t WHERE i + 1 = 708) b" -> Seq(1L, 1L),
-      s"SELECT i FROM $table WHERE i + 1 = 3 UNION ALL SELECT i FROM $table WHERE i + 1 = 708 UNION ALL SELECT i FROM $table WHERE i + 2 > 1100" -> Seq(1L, 1L, 1L),
-      s"SELECT a.n, b.n FROM (SELECT count(*) n FROM $table WHERE quarter(dt) = 1) a CROSS JOIN (SELECT count(*) n FROM $table WHERE quarter(dt) = 2) b" -> Seq(3L, 3L),
-      s"SELECT * FROM $table a LEFT JOIN (SELECT * FROM $table WHERE i + 1 = 3) b ON a.i = b.i WHERE a.i + 1 IN (3, 708)" -> Seq(2L, 1L)
+      s"SELECT (SELECT count(*) FROM $table WHERE month(dt) = 1), (SELECT count(*) FROM $table WHERE month(dt) = 2)" -> Seq(
+        1L,
+        1L),
+      s"SELECT (SELECT sum(i) FROM $table WHERE i + 1 < 100), (SELECT sum(i) FROM $table WHERE i + 1 < 500)" -> Seq(
+        1L,
+        5L),
+      s"WITH t AS (SELECT * FROM $table) SELECT a.i, b.i FROM (SELECT * FROM t WHERE i + 1 = 3) a CROSS JOIN (SELECT * FROM t WHERE i + 1 = 708) b" -> Seq(
+        1L,
+        1L),
+      s"SELECT i FROM $table WHERE i + 1 = 3 UNION ALL SELECT i FROM $table WHERE i + 1 = 708 UNION ALL SELECT i FROM $table WHERE i + 2 > 1100" -> Seq(
+        1L,
+        1L,
+        1L),
+      s"SELECT a.n, b.n FROM (SELECT count(*) n FROM $table WHERE quarter(dt) = 1) a CROSS JOIN (SELECT count(*) n FROM $table WHERE quarter(dt) = 2) b" -> Seq(
+        3L,
+        3L),
+      s"SELECT * FROM $table a LEFT JOIN (SELECT * FROM $table WHERE i + 1 = 3) b ON a.i = b.i WHERE a.i + 1 IN (3, 708)" -> Seq(
+        2L,
+        1L)
     ).foreach { case (text, files) => assert(checked(text) == files, text) }
   }
 
   test("the same condition twice is read once") {
-    val text = s"""SELECT a.k, a.c, b.c FROM (SELECT i % 3 k, count(*) c FROM $table WHERE i + 1 < 100 GROUP BY 1) a
-                  |JOIN (SELECT i % 3 k, count(*) c FROM $table WHERE i + 1 < 100 GROUP BY 1) b ON a.k = b.k""".stripMargin
+    val text =
+      s"""SELECT a.k, a.c, b.c FROM (SELECT i % 3 k, count(*) c FROM $table WHERE i + 1 < 100 GROUP BY 1) a
+         |JOIN (SELECT i % 3 k, count(*) c FROM $table WHERE i + 1 < 100 GROUP BY 1) b ON a.k = b.k""".stripMargin
     withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "false") {
       checked(text): Unit
       val plan = sql(text).queryExecution.executedPlan
@@ -208,13 +257,24 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
     val t = "lake.db.edges"
     sql(s"DROP TABLE IF EXISTS $t")
     sql(s"CREATE TABLE $t (d DOUBLE, i INT, l BIGINT) USING iceberg")
-    Seq("DOUBLE('NaN'), 1, 1L", "-0.0D, 2147483647, 9223372036854775807L", "0.0D, -2147483648, -9223372036854775808L", "5D, 10, 10L")
+    Seq(
+      "DOUBLE('NaN'), 1, 1L",
+      "-0.0D, 2147483647, 9223372036854775807L",
+      "0.0D, -2147483648, -9223372036854775808L",
+      "5D, 10, 10L")
       .foreach(values => sql(s"INSERT INTO $t VALUES ($values)"))
     build(t)
     Seq(
-      "d + 1 > 100" -> 1, "d * -1 = 0" -> 2, "-d >= 0" -> 3, "floor(d) = 0" -> 3, "abs(d) < 1" -> 2, "d / 2 = DOUBLE('NaN')" -> 1,
+      "d + 1 > 100" -> 1,
+      "d * -1 = 0" -> 2,
+      "-d >= 0" -> 3,
+      "floor(d) = 0" -> 3,
+      "abs(d) < 1" -> 2,
+      "d / 2 = DOUBLE('NaN')" -> 1,
       "d + 1 <> DOUBLE('NaN')" -> 3)
-      .foreach { case (condition, files) => assert(checked(s"SELECT * FROM $t WHERE $condition") == Seq(files.toLong), condition) }
+      .foreach { case (condition, files) =>
+        assert(checked(s"SELECT * FROM $t WHERE $condition") == Seq(files.toLong), condition)
+      }
     withConf("spark.sql.ansi.enabled" -> "false") {
       assert(checked(s"SELECT * FROM $t WHERE i + 1 < -5") == Seq(2L)) // wraps: -2147483648 and the greatest int
       assert(checked(s"SELECT * FROM $t WHERE i * -1 < 5") == Seq(4L))
@@ -230,13 +290,18 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   test("local days at the turns of a zone: every day is found in its file") {
     val t = "lake.db.turns"
-    for ((zone, first) <- Seq("America/Havana" -> "2021-11-05", "America/Sao_Paulo" -> "2018-02-16", "Pacific/Apia" -> "2011-12-28", "Pacific/Apia" -> "1892-07-02"))
+    for ((zone, first) <- Seq(
+        "America/Havana" -> "2021-11-05",
+        "America/Sao_Paulo" -> "2018-02-16",
+        "Pacific/Apia" -> "2011-12-28",
+        "Pacific/Apia" -> "1892-07-02"))
       withConf("spark.sql.session.timeZone" -> zone) {
         sql(s"DROP TABLE IF EXISTS $t")
         sql(s"CREATE TABLE $t (ts TIMESTAMP) USING iceberg")
         val start = s"unix_timestamp(TIMESTAMP '$first 00:00:00')"
         (0 until 12).foreach { k =>
-          sql(s"INSERT INTO $t SELECT /*+ COALESCE(1) */ timestamp_seconds($start + ${k * 12} * 3600 + id * 1800) FROM RANGE(24)")
+          sql(
+            s"INSERT INTO $t SELECT /*+ COALESCE(1) */ timestamp_seconds($start + ${k * 12} * 3600 + id * 1800) FROM RANGE(24)")
         }
         build(t)
         val days = (0 to 6).map(java.time.LocalDate.parse(first).plusDays(_))

@@ -72,7 +72,7 @@ class LimitRulesTest extends SharedSession {
   }
 
   test("ranges and a cut in one scan, in either order") {
-    val before = plan("WHERE id + 1L = 6L OR id >= 20L LIMIT 3")
+    val before = plan("WHERE p + 1 = 6 OR id >= 20L LIMIT 3")
     for (after <- Seq(ExpressionRule(LimitRule(before)), LimitRule(ExpressionRule(before)))) {
       val options = relation(after).options
       assert(options.containsKey(LimitRule.Marker) && options.containsKey(ExpressionRule.Marker))

@@ -18,7 +18,7 @@ class SwapRuleTest extends SharedSession {
 
   private def inner(relation: DataSourceV2Relation): AnyRef = relation.table match {
     case t: SparkTable => t.table()
-    case other => other
+    case other         => other
   }
 
   private def swapped(plan: LogicalPlan): Seq[Boolean] = relations(plan).map(inner(_).isInstanceOf[ZoneMapTable])
@@ -26,9 +26,9 @@ class SwapRuleTest extends SharedSession {
   private def analyzed(text: String): LogicalPlan = sql(text).queryExecution.analyzed
 
   test("the relation of a query is swapped, once: applied twice the rule gives the same plan object") {
-    val t     = newTable("idempotent")
-    val plan  = analyzed(s"SELECT * FROM $t WHERE id = 15")
-    val once  = SwapRule(plan)
+    val t = newTable("idempotent")
+    val plan = analyzed(s"SELECT * FROM $t WHERE id = 15")
+    val once = SwapRule(plan)
     assert(swapped(plan) == Seq(false) && swapped(once) == Seq(true))
     assert(SwapRule(once) eq once)
     assert(relations(once).head.options.containsKey(SwapRule.Marker))
@@ -41,12 +41,13 @@ class SwapRuleTest extends SharedSession {
         s"SELECT * FROM $t a JOIN $t b ON a.id = b.id",
         s"SELECT id FROM $t UNION ALL SELECT id FROM $t WHERE id > 3",
         s"SELECT * FROM $t WHERE id = (SELECT max(id) FROM $t)",
-        s"SELECT * FROM $t WHERE EXISTS (SELECT 1 FROM $t b WHERE b.id = 3)"))
+        s"SELECT * FROM $t WHERE EXISTS (SELECT 1 FROM $t b WHERE b.id = 3)"
+      ))
       assert(swapped(SwapRule(analyzed(text))) == Seq(true, true), text)
   }
 
   test("switched off, by session or by read option: the plan is the same object and the rows the same") {
-    val t    = newTable("off")
+    val t = newTable("off")
     build(t)
     val text = s"SELECT * FROM $t WHERE id = 15"
     val plan = analyzed(text)
@@ -68,7 +69,8 @@ class SwapRuleTest extends SharedSession {
       assert(planned(sql(s"SELECT * FROM $t").collect()) == 0)
       val table = relations(plan).head.table.asInstanceOf[SparkTable]
       assert(SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
-        case SwapDecision.Leave(SwapReason.MalformedConf(error)) => error.contains("spark.sql.zonemap.upkeep='sometimes'")
+        case SwapDecision.Leave(SwapReason.MalformedConf(error)) =>
+          error.contains("spark.sql.zonemap.upkeep='sometimes'")
         case _ => false
       })
     }
@@ -89,15 +91,18 @@ class SwapRuleTest extends SharedSession {
   }
 
   test("the pinned snapshot, branch and tag survive the swap") {
-    val t     = newTable("pinned")
+    val t = newTable("pinned")
     val first = sql(s"SELECT snapshot_id FROM $t.snapshots ORDER BY committed_at").head().getLong(0)
     sql(s"ALTER TABLE $t CREATE TAG v1 AS OF VERSION $first")
     sql(s"ALTER TABLE $t CREATE BRANCH b1 AS OF VERSION $first")
     build(t)
-    for (text <- Seq(s"SELECT * FROM $t VERSION AS OF $first", s"SELECT * FROM $t VERSION AS OF 'v1'", s"SELECT * FROM $t.branch_b1")) {
-      val plan   = analyzed(text)
+    for (text <- Seq(
+        s"SELECT * FROM $t VERSION AS OF $first",
+        s"SELECT * FROM $t VERSION AS OF 'v1'",
+        s"SELECT * FROM $t.branch_b1")) {
+      val plan = analyzed(text)
       val before = relations(plan).head.table
-      val after  = relations(SwapRule(plan)).head.table
+      val after = relations(SwapRule(plan)).head.table
       assert(after.version() == before.version() && after.schema() == before.schema() && after.name() == before.name())
       assert(sql(text).count() == 10, text)
     }
@@ -113,7 +118,7 @@ class SwapRuleTest extends SharedSession {
     sql(s"UPDATE $t SET s = 'x' WHERE id = 4")
     sql(s"MERGE INTO $t USING (SELECT 5L AS id) src ON $t.id = src.id WHEN MATCHED THEN DELETE")
     def content = rows(sql(s"SELECT * FROM $t WHERE id < 8"))
-    val ours    = content
+    val ours = content
     assert(ours.size == 6 && ours == withConf("spark.sql.zonemap.enabled" -> "false")(content))
   }
 
@@ -121,7 +126,7 @@ class SwapRuleTest extends SharedSession {
     frame.queryExecution.withCachedData.exists(_.isInstanceOf[InMemoryRelation])
 
   test("df.cache is hit before and after an INSERT, whatever the index covers meanwhile") {
-    val t    = newTable("cached")
+    val t = newTable("cached")
     def text = sql(s"SELECT * FROM $t WHERE id < 25")
     val held = text.cache()
     try {
@@ -134,9 +139,10 @@ class SwapRuleTest extends SharedSession {
   }
 
   test("the same rows with and without, covered, stale and forgotten") {
-    val t       = newTable("states", partitioned = true)
-    val queries = Seq("id = 15", "id > 38 OR p = 0", "s LIKE '1%'", "p = 1 AND id < 12", "s IS NULL", "id IN (1, 11, 99)", "p < 1")
-    def all     = queries.map(q => rows(sql(s"SELECT * FROM $t WHERE $q")))
+    val t = newTable("states", partitioned = true)
+    val queries =
+      Seq("id = 15", "id > 38 OR p = 0", "s LIKE '1%'", "p = 1 AND id < 12", "s IS NULL", "id IN (1, 11, 99)", "p < 1")
+    def all = queries.map(q => rows(sql(s"SELECT * FROM $t WHERE $q")))
     def check(state: String): Unit = {
       val expected = withConf("spark.sql.zonemap.enabled" -> "false")(all)
       withConf("spark.sql.zonemap.shadow" -> "true")(assert(all == expected, state))

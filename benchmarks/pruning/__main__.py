@@ -1,0 +1,85 @@
+"""``python -m pruning <work folder> <result.json>``: runs every case and writes the figures."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import zonemap
+from pruning import lake, oracle
+from pruning.cases import Case, cases
+from zonemap import _jvm
+from zonemap.demo.compare import compare, planning_ms, query_ms
+from zonemap.demo.queries import Query
+
+_CONFS = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "4g",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+}
+
+
+def main(folder: Path, result: Path, iceberg: str) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    builder = SparkSession.Builder().appName("zonemap-pruning")
+    for key, value in _CONFS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.sql.catalog.lake.warehouse", str(folder.resolve()))
+    spark = zonemap.configure(builder, iceberg=iceberg).getOrCreate()
+    lake.write(spark)
+    tables = [lake.EVENTS, lake.SHUFFLED, lake.CAMPAIGNS, lake.DEVICES]
+    for table in tables:
+        zonemap.build(spark, table)
+    oracle.prepare(spark, tables[:2])
+    rows = [_measure(spark, case) for case in cases()]
+    document = {
+        "benchmark": "pruning",
+        "versions": _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()},
+        "filesPerTable": lake.FILES,
+        "cases": rows,
+    }
+    result.parent.mkdir(parents=True, exist_ok=True)
+    result.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"written: {result}")
+
+
+def _measure(spark: SparkSession, case: Case) -> dict[str, Any]:
+    # any rows of a LIMIT without an order will do: their number is compared
+    columns = "1 AS one" if case.group == "LIMIT" else "e.id, e.user"
+    compared = compare(spark, Query(case.group, case.table, case.sql(columns)), 0)
+    if not compared.rows_equal:
+        raise AssertionError(f"{case.query}: rows differ between index off and on")
+    row = {
+        "group": case.group,
+        "table": case.table,
+        "query": case.query,
+        "stockFiles": compared.off[0].read,
+        "zonemapFiles": compared.on[0].read,
+        "boundsOracle": oracle.by_bounds(spark, case),
+        "contentOracle": oracle.by_content(spark, case),
+        "stockPlanningMillis": round(planning_ms(compared.off), 1),
+        "zonemapPlanningMillis": round(planning_ms(compared.on), 1),
+        "stockQueryMillis": round(query_ms(compared.off), 1),
+        "zonemapQueryMillis": round(query_ms(compared.on), 1),
+    }
+    print(
+        f"{case.group:22} {row['stockFiles']:4} -> {row['zonemapFiles']:4}  bounds {row['boundsOracle']:4}  "
+        f"content {row['contentOracle']:4}  query ms {row['stockQueryMillis']:8} -> {row['zonemapQueryMillis']:8}  "
+        f"{case.query[:60]}"
+    )
+    return row
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])

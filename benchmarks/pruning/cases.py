@@ -1,0 +1,131 @@
+"""The classes of predicates, each with a question to the two oracles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pruning.lake import CAMPAIGNS, DEVICES, EVENTS, SHUFFLED
+
+
+@dataclass(frozen=True)
+class Case:
+    """One query over one table of events.
+
+    Attributes:
+        group: The class of queries.
+        query: What a user writes after FROM; ``{t}`` stands for the table, whose alias is ``e``.
+        bounds: What a file's exact minima (``lo_x``), maxima (``hi_x``) and row count (``n``) must satisfy for the file
+            to be read, as SQL over the view ``{b}`` of all files. The word ``true`` says that bounds cannot help.
+        table: The table.
+    """
+
+    group: str
+    query: str
+    bounds: str
+    table: str = EVENTS
+
+    def sql(self, columns: str) -> str:
+        """The whole statement."""
+        return f"SELECT {columns} FROM {self.query.format(t=f'{self.table} e')}"
+
+
+def where(group: str, predicate: str, bounds: str, table: str = EVENTS) -> Case:
+    """A case of one predicate."""
+    return Case(group, f"{{t}} WHERE {predicate}", bounds, table)
+
+
+def _between(column: str, low: str, high: str) -> str:
+    return f"hi_{column} >= {low} AND lo_{column} <= {high}"
+
+
+def _one(column: str, value: str) -> str:
+    return _between(column, value, value)
+
+
+def _any(column: str, values: list[int]) -> str:
+    return f"exists(array({', '.join(f'{v}L' for v in values)}), v -> v BETWEEN lo_{column} AND hi_{column})"
+
+
+def _best(column: str, direction: str, rows: int) -> str:
+    sure, best, beats = ("lo", "hi", ">=") if direction == "DESC" else ("hi", "lo", "<=")
+    worst = "max" if direction == "DESC" else "min"
+    running = f"SELECT {sure}_{column} v, sum(n) OVER (ORDER BY {sure}_{column} {direction}) c FROM {{b}}"
+    return f"{best}_{column} {beats} (SELECT {worst}(v) FROM ({running}) WHERE c >= {rows})"
+
+
+def _joined(dimension: str, key: str, predicate: str) -> str:
+    return f"EXISTS (SELECT 1 FROM {dimension} d WHERE {predicate} AND d.{key} BETWEEN lo_{key} AND hi_{key})"
+
+
+_IDS = [i * 487 % 102400 for i in range(40)]
+_MANY = [i * 211 % 51200 for i in range(240)]
+_MARCH = _between("ts", "TIMESTAMP'2024-03-01'", "TIMESTAMP'2024-03-31 23:59:59'")
+_DAY = _between("ts", "TIMESTAMP'2025-05-05'", "TIMESTAMP'2025-05-05 23:59:59'")
+
+
+def cases() -> list[Case]:
+    """All cases, in the order of the report."""
+    ids, many = ", ".join(map(str, _IDS)), ", ".join(map(str, _MANY))
+    return [
+        where("=", "id = 77777", _one("id", "77777")),
+        where("=", "user = 4711", _one("user", "4711")),
+        where("IN", f"id IN ({ids})", _any("id", _IDS)),
+        where("IN, 240 values", f"id IN ({many})", _any("id", _MANY)),
+        where("range", "ts >= TIMESTAMP'2025-12-24'", "hi_ts >= TIMESTAMP'2025-12-24'"),
+        where("range", "price BETWEEN 500 AND 510", _between("price", "500", "510")),
+        where("LIKE prefix", "code LIKE '000042%'", _between("code", "'000042'", "'00004299'")),
+        where("struct field", "place.zone = 7", _one("zone", "7")),
+        where("cast", "CAST(ts AS DATE) = DATE'2025-05-05'", _DAY),
+        where("cast", "to_date(ts) = '2025-05-05'", _DAY),
+        where("cast", "campaign = '42'", _one("campaign", "42")),
+        where("cast", "CAST(id AS STRING) = '77777'", _one("id", "77777")),
+        where("date function", "year(ts) = 2024 AND month(ts) = 3", _MARCH),
+        where("date function", "date_trunc('MONTH', ts) = TIMESTAMP'2024-03-01'", _MARCH),
+        where("date function", "date_format(ts, 'yyyy-MM') = '2024-03'", _MARCH),
+        where("date function", "from_unixtime(unix_timestamp(ts)) >= '2025-12-24'", "hi_ts >= TIMESTAMP'2025-12-24'"),
+        where("arithmetic", "id + 1 = 778", _one("id", "777")),
+        where("arithmetic", "price * 2 > 2200", "hi_price > 1100"),
+        where("text", "substring(code, 1, 6) = '000042'", _between("code", "'000042'", "'00004299'")),
+        where("text", "concat(code, '-', note) LIKE '0000420%'", _between("code", "'0000420'", "'00004209'")),
+        where("CASE, COALESCE", "coalesce(campaign, 0) = 42", _one("campaign", "42")),
+        where("CASE, COALESCE", "CASE WHEN id < 1000 THEN 'old' ELSE 'new' END = 'old'", "lo_id < 1000"),
+        Case(
+            "OR across columns",
+            "id = 5 OR price < 12 OR campaign = 90",
+            f"({_one('id', '5')}) OR lo_price < 12 OR ({_one('campaign', '90')})",
+        ),
+        where("a weak clause beside", "id < 500 AND length(note) > 2 AND rand() < 2", "lo_id < 500"),
+        where("two columns", "quantity > campaign", "hi_quantity > lo_campaign"),
+        Case("top-k", "{t} ORDER BY ts DESC LIMIT 10", _best("ts", "DESC", 10)),
+        Case("top-k", "{t} WHERE price > 500 ORDER BY price LIMIT 20", "hi_price > 500 AND lo_price <= 600"),
+        Case("top-k", "{t} ORDER BY code, user LIMIT 5 OFFSET 5", _best("code", "ASC", 10)),
+        Case("LIMIT", "{t} LIMIT 10", "file = (SELECT max(file) FROM {b})"),
+        Case("LIMIT", "{t} WHERE id < 5000 LIMIT 300", "file = (SELECT min(file) FROM {b})"),
+        Case(
+            "join, static",
+            f"{{t}} JOIN {CAMPAIGNS} c ON e.campaign = c.campaign WHERE c.title = 'summer'",
+            _joined(CAMPAIGNS, "campaign", "d.title = 'summer'"),
+        ),
+        Case(
+            "join, keys",
+            f"{{t}} JOIN {DEVICES} d ON e.device = d.device WHERE d.model = 'm42'",
+            _joined(DEVICES, "device", "d.model = 'm42'"),
+        ),
+        Case(
+            "join, keys",
+            f"{{t}} WHERE e.device IN (SELECT device FROM {DEVICES} WHERE model IN ('m3', 'm99'))",
+            _joined(DEVICES, "device", "d.model IN ('m3', 'm99')"),
+        ),
+        Case(
+            "star",
+            f"{{t}} JOIN {DEVICES} d ON e.device = d.device JOIN {CAMPAIGNS} c ON e.campaign = c.campaign "
+            "WHERE d.model < 'm20' AND c.title = 'summer'",
+            f"({_joined(DEVICES, 'device', chr(39).join(('d.model < ', 'm20', '')))}) AND "
+            f"({_joined(CAMPAIGNS, 'campaign', chr(39).join(('d.title = ', 'summer', '')))})",
+        ),
+        where("nulls", "id IS NULL", "false"),
+        where("rare text", "note LIKE '%declined%'", "true"),
+        where("map value", "tags['type'] = 'refund'", "true"),
+        where("shuffled", "id = 77777", _one("id", "77777"), SHUFFLED),
+        where("shuffled", "ts >= TIMESTAMP'2025-12-24'", "hi_ts >= TIMESTAMP'2025-12-24'", SHUFFLED),
+    ]

@@ -1,0 +1,55 @@
+package zonemap.spark.expression
+
+import org.apache.spark.sql.catalyst.expressions.{Cast, Concat, Expression, Literal, Substring}
+import org.apache.spark.sql.types.{ByteType, DataType, IntegerType, LongType, ShortType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.value.BytesValue
+
+/** The functions that make a text of one argument, as far as the text tells which argument it was made of. */
+private[expression] object TextFunctions {
+
+  /** The function as a step; None when nothing is known of it. */
+  def of(expression: Expression): Option[Step] =
+    expression match {
+      // S44
+      case Substring(s, Constant(1), Constant(length: Int)) if s.dataType == StringType && length > 0 =>
+        Some(new PrefixStep(s, length))
+      case concat: Concat if concat.dataType == StringType => ofConcat(concat.children)
+      // S80
+      case Cast(x, StringType, _, _) if isInteger(x.dataType) => Some(new IntegerTextStep(x))
+      case _                                                  => None
+    }
+
+  /** Constants, then a text, then anything: S44, S79. */
+  private def ofConcat(parts: Seq[Expression]): Option[Step] = {
+    val constants = parts.iterator
+      .map {
+        case Constant(text: UTF8String) => Some(text.getBytes)
+        case _                          => None
+      }
+      .takeWhile(_.isDefined)
+      .flatten
+      .toSeq
+    parts.drop(constants.size).toList match {
+      case text :: rest if text.dataType == StringType && !text.isInstanceOf[Literal] =>
+        Some(new ConcatStep(text, BytesValue(constants.flatten.toArray), open = rest.nonEmpty))
+      case _ => None
+    }
+  }
+
+  private def isInteger(dataType: DataType): Boolean =
+    dataType match {
+      case ByteType | ShortType | IntegerType | LongType => true
+      case _                                             => false
+    }
+}
+
+/** A literal that is not null. */
+private[expression] object Constant {
+  def unapply(e: Expression): Option[Any] =
+    e match {
+      case Literal(value, _) => Option(value)
+      case _                 => None
+    }
+}
