@@ -18,7 +18,7 @@ from support.session import STOCK
 
 SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
 COLUMNS = "id BIGINT, i INT, d DOUBLE, s STRING, g INT"
-TABLES, QUERIES, BATCH = 4, 52, 13
+TABLES, QUERIES, BATCH = 3, 70, 14
 FILES, ROWS = 10, 6
 
 

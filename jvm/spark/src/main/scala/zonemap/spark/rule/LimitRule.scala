@@ -18,8 +18,8 @@ import zonemap.spark.conf.ZoneMapConf
  */
 private[spark] object LimitRule extends Rule[LogicalPlan] {
 
-  /** The key of the cut's digest among a relation's options. */
-  val Marker = "zonemap.limit"
+  /** The key of the cut's digest among a relation's options; no read option has this name. */
+  val Marker = "zonemap.limit.digest"
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case limit @ LocalLimit(IntegerLiteral(rows), child) =>
