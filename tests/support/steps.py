@@ -9,9 +9,7 @@ from pyspark.sql import SparkSession
 from support import product, tables
 
 FILES, ROWS = 8, 10
-COLUMNS = (
-    "id BIGINT, ts TIMESTAMP, dt DATE, amount DECIMAL(10, 2), d DOUBLE, f FLOAT, s STRING, n INT, g STRING, m INT, x STRING"
-)
+COLUMNS = "id BIGINT, ts TIMESTAMP, dt DATE, amount DECIMAL(10, 2), d DOUBLE, f FLOAT, s STRING, n INT, g STRING, m INT, x STRING"
 SELECT = (
     "id",
     "timestamp_seconds(1700000000 + id * 3600) AS ts",

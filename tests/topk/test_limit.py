@@ -90,7 +90,10 @@ def test_each_limit_has_its_own_scan(spark, plain) -> None:
 
 def test_a_view_with_a_limit_and_its_table(spark, plain) -> None:
     spark.sql(f"SELECT * FROM {plain} LIMIT 3").createOrReplaceTempView("some_rows")
-    assert spark.sql(f"SELECT (SELECT count(id) FROM some_rows), (SELECT count(id) FROM {plain})").collect()[0] == (3, 80)
+    assert spark.sql(f"SELECT (SELECT count(id) FROM some_rows), (SELECT count(id) FROM {plain})").collect()[0] == (
+        3,
+        80,
+    )
     assert spark.sql("SELECT count(id) FROM some_rows a JOIN some_rows b USING (id)").count() == 1
 
 
@@ -131,7 +134,25 @@ def test_explain_and_switch(spark, plain) -> None:
 def test_the_largest_files_and_those_without_deletes(spark, base) -> None:
     table = make(spark, "lake.topk.limits", props={"write.delete.mode": "merge-on-read"})
     rows = [[(1000 + i,) for i in range(50)]]
-    tables.append(spark, table, rows, "id BIGINT", select=("id", "NULL ts", "NULL dt", "NULL amount", "NULL d", "NULL f", "NULL s", "NULL n", "NULL g", "NULL m", "NULL x"))
+    tables.append(
+        spark,
+        table,
+        rows,
+        "id BIGINT",
+        select=(
+            "id",
+            "NULL ts",
+            "NULL dt",
+            "NULL amount",
+            "NULL d",
+            "NULL f",
+            "NULL s",
+            "NULL n",
+            "NULL g",
+            "NULL m",
+            "NULL x",
+        ),
+    )
     product.build(spark, table)
     check(spark, table, "LIMIT 50", 1, 50)
     check(spark, table, "LIMIT 51", 2, 51)

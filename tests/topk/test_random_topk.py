@@ -44,9 +44,12 @@ def value(rng: random.Random, column: str, file: int, clean: bool):
 def make(spark, rng: random.Random, name: str, clean: bool) -> str:
     table = f"lake.topk.{name}"
     by = "" if clean else rng.choice(("", "g"))
-    tables.create(spark, table, COLUMNS, partitioned=by, version=rng.choice((2, 3)), props={"write.delete.mode": "merge-on-read"})
+    tables.create(
+        spark, table, COLUMNS, partitioned=by, version=rng.choice((2, 3)), props={"write.delete.mode": "merge-on-read"}
+    )
     slices = [
-        [(f * ROWS + r, *(value(rng, c, f, clean) for c in ("i", "d", "s")), f // 3) for r in range(ROWS)] for f in range(FILES)
+        [(f * ROWS + r, *(value(rng, c, f, clean) for c in ("i", "d", "s")), f // 3) for r in range(ROWS)]
+        for f in range(FILES)
     ]
     rng.shuffle(slices)
     for part in (slices[: FILES // 2], slices[FILES // 2 :]):
@@ -94,7 +97,9 @@ def query(rng: random.Random, table: str) -> Query:
     if rng.random() < 0.2:
         return Query(f"FROM {table} {where} LIMIT {rows}{offset}", False)
     keys = rng.sample(("id", "i", "d", "s", "g"), rng.choice((1, 1, 2)))
-    order = ", ".join(f"{k}{rng.choice(('', ' DESC'))}{rng.choice(('', '', ' NULLS FIRST', ' NULLS LAST'))}" for k in keys)
+    order = ", ".join(
+        f"{k}{rng.choice(('', ' DESC'))}{rng.choice(('', '', ' NULLS FIRST', ' NULLS LAST'))}" for k in keys
+    )
     return Query(f"FROM {table} {where} ORDER BY {order} LIMIT {rows}{offset}", True)
 
 
@@ -131,7 +136,7 @@ def test_random_queries(spark, base, number: int) -> None:
             by_iceberg += planned
         actual, planned = run(spark, batch)
         by_index += planned
-        for q, theirs, ours in zip(batch, expected, actual):
+        for q, theirs, ours in zip(batch, expected, actual, strict=True):
             same = ours == theirs if q.ordered else sum(ours.values()) == sum(theirs.values())
             assert same, f"ZONEMAP_SEED={SEED} table {number}: SELECT * {q.text}: {ours} instead of {theirs}"
     print(f"table {number}: {by_iceberg} files planned by Iceberg, {by_index} by the index", file=sys.stderr)

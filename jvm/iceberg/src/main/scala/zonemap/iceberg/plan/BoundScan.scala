@@ -60,7 +60,8 @@ private[zonemap] object BoundScan {
               schema,
               ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
               hints.expressions.fold[Predicate](True)(fitting(_, schema)),
-              hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema))))
+              hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema)))
+            )
           }
         } catch { case NonFatal(_) => None }
       }

@@ -35,5 +35,6 @@ private[plan] final class FilePlan(
       bound.describe,
       hints.topK,
       selection.limitedTo,
-      millis)
+      millis
+    )
 }

@@ -56,5 +56,6 @@ private[zonemap] object LimitCut {
 
   /** Whether the live files of a snapshot hold the wanted rows, and fewer than all of them do. */
   def pays(index: SnapshotIndex, cut: LimitCut): Boolean =
-    files(index, index.segments.map(_.liveRows()), cut).exists(_.iterator.map(_.cardinality.toLong).sum < index.dataFiles)
+    files(index, index.segments.map(_.liveRows()), cut)
+      .exists(_.iterator.map(_.cardinality.toLong).sum < index.dataFiles)
 }

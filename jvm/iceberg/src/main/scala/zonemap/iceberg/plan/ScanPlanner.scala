@@ -81,7 +81,11 @@ private[plan] object ScanPlanner {
       bound <- BoundScan.of(request, table.hints)
     } yield assemble(request, resolved, bound, table.hints)
 
-  private def assemble(request: ScanRequest, resolved: ResolvedSnapshot, bound: BoundScan, hints: ScanHints): FilePlan = {
+  private def assemble(
+      request: ScanRequest,
+      resolved: ResolvedSnapshot,
+      bound: BoundScan,
+      hints: ScanHints): FilePlan = {
     val selection = new FileSelection(resolved.index, bound, request)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]

@@ -89,7 +89,9 @@ private[zonemap] object TopKBound {
   /** The bounds of the column where they are of its order and encoding. */
   private def columnOf(found: Option[BoundsColumn], asked: ColumnRef): Option[BoundsColumn] =
     found.filter { column =>
-      ColumnType.comparable(column.columnType, asked.columnType) && column.columnType.encoding == asked.columnType.encoding
+      ColumnType.comparable(
+        column.columnType,
+        asked.columnType) && column.columnType.encoding == asked.columnType.encoding
     }
 
   /** NaN is greater than every value, and Iceberg's own evaluators forget it in comparisons: S52. */

@@ -19,7 +19,8 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
     optional(1, "id", Types.LongType.get()),
     optional(2, "d", Types.DoubleType.get()),
     optional(3, "s", Types.StringType.get()),
-    optional(4, "p", Types.IntegerType.get()))
+    optional(4, "p", Types.IntegerType.get())
+  )
   private val id = ColumnRef(1, LongType, "id")
   private val d = ColumnRef(2, DoubleType, "d")
   private val s = ColumnRef(3, StringType, "s")
@@ -135,7 +136,8 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("files that a delete may touch do not count; the others do, without a look at delete files") {
     val t = table(disjoint(8): _*)
-    val files = (0 until 8).map(k => ours(t, org.apache.iceberg.expressions.Expressions.equal("id", k * 10L), Covering).tasks.head.file())
+    val files = (0 until 8).map(k =>
+      ours(t, org.apache.iceberg.expressions.Expressions.equal("id", k * 10L), Covering).tasks.head.file())
     t.delete(TestFiles.positionDeletesOf(t, files(7), byBounds = false))
     assert(ask(t).contains(TopKBound(long(60), 2)))
     t.delete(TestFiles.positionDeletesOf(t, files(6), byBounds = true))
@@ -183,7 +185,9 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(limited(t, 51) == Seq(2, 51))
     assert(limited(t, 126) == Seq(5, 126))
     assert(limited(t, 127) == Seq(5))
-    assert(limited(t, 20, Compare(id, CompareOp.Lt, long(10))) == Seq(5), "the one file that matches as a whole has 5 rows")
+    assert(
+      limited(t, 20, Compare(id, CompareOp.Lt, long(10))) == Seq(5),
+      "the one file that matches as a whole has 5 rows")
     assert(limited(t, 10, from(15)) == Seq(1, 10))
     assert(limited(t, 10, from(35)) == Seq(5))
     assert(limited(t, 10, Unknown("f(id)")) == Seq(5))
@@ -231,13 +235,15 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
           bounds += 1
           val value = found.value match {
             case LongValue(v) => v
-            case other => fail(s"$other")
+            case other        => fail(s"$other")
           }
           val within = result.count {
             case Some(v) => if (descending) v >= value else v <= value
-            case None => nullsFirst
+            case None    => nullsFirst
           }
-          assert(within >= k, s"seed ${rng.seed}: $within of $k rows, bound $value, descending $descending, least $least")
+          assert(
+            within >= k,
+            s"seed ${rng.seed}: $within of $k rows, bound $value, descending $descending, least $least")
         }
       }
     }

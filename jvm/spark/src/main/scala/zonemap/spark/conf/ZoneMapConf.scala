@@ -78,12 +78,19 @@ private[spark] object ZoneMapConf {
   )
 
   val TopK: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "topk", "true", "true, false",
-    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by adding a bound of x to the filter.", flag)
+    Prefix + "topk",
+    "true",
+    "true, false",
+    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by adding a bound of x to the filter.",
+    flag
+  )
 
   val Limit: ConfEntry[Boolean] = ConfEntry(
-    Prefix + "limit", "true", "true, false",
-    "Plan only as many files as hold k rows for LIMIT k without ORDER BY.", flag)
+    Prefix + "limit",
+    "true",
+    "true, false",
+    "Plan only as many files as hold k rows for LIMIT k without ORDER BY.",
+    flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow",

@@ -32,8 +32,8 @@ private[spark] object BoundLiteral {
 
   private def lowerZero(dataType: DataType, value: Any): Any =
     (dataType, value) match {
-      case (FloatType, 0.0f) => -0.0f
+      case (FloatType, 0.0f)  => -0.0f
       case (DoubleType, 0.0d) => -0.0d
-      case _ => value
+      case _                  => value
     }
 }

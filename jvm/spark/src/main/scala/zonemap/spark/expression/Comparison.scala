@@ -14,7 +14,7 @@ private[expression] object Comparison {
         (c.left, c.right) match {
           case (tested, Literal(value, dataType)) => wanted(c, tested, value, dataType, flipped = false)
           case (Literal(value, dataType), tested) => wanted(c, tested, value, dataType, flipped = true)
-          case _ => None
+          case _                                  => None
         }
       case _ => None
     }
@@ -27,11 +27,11 @@ private[expression] object Comparison {
 
   private def operator(c: BinaryComparison, flipped: Boolean): Option[CompareOp] =
     c match {
-      case _: EqualTo => Some(CompareOp.Eq)
-      case _: LessThan => Some(if (flipped) CompareOp.Gt else CompareOp.Lt)
-      case _: LessThanOrEqual => Some(if (flipped) CompareOp.GtEq else CompareOp.LtEq)
-      case _: GreaterThan => Some(if (flipped) CompareOp.Lt else CompareOp.Gt)
+      case _: EqualTo            => Some(CompareOp.Eq)
+      case _: LessThan           => Some(if (flipped) CompareOp.Gt else CompareOp.Lt)
+      case _: LessThanOrEqual    => Some(if (flipped) CompareOp.GtEq else CompareOp.LtEq)
+      case _: GreaterThan        => Some(if (flipped) CompareOp.Lt else CompareOp.Gt)
       case _: GreaterThanOrEqual => Some(if (flipped) CompareOp.LtEq else CompareOp.GtEq)
-      case _ => None
+      case _                     => None
     }
 }

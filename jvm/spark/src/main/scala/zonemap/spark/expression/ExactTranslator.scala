@@ -22,11 +22,11 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
 
   private def when(condition: Expression, outcome: Boolean): Predicate =
     condition match {
-      case Literal(value, BooleanType) => if (value == outcome) True else False
-      case Not(child) => when(child, !outcome)
-      case And(left, right) => combine(outcome, when(left, outcome), when(right, outcome))
-      case Or(left, right) => combine(!outcome, when(left, outcome), when(right, outcome))
-      case IsNull(column: AttributeReference) => on(column, if (outcome) Wanted.onlyNull else Wanted.notNull)
+      case Literal(value, BooleanType)           => if (value == outcome) True else False
+      case Not(child)                            => when(child, !outcome)
+      case And(left, right)                      => combine(outcome, when(left, outcome), when(right, outcome))
+      case Or(left, right)                       => combine(!outcome, when(left, outcome), when(right, outcome))
+      case IsNull(column: AttributeReference)    => on(column, if (outcome) Wanted.onlyNull else Wanted.notNull)
       case IsNotNull(column: AttributeReference) => on(column, if (outcome) Wanted.notNull else Wanted.onlyNull)
       case IsNaN(column: AttributeReference) =>
         on(column, if (outcome) Wanted.nothing.copy(nan = true) else Wanted.everything.copy(nan = false))
@@ -43,13 +43,13 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
         val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
         on(column, if (outcome) wanted else wanted.otherValues)
       case column: AttributeReference if column.dataType == BooleanType => on(column, point(column, outcome))
-      case other => Unknown(other.getClass.getSimpleName)
+      case other                                                        => Unknown(other.getClass.getSimpleName)
     }
 
   private def isNullLiteral(expression: Expression): Boolean =
     expression match {
       case Literal(null, _) => true
-      case _ => false
+      case _                => false
     }
 
   private def combine(all: Boolean, left: Predicate, right: Predicate): Predicate =
@@ -57,9 +57,9 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
 
   private def on(column: AttributeReference, wanted: Wanted): Predicate =
     columns.column(column) match {
-      case None => Unknown(column.name)
+      case None                                       => Unknown(column.name)
       case Some(found) if found.columnType.mayHoldNaN => onReals(found, wanted)
-      case Some(found) => wanted.on(found)
+      case Some(found)                                => wanted.on(found)
     }
 
   /**
@@ -87,7 +87,8 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
     else if (!outcome && values.exists(_ == null)) False
     else {
       val points = values.iterator.filter(_ != null).map(point(column, _)).toSeq
-      val wanted = Wanted(ValueRanges.of(points.iterator.flatMap(_.ranges.iterator)), points.exists(_.nan), nulls = false)
+      val wanted =
+        Wanted(ValueRanges.of(points.iterator.flatMap(_.ranges.iterator)), points.exists(_.nan), nulls = false)
       on(column, if (outcome) wanted else wanted.otherValues)
     }
 }

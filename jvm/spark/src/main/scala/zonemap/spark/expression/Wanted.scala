@@ -1,6 +1,17 @@
 package zonemap.spark.expression
 
-import zonemap.core.predicate.{ColumnRef, CompareOp, False, InRanges, IsNaN, IsNull, NotNull, Predicate, True, ValueRanges}
+import zonemap.core.predicate.{
+  ColumnRef,
+  CompareOp,
+  False,
+  InRanges,
+  IsNaN,
+  IsNull,
+  NotNull,
+  Predicate,
+  True,
+  ValueRanges
+}
 import zonemap.core.value.ZoneValue
 
 /** A set of values of an expression: those in ranges, and whether NaN and null belong to it. Immutable. */

@@ -30,7 +30,8 @@ private[spark] object LimitRule extends Rule[LogicalPlan] {
 
   private def cut(plan: LogicalPlan, rows: Long): Option[LogicalPlan] =
     plan match {
-      case offset @ Offset(IntegerLiteral(skipped), child) => cut(child, rows + skipped).map(c => offset.copy(child = c))
+      case offset @ Offset(IntegerLiteral(skipped), child) =>
+        cut(child, rows + skipped).map(c => offset.copy(child = c))
       case SwappedScan(scan) if enabled(scan) =>
         val limit = LimitCut(rows, scan.keepsAll)
         Option.when(IndexQuestions.pays(scan.zoneMapTable, limit)) {

@@ -45,7 +45,7 @@ private[rule] object SwappedScan {
           if (output ++ conditions).forall(_.deterministic) =>
         table.table() match {
           case ours: ZoneMapTable => Some(new SwappedScan(output, conditions, relation, table, ours))
-          case _ => None
+          case _                  => None
         }
       case _ => None
     }

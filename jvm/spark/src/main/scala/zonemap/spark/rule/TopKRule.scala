@@ -35,11 +35,11 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
   /** The sort whose first rows a limit takes, and how many it takes of it. */
   private def sortBelow(plan: LogicalPlan, wanted: Long): Option[(Sort, Long)] =
     plan match {
-      case LocalLimit(_, child) => sortBelow(child, wanted)
-      case Offset(IntegerLiteral(skipped), child) => sortBelow(child, wanted + skipped)
+      case LocalLimit(_, child)                                     => sortBelow(child, wanted)
+      case Offset(IntegerLiteral(skipped), child)                   => sortBelow(child, wanted + skipped)
       case Project(output, child) if output.forall(_.deterministic) => sortBelow(child, wanted)
-      case sort: Sort if sort.global => Some((sort, wanted))
-      case _ => None
+      case sort: Sort if sort.global                                => Some((sort, wanted))
+      case _                                                        => None
     }
 
   /** The child of the sort with the bound in it. */
@@ -51,9 +51,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
         for {
           source <- sourceOf(key, scan)
           column <- scan.columns.column(source)
-          found <- IndexQuestions.topK(
-            scan.zoneMapTable,
-            TopK(column, descending, nullsFirst, scan.keepsAll, wanted))
+          found <- IndexQuestions.topK(scan.zoneMapTable, TopK(column, descending, nullsFirst, scan.keepsAll, wanted))
           literal <- BoundLiteral.of(found.value, source.dataType, isLower = descending)
         } yield {
           val within = if (descending) GreaterThanOrEqual(source, literal) else LessThanOrEqual(source, literal)
@@ -72,7 +70,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
       .find(_.exprId == key.exprId)
       .map {
         case Alias(child, _) => child
-        case other => other
+        case other           => other
       }
       .collect { case source: AttributeReference => source }
       .flatMap(source => scan.relation.output.find(_.exprId == source.exprId))

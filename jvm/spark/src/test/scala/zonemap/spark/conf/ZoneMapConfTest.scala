@@ -18,7 +18,8 @@ class ZoneMapConfTest extends AnyFunSuite {
   }
 
   test("nothing set: the defaults of the planner") {
-    assert(read() == Right(ZoneMapConf(enabled = true, expressions = true, topK = true, limit = true, PlannerSettings())))
+    assert(
+      read() == Right(ZoneMapConf(enabled = true, expressions = true, topK = true, limit = true, PlannerSettings())))
   }
 
   private type Pick = ZoneMapConf => Any

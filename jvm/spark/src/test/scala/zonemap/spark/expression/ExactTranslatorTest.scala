@@ -20,8 +20,10 @@ class ExactTranslatorTest extends SharedSession {
   private val values: Map[String, Seq[Any]] = Map(
     "i" -> Seq(null, -1, 0, 1, 2, 1000000),
     "d" -> Seq(null, Double.NaN, -1.0, -0.0, 0.0, 1.5, Double.PositiveInfinity),
-    "s" -> Seq(null, "", "a", "ab", "b", "\uffee", "\ud83d\ude00").map(t => if (t == null) null else UTF8String.fromString(t)),
-    "b" -> Seq(null, true, false))
+    "s" -> Seq(null, "", "a", "ab", "b", "\uffee", "\ud83d\ude00").map(t =>
+      if (t == null) null else UTF8String.fromString(t)),
+    "b" -> Seq(null, true, false)
+  )
 
   private object Columns extends ColumnResolver {
     override def column(expression: Expression): Option[ColumnRef] =
@@ -54,22 +56,84 @@ class ExactTranslatorTest extends SharedSession {
 
   // condition, the column it is about, whether it is taken over exactly
   private val conditions: Seq[(String, String, Boolean)] =
-    Seq("i < 1", "i >= 1", "1 > i", "i = 0", "i <> 0", "i <=> 1", "NOT (i <=> 1)", "i IS NULL", "i IS NOT NULL",
-      "i <=> NULL", "NOT (i <=> NULL)", "i IN (0, 2)", "i NOT IN (0, 2)", "i IN (0, NULL)", "NOT (i < 1 OR i = 2)",
-      "i < 0 OR i > 1", "i > 0 AND i < 3", "NOT (i = 1 AND b)", "i > 5 OR i IS NULL").map((_, "i", true)) ++
-      Seq("d < 1", "d <= 1.5D", "d = 1.5D", "d IN (1.5D, -1D)", "d < double('NaN')", "d IS NOT NULL", "NOT isnan(d)",
-        "NOT (d >= 1.5D)", "d <=> 1.5D").map((_, "d", true)) ++
+    Seq(
+      "i < 1",
+      "i >= 1",
+      "1 > i",
+      "i = 0",
+      "i <> 0",
+      "i <=> 1",
+      "NOT (i <=> 1)",
+      "i IS NULL",
+      "i IS NOT NULL",
+      "i <=> NULL",
+      "NOT (i <=> NULL)",
+      "i IN (0, 2)",
+      "i NOT IN (0, 2)",
+      "i IN (0, NULL)",
+      "NOT (i < 1 OR i = 2)",
+      "i < 0 OR i > 1",
+      "i > 0 AND i < 3",
+      "NOT (i = 1 AND b)",
+      "i > 5 OR i IS NULL"
+    ).map((_, "i", true)) ++
+      Seq(
+        "d < 1",
+        "d <= 1.5D",
+        "d = 1.5D",
+        "d IN (1.5D, -1D)",
+        "d < double('NaN')",
+        "d IS NOT NULL",
+        "NOT isnan(d)",
+        "NOT (d >= 1.5D)",
+        "d <=> 1.5D").map((_, "d", true)) ++
       // readers may leave out NaN and a zero where Spark would not
-      Seq("d < 0", "d <= 0", "d > 0", "d >= 0", "d = 0", "d <> 0", "d > 1", "d <> 1.5D", "d = double('NaN')",
-        "d >= double('NaN')", "d > double('NaN')", "d <> double('NaN')", "isnan(d)", "d <=> double('NaN')",
-        "NOT (d <=> double('NaN'))", "NOT (d <= 1)", "d IN (double('NaN'), 1.5D)", "d NOT IN (double('NaN'), 1.5D)",
-        "NOT (d <=> 1.5D)", "d IN (0D, 1.5D)").map((_, "d", false)) ++
-      Seq("s < 'b'", "s >= 'ab'", "s LIKE 'a%'", "s NOT LIKE 'a%'", "startswith(s, 'ab')", "s = ''", "s <> 'a'",
-        "s > '\uffee'", "s IN ('a', 'b')").map((_, "s", true)) ++
+      Seq(
+        "d < 0",
+        "d <= 0",
+        "d > 0",
+        "d >= 0",
+        "d = 0",
+        "d <> 0",
+        "d > 1",
+        "d <> 1.5D",
+        "d = double('NaN')",
+        "d >= double('NaN')",
+        "d > double('NaN')",
+        "d <> double('NaN')",
+        "isnan(d)",
+        "d <=> double('NaN')",
+        "NOT (d <=> double('NaN'))",
+        "NOT (d <= 1)",
+        "d IN (double('NaN'), 1.5D)",
+        "d NOT IN (double('NaN'), 1.5D)",
+        "NOT (d <=> 1.5D)",
+        "d IN (0D, 1.5D)"
+      ).map((_, "d", false)) ++
+      Seq(
+        "s < 'b'",
+        "s >= 'ab'",
+        "s LIKE 'a%'",
+        "s NOT LIKE 'a%'",
+        "startswith(s, 'ab')",
+        "s = ''",
+        "s <> 'a'",
+        "s > '\uffee'",
+        "s IN ('a', 'b')").map((_, "s", true)) ++
       Seq("b", "NOT b", "b = true", "b IS NULL", "b <=> false").map((_, "b", true)) ++
-      Seq("i + 1 > 0" -> "i", "abs(i) < 2" -> "i", "d = sqrt(d)" -> "d", "length(s) > 0" -> "s", "s LIKE '%a'" -> "s",
-        "i > 0 AND i % 2 = 0" -> "i", "coalesce(i, 0) = 0" -> "i", "if(b, true, false)" -> "b", "i = d" -> "i",
-        "NOT (i + 1 > 0)" -> "i", "i < 0 OR i + 1 > 1" -> "i").map { case (c, column) => (c, column, false) }
+      Seq(
+        "i + 1 > 0" -> "i",
+        "abs(i) < 2" -> "i",
+        "d = sqrt(d)" -> "d",
+        "length(s) > 0" -> "s",
+        "s LIKE '%a'" -> "s",
+        "i > 0 AND i % 2 = 0" -> "i",
+        "coalesce(i, 0) = 0" -> "i",
+        "if(b, true, false)" -> "b",
+        "i = d" -> "i",
+        "NOT (i + 1 > 0)" -> "i",
+        "i < 0 OR i + 1 > 1" -> "i"
+      ).map { case (c, column) => (c, column, false) }
 
   for ((text, column, exact) <- conditions)
     test(s"$text: ${if (exact) "exactly" else "never all rows without proof"}") {
@@ -82,7 +146,8 @@ class ExactTranslatorTest extends SharedSession {
       def isTrue(row: InternalRow): Boolean = condition.eval(row) == true
       def answer(of: Seq[InternalRow]): Match = ZoneMatch.evaluate(predicate, zone(of)(_))
       for (row <- rows) {
-        if (exact) assert(answer(Seq(row)) == (if (isTrue(row)) Match.All else Match.None), s"$predicate, ${row.toSeq(schema)}")
+        if (exact)
+          assert(answer(Seq(row)) == (if (isTrue(row)) Match.All else Match.None), s"$predicate, ${row.toSeq(schema)}")
         else if (!isTrue(row)) assert(answer(Seq(row)) != Match.All, s"$predicate, ${row.toSeq(schema)}")
       }
       for (a <- rows; b <- rows; c <- rows if answer(Seq(a, b, c)) == Match.All)

@@ -17,7 +17,9 @@ class LimitRulesTest extends SharedSession {
 
   /** As the rules meet it: swapped relations, and nothing of the analyzer's between them and what stands above. */
   private def plan(tail: String): LogicalPlan =
-    SwapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias => a.child }
+    SwapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias =>
+      a.child
+    }
 
   private def relation(plan: LogicalPlan): DataSourceV2Relation =
     plan.collectFirst { case r: DataSourceV2Relation => r }.get
@@ -29,7 +31,9 @@ class LimitRulesTest extends SharedSession {
   test("a bound of the first rows is a filter right above the relation, and only there") {
     val before = plan("ORDER BY id DESC LIMIT 3")
     val after = TopKRule(before)
-    assert(filters(before).isEmpty && filters(after).map(_.replace("`", "")).forall(_.endsWith("id >= 40L)")), filters(after))
+    assert(
+      filters(before).isEmpty && filters(after).map(_.replace("`", "")).forall(_.endsWith("id >= 40L)")),
+      filters(after))
     assert(after.collect { case Filter(_, r: DataSourceV2Relation) => r }.size == 1)
     assert(name(after) == name(before), "the filter tells plans apart")
     assert(after.output == before.output)
@@ -49,15 +53,27 @@ class LimitRulesTest extends SharedSession {
     assert(LimitRule(once) eq once)
   }
 
-  private val untouched = Seq("ORDER BY id", "ORDER BY id + 1 LIMIT 3", "ORDER BY rand() LIMIT 3", "WHERE rand() < 0.5 ORDER BY id LIMIT 3",
-    "ORDER BY id LIMIT 50", "ORDER BY id LIMIT 60", s"WHERE p = (SELECT max(p) FROM $table) ORDER BY id LIMIT 3")
+  private val untouched = Seq(
+    "ORDER BY id",
+    "ORDER BY id + 1 LIMIT 3",
+    "ORDER BY rand() LIMIT 3",
+    "WHERE rand() < 0.5 ORDER BY id LIMIT 3",
+    "ORDER BY id LIMIT 50",
+    "ORDER BY id LIMIT 60",
+    s"WHERE p = (SELECT max(p) FROM $table) ORDER BY id LIMIT 3"
+  )
 
   test("a plan with nothing to add is the same object") {
     for (tail <- untouched) {
       val before = plan(tail)
       assert(TopKRule(before) eq before, tail)
     }
-    for (tail <- Seq("LIMIT 50", "WHERE length(s) > 0 LIMIT 3", "WHERE rand() < 0.5 LIMIT 3", "ORDER BY id LIMIT 3", "")) {
+    for (tail <- Seq(
+        "LIMIT 50",
+        "WHERE length(s) > 0 LIMIT 3",
+        "WHERE rand() < 0.5 LIMIT 3",
+        "ORDER BY id LIMIT 3",
+        "")) {
       val before = plan(tail)
       assert(LimitRule(before) eq before, tail)
     }
