@@ -14,7 +14,7 @@ import zonemap.iceberg.upkeep.{CommitListener, Upkeep}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
-import zonemap.spark.rule.{ExpressionRule, SparkTables, SwapRule}
+import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -38,6 +38,8 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
     extensions.injectPreCBORule(_ => SwapRule)
+    extensions.injectPreCBORule(_ => TopKRule)
+    extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
   }
 

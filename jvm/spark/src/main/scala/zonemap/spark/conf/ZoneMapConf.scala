@@ -40,7 +40,12 @@ private[spark] final case class ConfEntry[A](
 }
 
 /** The confs of one query, read. */
-private[spark] final case class ZoneMapConf(enabled: Boolean, expressions: Boolean, planner: PlannerSettings)
+private[spark] final case class ZoneMapConf(
+    enabled: Boolean,
+    expressions: Boolean,
+    topK: Boolean,
+    limit: Boolean,
+    planner: PlannerSettings)
 
 /**
  * The registry of all confs: read option over session conf over default, never table properties.
@@ -71,6 +76,21 @@ private[spark] object ZoneMapConf {
       "ranges of the column.",
     flag
   )
+
+  val TopK: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "topk",
+    "true",
+    "true, false",
+    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by adding a bound of x to the filter.",
+    flag
+  )
+
+  val Limit: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "limit",
+    "true",
+    "true, false",
+    "Plan only as many files as hold k rows for LIMIT k without ORDER BY.",
+    flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow",
@@ -216,6 +236,8 @@ private[spark] object ZoneMapConf {
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
+    TopK,
+    Limit,
     Shadow,
     Upkeep,
     CoverOnReadMode,
@@ -240,6 +262,8 @@ private[spark] object ZoneMapConf {
         ZoneMapConf(
           Enabled.read(conf, options),
           Expressions.read(conf, options),
+          TopK.read(conf, options),
+          Limit.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),
             upkeep = Upkeep.read(conf, options),

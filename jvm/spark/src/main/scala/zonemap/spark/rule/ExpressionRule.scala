@@ -61,7 +61,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
     try {
       val predicate = translate(relation, SparkTables.schema(table), condition)
       Option.when(predicate != True) {
-        val digest = digestOf(predicate)
+        val digest = digestOf(Predicate.canonical(predicate))
         relation.copy(
           table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest)),
           options = SwapRule.withOption(relation.options, Marker, digest))
@@ -112,9 +112,9 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       case _                           => false
     }
 
-  private def digestOf(predicate: Predicate): String = {
-    val sha = MessageDigest.getInstance("SHA-256")
-    val digest = sha.digest(Predicate.canonical(predicate).getBytes(StandardCharsets.UTF_8))
+  /** What stands for a text in names and options. */
+  private[rule] def digestOf(text: String): String = {
+    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8))
     HexFormat.of().formatHex(digest, 0, DigestBytes)
   }
 
@@ -122,7 +122,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
 }
 
 /** The columns of a relation and the fields of its structs, by name in the schema it was resolved with. */
-private final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
+private[rule] final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
 
   override def column(expression: Expression): Option[ColumnRef] =
     for {
