@@ -15,7 +15,7 @@ import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.join.{RegisterRuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures}
-import zonemap.spark.rule.{ExpressionRule, SparkTables, SwapRule}
+import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -40,6 +40,8 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPlanNormalizationRule(_ => SwapRule)
     extensions.injectPlanNormalizationRule(new RegisterRuntimeJoinRule(_))
     extensions.injectPreCBORule(_ => SwapRule)
+    extensions.injectPreCBORule(_ => TopKRule)
+    extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
   }

@@ -22,8 +22,7 @@ public final class ZoneMapTable extends BaseTable {
   private final transient PlannerSettings settings;
   private final transient Long snapshotId;
   private final transient String baseName;
-  private final transient Predicate expressions;
-  private final transient List<String> notes;
+  private final transient ScanHints hints;
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
   private transient volatile FileSet plannedFiles;
@@ -38,24 +37,21 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
-    this(ops, name, name, reporter, snapshotId, settings, null, List.of());
+    this(ops, name, reporter, snapshotId, settings, ScanHints.Empty());
   }
 
   private ZoneMapTable(
       TableOperations ops,
-      String name,
       String baseName,
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings,
-      Predicate expressions,
-      List<String> notes) {
-    super(ops, name, reporter);
+      ScanHints hints) {
+    super(ops, baseName + hints.nameSuffix(), reporter);
     this.baseName = baseName;
     this.snapshotId = snapshotId;
     this.settings = settings;
-    this.expressions = expressions;
-    this.notes = notes;
+    this.hints = hints;
   }
 
   /**
@@ -69,15 +65,33 @@ public final class ZoneMapTable extends BaseTable {
    * @param notes what people are told of the predicate beside it
    */
   public ZoneMapTable withExpressions(Predicate predicate, String digest, List<String> notes) {
-    return new ZoneMapTable(
-        operations(),
-        baseName + " zonemap[" + digest + "]",
-        baseName,
-        reporter(),
-        snapshotId,
-        settings,
-        predicate,
-        List.copyOf(notes));
+    return with(hints.withExpressions(predicate, digest, List.copyOf(notes)));
+  }
+
+  /**
+   * The same table for a query that wants some rows of a scan and does not care which.
+   *
+   * @param digest equal for two cuts only if they take the same files
+   */
+  public ZoneMapTable withLimit(LimitCut limit, String digest) {
+    return with(hints.withLimit(limit, digest));
+  }
+
+  /**
+   * The same table, for a query whose filter holds a bound of its first rows; the filter decides which files are
+   * planned, this is for people only.
+   */
+  public ZoneMapTable withTopK(String description) {
+    return with(hints.withTopK(description));
+  }
+
+  /** What is known of the pinned snapshot goes along: the copy is the same relation. */
+  private ZoneMapTable with(ScanHints others) {
+    ZoneMapTable copy =
+        new ZoneMapTable(operations(), baseName, reporter(), snapshotId, settings, others);
+    copy.resolution = resolution;
+    copy.lastPlan = lastPlan;
+    return copy;
   }
 
   /** The name without what tells scans apart. */
@@ -87,12 +101,17 @@ public final class ZoneMapTable extends BaseTable {
 
   /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
   public Predicate expressions() {
-    return expressions;
+    return hints.expressions().isDefined() ? hints.expressions().get() : null;
+  }
+
+  /** What is known of the query beside the scan's filter. */
+  ScanHints hints() {
+    return hints;
   }
 
   /** What people are told of {@link #expressions()} beside the predicate. */
   public List<String> notes() {
-    return notes;
+    return hints.notes();
   }
 
   @Override

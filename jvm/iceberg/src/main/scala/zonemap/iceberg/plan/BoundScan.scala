@@ -16,12 +16,14 @@ import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTup
  *
  * @param filter the filter alone
  * @param expressions what rows satisfy beside it: at least the rows that the query keeps, so never proof that all match
+ * @param limit what the query wants of the scan, if not everything
  */
 private[zonemap] final case class BoundScan(
     specs: Map[Int, PartitionSpec],
     schema: Schema,
     filter: Predicate,
-    expressions: Predicate = True) {
+    expressions: Predicate = True,
+    limit: Option[LimitCut] = None) {
 
   /** What a file must be able to match. The unknown beside the expressions keeps an ALL of theirs from being believed. */
   val predicate: Predicate =
@@ -41,8 +43,8 @@ private[zonemap] final case class BoundScan(
  */
 private[zonemap] object BoundScan {
 
-  /** @param expressions bound by field id in the schema of the relation; what does not fit the chosen schema is ignored */
-  def of(request: ScanRequest, expressions: Option[Predicate] = None): Either[StockReason, BoundScan] = {
+  /** @param hints bound by field id in the schema of the relation; what does not fit the chosen schema is ignored */
+  def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
       () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
@@ -57,7 +59,9 @@ private[zonemap] object BoundScan {
               specs,
               schema,
               ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
-              expressions.fold[Predicate](True)(fitting(_, schema)))
+              hints.expressions.fold[Predicate](True)(fitting(_, schema)),
+              hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema)))
+            )
           }
         } catch { case NonFatal(_) => None }
       }
@@ -94,19 +98,26 @@ private[zonemap] object BoundScan {
   }
 
   /** The predicate without the conditions on columns that the schema lacks or has with a type of another order. */
-  private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = {
+  private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
+
+  /** The predicate with such conditions as unknown ones, so that nothing is taken for proven by them. */
+  private[plan] def proving(predicate: Predicate, schema: Schema): Predicate =
+    replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
+
+  private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate = {
     def fit(node: Predicate): Predicate =
       node match {
         case And(children)             => And(children.map(fit))
         case Or(children)              => Or(children.map(fit))
-        case leaf: Leaf                => if (fits(leaf.column, schema)) leaf else True
-        case pair: CompareColumns      => if (fits(pair.left, schema) && fits(pair.right, schema)) pair else True
+        case leaf: Leaf                => if (has(schema, leaf.column)) leaf else unfit
+        case pair: CompareColumns      => if (has(schema, pair.left) && has(schema, pair.right)) pair else unfit
         case True | False | Unknown(_) => node
       }
     Predicate.simplify(fit(predicate))
   }
 
-  private def fits(column: ColumnRef, schema: Schema): Boolean =
+  /** Whether the schema has the column, with a type of the same order. */
+  private[plan] def has(schema: Schema, column: ColumnRef): Boolean =
     Option(schema.findField(column.fieldId))
       .flatMap(field => IcebergValues.columnType(field.`type`()))
       .exists(ColumnType.comparable(_, column.columnType))

@@ -9,6 +9,7 @@ import zonemap.iceberg.upkeep.ResolvedSnapshot
 private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
     bound: BoundScan,
+    hints: ScanHints,
     selection: FileSelection,
     val tasks: java.util.List[FileScanTask],
     counts: TaskCounts,
@@ -33,6 +34,8 @@ private[plan] final class FilePlan(
       tasks.size.toLong,
       () => selection.countAfterPartitions(),
       bound.describe,
+      hints.topK,
+      selection.limitedTo,
       millis
     )
 }

@@ -24,12 +24,21 @@ import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
 private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
 
+  private var limited: Option[Long] = None
+
+  /** The rows that the query wants, if only the files that hold them were selected. */
+  def limitedTo: Option[Long] = limited
+
   /** Calls `use` with every segment that has survivors, and the survivors. */
-  def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
-    index.segments.foreach { live =>
-      val rows = select(live)
-      if (!rows.isEmpty) use(live.segment, rows)
+  def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {
+    val survivors = index.segments.map(select)
+    val enough = bound.limit.flatMap(limit => LimitCut.files(index, survivors, limit))
+    limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
+    val planned = enough.getOrElse(survivors)
+    index.segments.indices.foreach { i =>
+      if (!planned(i).isEmpty) use(index.segments(i).segment, planned(i))
     }
+  }
 
   private def select(live: LiveSegment): Bitmap = {
     val candidates = live.liveRows()

@@ -52,7 +52,8 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val hits = candidates.take(FileSet.MaxSamples).map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).toSeq
+    val hits =
+      candidates.take(FileSet.MaxSamples).map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
 

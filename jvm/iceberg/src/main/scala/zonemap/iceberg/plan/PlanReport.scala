@@ -8,6 +8,8 @@ package zonemap.iceberg.plan
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
  * @param keptAfterPartitions data files whose partition can match, counted when asked for
+ * @param topK the bound of the first rows that is part of the filter, for people
+ * @param limit the rows wanted, when only as many files were planned as hold them
  * @param millis wall time of planning, in milliseconds
  */
 final class PlanReport(
@@ -19,6 +21,8 @@ final class PlanReport(
     val kept: Long,
     afterPartitions: () => Long,
     val predicate: String,
+    val topK: Option[String],
+    val limit: Option[Long],
     val millis: Double) {
 
   lazy val keptAfterPartitions: Long = afterPartitions()
@@ -30,6 +34,7 @@ final class PlanReport(
         f"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=$millis%.1f"
       case _ =>
         f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
+          topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
           f"files considered=$considered kept=$kept ms=$millis%.1f"
     }
 }
@@ -38,7 +43,7 @@ object PlanReport {
 
   /** The report of a scan that Iceberg planned. */
   private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
-    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", millis)
+    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, millis)
 }
 
 /** How a scan was planned. */

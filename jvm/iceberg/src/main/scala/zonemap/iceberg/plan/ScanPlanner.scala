@@ -86,10 +86,14 @@ private[plan] object ScanPlanner {
     for {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
-      bound <- BoundScan.of(request, Option(table.expressions))
-    } yield assemble(request, resolved, bound)
+      bound <- BoundScan.of(request, table.hints)
+    } yield assemble(request, resolved, bound, table.hints)
 
-  private def assemble(request: ScanRequest, resolved: ResolvedSnapshot, bound: BoundScan): FilePlan = {
+  private def assemble(
+      request: ScanRequest,
+      resolved: ResolvedSnapshot,
+      bound: BoundScan,
+      hints: ScanHints): FilePlan = {
     val selection = new FileSelection(resolved.index, bound, request)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
@@ -99,7 +103,7 @@ private[plan] object ScanPlanner {
       assembler.addTasks(segment, rows, tasks, counts)
       files += segment -> rows
     }
-    new FilePlan(resolved, bound, selection, tasks, counts, new FileSet(files.result()))
+    new FilePlan(resolved, bound, hints, selection, tasks, counts, new FileSet(files.result()))
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

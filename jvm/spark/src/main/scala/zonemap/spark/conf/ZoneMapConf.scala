@@ -45,6 +45,8 @@ private[spark] final case class ZoneMapConf(
     expressions: Boolean,
     staticJoins: Boolean,
     runtimeJoins: Boolean,
+    topK: Boolean,
+    limit: Boolean,
     planner: PlannerSettings)
 
 /**
@@ -94,6 +96,21 @@ private[spark] object ZoneMapConf {
       "bounds. Not used beside engines that replace Spark's scans (Comet, Gluten).",
     flag
   )
+
+  val TopK: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "topk",
+    "true",
+    "true, false",
+    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by adding a bound of x to the filter.",
+    flag
+  )
+
+  val Limit: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "limit",
+    "true",
+    "true, false",
+    "Plan only as many files as hold k rows for LIMIT k without ORDER BY.",
+    flag)
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow",
@@ -241,6 +258,8 @@ private[spark] object ZoneMapConf {
     Expressions,
     StaticJoins,
     RuntimeJoins,
+    TopK,
+    Limit,
     Shadow,
     Upkeep,
     CoverOnReadMode,
@@ -267,6 +286,8 @@ private[spark] object ZoneMapConf {
           Expressions.read(conf, options),
           StaticJoins.read(conf, options),
           RuntimeJoins.read(conf, options),
+          TopK.read(conf, options),
+          Limit.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),
             upkeep = Upkeep.read(conf, options),

@@ -49,11 +49,13 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
     report.mode match {
       case PlanMode.Stock(reason) => stock(report.table, reason.code, reason.message)
       case mode =>
+        val bound = report.topK.fold("")(b => s"\n  top-k bound: $b")
+        val limit = report.limit.fold("")(n => s"\n  limit $n: ${report.kept} of ${report.considered} files")
         f"""table ${report.table} snapshot ${report.snapshotId} mode ${mode.name} tier ${report.tier.fold("-")(_.name)}
            |  files considered: ${report.considered}
            |  kept after partitions: ${report.keptAfterPartitions}
            |  kept after zones: ${report.kept}
-           |  predicate: ${report.predicate}
+           |  predicate: ${report.predicate}$bound$limit
            |  planned in ${report.millis}%.1f ms""".stripMargin
     }
 

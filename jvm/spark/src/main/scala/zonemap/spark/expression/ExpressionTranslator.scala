@@ -7,17 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, Not,
 import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType, IntegerType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.predicate.{
-  ColumnRef,
-  CompareColumns,
-  CompareOp,
-  False,
-  InRanges,
-  IsNaN,
-  Predicate,
-  True,
-  ValueRanges
-}
+import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, False, Predicate, True, ValueRanges}
 import zonemap.core.value.{BytesValue, ColumnType, UuidType}
 
 /** The columns of a relation, as the index knows them. */
@@ -137,7 +127,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case _: AttributeReference | _: GetStructField =>
-          columns.column(expression).fold[Predicate](True)(ofColumn(_, wanted))
+          columns.column(expression).fold[Predicate](True)(wanted.on)
         // the first that is not null: SOUNDNESS, S45
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
@@ -177,46 +167,6 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     else if (!CatalystValues.isOrdered(dataType)) True
     else if (wanted.holds(CatalystValues.encode(dataType, value))) True
     else False
-
-  private def ofColumn(column: ColumnRef, wanted: Wanted): Predicate =
-    if (wanted.ranges.isEverything && (wanted.nan || !column.columnType.mayHoldNaN)) {
-      if (wanted.nulls) True else zonemap.core.predicate.NotNull(column)
-    } else
-      Predicate.or(
-        (if (wanted.ranges.isEmpty) False else InRanges(column, wanted.ranges)),
-        if (wanted.nan && column.columnType.mayHoldNaN) IsNaN(column) else False,
-        if (wanted.nulls) zonemap.core.predicate.IsNull(column) else False
-      )
-
-  /** A comparison of something with a literal, as the values it asks for. */
-  private object Comparison {
-    def unapply(condition: Expression): Option[(Expression, Wanted)] =
-      condition match {
-        case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] =>
-          (c.left, c.right) match {
-            case (tested, Literal(value, dataType)) => wanted(c, tested, value, dataType, flipped = false)
-            case (Literal(value, dataType), tested) => wanted(c, tested, value, dataType, flipped = true)
-            case _                                  => None
-          }
-        case _ => None
-      }
-
-    private def wanted(c: BinaryComparison, tested: Expression, value: Any, dataType: DataType, flipped: Boolean) =
-      for {
-        op <- operator(c, flipped)
-        if tested.dataType == dataType && CatalystValues.isOrdered(dataType)
-      } yield (tested, Wanted.compared(op, CatalystValues.encode(dataType, value)))
-
-    private def operator(c: BinaryComparison, flipped: Boolean): Option[CompareOp] =
-      c match {
-        case _: EqualTo            => Some(CompareOp.Eq)
-        case _: LessThan           => Some(if (flipped) CompareOp.Gt else CompareOp.Lt)
-        case _: LessThanOrEqual    => Some(if (flipped) CompareOp.GtEq else CompareOp.LtEq)
-        case _: GreaterThan        => Some(if (flipped) CompareOp.Lt else CompareOp.Gt)
-        case _: GreaterThanOrEqual => Some(if (flipped) CompareOp.LtEq else CompareOp.GtEq)
-        case _                     => None
-      }
-  }
 }
 
 private object ExpressionTranslator {

@@ -1,6 +1,17 @@
 package zonemap.spark.expression
 
-import zonemap.core.predicate.{CompareOp, ValueRanges}
+import zonemap.core.predicate.{
+  ColumnRef,
+  CompareOp,
+  False,
+  InRanges,
+  IsNaN,
+  IsNull,
+  NotNull,
+  Predicate,
+  True,
+  ValueRanges
+}
 import zonemap.core.value.ZoneValue
 
 /** A set of values of an expression: those in ranges, and whether NaN and null belong to it. Immutable. */
@@ -19,6 +30,15 @@ private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, n
 
   /** Every value that is neither here nor null. */
   def otherValues: Wanted = Wanted(ranges.complement, !nan, nulls = false)
+
+  /** The rows whose value of `column` is in the set: exactly those. */
+  def on(column: ColumnRef): Predicate =
+    if (ranges.isEverything && (nan || !column.columnType.mayHoldNaN)) { if (nulls) True else NotNull(column) }
+    else
+      Predicate.or(
+        if (ranges.isEmpty) False else InRanges(column, ranges),
+        if (nan && column.columnType.mayHoldNaN) IsNaN(column) else False,
+        if (nulls) IsNull(column) else False)
 
   def union(that: Wanted): Wanted = Wanted(ranges.union(that.ranges), nan || that.nan, nulls || that.nulls)
 }

@@ -119,7 +119,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
       val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.flatMap(_.strategy).exists {
         case SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
-        case _                                                  => false
+        case _                                                   => false
       }
       if (otherwise) None else getBroadcastBuildSide(join, hintOnly = false, conf)
     }

@@ -74,7 +74,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       ours: ZoneMapTable,
       predicate: Predicate,
       notes: java.util.List[String]): DataSourceV2Relation = {
-    val digest = digestOf(predicate)
+    val digest = digestOf(Predicate.canonical(predicate))
     relation.copy(
       table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest, notes)),
       options = SwapRule.withOption(relation.options, Marker, digest))
@@ -126,9 +126,9 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       case _                           => false
     }
 
-  private def digestOf(predicate: Predicate): String = {
-    val sha = MessageDigest.getInstance("SHA-256")
-    val digest = sha.digest(Predicate.canonical(predicate).getBytes(StandardCharsets.UTF_8))
+  /** What stands for a text in names and options. */
+  private[rule] def digestOf(text: String): String = {
+    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8))
     HexFormat.of().formatHex(digest, 0, DigestBytes)
   }
 

@@ -20,7 +20,14 @@ class ZoneMapConfTest extends AnyFunSuite {
   test("nothing set: the defaults of the planner") {
     assert(
       read() == Right(
-        ZoneMapConf(enabled = true, expressions = true, staticJoins = true, runtimeJoins = true, PlannerSettings())))
+        ZoneMapConf(
+          enabled = true,
+          expressions = true,
+          staticJoins = true,
+          runtimeJoins = true,
+          topK = true,
+          limit = true,
+          PlannerSettings())))
   }
 
   private type Pick = ZoneMapConf => Any
@@ -30,6 +37,8 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("enabled", "false", false, _.enabled),
     ("enabled", "TRUE", true, _.enabled),
     ("enabled", " false ", false, _.enabled),
+    ("topk", "false", false, _.topK),
+    ("limit", "false", false, _.limit),
     ("shadow", "true", true, _.planner.shadow),
     ("upkeep", "off", UpkeepMode.Off, _.planner.upkeep),
     ("upkeep", "Memory", UpkeepMode.Memory, _.planner.upkeep),

@@ -1,0 +1,64 @@
+package zonemap.iceberg.plan
+
+import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.predicate.{Predicate, True}
+import zonemap.core.segment.{PathReader, Segment}
+import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex}
+
+/**
+ * The files of which every row is known to be in the result of a filter: all rows match, the record count is known, and
+ * no delete file can apply. What they hold can be counted without reading them (SOUNDNESS, S50).
+ *
+ * @param filter TRUE for a row only if the query's whole condition is; see [[exact]]
+ */
+private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate) {
+
+  /** The rows of `rows` (files of `live`) that match as a whole. Whether they count is for [[recordsOf]] to say. */
+  def allMatch(live: LiveSegment, rows: Bitmap): Bitmap =
+    if (filter == True) rows else SegmentEvaluator.mustMatch(live.segment, filter, rows)
+
+  /** Asked row by row: the number of live rows of a file, 0 if it is not known without a look at delete files. */
+  def recordsOf(live: LiveSegment): CompleteFiles.Records =
+    new CompleteFiles.Records(live.segment, index.deletes)
+}
+
+private[plan] object CompleteFiles {
+  private val NoDelete = -1L
+
+  /** Not thread-safe. */
+  final class Records(segment: Segment, deletes: SnapshotDeletes) {
+    private val byPath = deletes.vectorsByPath.nonEmpty || deletes.positionByPath.nonEmpty
+    private lazy val paths: PathReader = segment.newPathReader()
+    private val newestByPartition = new Array[java.lang.Long](if (deletes.isEmpty) 0 else segment.partitions.size)
+
+    def apply(row: Int): Long = {
+      val records = segment.recordCount(row)
+      if (records <= 0 || (!deletes.isEmpty && mayBeDeletedFrom(row))) 0L else records
+    }
+
+    private def mayBeDeletedFrom(row: Int): Boolean =
+      segment.dataSequenceNumber(row) <= newestDelete(segment.partitionOrdinal(row)) || (byPath && isNamed(row))
+
+    /**
+     * The greatest data sequence number of the deletes of a partition, or of all. An equality delete of a file's own
+     * number does not apply to it; taking it for one that does costs a file that could be counted, no more.
+     */
+    private def newestDelete(ordinal: Int): Long = {
+      if (newestByPartition(ordinal) == null) {
+        val partition = segment.partitions(ordinal)
+        val key = PartitionTuples.key(partition.specId, partition.values)
+        val groups = Iterator(deletes.equalityGlobal) ++
+          deletes.equalityByPartition.get(key) ++ deletes.positionByPartition.get(key)
+        val numbers = groups.flatMap(_.lastOption).map(_.entry.dataSequenceNumber)
+        newestByPartition(ordinal) = Long.box(numbers.foldLeft(CompleteFiles.NoDelete)(_ max _))
+      }
+      newestByPartition(ordinal).longValue
+    }
+
+    private def isNamed(row: Int): Boolean = {
+      val path = paths.path(row)
+      deletes.vectorsByPath.contains(path) || deletes.positionByPath.contains(path)
+    }
+  }
+}

@@ -1,0 +1,34 @@
+package zonemap.iceberg.plan
+
+import zonemap.core.predicate.Predicate
+
+/**
+ * What is known of a query beside the filter that its scan is given.
+ *
+ * @param expressions what every row of the result satisfies, bound by the field ids of the relation's schema
+ * @param limit that the query wants some rows only, whichever they are
+ * @param topK the bound of the first rows that has become part of the filter, for people
+ * @param digests of what decides which files are planned; scans with other digests are other scans
+ * @param notes what people are told of the expressions beside them
+ */
+private[plan] final case class ScanHints(
+    expressions: Option[Predicate],
+    limit: Option[LimitCut],
+    topK: Option[String],
+    digests: Vector[String],
+    notes: java.util.List[String]) {
+
+  /** What tells the name of a table that is scanned so from the name of another. */
+  def nameSuffix: String = digests.map(d => s" zonemap[$d]").mkString
+
+  def withExpressions(predicate: Predicate, digest: String, told: java.util.List[String]): ScanHints =
+    copy(expressions = Some(predicate), digests = digests :+ digest, notes = told)
+
+  def withLimit(cut: LimitCut, digest: String): ScanHints = copy(limit = Some(cut), digests = digests :+ digest)
+
+  def withTopK(description: String): ScanHints = copy(topK = Some(description))
+}
+
+private[plan] object ScanHints {
+  val Empty: ScanHints = ScanHints(None, None, None, Vector.empty, java.util.List.of())
+}

@@ -1,0 +1,118 @@
+package zonemap.spark.rule
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+import zonemap.spark.SharedSession
+
+/** The rules for ORDER BY ... LIMIT and LIMIT alone: what they change of a plan, and what they leave as it is. */
+class LimitRulesTest extends SharedSession {
+
+  private lazy val table: String = {
+    val name = newTable("limits")
+    build(name)
+    name
+  }
+
+  /** As the rules meet it: swapped relations, and nothing of the analyzer's between them and what stands above. */
+  private def plan(tail: String): LogicalPlan =
+    SwapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias =>
+      a.child
+    }
+
+  private def relation(plan: LogicalPlan): DataSourceV2Relation =
+    plan.collectFirst { case r: DataSourceV2Relation => r }.get
+
+  private def name(plan: LogicalPlan): String = relation(plan).table.asInstanceOf[SparkTable].table().name()
+
+  private def filters(plan: LogicalPlan): Seq[String] = plan.collect { case f: Filter => f.condition.sql }
+
+  test("a bound of the first rows is a filter right above the relation, and only there") {
+    val before = plan("ORDER BY id DESC LIMIT 3")
+    val after = TopKRule(before)
+    assert(
+      filters(before).isEmpty && filters(after).map(_.replace("`", "")).forall(_.endsWith("id >= 40L)")),
+      filters(after))
+    assert(after.collect { case Filter(_, r: DataSourceV2Relation) => r }.size == 1)
+    assert(name(after) == name(before), "the filter tells plans apart")
+    assert(after.output == before.output)
+  }
+
+  test("it joins the filter that is there, which other rules still find above the relation") {
+    val after = TopKRule(plan("WHERE id >= 20L ORDER BY id LIMIT 3"))
+    assert(filters(after).size == 1 && filters(after).head.contains("<= 29L") && filters(after).head.contains(">= "))
+  }
+
+  test("applied twice the rules give the same plan object") {
+    for (tail <- Seq("ORDER BY id DESC LIMIT 3", "WHERE id >= 20L ORDER BY id LIMIT 3 OFFSET 2")) {
+      val once = TopKRule(plan(tail))
+      assert(TopKRule(once) eq once, tail)
+    }
+    val once = LimitRule(plan("LIMIT 3"))
+    assert(LimitRule(once) eq once)
+  }
+
+  private val untouched = Seq(
+    "ORDER BY id",
+    "ORDER BY id + 1 LIMIT 3",
+    "ORDER BY rand() LIMIT 3",
+    "WHERE rand() < 0.5 ORDER BY id LIMIT 3",
+    "ORDER BY id LIMIT 50",
+    "ORDER BY id LIMIT 60",
+    s"WHERE p = (SELECT max(p) FROM $table) ORDER BY id LIMIT 3"
+  )
+
+  test("a plan with nothing to add is the same object") {
+    for (tail <- untouched) {
+      val before = plan(tail)
+      assert(TopKRule(before) eq before, tail)
+    }
+    for (tail <- Seq(
+        "LIMIT 50",
+        "WHERE length(s) > 0 LIMIT 3",
+        "WHERE rand() < 0.5 LIMIT 3",
+        "ORDER BY id LIMIT 3",
+        "")) {
+      val before = plan(tail)
+      assert(LimitRule(before) eq before, tail)
+    }
+  }
+
+  test("a cut is part of the table's name: other numbers and other conditions are other scans") {
+    def cut(tail: String): String = name(LimitRule(plan(tail)))
+    assert(cut("LIMIT 3") == cut("LIMIT 3") && cut("LIMIT 3").startsWith("lake.db.limits zonemap["))
+    val names = Seq("LIMIT 3", "LIMIT 4", "WHERE id >= 10L LIMIT 3", "WHERE id >= 20L LIMIT 3").map(cut)
+    assert(names.distinct.size == names.size)
+    assert(relation(LimitRule(plan("LIMIT 3"))).options.containsKey(LimitRule.Marker))
+  }
+
+  test("ranges and a cut in one scan, in either order") {
+    val before = plan("WHERE p + 1 = 6 OR id >= 20L LIMIT 3")
+    for (after <- Seq(ExpressionRule(LimitRule(before)), LimitRule(ExpressionRule(before)))) {
+      val options = relation(after).options
+      assert(options.containsKey(LimitRule.Marker) && options.containsKey(ExpressionRule.Marker))
+      assert(name(after).split("zonemap\\[").length == 3, name(after))
+    }
+  }
+
+  test("switched off, by session or by read option: the same plan object") {
+    for ((rule, key, tail) <- Seq((TopKRule, "topk", "ORDER BY id LIMIT 3"), (LimitRule, "limit", "LIMIT 3"))) {
+      withConf(s"spark.sql.zonemap.$key" -> "false") {
+        val before = plan(tail)
+        assert(rule(before) eq before)
+      }
+      assert(!(rule(plan(tail)) eq plan(tail)))
+    }
+  }
+
+  test("the snapshot is resolved once for the rule and the scan, and a fallback is told once") {
+    val counted = planned(sql(s"SELECT * FROM $table ORDER BY id DESC LIMIT 3").collect())
+    assert(counted == 1)
+    val other = newTable("uncovered_limit")
+    val before = zonemap.spark.PlanningCounters.fallbacks()
+    assert(sql(s"SELECT * FROM $other ORDER BY id DESC LIMIT 3").collect().map(_.getLong(0)).toSeq == Seq(49, 48, 47))
+    assert(sql(s"SELECT * FROM $other LIMIT 3").collect().length == 3)
+    assert(zonemap.spark.PlanningCounters.fallbacks() == before + 2)
+  }
+}
