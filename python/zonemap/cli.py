@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import signal
 import sys
+import threading
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -11,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from zonemap import doctor as checks
+from zonemap import follow as following
 from zonemap import procedures
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
@@ -129,6 +134,34 @@ def gc(
     else:
         title = f"{'deleted' if delete else 'would delete'} {len(result.files)} files, {result.bytes:,} bytes"
         output_of(output).rows(title, [asdict(file) for file in result.files])
+
+
+@cli.command()
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds between two looks.")
+@_session_options
+def follow(
+    tables: tuple[str, ...],
+    every: float,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Keep the index of each TABLE in step with writers elsewhere, until interrupted.
+
+    It may be stopped and started at any time and run twice; it holds no state. One line a change, as text or JSON.
+    """
+    stop = threading.Event()
+    spark = _start(settings, remote, iceberg)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+
+    def report(line: str) -> None:
+        click.echo(json.dumps({"at": time.time(), "event": line}) if output == "json" else line)
+        sys.stdout.flush()
+
+    following.follow(spark, tables, every_seconds=every, stop=stop, report=report)
 
 
 @cli.command()

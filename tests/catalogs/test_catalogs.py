@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -184,3 +186,40 @@ def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:
     assert_planned_by_index(catalogs, sql)
     assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == [*range(75, 80), *range(5000, 5005)]
     assert {path.name for path in (base / "jdbc" / "foreign" / "t").iterdir()} == metadata
+
+
+def test_two_followers_index_what_another_engine_commits(catalogs, sqlite: Path, base: Path) -> None:
+    """No query and no writer of this application: the followers bring the index up, and a second one does no harm."""
+    from pyiceberg.catalog.sql import SqlCatalog
+
+    from zonemap import follow
+
+    table = make(catalogs, "jdbc.foreign.followed")
+    product.build(catalogs, table)
+    stop, lines = threading.Event(), []
+    arguments = {"every_seconds": 0.1, "stop": stop, "report": lines.append}
+    followers = [threading.Thread(target=follow.follow, args=(catalogs, [table]), kwargs=arguments) for _ in range(2)]
+    for follower in followers:
+        follower.start()
+    try:
+        theirs = SqlCatalog("jdbc", uri=f"sqlite:///{sqlite}", warehouse=f"file://{base / 'jdbc'}")
+        for first in (6000, 6010):
+            loaded = theirs.load_table("foreign.followed")
+            ids = pyarrow.array(range(first, first + 10), pyarrow.int64())
+            names = [f"p{i}" for i in range(first, first + 10)]
+            tens = pyarrow.array([1] * 10, pyarrow.int32())
+            loaded.append(pyarrow.table({"id": ids, "s": names, "d": [0.5] * 10, "m": tens}))
+            committed = theirs.load_table("foreign.followed").current_snapshot().snapshot_id
+            deadline = time.monotonic() + 60
+            while not any(f"snapshot {committed}," in line for line in lines):
+                assert time.monotonic() < deadline, lines
+                time.sleep(0.05)
+    finally:
+        stop.set()
+        for follower in followers:
+            follower.join()
+    assert not any("rror" in line or "xception" in line for line in lines), "\n".join(lines)
+    catalogs.sql(f"REFRESH TABLE {table}")
+    sql = f"SELECT id FROM {table} WHERE id >= 6005 AND id < 6012"
+    assert_planned_by_index(catalogs, sql, mode="EXACT")
+    assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == list(range(6005, 6012))

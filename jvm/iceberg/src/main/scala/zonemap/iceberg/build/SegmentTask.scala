@@ -9,7 +9,7 @@ import zonemap.iceberg.store.{IndexStore, Level}
 /**
  * The making of one segment from a group of manifests: what a build hands to a thread or to a Spark task.
  *
- * Serializable. A task is idempotent: the same manifests make the same bytes under the same name.
+ * Serializable. A task may run twice: the same manifests make the same bytes, under a name of their own each time.
  *
  * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
  */

@@ -44,11 +44,11 @@ private[zonemap] object StoredSnapshots {
   /** Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. */
   def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex = {
     val current = SnapshotIndexer.relocated(snapshot, index)
-    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root)), store)._1
+    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root)), store)
   }
 
-  /** Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored and bytes. */
-  def save(table: Table, index: SnapshotIndex, store: IndexStore): (SnapshotIndex, Long) = {
+  /** Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored. */
+  def save(table: Table, index: SnapshotIndex, store: IndexStore): SnapshotIndex = {
     val data = index.segments.map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {
@@ -74,13 +74,12 @@ private[zonemap] object StoredSnapshots {
       dataFiles = index.dataFiles,
       deleteFiles = index.deletes.all.length.toLong
     )
-    val versionBytes = store.writeVersion(version)
-    val snapshot = new SnapshotIndex(
+    store.writeVersion(version)
+    new SnapshotIndex(
       index.key,
       index.sequenceNumber,
       data,
       new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)))
-    (snapshot, versionBytes + (refs ++ deleteRefs).iterator.map(_.sizeBytes).sum)
   }
 
   private def stored(

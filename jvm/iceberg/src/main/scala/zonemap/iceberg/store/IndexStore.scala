@@ -1,13 +1,15 @@
 package zonemap.iceberg.store
 
-import java.io.FileNotFoundException
+import java.io.{EOFException, FileNotFoundException}
+import java.util.concurrent.ThreadLocalRandom
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 import scala.util.control.NonFatal
 
+import org.apache.hadoop.fs.ChecksumException
 import org.apache.iceberg.Table
-import org.apache.iceberg.exceptions.{AlreadyExistsException, NotFoundException}
+import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, IOUtil, SupportsPrefixOperations}
 
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, SegmentRef, VersionFile}
@@ -15,9 +17,10 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException, SegmentRef, Ve
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.
  *
- * Every file but `latest` is immutable and has a unique name, so writing needs no lock, no compare-and-swap and no
- * listing, and reading is by exact name. Anything may vanish at any time (other engines remove files they do not
- * know): a missing file answers `None`. See docs/design/FORMAT.md for the bytes.
+ * Segments are immutable and no two writers give one the same name, so writing needs no lock, no compare-and-swap and
+ * no listing, and whoever reads a name out of a version finds the whole file. Versions and `latest` may be replaced by
+ * equivalent ones; a torn one is a damaged one. Anything may vanish at any time (other engines remove files they do
+ * not know): a missing file answers `None`. See docs/design/FORMAT.md for the bytes.
  *
  * Thread-safe.
  *
@@ -35,7 +38,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   /** The snapshot id of the version written last, if the hint can be read: it may be stale. */
   def readLatest(): Option[Long] =
-    readAll(latestLocation).flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
+    try readAll(latestLocation).flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
+    catch { case _: CorruptSegmentException => None }
 
   def openSegment(ref: SegmentRef): ByteSource =
     FileIOByteSource.open(io, s"$root/${ref.relativePath}", ref.sizeBytes)
@@ -43,19 +47,21 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   /** A segment mapped from a local file; `None` where the store is elsewhere. */
   def mapped(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.mapped(s"$root/${ref.relativePath}")
 
-  /** Writes one segment; the name says the sequence numbers it covers and the hash of its content. */
+  /**
+   * Writes one segment; the name says the sequence numbers it covers, the hash of its content, and a random number:
+   * where files appear before they are whole, a maintainer at the same work must not take ours for its own.
+   */
   def writeSegment(level: Level, firstSequence: Long, lastSequence: Long, hash: String, bytes: Array[Byte]): String = {
-    val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash.${level.suffix}"
-    writeOnce(s"$root/$relativePath", bytes)
+    val writer = f"${ThreadLocalRandom.current().nextInt()}%08x"
+    val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash-$writer.${level.suffix}"
+    write(s"$root/$relativePath", bytes)
     relativePath
   }
 
   /** Writes a version and, after it, the hint that names it. */
-  def writeVersion(version: VersionFile): Long = {
-    val bytes = VersionFile.encode(version)
-    write(versionLocation(version.snapshotId), bytes)
+  def writeVersion(version: VersionFile): Unit = {
+    write(versionLocation(version.snapshotId), VersionFile.encode(version))
     write(latestLocation, s"${version.snapshotId}\n".getBytes("UTF-8"))
-    bytes.length.toLong
   }
 
   /**
@@ -122,36 +128,21 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
-  /**
-   * Writes a file whose name says its content. An equal one that is there already stays: rewritten in place it could
-   * break readers that have it mapped. A damaged one is replaced.
-   */
-  private def writeOnce(location: String, bytes: Array[Byte]): Unit =
-    try
-      try Using.resource(io.newOutputFile(location).create())(_.write(bytes))
-      catch {
-        case AlreadyThere() =>
-          if (!holds(location, bytes)) {
-            delete(Seq(location))
-            Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
-          }
-      }
-    catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
-
-  private def holds(location: String, bytes: Array[Byte]): Boolean =
-    try readAll(location, bytes.length.toLong).exists(java.util.Arrays.equals(_, bytes))
-    catch { case _: CorruptSegmentException => false }
-
-  private def readAll(location: String, maxBytes: Long = IndexStore.MaxControlFileBytes): Option[Array[Byte]] =
+  private def readAll(location: String): Option[Array[Byte]] =
     try {
       val file = io.newInputFile(location)
       val length = file.getLength
-      if (length > maxBytes)
-        throw new CorruptSegmentException(s"'$location' has $length bytes, more than the $maxBytes it may have")
+      if (length > IndexStore.MaxControlFileBytes)
+        throw new CorruptSegmentException(
+          s"'$location' has $length bytes, more than the ${IndexStore.MaxControlFileBytes} it may have")
       val bytes = new Array[Byte](length.toInt)
       Using.resource(file.newStream())(IOUtil.readFully(_, bytes, 0, bytes.length))
       Some(bytes)
-    } catch { case NotFound() => None }
+    } catch {
+      case NotFound() => None
+      // torn by two writers, or cut off while its length was asked for
+      case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
+    }
 }
 
 /** The index store of a table cannot be written. */
@@ -180,16 +171,6 @@ private[zonemap] object IndexStore {
 
 /** A file of a store: its name under the root, and what a listing says of it. */
 private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long)
-
-/** Matches the ways a `FileIO` says that a file is there already. */
-private object AlreadyThere {
-  def unapply(error: Throwable): Boolean =
-    error match {
-      case _: AlreadyExistsException | _: java.nio.file.FileAlreadyExistsException => true
-      case NonFatal(e) if e.getCause != null && (e.getCause ne e)                  => unapply(e.getCause)
-      case _                                                                       => false
-    }
-}
 
 /** Matches the ways a `FileIO` says that a file is not there. */
 private[zonemap] object NotFound {

@@ -70,7 +70,7 @@ private[zonemap] object IndexProcedures {
     val known = stored(table, snapshot, settings)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     val before = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table))
-    val (after, _) = save(table, Merging.all(table, before), store, settings)
+    val after = save(table, Merging.all(table, before), store, settings)
     def data(index: SnapshotIndex, level: Level) =
       index.segments.map(_.origin).filter(_.level == level).map(_.source.sizeBytes)
     def deletes(index: SnapshotIndex) = index.deletes.segments.map(_.origin.source.sizeBytes)
@@ -103,13 +103,15 @@ private[zonemap] object IndexProcedures {
     val store = IndexStore.of(table, settings.storeLocation)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
-    val (stored, bytes) = save(table, Merging.ifDue(table, indexed, known, settings.maintenance.merge), store, settings)
+    val merged = Merging.ifDue(table, indexed, known, settings.maintenance.merge)
+    val isStored = (merged eq indexed) && known.get(SnapshotKey.of(snapshot)).isDefined
+    val stored = if (isStored) remembered(table, merged, settings) else save(table, merged, store, settings)
     BuildResult(
       snapshot.snapshotId(),
       stored.dataFiles,
       stored.deletes.all.length.toLong,
       stored.segments.size + stored.deletes.segments.size,
-      bytes,
+      bytes(stored),
       (System.nanoTime() - started) / 1e9
     )
   }
@@ -118,15 +120,22 @@ private[zonemap] object IndexProcedures {
       table: Table,
       snapshot: SnapshotIndex,
       store: IndexStore,
-      settings: PlannerSettings): (SnapshotIndex, Long) = {
-    val (stored, bytes) = StoredSnapshots.save(table, snapshot, store)
+      settings: PlannerSettings): SnapshotIndex =
+    remembered(table, StoredSnapshots.save(table, snapshot, store), settings)
+
+  /** The snapshot, known to this JVM from now on. */
+  private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = IndexRegistry.of(table)
     IndexRegistry.seen(index, table, settings)
     index.put(stored)
     index.storeState.found()
     IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
-    (stored, bytes)
+    stored
   }
+
+  /** The size of all segments of a snapshot. */
+  private def bytes(index: SnapshotIndex): Long =
+    (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
 
   /** Local, in-process runner: enough for tables of a few hundred manifests. */
   def localRunner(table: Table): SegmentTaskRunner = new LocalRunner(table)
@@ -143,7 +152,7 @@ private[zonemap] object IndexProcedures {
       dataFiles = exact.fold(-1L)(_.dataFiles),
       deleteFiles = exact.fold(-1L)(_.deletes.all.length.toLong),
       segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
-      bytes = exact.fold(-1L)(_.segments.iterator.map(_.origin.source.sizeBytes).sum),
+      bytes = exact.fold(-1L)(bytes),
       memoryBytes = index.residentBytes,
       store = store.root,
       levels = exact.fold("")(_.levels)

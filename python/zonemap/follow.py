@@ -1,0 +1,94 @@
+"""Keeps the index of tables in step with commits of other applications, for as long as it runs.
+
+A follower asks for what a reader would bring up by itself: ``refresh`` reads the manifests that are new, writes them
+to the store and merges segments by the session's policy. It holds no state of its own, so it may be stopped at any
+time, started again, or run twice: the second one finds little to do.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from zonemap import procedures
+from zonemap.errors import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MAX_PAUSE_SECONDS = 300.0
+
+
+@dataclass
+class _Followed:
+    """What is remembered of a table between two looks at it."""
+
+    name: str
+    snapshot_id: int | None = None
+    failures: int = 0
+    due: float = field(default=0.0)
+
+
+def follow(
+    spark: SparkSession,
+    tables: Sequence[str],
+    *,
+    every_seconds: float,
+    stop: threading.Event,
+    report: Callable[[str], None],
+) -> None:
+    """Refreshes the index of each table again and again until ``stop`` is set.
+
+    A table that fails (it may not exist yet) is tried again after a pause that doubles up to five minutes; the others
+    go on.
+
+    Args:
+        spark: The session.
+        tables: The tables' names.
+        every_seconds: Time between two looks at a table; more than 0.
+        stop: Set it, from a signal handler or another thread, to end the loop.
+        report: Gets one line for everything that happened.
+
+    Raises:
+        InvalidArgumentError: there is no table, or a number is out of range.
+    """
+    if not tables:
+        raise InvalidArgumentError("Cannot follow nothing: name at least one table.")
+    if every_seconds <= 0:
+        raise InvalidArgumentError(f"Cannot follow every {every_seconds} s: give a number above 0.")
+    followed = [_Followed(name) for name in dict.fromkeys(tables)]
+    while not stop.is_set():
+        for table in followed:
+            if stop.is_set() or table.due > time.monotonic():
+                continue
+            _look(spark, table, report)
+            pause = min(every_seconds * 2**table.failures, max(every_seconds, MAX_PAUSE_SECONDS))
+            table.due = time.monotonic() + pause
+        stop.wait(max(0.0, min(table.due for table in followed) - time.monotonic()))
+
+
+def _look(spark: SparkSession, table: _Followed, report: Callable[[str], None]) -> None:
+    try:
+        found = procedures.refresh(spark, table.name)
+        table.failures = 0
+        if found.snapshot_id == table.snapshot_id:
+            return
+        table.snapshot_id = found.snapshot_id
+        report(
+            f"{table.name}: snapshot {found.snapshot_id}, {found.data_files:,} files in {found.segments:,} segments, "
+            f"{found.bytes:,} bytes, {found.seconds:.3f} s"
+        )
+    except InvalidArgumentError:
+        raise
+    except Exception as error:
+        table.failures += 1
+        report(f"{table.name}: {_first_line(error)}")
+
+
+def _first_line(error: Exception) -> str:
+    """What went wrong, without the JVM's stack; py4j's own first line says nothing of it."""
+    lines = [line.strip(": ") for line in str(error).strip().splitlines()]
+    return lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
