@@ -116,7 +116,7 @@ private[plan] object PartitionFilter {
         case Expression.Operation.LT | Expression.Operation.LT_EQ | Expression.Operation.IN =>
           Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
         case Expression.Operation.NOT_IN => Expressions.or(Expressions.isNull[T](leaf.ref().name()), leaf)
-        case _ => leaf
+        case _                           => leaf
       }
   }
 }

@@ -116,11 +116,7 @@ private[zonemap] object IndexProcedures {
     )
   }
 
-  private def save(
-      table: Table,
-      snapshot: SnapshotIndex,
-      store: IndexStore,
-      settings: PlannerSettings): SnapshotIndex =
+  private def save(table: Table, snapshot: SnapshotIndex, store: IndexStore, settings: PlannerSettings): SnapshotIndex =
     remembered(table, StoredSnapshots.save(table, snapshot, store), settings)
 
   /** The snapshot, known to this JVM from now on. */
