@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Runs the suites named (jvm, python), each in processes of its own, and leaves JUnit XML in build/reports.
 
-A run that ends without a report (it did not compile, crashed or was killed) leaves a report of one error, so that
-count_tests.py cannot miss it. The exit code is 0: the count decides.
+Two run at a time, because a suite keeps hardly more than one core busy: most of it is Spark's driver at work on one
+small query. What a suite prints comes when it has ended. A run that ends without a report (it did not compile, crashed
+or was killed) leaves a report of one error, so that count_tests.py cannot miss it. The exit code is 0: the count
+decides.
 """
 
 from __future__ import annotations
@@ -11,20 +13,35 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
+import threading
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 NO_TESTS_COLLECTED = 5
+AT_ONCE = 2
+LONGEST_FIRST = ("sql", "differential", "layouts", "joins", "bugs", "topk")
+
+_printing = threading.Lock()
 
 
 def main(suites: list[str]) -> None:
-    """Runs the suites in the order given."""
+    """Runs the suites, the longest first."""
     REPORTS.mkdir(parents=True, exist_ok=True)
-    for suite in suites:
-        {"jvm": run_jvm, "python": run_python}[suite]()
+    jobs: list[Callable[[], None]] = []
+    if "jvm" in suites:
+        jobs.append(run_jvm)
+    if "python" in suites:
+        jobs += [partial(run_pytest, target) for target in pytest_targets()]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for done in [pool.submit(job) for job in jobs]:
+            done.result()
 
 
 def run_jvm() -> None:
@@ -45,39 +62,46 @@ def run_jvm() -> None:
         _write_error("jvm", "sbt test left no report")
 
 
-def run_python() -> None:
-    """Runs pytest once for python/tests and once for each folder of tests/ that holds tests."""
-    for target in pytest_targets():
-        name = str(target.relative_to(ROOT)).replace("/", "-")
-        report = REPORTS / f"pytest-{name}.xml"
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            str(target),
-            f"--junitxml={report}",
-            f"-ojunit_suite_name={name}",
-        ]
-        code = _run(name, command)
-        if code not in (0, 1, NO_TESTS_COLLECTED):
-            report.unlink(missing_ok=True)
-            _write_error(f"pytest-{name}", f"pytest {target.relative_to(ROOT)} ended with {code}")
+def run_pytest(target: Path) -> None:
+    """Runs the tests of one folder or file."""
+    name = str(target.relative_to(ROOT)).replace("/", "-")
+    report = REPORTS / f"pytest-{name}.xml"
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        str(target),
+        f"--junitxml={report}",
+        f"-ojunit_suite_name={name}",
+    ]
+    code = _run(name, command)
+    if code not in (0, 1, NO_TESTS_COLLECTED):
+        report.unlink(missing_ok=True)
+        _write_error(f"pytest-{name}", f"pytest {target.relative_to(ROOT)} ended with {code}")
 
 
 def pytest_targets() -> list[Path]:
     """What is given to pytest, one process each: folders with tests, and single files of tests/."""
-    folders = [ROOT / "python" / "tests", *sorted(path for path in (ROOT / "tests").glob("*/") if path.is_dir())]
+    folders = [*sorted(path for path in (ROOT / "tests").glob("*/") if path.is_dir()), ROOT / "python" / "tests"]
     found = [folder for folder in folders if any(folder.rglob("test_*.py"))]
+    found.sort(key=lambda folder: (*LONGEST_FIRST, folder.name).index(folder.name))
     return found + sorted((ROOT / "tests").glob("test_*.py"))
 
 
 def _run(name: str, command: list[str]) -> int:
-    print(f"== {name}: {' '.join(command[:4])} ...", flush=True)
+    with _printing:
+        print(f"== {name}: {' '.join(command[:4])} ...", flush=True)
     environment = os.environ | {"ZONEMAP_TEST_JARS": os.environ.get("ZONEMAP_TEST_JARS", str(ROOT / "build" / "jars"))}
     started = time.monotonic()
-    code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    print(f"== {name}: exit code {code} after {time.monotonic() - started:.0f} s", flush=True)
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        code = subprocess.run(
+            command, cwd=ROOT, env=environment, check=False, stdout=output, stderr=subprocess.STDOUT
+        ).returncode
+        output.seek(0)
+        with _printing:
+            shutil.copyfileobj(output, sys.stdout)
+            print(f"== {name}: exit code {code} after {time.monotonic() - started:.0f} s", flush=True)
     return code
 
 
