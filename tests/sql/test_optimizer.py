@@ -158,6 +158,31 @@ def test_cached_data_frame_hits_and_sees_commits(spark, lake) -> None:
             df.unpersist()
 
 
+def test_a_cached_table_answers_sql_of_its_name(spark, lake) -> None:
+    """Spark resolves new queries of a cached table to the very table of the cached plan."""
+    table = tables.range_table(spark, "lake.opt.cached_by_name", files=2)
+    product.build(spark, table)
+    queries = (f"SELECT * FROM {table}", f"SELECT id FROM {table} WHERE id >= 15")
+
+    def hits() -> list[bool]:
+        frames = [spark.sql(query) for query in queries] + [spark.table(table)]
+        plans = [frame._jdf.queryExecution().executedPlan().toString() for frame in frames]
+        assert [len(frame.collect()) for frame in frames] == [20, 5, 20]
+        return ["InMemoryTableScan" in plan for plan in plans]
+
+    for switch, other in ((product.off, product.on), (product.on, product.off)):
+        with switch(spark):
+            cached = spark.table(table).cache()
+            assert cached.count() == 20
+            assert hits() == [True] * 3
+        before = product.counters(spark)
+        with other(spark):
+            hits()
+        if not STOCK and switch is product.on:
+            assert (product.counters(spark) - before).planned_scans == 0
+        cached.unpersist(True)
+
+
 def test_cache_table(spark, lake) -> None:
     table = tables.range_table(spark, "lake.opt.cache_table", files=2)
     product.build(spark, table)

@@ -72,7 +72,7 @@ QUERIES: dict[str, tuple[str, int, int | None]] = {
     ),
     "aggregate": ("SELECT m, count(*), sum(d) FROM {q}.fact WHERE id BETWEEN 20 AND 39 GROUP BY m", 1, 2),
     "window": ("SELECT id, row_number() OVER (PARTITION BY m ORDER BY id) FROM {q}.fact WHERE id < 20", 1, 2),
-    "order and limit": ("SELECT id FROM {q}.fact WHERE id > 60 ORDER BY id DESC LIMIT 3", 1, 2),
+    "order and limit": ("SELECT id FROM {q}.fact WHERE id > 60 ORDER BY id DESC LIMIT 3", 1, 2 if STOCK else 1),
     "limit without order keeps its filter": ("SELECT m FROM {q}.fact WHERE id = 42 LIMIT 5", 1, 1),
     "metadata columns": ("SELECT id, _file, _pos, _spec_id, _partition.m FROM {q}.part WHERE id < 4", 1, 4),
     "row id of v3": ("SELECT id, _row_id, _last_updated_sequence_number FROM {q}.v3 WHERE id BETWEEN 33 AND 35", 1, 1),

@@ -94,6 +94,11 @@ public final class ZoneMapTable extends BaseTable {
     return copy;
   }
 
+  /** The table that this one stands for, planned by Iceberg. */
+  public BaseTable stock() {
+    return new BaseTable(operations(), baseName, reporter());
+  }
+
   /** The name without what tells scans apart. */
   public String baseName() {
     return baseName;

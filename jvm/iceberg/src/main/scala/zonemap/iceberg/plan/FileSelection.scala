@@ -98,7 +98,8 @@ private[plan] object PartitionFilter {
 
   /**
    * Iceberg's evaluator sorts null below every value, so that it takes a null tuple for less than any literal, while its
-   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches.
+   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches. Its sets
+   * of strings fail when asked for null, which is in no set.
    */
   private def refuseNulls(projected: Expression): Expression =
     ExpressionVisitors.visit(Expressions.rewriteNot(projected), NullRefuser)
@@ -112,9 +113,10 @@ private[plan] object PartitionFilter {
 
     override def predicate[T](leaf: UnboundPredicate[T]): Expression =
       leaf.op() match {
-        case Expression.Operation.LT | Expression.Operation.LT_EQ =>
+        case Expression.Operation.LT | Expression.Operation.LT_EQ | Expression.Operation.IN =>
           Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
-        case _ => leaf
+        case Expression.Operation.NOT_IN => Expressions.or(Expressions.isNull[T](leaf.ref().name()), leaf)
+        case _                           => leaf
       }
   }
 }

@@ -216,7 +216,20 @@ class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
     else Map("id" -> Stats(Some(rows.size.toLong), nulls, None, Some(values.min - wider), Some(values.max + wider)))
   }
 
-  test("random files: k rows of the result are within the bound, and a file outside it holds no first row") {
+  test("more bounds than the dictionary of a segment holds: exact all the same") {
+    val t = TestTable.create(schema)
+    val files = 20000
+    t.append((0 until files).map(k => TestFiles.data(t, ids(k * 10L, k * 10L + 9))): _*)
+    val last = (files - 1) * 10L
+    assert(ask(t).contains(TopKBound(long(last), 1)))
+    assert(ask(t, rows = 45).contains(TopKBound(long(last - 40), 5)))
+    assert(ask(t, descending = false, rows = 45).contains(TopKBound(long(49), 5)))
+    val half = Compare(id, CompareOp.Lt, long(100000))
+    assert(ask(t, filter = half).contains(TopKBound(long(99990), 1)))
+    assert(limited(t, 25) == Seq(3, 25))
+  }
+
+  test("random files: at least k rows of the result are within the bound") {
     var bounds = 0
     (0 until 25).foreach { round =>
       val rng = new Rng(Rng.baseSeed + round)

@@ -5,6 +5,8 @@ import java.lang.reflect.{Constructor, Field}
 import org.apache.iceberg.{BaseTable, Schema, Snapshot, Table}
 import org.apache.iceberg.spark.source.SparkTable
 
+import zonemap.iceberg.plan.ZoneMapTable
+
 /**
  * Copies of Iceberg's `SparkTable` around another Iceberg table.
  *
@@ -65,6 +67,7 @@ private[spark] object SparkTables {
    */
   def plannableTable(table: SparkTable): Option[BaseTable] =
     table.table() match {
+      case ours: ZoneMapTable                   => Some(ours.stock())
       case base: BaseTable if plansItself(base) => Some(base)
       case _                                    => None
     }

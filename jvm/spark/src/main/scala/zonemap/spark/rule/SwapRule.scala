@@ -22,6 +22,9 @@ import zonemap.spark.conf.ZoneMapConf
  * what the index covers: the normalized plan is the key of cached data. A marker among the relation's options makes
  * the swapped relation unequal to the old one (Catalyst drops an equal replacement) and the rule idempotent.
  *
+ * A relation may come here with a [[ZoneMapTable]] and without the marker: of a table that is cached, Spark resolves
+ * new queries to the very table of the cached plan. It is swapped anew, or back, as the confs of this query say.
+ *
  * Relations that a DELETE by metadata will act on are left alone, and so is every table class that plans for itself.
  */
 private[spark] object SwapRule extends Rule[LogicalPlan] {
@@ -29,6 +32,8 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
 
   /** The key of the marker among a relation's options. */
   val Marker = "zonemap.swapped"
+  private val Swapped = "true"
+  private val Unswapped = "false"
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -41,19 +46,25 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
     }
 
   private def swap(relation: DataSourceV2Relation, table: SparkTable): LogicalPlan =
-    decide(table, relation.options) match {
-      case SwapDecision.Swap(inner, settings) =>
-        try {
-          relation.copy(
-            table = SparkTables.copyAround(table, zoneMapTable(table, inner, settings)),
-            options = withOption(relation.options, Marker, "true"))
-        } catch {
-          case NonFatal(e) =>
-            slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
-            relation
-        }
-      case SwapDecision.Leave(_) => relation
+    try
+      (decide(table, relation.options), table.table()) match {
+        case (SwapDecision.Swap(inner, settings), _) =>
+          replaced(relation, table, zoneMapTable(table, inner, settings), Swapped)
+        case (SwapDecision.Leave(_), ours: ZoneMapTable) => replaced(relation, table, ours.stock(), Unswapped)
+        case (SwapDecision.Leave(_), _)                  => relation
+      }
+    catch {
+      case NonFatal(e) =>
+        slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
+        relation
     }
+
+  private def replaced(
+      relation: DataSourceV2Relation,
+      table: SparkTable,
+      inner: BaseTable,
+      mark: String): DataSourceV2Relation =
+    relation.copy(table = SparkTables.copyAround(table, inner), options = withOption(relation.options, Marker, mark))
 
   /** What plans scans of the snapshot that `table` is pinned to. */
   def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable = {
