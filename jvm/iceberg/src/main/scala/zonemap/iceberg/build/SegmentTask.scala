@@ -12,8 +12,13 @@ import zonemap.iceberg.store.{IndexStore, Level}
  * Serializable. A task may run twice: the same manifests make the same bytes, under a name of their own each time.
  *
  * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
+ * @param written whole segments of the store: one of the same bytes is taken rather than written again
  */
-private[zonemap] final case class SegmentTask(manifests: Seq[ManifestFile], columns: IndexedColumns, level: Level) {
+private[zonemap] final case class SegmentTask(
+    manifests: Seq[ManifestFile],
+    columns: IndexedColumns,
+    level: Level,
+    written: Seq[SegmentRef] = Nil) {
 
   def bytes(io: FileIO, specs: Map[Int, PartitionSpec]): Array[Byte] = {
     val indexer = new ManifestIndexer(io, specs, columns)
@@ -29,12 +34,18 @@ private[zonemap] final case class SegmentTask(manifests: Seq[ManifestFile], colu
 
   def store(bytes: Array[Byte], store: IndexStore): SegmentRef = {
     val hash = Checksums.contentHash(bytes)
-    val path = store.writeSegment(
-      level,
-      manifests.iterator.map(_.sequenceNumber()).min,
-      manifests.iterator.map(_.sequenceNumber()).max,
-      hash,
-      bytes)
+    val same = written.find { ref =>
+      ref.contentHash == hash && Level.ofPath(ref.relativePath) == level && store.holds(ref.relativePath, bytes)
+    }
+    val path = same
+      .map(_.relativePath)
+      .getOrElse(
+        store.writeSegment(
+          level,
+          manifests.iterator.map(_.sequenceNumber()).min,
+          manifests.iterator.map(_.sequenceNumber()).max,
+          hash,
+          bytes))
     SegmentRef(path, hash, bytes.length.toLong, manifests.indices)
   }
 }

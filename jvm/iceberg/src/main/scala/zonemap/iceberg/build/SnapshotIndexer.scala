@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, PartitionSpec, Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, DeleteSegment, Segment, SegmentManifest}
+import zonemap.core.segment.{ByteSource, DeleteSegment, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
@@ -74,27 +74,35 @@ private[zonemap] object SnapshotIndexer {
     assemble(table, snapshot, diff, data, deletes)
   }
 
-  /** Builds what `diff` does not know into `store` with `runner` and puts the snapshot together. */
+  /**
+   * Builds what `diff` does not know into `store` with `runner` and puts the snapshot together.
+   *
+   * @param written segments of the store that need not be written again if the same come out
+   */
   def inStore(
       table: Table,
       snapshot: Snapshot,
       diff: ManifestDiff,
       store: IndexStore,
       runner: SegmentTaskRunner,
-      segmentRows: Int = SegmentTask.TargetRows): SnapshotIndex = {
+      segmentRows: Int = SegmentTask.TargetRows,
+      written: Seq[SegmentRef] = Nil): SnapshotIndex = {
     val columns = IndexedColumns.of(table, snapshot)
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
-    val data = runner.run(SegmentTask.group(diff.unknownData, columns, level, segmentRows), store).map { ref =>
+    def run(manifests: Seq[ManifestFile], level: Level) = {
+      val tasks = SegmentTask.group(manifests, columns, level, segmentRows)
+      runner.run(tasks.map(_.copy(written = written)), store)
+    }
+    val data = run(diff.unknownData, level).map { ref =>
       val source = store.openSegment(ref)
       val segment = Segment.open(source)
       live(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
-    val deletes =
-      runner.run(SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, segmentRows), store).map { ref =>
-        val source = store.openSegment(ref)
-        val segment = DeleteSegment.open(source)
-        liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
-      }
+    val deletes = run(diff.unknownDeletes, Level.Deletes).map { ref =>
+      val source = store.openSegment(ref)
+      val segment = DeleteSegment.open(source)
+      liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
+    }
     assemble(table, snapshot, diff, data, deletes)
   }
 

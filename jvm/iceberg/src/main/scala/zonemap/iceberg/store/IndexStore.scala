@@ -58,6 +58,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     relativePath
   }
 
+  /** Whether a file is there and holds just these bytes. */
+  def holds(relativePath: String, bytes: Array[Byte]): Boolean =
+    try readAll(s"$root/$relativePath").exists(java.util.Arrays.equals(_, bytes))
+    catch { case _: CorruptSegmentException => false }
+
   /** Writes a version and, after it, the hint that names it. */
   def writeVersion(version: VersionFile): Unit = {
     write(versionLocation(version.snapshotId), VersionFile.encode(version))

@@ -65,6 +65,11 @@ class SegmentTaskTest extends AnyFunSuite {
     val (a, b) = (task.write(table.io, specs, store.root), task.write(table.io, specs, store.root))
     assert(a.contentHash == b.contentHash && a.sizeBytes == b.sizeBytes && a.relativePath != b.relativePath)
     Seq(a, b).foreach(ref => assert(ref.relativePath.matches(s"segments/day/1-5-${ref.contentHash}-[0-9a-f]{8}\\.zm")))
+    val again = task.copy(written = Seq(b)).write(table.io, specs, store.root)
+    assert(again == b, "one that is there already is taken")
+    table.io.put(s"${store.root}/${b.relativePath}", new Array[Byte](b.sizeBytes.toInt))
+    val healed = task.copy(written = Seq(b)).write(table.io, specs, store.root)
+    assert(healed.relativePath != b.relativePath, "unless it is damaged")
     val segment = Segment.open(store.openSegment(a))
     assert(segment.rows == 15 && segment.manifests.map(_.rowCount) == Seq(1, 2, 3, 4, 5))
   }

@@ -14,7 +14,7 @@ import zonemap.iceberg.store.IndexStore
  * where executors would load our classes below Iceberg's (see `ZoneMapRuntime.loader`).
  *
  * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
- * bytes under the same name.
+ * bytes once more, under another name, which nobody is told of.
  */
 private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table) extends SegmentTaskRunner {
 
