@@ -13,7 +13,7 @@ from support.compare import assert_same_rows
 from support.session import STOCK
 
 SEED = int(os.environ.get("ZONEMAP_TEST_SEED", "20261121"))
-QUERIES = 160
+QUERIES = 100
 BATCH = 10
 COLUMNS = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), day DATE, g INT"
 SENT = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), dayno INT, g INT"

@@ -13,7 +13,7 @@ import zonemap.spark.expression.RandomExpressions
  * own filters lose rows with NaN, so a scan planned by Iceberg is no oracle.)
  */
 class ExpressionDifferentialTest extends SharedSession with Seeded {
-  private val Conditions = 250
+  private val Conditions = 120
 
   private def outcome(text: String): Try[Seq[String]] = Try(rows(sql(text)))
 
