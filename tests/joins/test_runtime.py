@@ -53,7 +53,7 @@ PRUNES = {
         FILES,
     ),
     "below a limit": (
-        "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id + 0 LIMIT 200) f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
+        "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {s}.one d ON f.id = d.k WHERE d.name = 'n8'",
         FILES,
     ),
     "no broadcast": (
