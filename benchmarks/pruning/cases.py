@@ -89,7 +89,7 @@ def cases() -> list[Case]:
         where("text", "concat(code, '-', note) LIKE '0000420%'", _between("code", "'0000420'", "'00004209'")),
         where("CASE, COALESCE", "coalesce(campaign, 0) = 42", _one("campaign", "42")),
         where("CASE, COALESCE", "CASE WHEN id < 1000 THEN 'old' ELSE 'new' END = 'old'", "lo_id < 1000"),
-        Case(
+        where(
             "OR across columns",
             "id = 5 OR price < 12 OR campaign = 90",
             f"({_one('id', '5')}) OR lo_price < 12 OR ({_one('campaign', '90')})",
