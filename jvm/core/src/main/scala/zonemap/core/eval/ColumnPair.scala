@@ -36,7 +36,7 @@ private[eval] object ColumnPair {
     zone.columnType.mayHoldNaN && zone.bounds.nans != Presence.None
 
   /** Values in one encoding and of one order; uuids have two. */
-  def oneOrder(left: ColumnType, right: ColumnType): Boolean =
+  private def oneOrder(left: ColumnType, right: ColumnType): Boolean =
     ColumnType.comparable(left, right) && left.encoding == right.encoding && left != UuidType
 }
 

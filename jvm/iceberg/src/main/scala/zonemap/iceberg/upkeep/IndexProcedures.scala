@@ -102,7 +102,10 @@ private[zonemap] object IndexProcedures {
     val started = System.nanoTime()
     val store = IndexStore.of(table, settings.storeLocation)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
-    val written = readable(store.readVersion(snapshot.snapshotId())).toSeq.flatMap(v => v.segments ++ v.deleteSegments)
+    // where something is known, only what no version names is built
+    val written =
+      if (diff.knowsAnything) Nil
+      else readable(store.readVersion(snapshot.snapshotId())).toSeq.flatMap(v => v.segments ++ v.deleteSegments)
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows, written)
     val merged = Merging.ifDue(table, indexed, known, settings.maintenance.merge)
     val isStored = (merged eq indexed) && known.get(SnapshotKey.of(snapshot)).isDefined

@@ -8,12 +8,12 @@ import org.apache.spark.sql.types._
 /** Columns that have to be equal for a row of one plan to meet a row of another. */
 private[join] final case class JoinKey(left: Attribute, right: Attribute)
 
-private[join] object JoinKey {
+private[join] object JoinKey extends PredicateHelper {
 
   /** The equalities of plain columns that a condition asks for, as pairs of (column of left, column of right). */
   def of(conditions: Seq[Expression], left: LogicalPlan, right: LogicalPlan): Seq[JoinKey] =
     conditions
-      .flatMap(conjuncts)
+      .flatMap(splitConjunctivePredicates)
       .collect { case EqualTo(Column(a), Column(b)) => JoinKey(a, b) }
       .flatMap { key =>
         if (left.outputSet.contains(key.left) && right.outputSet.contains(key.right)) Some(key)
@@ -26,12 +26,6 @@ private[join] object JoinKey {
   /** Whether values of the two types are equal exactly when their encodings are. */
   def shareOrder(left: DataType, right: DataType): Boolean =
     left == right || (isIntegral(left) && isIntegral(right)) || (isFloating(left) && isFloating(right))
-
-  def conjuncts(condition: Expression): Seq[Expression] =
-    condition match {
-      case And(left, right) => conjuncts(left) ++ conjuncts(right)
-      case other            => Seq(other)
-    }
 
   private def isIntegral(dataType: DataType): Boolean =
     dataType match {

@@ -1,7 +1,5 @@
 package zonemap.spark.join
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide, JoinSelectionHelper}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
@@ -10,10 +8,10 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.FileSet
+import zonemap.spark.rule.Guarded
 
 /**
  * Lets the keys of a broadcast join cut the files of the other side, on any column with bounds.
@@ -24,7 +22,6 @@ import zonemap.iceberg.plan.FileSet
  * that is dropped when there is no broadcast to reuse: nothing is computed for it alone. See ADR 8.
  */
 private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
-  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
   /** A key that on average may be in more than this part of the files is not worth a filter. */
   private val MaxAverageHits = 0.5
@@ -39,18 +36,16 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled || otherEngine => plan
       case _ if plan.exists(_.isInstanceOf[UnionLoop])                                            => plan
       case _ =>
-        try {
-          val once = scansMetOnce(plan)
-          val inMerge = plan.exists(_.isInstanceOf[WriteDelta])
-          plan.transformUp {
-            case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
-            case join: Join                                           => withFilters(join, once, inMerge)
+        Guarded
+          .orNothing("the keys of its joins at run time") {
+            val once = scansMetOnce(plan)
+            val inMerge = plan.exists(_.isInstanceOf[WriteDelta])
+            Some(plan.transformUp {
+              case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
+              case join: Join                                           => withFilters(join, once, inMerge)
+            })
           }
-        } catch {
-          case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
-            slf4j.warn(s"Zonemap: the keys of joins are not used at run time: $e")
-            plan
-        }
+          .getOrElse(plan)
     }
 
   /** Engines that know Spark's and Iceberg's scans by their class. */
@@ -223,7 +218,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   private def isFiltered(build: LogicalPlan): Boolean =
     build.exists {
-      case Filter(condition, _) => JoinKey.conjuncts(condition).exists(!_.isInstanceOf[IsNotNull])
+      case Filter(condition, _) => splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
       case _                    => false
     }
 }

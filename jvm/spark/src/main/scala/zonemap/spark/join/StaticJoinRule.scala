@@ -1,15 +1,13 @@
 package zonemap.spark.join
 
-import scala.util.control.NonFatal
-
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Exists, Expression, InSubquery, ListQuery}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Exists, Expression, InSubquery, ListQuery, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{InRanges, Predicate}
-import zonemap.spark.rule.ExpressionRule
+import zonemap.spark.rule.{ExpressionRule, Guarded}
 
 /**
  * Hands to the scans on one side of a join what the other side's files tell of the key, as ranges of the key's column.
@@ -19,19 +17,14 @@ import zonemap.spark.rule.ExpressionRule
  * out. Nothing is changed unless that leaves out files, so that other scans of the table stay the same and are shared.
  * See ADR 8.
  */
-private[spark] object StaticJoinRule extends Rule[LogicalPlan] {
+private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHelper {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
   /** A chain of joins a -> b -> c needs a round for each step; each round leaves out files or is the last. */
   private val MaxRounds = 4
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    try rounds(plan, MaxRounds)
-    catch {
-      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
-        slf4j.warn(s"Zonemap: the keys of joins are not used for planning: $e")
-        plan
-    }
+    Guarded.orNothing("the keys of its joins")(Some(rounds(plan, MaxRounds))).getOrElse(plan)
 
   private def rounds(plan: LogicalPlan, left: Int): LogicalPlan = {
     val next = round(plan)
@@ -48,7 +41,7 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] {
           if (dropsRight(joinType)) keys.foldLeft(right)((r, k) => narrow(r, k.right, newLeft, k.left)) else right
         if ((newLeft eq left) && (newRight eq right)) join else join.copy(left = newLeft, right = newRight)
       case filter @ Filter(condition, _) =>
-        JoinKey.conjuncts(condition).foldLeft[LogicalPlan](filter)(narrowBySubquery)
+        splitConjunctivePredicates(condition).foldLeft[LogicalPlan](filter)(narrowBySubquery)
     }
 
   /** Subqueries become semi joins only after scans have been planned. Theirs are optimized, and planned, by now. */

@@ -4,8 +4,6 @@ import java.nio.charset.StandardCharsets
 import java.security.MessageDigest
 import java.util.HexFormat
 
-import scala.util.control.NonFatal
-
 import org.apache.iceberg.Schema
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.iceberg.types.Types.NestedField
@@ -16,7 +14,6 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
-import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal}
@@ -33,8 +30,7 @@ import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
  * row; and what decides which files are planned becomes part of the table's name, which Spark and Iceberg compare
  * wherever they share or reuse scans. See ADR 5.
  */
-private[spark] object ExpressionRule extends Rule[LogicalPlan] {
-  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHelper {
 
   /** The key of the predicate's digest among a relation's options. */
   val Marker = "zonemap.expressions"
@@ -58,13 +54,9 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       table: SparkTable,
       ours: ZoneMapTable,
       condition: Expression): Option[DataSourceV2Relation] =
-    try {
+    Guarded.orNothing(s"the functions in a filter on ${table.name()}") {
       val predicate = translate(relation, SparkTables.schema(table), condition)
       Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
-    } catch {
-      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
-        slf4j.warn(s"Zonemap: the functions in a filter on ${table.name()} are not used for planning: $e")
-        None
     }
 
   /** The relation for a query that keeps only rows for which `predicate` is TRUE. */
@@ -83,21 +75,16 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
   /** At least the rows for which the condition is TRUE, whatever it is made of. */
   private[spark] def translateAll(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
     val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
-    Predicate.and(conjuncts(condition).filter(usable(_, relation)).map(translator.whenTrue): _*)
+    Predicate.and(splitConjunctivePredicates(condition).filter(usable(_, relation)).map(translator.whenTrue): _*)
   }
 
   /** At least the rows for which the condition is TRUE; True when its functions tell nothing. */
   private[spark] def translate(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
     val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
-    val told = conjuncts(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
+    val told =
+      splitConjunctivePredicates(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
     Predicate.and(told: _*)
   }
-
-  private def conjuncts(condition: Expression): Seq[Expression] =
-    condition match {
-      case And(left, right) => conjuncts(left) ++ conjuncts(right)
-      case other            => Seq(other)
-    }
 
   private def usable(conjunct: Expression, relation: DataSourceV2Relation): Boolean =
     conjunct.deterministic && !SubqueryExpression.hasSubquery(conjunct) &&

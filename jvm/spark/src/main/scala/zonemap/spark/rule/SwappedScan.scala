@@ -1,13 +1,10 @@
 package zonemap.spark.rule
 
-import scala.util.control.NonFatal
-
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.Predicate
 import zonemap.iceberg.plan.ZoneMapTable
@@ -37,8 +34,6 @@ private[rule] final class SwappedScan(
 }
 
 private[rule] object SwappedScan {
-  private val log = LoggerFactory.getLogger("zonemap.planner")
-
   def unapply(plan: LogicalPlan): Option[SwappedScan] =
     plan match {
       case PhysicalOperation(output, conditions, relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _))
@@ -48,14 +43,5 @@ private[rule] object SwappedScan {
           case _                  => None
         }
       case _ => None
-    }
-
-  /** What `body` answers; nothing, and a warning, where it fails: a rule never fails a query. */
-  def orNothing[A](purpose: String)(body: => Option[A]): Option[A] =
-    try body
-    catch {
-      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
-        log.warn(s"Zonemap: a query is planned without $purpose: $e")
-        None
     }
 }
