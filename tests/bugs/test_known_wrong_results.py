@@ -675,3 +675,12 @@ def test_collated_comparison_is_not_pruned(spark) -> None:
 def test_partition_transforms(spark, transform: str, where: str, rids: list[int]) -> None:
     table = table_of(spark, "transforms", "INT", [[1], [5], [9], [-2]], partitioned=transform)
     check(spark, table, where, rids, None)
+
+
+def test_a_prefix_is_counted_in_characters(spark) -> None:
+    """Iceberg takes a prefix of three UTF-16 units for a whole value of truncate(3), and Spark then checks no row."""
+    files = [["\U0001f4a9éx", "\U0001f4a9éxyz"], ["\U0001f4a9é"], ["\U0001f4a9a"], ["abc"]]
+    table = table_of(spark, "characters", "STRING", files, partitioned="truncate(3, x)")
+    check(spark, table, "x LIKE '\U0001f4a9é%'", range(8), 2, stock_agrees=False)
+    check(spark, table, "x NOT LIKE '\U0001f4a9é%'", range(8, 16), 2, stock_agrees=False)
+    check(spark, table, "x LIKE '\U0001f4a9é%' AND x LIKE '%z'", [1], 2, stock_agrees=False)

@@ -2,14 +2,9 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import org.apache.iceberg.PartitionSpec
-import org.apache.iceberg.expressions.{Evaluator, Expression, Expressions, ExpressionVisitors, Projections}
-import org.apache.iceberg.expressions.UnboundPredicate
-
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
-import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
 
 /**
@@ -70,53 +65,11 @@ private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, 
   }
 
   private def filterOf(specId: Int): Option[PartitionFilter] =
-    evaluators.getOrElseUpdate(specId, PartitionFilter.of(bound.specs(specId), request))
+    evaluators.getOrElseUpdate(specId, PartitionFilter.of(bound.specs(specId), request.filter, request.caseSensitive))
 }
 
 private object FileSelection {
   private val Undecided: Byte = 0
   private val Keep: Byte = 1
   private val Drop: Byte = 2
-}
-
-/** The exact test of a partition tuple against a filter. */
-private[plan] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
-  private val partitionType = spec.partitionType()
-
-  def keeps(tuple: Array[AnyRef]): Boolean = evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
-}
-
-private[plan] object PartitionFilter {
-
-  /** `None` when the filter says nothing about the partitions of `spec`. */
-  def of(spec: PartitionSpec, request: ScanRequest): Option[PartitionFilter] = {
-    val projected = Projections.inclusive(spec, request.caseSensitive).project(request.filter)
-    Option.when(projected != Expressions.alwaysTrue()) {
-      new PartitionFilter(spec, new Evaluator(spec.partitionType(), refuseNulls(projected), request.caseSensitive))
-    }
-  }
-
-  /**
-   * Iceberg's evaluator sorts null below every value, so that it takes a null tuple for less than any literal, while its
-   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches. Its sets
-   * of strings fail when asked for null, which is in no set.
-   */
-  private def refuseNulls(projected: Expression): Expression =
-    ExpressionVisitors.visit(Expressions.rewriteNot(projected), NullRefuser)
-
-  private object NullRefuser extends ExpressionVisitors.ExpressionVisitor[Expression] {
-    override def alwaysTrue(): Expression = Expressions.alwaysTrue()
-    override def alwaysFalse(): Expression = Expressions.alwaysFalse()
-    override def not(child: Expression): Expression = Expressions.not(child)
-    override def and(left: Expression, right: Expression): Expression = Expressions.and(left, right)
-    override def or(left: Expression, right: Expression): Expression = Expressions.or(left, right)
-
-    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
-      leaf.op() match {
-        case Expression.Operation.LT | Expression.Operation.LT_EQ | Expression.Operation.IN =>
-          Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
-        case Expression.Operation.NOT_IN => Expressions.or(Expressions.isNull[T](leaf.ref().name()), leaf)
-        case _                           => leaf
-      }
-  }
 }

@@ -44,7 +44,7 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   private final class SharedBySpec(spec: PartitionSpec) {
     val schemaJson: String = SchemaParser.toJson(spec.schema())
     val specJson: String = PartitionSpecParser.toJson(spec)
-    val residuals: ResidualEvaluator = ResidualEvaluator.of(
+    val residuals: ResidualEvaluator = PartitionFilter.residuals(
       spec,
       if (request.ignoreResiduals) Expressions.alwaysTrue() else request.filter,
       request.caseSensitive)

@@ -1,0 +1,107 @@
+package zonemap.iceberg.plan
+
+import org.apache.iceberg.PartitionSpec
+import org.apache.iceberg.expressions.{Evaluator, Expression, Expressions, ExpressionVisitors, Projections}
+import org.apache.iceberg.expressions.{ResidualEvaluator, UnboundPredicate}
+import org.apache.iceberg.expressions.Expression.Operation
+
+import zonemap.iceberg.convert.PartitionTuples
+
+/** The exact test of a partition tuple against a filter. */
+private[plan] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
+  private val partitionType = spec.partitionType()
+
+  def keeps(tuple: Array[AnyRef]): Boolean = evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
+}
+
+/**
+ * Filters as conditions on partition tuples: Iceberg's projections, but for two mistakes that lose rows or return rows
+ * that do not match (see S57, S58 in SOUNDNESS.md).
+ */
+private[plan] object PartitionFilter {
+
+  /** `None` when the filter says nothing about the partitions of `spec`. */
+  def of(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Option[PartitionFilter] = {
+    val projected = project(spec, filter, caseSensitive)
+    Option.when(projected != Expressions.alwaysTrue()) {
+      new PartitionFilter(
+        spec,
+        new Evaluator(spec.partitionType(), ExpressionVisitors.visit(projected, NullRefuser), caseSensitive))
+    }
+  }
+
+  /** What is left of the filter for readers, given the partition of a file. */
+  def residuals(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): ResidualEvaluator =
+    if (holdsMiscounted(filter)) ResidualEvaluator.unpartitioned(filter)
+    else ResidualEvaluator.of(spec, filter, caseSensitive)
+
+  private def project(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Expression = {
+    val iceberg = Projections.inclusive(spec, caseSensitive)
+    val leaves = Expressions.rewriteNot(filter)
+    val projected =
+      if (holdsMiscounted(filter)) ExpressionVisitors.visit(leaves, new PrefixProjection(iceberg))
+      else iceberg.project(leaves)
+    Expressions.rewriteNot(projected)
+  }
+
+  /** Whether a prefix has fewer characters than the UTF-16 units that Iceberg counts. */
+  private def holdsMiscounted(filter: Expression): Boolean =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), MiscountedFinder)
+
+  private def isMiscounted(leaf: UnboundPredicate[_]): Boolean =
+    (leaf.op() == Operation.STARTS_WITH || leaf.op() == Operation.NOT_STARTS_WITH) && {
+      val prefix = leaf.literal().value().toString
+      prefix.codePointCount(0, prefix.length) < prefix.length
+    }
+
+  private object MiscountedFinder extends ExpressionVisitors.ExpressionVisitor[Boolean] {
+    override def alwaysTrue(): Boolean = false
+    override def alwaysFalse(): Boolean = false
+    override def and(left: Boolean, right: Boolean): Boolean = left || right
+    override def or(left: Boolean, right: Boolean): Boolean = left || right
+    override def predicate[T](leaf: UnboundPredicate[T]): Boolean = isMiscounted(leaf)
+  }
+
+  /** Rebuilds an expression that has no NOT, leaf by leaf. */
+  private abstract class LeafRewriter extends ExpressionVisitors.ExpressionVisitor[Expression] {
+    override def alwaysTrue(): Expression = Expressions.alwaysTrue()
+    override def alwaysFalse(): Expression = Expressions.alwaysFalse()
+    override def and(left: Expression, right: Expression): Expression = Expressions.and(left, right)
+    override def or(left: Expression, right: Expression): Expression = Expressions.or(left, right)
+  }
+
+  /**
+   * `truncate[W]` keeps W characters, so the partition of a row that starts with fewer starts with them too. Iceberg takes a
+   * prefix of W UTF-16 units for a whole partition value, and asks for that value.
+   */
+  private final class PrefixProjection(iceberg: Projections.ProjectionEvaluator) extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression = {
+      val projected = iceberg.project(leaf)
+      if (isMiscounted(leaf)) ExpressionVisitors.visit(projected, PrefixOfValue) else projected
+    }
+  }
+
+  private object PrefixOfValue extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
+      leaf.op() match {
+        case Operation.EQ     => Expressions.startsWith(leaf.ref().name(), leaf.literal().value().toString)
+        case Operation.NOT_EQ => Expressions.notStartsWith(leaf.ref().name(), leaf.literal().value().toString)
+        case _                => leaf
+      }
+  }
+
+  /**
+   * Iceberg's evaluator sorts null below every value, so that it takes a null tuple for less than any literal, while its
+   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches. Its sets
+   * of strings fail when asked for null, which is in no set.
+   */
+  private object NullRefuser extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
+      leaf.op() match {
+        case Operation.LT | Operation.LT_EQ | Operation.IN =>
+          Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
+        case Operation.NOT_IN => Expressions.or(Expressions.isNull[T](leaf.ref().name()), leaf)
+        case _                => leaf
+      }
+  }
+}
