@@ -14,7 +14,15 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        (DualIndex(), {"hot.window": "6h", "hot.max-bytes": "512m"}),
+        (
+            DualIndex(),
+            {
+                "hot.window": "6h",
+                "hot.max-bytes": "512m",
+                "cold.cache-max-bytes": "256m",
+                "cold.cache-disk-max-bytes": "4g",
+            },
+        ),
         (Upkeep(), {"upkeep": "auto", "upkeep.flush-interval": "30s", "upkeep.flush-manifests": "64"}),
         (
             MergePolicy(),
@@ -36,6 +44,13 @@ def test_defaults_are_those_of_the_extension(settings: DualIndex, expected: dict
 
 def test_numbers_are_bytes() -> None:
     assert DualIndex(hot_max_bytes=1024).confs()["spark.sql.zonemap.hot.max-bytes"] == "1024"
+
+
+@pytest.mark.parametrize("folder", ["/cache", Path("/cache")])
+def test_a_cache_folder_is_a_conf_only_if_it_is_named(folder: str | Path) -> None:
+    key = "spark.sql.zonemap.cold.cache-dir"
+    assert key not in DualIndex().confs()
+    assert DualIndex(cold_cache_dir=folder).confs()[key] == "/cache"
 
 
 def test_it_prints_the_confs_it_sets() -> None:
@@ -63,6 +78,8 @@ def test_it_cannot_be_changed() -> None:
         ("hot_max_bytes", -1, "hot.max-bytes"),
         ("hot_max_bytes", 1.5, "hot.max-bytes"),
         ("hot_max_bytes", True, "hot.max-bytes"),
+        ("cold_cache_max_bytes", "some", "cold.cache-max-bytes"),
+        ("cold_cache_disk_max_bytes", -4, "cold.cache-disk-max-bytes"),
     ],
 )
 def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -> None:

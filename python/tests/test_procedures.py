@@ -18,6 +18,9 @@ STATUS = {
     "segments": 3,
     "bytes": 12345,
     "memory_bytes": 6789,
+    "spilled_bytes": 100,
+    "cold_memory_bytes": 200,
+    "cold_disk_bytes": 300,
     "store": "file:/lake/t/_zonemaps_v2/<uuid>",
     "levels": "micro 2, hour 1",
 }
@@ -115,6 +118,32 @@ def test_gc_lists_unless_told_to_delete(given: dict[str, Any], sent: str) -> Non
     page = result._repr_html_()
     assert "/a&lt;b&gt;" in page
     assert ("Would delete 2 files, 7 bytes" in page) == result.dry_run
+
+
+WARMED = {"snapshot_id": 7, "segments": 3, "bytes": 12345, "seconds": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ({}, ""),
+        ({"hours": 24}, ", hours => 24"),
+        ({"hours": 0, "columns": ["ts", "it's"]}, ", hours => 0, columns => array('ts', 'it\\'s')"),
+    ],
+)
+def test_prewarm_returns_its_row(given: dict[str, Any], sent: str) -> None:
+    session = _Session(WARMED)
+    result = zonemap.prewarm(session, "lake.db.t", **given)  # type: ignore[arg-type]
+    assert session.statements == [f"CALL zonemap.system.prewarm(table => 'lake.db.t'{sent})"]
+    assert result == zonemap.PrewarmResult("lake.db.t", 7, 3, 12345, 0.25)
+
+
+@pytest.mark.parametrize(("given", "named"), [({"hours": -1}, "hours=-1"), ({"columns": "ts"}, "columns='ts'")])
+def test_prewarm_refuses_before_anything_is_sent(given: dict[str, Any], named: str) -> None:
+    session = _Session(WARMED)
+    with pytest.raises(InvalidArgumentError, match=named):
+        zonemap.prewarm(session, "t", **given)  # type: ignore[arg-type]
+    assert session.statements == []
 
 
 def test_gc_of_negative_hours_is_refused_before_anything_is_sent() -> None:

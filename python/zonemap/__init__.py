@@ -15,8 +15,17 @@ Importing this package imports neither PySpark nor py4j.
 from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
 from zonemap.jar import jar_path
-from zonemap.procedures import build, drop, gc, merge, refresh, status
-from zonemap.results import BuildResult, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult, StatusResult
+from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
+from zonemap.results import (
+    BuildResult,
+    DropResult,
+    GarbageFile,
+    GcResult,
+    MergedLevel,
+    MergeResult,
+    PrewarmResult,
+    StatusResult,
+)
 from zonemap.session import configure
 from zonemap.version import __version__
 
@@ -31,6 +40,7 @@ __all__ = [
     "MergePolicy",
     "MergeResult",
     "MergedLevel",
+    "PrewarmResult",
     "StatusResult",
     "Upkeep",
     "ZonemapError",
@@ -42,6 +52,7 @@ __all__ = [
     "gc",
     "jar_path",
     "merge",
+    "prewarm",
     "refresh",
     "status",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -28,10 +29,13 @@ class DualIndex(_Settings):
     """What of the index stays in the memory of the driver (hot); the rest is read from the store when needed (cold).
 
     Attributes:
-        hot_window: How far back from now the hot tier reaches: over the cap, what was read of older segments is let go
-            of first. A whole number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
+        hot_window: How far back from now the hot tier reaches: over the cap, older segments give way first. A whole number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
         hot_max_bytes: Cap of the index's memory on the driver; bytes, or with a unit of ``k``, ``m``, ``g``, ``t``
             (powers of 1,024), such as ``"512m"``.
+        cold_cache_max_bytes: Cap of what is kept in memory of index files fetched from stores that are not local.
+        cold_cache_dir: Local folder that keeps what is fetched for later drivers, and takes segments that memory has no
+            room for; None: nothing is kept on disk, and such segments go to the JVM's folder for temporary files.
+        cold_cache_disk_max_bytes: Cap of the files there.
 
     Raises:
         InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
@@ -39,15 +43,25 @@ class DualIndex(_Settings):
 
     hot_window: str = "6h"
     hot_max_bytes: int | str = "512m"
+    cold_cache_max_bytes: int | str = "256m"
+    cold_cache_dir: str | os.PathLike[str] | None = None
+    cold_cache_disk_max_bytes: int | str = "4g"
 
     def __post_init__(self) -> None:
         _check_duration(confs.HOT_WINDOW, self.hot_window, "6h, 30m or 1d")
-        if isinstance(self.hot_max_bytes, bool) or not _SIZE.fullmatch(str(self.hot_max_bytes)):
-            raise _malformed(confs.HOT_MAX_BYTES, self.hot_max_bytes, "a size in bytes", "512m, 4g or 1073741824")
+        _check_size(confs.HOT_MAX_BYTES, self.hot_max_bytes)
+        _check_size(confs.COLD_CACHE_MAX_BYTES, self.cold_cache_max_bytes)
+        _check_size(confs.COLD_CACHE_DISK_MAX_BYTES, self.cold_cache_disk_max_bytes)
 
     def confs(self) -> dict[str, str]:
         """The confs this object sets, keys and values as Spark takes them."""
-        return {confs.HOT_WINDOW: self.hot_window, confs.HOT_MAX_BYTES: str(self.hot_max_bytes)}
+        folder = {} if self.cold_cache_dir is None else {confs.COLD_CACHE_DIR: os.fspath(self.cold_cache_dir)}
+        return {
+            confs.HOT_WINDOW: self.hot_window,
+            confs.HOT_MAX_BYTES: str(self.hot_max_bytes),
+            confs.COLD_CACHE_MAX_BYTES: str(self.cold_cache_max_bytes),
+            confs.COLD_CACHE_DISK_MAX_BYTES: str(self.cold_cache_disk_max_bytes),
+        } | folder
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,6 +142,11 @@ def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
 def _check_duration(key: str, value: object, example: str) -> None:
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
         raise _malformed(key, value, "a duration", example)
+
+
+def _check_size(key: str, value: object) -> None:
+    if isinstance(value, bool) or not _SIZE.fullmatch(str(value)):
+        raise _malformed(key, value, "a size in bytes", "512m, 4g or 1073741824")
 
 
 def _check_count(key: str, value: object, least: int) -> None:

@@ -7,13 +7,22 @@ come through as Spark raises them; a malformed name is an InvalidArgumentError b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from zonemap import identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.results import BuildResult, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult, StatusResult
+from zonemap.results import (
+    BuildResult,
+    DropResult,
+    GarbageFile,
+    GcResult,
+    MergedLevel,
+    MergeResult,
+    PrewarmResult,
+    StatusResult,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -38,6 +47,32 @@ def refresh(spark: SparkSession, table: str) -> BuildResult:
 def status(spark: SparkSession, table: str) -> StatusResult:
     """What the index covers of ``table``, how far it is behind, and what it costs. Changes nothing."""
     return StatusResult.from_rows(table, _call(spark, "status", table))
+
+
+def prewarm(
+    spark: SparkSession, table: str, *, hours: int | None = None, columns: Sequence[str] | None = None
+) -> PrewarmResult:
+    """Reads the index of ``table`` into the driver ahead of queries, so that their plans ask the storage for nothing.
+
+    Args:
+        spark: The session.
+        table: The table's name.
+        hours: Read what tells of files committed at most so many hours ago; None: as ``hot.window`` says, 0: all.
+        columns: The columns that conditions will be on; None: all that are indexed.
+
+    Raises:
+        InvalidArgumentError: ``hours`` is negative, or ``columns`` is one text or empty.
+    """
+    arguments = ""
+    if hours is not None:
+        if hours < 0:
+            raise InvalidArgumentError(f"Cannot use hours={hours}: give 0 or more hours.")
+        arguments += f", hours => {hours:d}"
+    if columns is not None:
+        if isinstance(columns, str) or not columns:
+            raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names.")
+        arguments += f", columns => array({', '.join(identifiers.text_literal(name) for name in columns)})"
+    return PrewarmResult.from_rows(table, _call(spark, "prewarm", table, arguments))
 
 
 def merge(spark: SparkSession, table: str) -> MergeResult:

@@ -77,7 +77,10 @@ class StatusResult(_OneRow):
         delete_files: Delete files covered.
         segments: Files of the index that make up the covered version.
         bytes: Their size in the store.
-        memory_bytes: Driver memory the index of this table holds now.
+        memory_bytes: Driver memory the index of this table holds now: the hot tier.
+        spilled_bytes: Local files that segments without a store of their own have gone to.
+        cold_memory_bytes: Driver memory that caches files of a store that is not local.
+        cold_disk_bytes: Local disk that does.
         store: Folder of the index files, or None if it lives in memory only.
         levels: Segments a level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
     """
@@ -90,8 +93,29 @@ class StatusResult(_OneRow):
     segments: int
     bytes: int
     memory_bytes: int
+    spilled_bytes: int
+    cold_memory_bytes: int
+    cold_disk_bytes: int
     store: str | None
     levels: str
+
+
+@dataclass(frozen=True)
+class PrewarmResult(_OneRow):
+    """What ``prewarm`` read.
+
+    Attributes:
+        table: The table as it was named in the call.
+        snapshot_id: The snapshot whose index it is.
+        segments: Files of the index that were read.
+        bytes: What they hold of memory and mapped files.
+        seconds: Wall time of the call on the driver.
+    """
+
+    snapshot_id: int
+    segments: int
+    bytes: int
+    seconds: float
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 package zonemap.core.eval
 
 import zonemap.core.predicate._
-import zonemap.core.segment.Segment
+import zonemap.core.segment.{ColumnRoot, Segment}
 
 /**
  * Evaluates a predicate on every row (file) of a segment, leaf by leaf over 16-bit codes: segment root, then block
@@ -10,9 +10,15 @@ import zonemap.core.segment.Segment
  */
 private[zonemap] object SegmentEvaluator {
 
-  /** The answer for the whole segment, from its roots. */
+  /** The answer for the whole segment, from its roots; those that were read before are asked first. */
   def rootMatch(segment: Segment, predicate: Predicate): Match =
-    ZoneMatch.evaluate(predicate, fieldId => segment.column(fieldId).map(c => ColumnZone(c.columnType, c.root)))
+    rootMatch(predicate, segment.knownRoot(_)) match {
+      case Match.None => Match.None
+      case _          => rootMatch(predicate, segment.root(_))
+    }
+
+  private def rootMatch(predicate: Predicate, root: Int => Option[ColumnRoot]): Match =
+    ZoneMatch.evaluate(predicate, fieldId => root(fieldId).map(r => ColumnZone(r.columnType, r.bounds)))
 
   /** The answer for one row: the reference. */
   def rowMatch(segment: Segment, predicate: Predicate, row: Int): Match =

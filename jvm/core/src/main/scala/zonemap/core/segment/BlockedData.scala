@@ -29,9 +29,15 @@ private[segment] object BlockedData {
 
     val blocks: Int = index.remaining / IndexRowBytes
 
+    @volatile private var held = Option.empty[ByteBuffer]
+
+    /** Reads all blocks at once; from then on no block is a read of its own. */
+    def hold(): Unit = if (held.isEmpty) held = Some(container.stored(dataKey))
+
     def block(ordinal: Int): ByteBuffer = Input.decoding(s"block $ordinal of $dataKey") {
       val row = ordinal * IndexRowBytes
-      val stored = container.part(dataKey, index.getInt(row), index.getInt(row + 4))
+      val (offset, length) = (index.getInt(row), index.getInt(row + 4))
+      val stored = held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
       if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
       Zstd.decompress(stored, index.getInt(row + 8))
     }

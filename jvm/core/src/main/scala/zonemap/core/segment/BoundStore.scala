@@ -13,7 +13,7 @@ sealed private[segment] trait BoundStore {
   /** Null for an absent bound. A value of the wrong encoding is an IllegalArgumentException. */
   def add(lower: ZoneValue, upper: ZoneValue): Unit
 
-  /** Boundaries among the present values: all distinct ones if they are at most `limit`, else quantiles. */
+  /** Boundaries among the present values: all distinct ones if they are at most `limit`, else as many quantiles. */
   def dictionary(flags: Array[Byte], limit: Int): BoundStore.Coded
 
   /** Lower and upper values of the rows as [[ExactFrames]] stores them. */

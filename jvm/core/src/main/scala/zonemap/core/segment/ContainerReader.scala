@@ -9,9 +9,24 @@ import java.util.concurrent.atomic.AtomicLong
  */
 final private[segment] class ContainerReader private (source: ByteSource, entries: Map[SectionKey, SectionEntry]) {
   private val resident = new AtomicLong
+  private val unpacked = new AtomicLong
 
   /** Bytes of the sections handed out so far (in memory or mapped). */
   def residentBytes: Long = resident.get
+
+  /** Those of them that were decompressed, so that they are in memory wherever the source is. */
+  def unpackedBytes: Long = unpacked.get
+
+  def rawBytes(kinds: Set[SectionKind]): Long =
+    entries.valuesIterator.filter(e => kinds(e.key.kind)).map(_.rawLength.toLong).sum
+
+  /** The same container over another source of the same bytes; nothing is read, sections of `kept` count as read. */
+  def on(other: ByteSource, kept: Set[SectionKind]): ContainerReader = {
+    val reader = new ContainerReader(other, entries)
+    reader.resident.set(rawBytes(kept))
+    reader.unpacked.set(rawBytes(kept))
+    reader
+  }
 
   def has(key: SectionKey): Boolean = entries.contains(key)
 
@@ -28,10 +43,20 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
     if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
       throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
     resident.addAndGet(e.rawLength.toLong)
-    if (e.compressed) Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength)) else stored
+    if (e.compressed) {
+      unpacked.addAndGet(e.rawLength.toLong)
+      Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength))
+    } else stored
   }
 
   def length(key: SectionKey): Int = entry(key).length
+
+  /** The stored bytes of a section that is checked by block, in one read; the caller checks the blocks. */
+  def stored(key: SectionKey): ByteBuffer = {
+    val e = entry(key)
+    resident.addAndGet(e.length.toLong)
+    source.read(e.offset, e.length)
+  }
 
   /** Part of a section that is checked by block; the caller checks it. */
   def part(key: SectionKey, offset: Int, length: Int): ByteBuffer = {

@@ -14,6 +14,8 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
   private val frames = (rows + ExactFrames.FrameRows - 1) / ExactFrames.FrameRows
   if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames where $frames are expected")
 
+  def hold(): Unit = blocks.hold()
+
   def lower(row: Int): ZoneValue = frame(row).lower(row % ExactFrames.FrameRows)
 
   def upper(row: Int): ZoneValue = frame(row).upper(row % ExactFrames.FrameRows)

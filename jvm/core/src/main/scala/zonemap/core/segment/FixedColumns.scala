@@ -68,6 +68,19 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
   private lazy val splits =
     new SplitOffsets(load(FixedSlot.SplitCount), load(FixedSlot.SplitOffsets, splitTotal), rows, splitTotal)
 
+  /** Reads all arrays. */
+  def load(): Unit =
+    Seq[AnyRef](
+      formatOrdinal,
+      fileSizes,
+      recordCounts,
+      partitions,
+      dataSequenceNumbers,
+      fileSequenceNumbers,
+      firstRowIds,
+      sortOrderIds,
+      splits): Unit
+
   def format(row: Int): String = formats(formatOrdinal(row).toInt)
   def fileSizeBytes(row: Int): Long = fileSizes(row)
   def recordCount(row: Int): Long = recordCounts(row)

@@ -17,6 +17,7 @@ private[segment] object SectionKind {
   case object ColumnFlags extends SectionKind(9, "column flags")
   case object ExactIndex extends SectionKind(10, "exact index")
   case object ExactData extends SectionKind(11, "exact data")
+  case object PackedColumnCodes extends SectionKind(12, "packed column codes")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
   /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
@@ -35,6 +36,7 @@ private[segment] object SectionKind {
       ColumnFlags,
       ExactIndex,
       ExactData,
+      PackedColumnCodes,
       DeleteFiles).map(k => k.code -> k).toMap
 
   def ofCode(code: Int): Option[SectionKind] = byCode.get(code)

@@ -1,7 +1,10 @@
 package zonemap.core.segment
 
 import java.lang.{Integer => JInteger, Long => JLong}
+import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
+
+import zonemap.core.value.ColumnType
 
 /**
  * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening reads the section table
@@ -9,7 +12,10 @@ import java.util.concurrent.ConcurrentHashMap
  * columns it names. Damage met at any time is a CorruptSegmentException; a failing medium is an IOException. Rows
  * outside `0 until rows` are the caller's error. Immutable, thread-safe.
  */
-final private[zonemap] class Segment private (container: ContainerReader, meta: Input) extends AutoCloseable {
+final private[zonemap] class Segment private (container: ContainerReader, metaBytes: Array[Byte], before: Option[Segment])
+    extends AutoCloseable {
+  private val meta = new Input(ByteBuffer.wrap(metaBytes).order(ByteOrder.LITTLE_ENDIAN))
+
   val rows: Int = meta.int()
   if (rows < 0) Input.damaged(s"$rows rows")
   Seq(Segment.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
@@ -21,13 +27,17 @@ final private[zonemap] class Segment private (container: ContainerReader, meta: 
   meta.end("the meta section")
 
   private val loaded = new ConcurrentHashMap[Int, BoundsColumn]
+  private val roots = new ConcurrentHashMap[Int, ColumnRoot]
+  before.foreach(b => roots.putAll(b.roots))
 
   /** Field ids of the indexed columns. */
   val columnIds: Set[Int] = container.keys.collect { case SectionKey(SectionKind.ColumnHead, id) => id }.toSet
 
-  lazy val manifests: IndexedSeq[SegmentManifest] = Input.decoding("manifests") {
+  private val keptManifests = before.map(_.manifests)
+
+  lazy val manifests: IndexedSeq[SegmentManifest] = keptManifests.getOrElse(Input.decoding("manifests") {
     ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), rows)
-  }
+  })
 
   lazy val partitions: IndexedSeq[PartitionTuple] = Input.decoding("partitions") {
     PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions)))
@@ -73,23 +83,64 @@ final private[zonemap] class Segment private (container: ContainerReader, meta: 
     else
       Some(loaded.computeIfAbsent(fieldId, id => Input.decoding(s"column $id")(new BoundsColumn(container, id, rows))))
 
+  /** The bounds of all rows of a field, if they were read before: of this segment or of the one it was reopened from. */
+  def knownRoot(fieldId: Int): Option[ColumnRoot] = Option(roots.get(fieldId))
+
+  /** The bounds of all rows of a field; None when the segment does not index it. */
+  def root(fieldId: Int): Option[ColumnRoot] = knownRoot(fieldId).orElse {
+    column(fieldId).map { column =>
+      val root = ColumnRoot(column.columnType, column.root)
+      roots.put(fieldId, root)
+      root
+    }
+  }
+
+  /** Reads, in few large pieces, all that a plan may need of these fields and of the files themselves. */
+  def load(fieldIds: Set[Int]): Unit = {
+    partitions: Unit
+    fixed.load()
+    paths.hold()
+    fieldIds.flatMap(column).foreach(_.load())
+    fieldIds.foreach(root)
+  }
+
+  /**
+   * This segment over `source`, which holds the same bytes, with nothing kept of it but what tells whether a plan needs
+   * it: its manifests and the roots seen so far. Nothing is read.
+   */
+  def reopened(source: ByteSource): Segment =
+    new Segment(container.on(source, Segment.openedKinds), metaBytes, Some(this))
+
   /** Stored bytes of a column's sections; 0 when it is not indexed. */
   def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)
 
   /** Bytes of the sections read so far, in memory or mapped. */
   def residentBytes: Long = container.residentBytes
 
+  /** What stays of them when the segment is reopened. */
+  def openedBytes: Long = container.rawBytes(Segment.openedKinds)
+
+  /** Those of them that are in memory wherever the bytes of the segment are. */
+  def unpackedBytes: Long = container.unpackedBytes
+
   override def close(): Unit = container.close()
 }
+
+/** What is known of a column in a whole segment. */
+final private[zonemap] case class ColumnRoot(columnType: ColumnType, bounds: ColumnBounds)
 
 private[zonemap] object Segment {
 
   /** Rows per block zone. */
   val BlockRows = 1024
 
+  /** What is read of every segment of a snapshot, and kept. */
+  private val openedKinds: Set[SectionKind] = Set(SectionKind.Meta, SectionKind.Manifests)
+
   private val columnKinds: Set[SectionKind] = Set(
     SectionKind.ColumnHead,
     SectionKind.ColumnCodes,
+    SectionKind.PackedColumnCodes,
     SectionKind.ColumnFlags,
     SectionKind.ExactIndex,
     SectionKind.ExactData)
@@ -97,7 +148,10 @@ private[zonemap] object Segment {
   /** Takes over the source. */
   def open(source: ByteSource): Segment = Input.decoding("segment") {
     val container = ContainerReader.open(source, Container.KindData)
-    new Segment(container, new Input(container.section(SectionKey(SectionKind.Meta))))
+    val meta = container.section(SectionKey(SectionKind.Meta))
+    val copy = new Array[Byte](meta.remaining)
+    meta.get(copy)
+    new Segment(container, copy, None)
   }
 
   def open(bytes: Array[Byte]): Segment = open(ByteSource.ofBytes(bytes))

@@ -98,8 +98,8 @@ class CoarseColumnTest extends AnyFunSuite {
     assert(small.column(2).get.lower(0) != null)
   }
 
-  test("a coarse column costs about two bytes a file") {
+  test("a coarse column costs about two bytes a file, one that follows the rows little more with all its bounds") {
     assert(large.encodedBytes(2) < rows * 5 / 2)
-    assert(large.encodedBytes(1) > rows * 3)
+    assert(large.encodedBytes(1) < rows * 4)
   }
 }

@@ -8,7 +8,8 @@ import zonemap.iceberg.store.Level
  * Merges segments of one snapshot: neighbours in commit order, one level up, without their dead manifests.
  *
  * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
- * into. Results are in memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
+ * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
+ * no memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
  * at most [[SegmentTask.TargetRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
  */
 private[zonemap] object SegmentCompactor {
@@ -83,10 +84,15 @@ private[zonemap] object SegmentCompactor {
       if (only.origin.level == level) only
       else new LiveSegment(only.segment, only.origin.risenTo(level), only.liveManifests)
     } else {
-      val source = ByteSource.ofBytes(SegmentMerger.merge(group.map(s => (s.segment, s.liveManifests.toSeq))))
-      val segment = Segment.open(source)
+      // read through copies, so that the inputs, which other snapshots may hold, keep nothing of it
+      val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
+      val source = ByteSource.ofBytes(SegmentMerger.merge(inputs))
       val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
-      new LiveSegment(segment, SegmentOrigin.inMemory(source, level, committedAt), segment.manifests.indices.toArray)
+      val origin =
+        if (level == Level.Micro) SegmentOrigin.inMemory(source, level, committedAt)
+        else SegmentOrigin.spilled(source, level, committedAt)
+      val segment = Segment.open(origin.source)
+      new LiveSegment(segment, origin, segment.manifests.indices.toArray)
     }
 
   private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment]): LiveDeleteSegment = {

@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{ByteSource, Segment, SegmentManifest, SegmentRef}
-import zonemap.iceberg.store.{FileIOByteSource, Level}
+import zonemap.iceberg.store.{FileIOByteSource, Level, SpillFile}
 
 /**
  * Names one snapshot of one table for good.
@@ -26,13 +26,13 @@ private[zonemap] object SnapshotKey {
  * Where a segment comes from and where its bytes are.
  *
  * @param source the open bytes
- * @param isInMemory whether `source` holds the whole segment in memory
+ * @param place where `source` has them
  * @param stored the store that holds the segment and its name there; `None` while it is in memory only
  * @param committedAtMillis the time of the newest snapshot that added one of its manifests; `None` if all are expired
  */
 private[zonemap] final case class SegmentOrigin(
     source: ByteSource,
-    isInMemory: Boolean,
+    place: SegmentPlace,
     stored: Option[StoredSegment],
     level: Level,
     committedAtMillis: Option[Long]) {
@@ -42,15 +42,41 @@ private[zonemap] final case class SegmentOrigin(
   /** The same bytes one level up; a store has to hold them under another name. */
   def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
 
-  /** Bytes held for a segment of which `readBytes` were read: all of them where the source is in memory. */
-  def residentBytes(readBytes: Long): Long =
-    math.max(readBytes, if (isInMemory) source.sizeBytes else FileIOByteSource.fetchedBytes(source))
+  /** Bytes held for a segment, on the heap or as mapped pages: all of them where the source is in memory. */
+  def residentBytes(segment: Segment): Long = {
+    val whole = if (place == SegmentPlace.Memory) source.sizeBytes else FileIOByteSource.fetchedBytes(source)
+    if (whole > 0) whole + segment.unpackedBytes else segment.residentBytes
+  }
+
+  /** The same bytes from another place. */
+  def at(place: SegmentPlace, source: ByteSource): SegmentOrigin = copy(source = source, place = place)
+}
+
+/** Where the bytes of a segment are read from. */
+private[zonemap] sealed trait SegmentPlace
+
+private[zonemap] object SegmentPlace {
+
+  /** The heap, whole. */
+  case object Memory extends SegmentPlace
+
+  /** A local file of this JVM alone, mapped. */
+  case object Spilled extends SegmentPlace
+
+  /** The table's store: mapped where it is local, else fetched. */
+  case object Store extends SegmentPlace
 }
 
 private[zonemap] object SegmentOrigin {
 
   def inMemory(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
-    SegmentOrigin(source, isInMemory = true, None, level, committedAtMillis)
+    SegmentOrigin(source, SegmentPlace.Memory, None, level, committedAtMillis)
+
+  /** The origin of fresh bytes that are not needed on the heap: moved to local disk where that is possible. */
+  def spilled(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
+    SpillFile.of(source).fold(inMemory(source, level, committedAtMillis)) { mapped =>
+      SegmentOrigin(mapped, SegmentPlace.Spilled, None, level, committedAtMillis)
+    }
 
   /** When the newest of the snapshots that added `manifests` was committed. */
   def committedAtMillis(table: Table, manifests: Iterable[SegmentManifest]): Option[Long] =
@@ -76,7 +102,7 @@ private[zonemap] final class LiveSegment(
     val origin: SegmentOrigin,
     val liveManifests: Array[Int]) {
 
-  def residentBytes: Long = origin.residentBytes(segment.residentBytes)
+  def residentBytes: Long = origin.residentBytes(segment)
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 

@@ -91,7 +91,7 @@ private[zonemap] object StoredSnapshots {
     buffer.get(bytes)
     val ref = writeSegment(bytes, manifests, origin.level, store)
     val saved = origin.copy(stored = Some(StoredSegment(store.root, ref)))
-    store.mapped(ref).fold(saved)(source => saved.copy(source = source, isInMemory = false))
+    store.mapped(ref).fold(saved)(saved.at(SegmentPlace.Store, _))
   }
 
   private def writeSegment(
@@ -153,7 +153,7 @@ private[zonemap] object StoredSnapshots {
       store: IndexStore): SegmentOrigin =
     SegmentOrigin(
       source,
-      isInMemory = false,
+      SegmentPlace.Store,
       Some(StoredSegment(store.root, ref)),
       Level.ofPath(ref.relativePath),
       SegmentOrigin.committedAtMillis(table, manifests))

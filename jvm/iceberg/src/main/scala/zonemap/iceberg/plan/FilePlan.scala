@@ -8,6 +8,7 @@ import zonemap.iceberg.upkeep.ResolvedSnapshot
 /** A finished plan: the tasks, and what is reported of them. */
 private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
+    tier: Tier,
     bound: BoundScan,
     hints: ScanHints,
     selection: FileSelection,
@@ -29,7 +30,7 @@ private[plan] final class FilePlan(
       table,
       request.snapshot.snapshotId(),
       resolved.mode,
-      Some(resolved.tier),
+      Some(tier),
       resolved.index.dataFiles,
       tasks.size.toLong,
       () => selection.countAfterPartitions(),

@@ -47,7 +47,10 @@ private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, 
   def countAfterPartitions(): Long =
     index.segments.iterator.map(live => keepPartitions(live.segment, live.liveRows()).cardinality.toLong).sum
 
-  private def keepPartitions(segment: Segment, rows: Bitmap): Bitmap = {
+  private def keepPartitions(segment: Segment, rows: Bitmap): Bitmap =
+    if (rows.isEmpty) rows else keepMatching(segment, rows)
+
+  private def keepMatching(segment: Segment, rows: Bitmap): Bitmap = {
     val filters = segment.partitions.map(p => filterOf(p.specId))
     if (filters.forall(_.isEmpty)) rows
     else {

@@ -61,14 +61,17 @@ object PlanMode {
   final case class Stock(reason: StockReason) extends PlanMode("STOCK")
 }
 
-/** Where the segments that answered were held. */
+/** Where the segments that answered were. */
 sealed abstract class Tier(val name: String)
 
 object Tier {
 
-  /** In this JVM already. */
+  /** In this JVM already, in memory or mapped. */
   case object Hot extends Tier("hot")
 
-  /** Opened from the table's store for this scan. */
+  /** Fetched for this scan, from the table's store or the cold cache. */
   case object Cold extends Tier("cold")
+
+  /** Some of them each. */
+  case object Both extends Tier("both")
 }

@@ -1,6 +1,7 @@
 package zonemap.iceberg.plan
 
 import zonemap.iceberg.build.SegmentTask
+import zonemap.iceberg.store.ColdSettings
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /**
@@ -12,6 +13,7 @@ import zonemap.iceberg.upkeep.MaintenanceSettings
  * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
+ * @param cold what is kept of the files of stores that are not local
  * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
  * @param maintenance when segments are merged, written and let go of
  */
@@ -22,6 +24,7 @@ final case class PlannerSettings(
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
     hotMaxBytes: Long = 512L << 20,
+    cold: ColdSettings = ColdSettings(),
     segmentRows: Int = SegmentTask.TargetRows,
     maintenance: MaintenanceSettings = MaintenanceSettings())
 

@@ -11,7 +11,7 @@ import org.apache.iceberg.io.CloseableIterable
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{CorruptSegmentException, Segment}
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
-import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
+import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
 
 /**
  * Plans a scan from the index, or says why Iceberg must.
@@ -87,13 +87,15 @@ private[plan] object ScanPlanner {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request, table.hints)
-    } yield assemble(request, resolved, bound, table.hints)
+    } yield assemble(request, resolved, bound, table)
 
   private def assemble(
       request: ScanRequest,
       resolved: ResolvedSnapshot,
       bound: BoundScan,
-      hints: ScanHints): FilePlan = {
+      table: ZoneMapTable): FilePlan = {
+    val watch = new TierWatch(resolved)
+    val heldBefore = resolved.index.residentBytes
     val selection = new FileSelection(resolved.index, bound, request)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
@@ -103,7 +105,10 @@ private[plan] object ScanPlanner {
       assembler.addTasks(segment, rows, tasks, counts)
       files += segment -> rows
     }
-    new FilePlan(resolved, bound, hints, selection, tasks, counts, new FileSet(files.result()))
+    val parts = files.result()
+    val planned = parts.iterator.map(_._1).toSet
+    if (resolved.index.residentBytes > heldBefore) Upkeep.trim(table.settings)
+    new FilePlan(resolved, watch.tier(planned), bound, table.hints, selection, tasks, counts, new FileSet(parts))
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

@@ -3,6 +3,7 @@ package zonemap.iceberg.store
 import java.io.EOFException
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path, Paths}
+import java.util.concurrent.atomic.LongAdder
 
 import scala.util.Using
 
@@ -14,7 +15,8 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException}
  * Byte ranges of one immutable file behind a `FileIO`.
  *
  * Local files are memory-mapped: the page cache is their memory. Elsewhere a small file is fetched whole by its first
- * read and kept, a larger one is read by range, one request a section. Thread-safe: every read opens its own stream.
+ * read and kept, a larger one is read by range, one request a section; what was fetched stays in [[ColdCache]] when it
+ * is let go of here. Thread-safe: every read opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
 
@@ -22,14 +24,15 @@ private[zonemap] object FileIOByteSource {
   val WholeFileBytes: Long = 1L << 20
 
   /**
-   * Opens `location`.
+   * Opens `root/path`.
    *
-   * @param sizeBytes the size the index recorded for the file; `-1` asks the storage for it
+   * @param root the folder of the table's index
+   * @param sizeBytes the size the index recorded for the file
    * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
-  def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
-    mapped(location).getOrElse(new Ranges(io, location, sizeBytes))
+  def open(io: FileIO, root: String, path: String, sizeBytes: Long): ByteSource =
+    mapped(s"$root/$path").getOrElse(new Ranges(io, root, path, sizeBytes))
 
   /** The file memory-mapped, if it is a local one. */
   def mapped(location: String): Option[ByteSource] =
@@ -49,16 +52,21 @@ private[zonemap] object FileIOByteSource {
       case _              => ()
     }
 
+  /** How often a file from [[open]] was not at hand, so that its storage or the cold cache was asked. */
+  def coldReads(source: ByteSource): Long =
+    source match {
+      case ranges: Ranges => ranges.coldReads.sum()
+      case _              => 0
+    }
+
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
     else if (location.startsWith("/")) Some(Paths.get(location))
     else None
 
-  private final class Ranges(io: FileIO, location: String, knownSizeBytes: Long) extends ByteSource {
-    private lazy val file =
-      if (knownSizeBytes >= 0) io.newInputFile(location, knownSizeBytes) else io.newInputFile(location)
-
-    override def sizeBytes: Long = if (knownSizeBytes >= 0) knownSizeBytes else file.getLength
+  private final class Ranges(io: FileIO, root: String, path: String, override val sizeBytes: Long) extends ByteSource {
+    private val location = s"$root/$path"
+    val coldReads = new LongAdder
 
     /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
     @volatile private var whole = Option.empty[ByteBuffer]
@@ -68,22 +76,27 @@ private[zonemap] object FileIOByteSource {
     def release(): Unit = whole = None
 
     override def read(offset: Long, length: Int): ByteBuffer =
-      if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
+      if (sizeBytes > FileIOByteSource.WholeFileBytes) cold(offset, length)
       else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
 
     private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
       whole.getOrElse {
-        val bytes = fetch(0, sizeBytes.toInt)
+        val bytes = cold(0, sizeBytes.toInt)
         whole = Some(bytes)
         bytes
       }
     })
 
+    private def cold(offset: Long, length: Int): ByteBuffer = {
+      coldReads.increment()
+      ColdCache.read(ColdRange(root, path, offset, length))(fetch(offset, length))
+    }
+
     /** What the index names is there whole, or the index is damaged. */
     private def fetch(offset: Long, length: Int): ByteBuffer =
       try {
         val bytes = new Array[Byte](length)
-        Using.resource(file.newStream()) {
+        Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
           case ranges: RangeReadable => ranges.readFully(offset, bytes)
           case stream =>
             stream.seek(offset)

@@ -42,7 +42,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     catch { case _: CorruptSegmentException => None }
 
   def openSegment(ref: SegmentRef): ByteSource =
-    FileIOByteSource.open(io, s"$root/${ref.relativePath}", ref.sizeBytes)
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes)
 
   /** A segment mapped from a local file; `None` where the store is elsewhere. */
   def mapped(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.mapped(s"$root/${ref.relativePath}")

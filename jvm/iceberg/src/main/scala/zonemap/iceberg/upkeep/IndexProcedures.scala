@@ -6,7 +6,7 @@ import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.{IndexStore, Level}
+import zonemap.iceberg.store.{ColdCache, IndexStore, Level}
 
 /** What a build or a refresh did. */
 private[zonemap] final case class BuildResult(
@@ -27,6 +27,9 @@ private[zonemap] final case class StatusResult(
     segments: Int,
     bytes: Long,
     memoryBytes: Long,
+    spilledBytes: Long,
+    coldMemoryBytes: Long,
+    coldDiskBytes: Long,
     store: String,
     levels: String)
 
@@ -82,6 +85,7 @@ private[zonemap] object IndexProcedures {
 
   /** What the store holds of `snapshot` or of one near it. */
   private def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
+    ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val known = new TableIndex(table.uuid())
     try
@@ -141,6 +145,7 @@ private[zonemap] object IndexProcedures {
   def localRunner(table: Table): SegmentTaskRunner = new LocalRunner(table)
 
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
+    ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val index = IndexRegistry.of(table)
     val exact =
@@ -154,6 +159,9 @@ private[zonemap] object IndexProcedures {
       segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
       bytes = exact.fold(-1L)(bytes),
       memoryBytes = index.residentBytes,
+      spilledBytes = index.spilledBytes,
+      coldMemoryBytes = ColdCache.memoryBytesOf(store.root),
+      coldDiskBytes = ColdCache.diskBytesOf(store.root),
       store = store.root,
       levels = exact.fold("")(_.levels)
     )
@@ -170,6 +178,7 @@ private[zonemap] object IndexProcedures {
     val files = store.files(snapshotIds)
     if (!dryRun) {
       store.delete(files)
+      ColdCache.forget(store.root)
       IndexRegistry.forget(table.uuid())
     }
     files

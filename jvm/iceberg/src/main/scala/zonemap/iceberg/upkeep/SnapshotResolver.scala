@@ -9,7 +9,7 @@ import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.build.{SnapshotIndexer, UnindexableManifestException}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan._
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{ColdCache, IndexStore}
 
 /** The index of a snapshot and how it was come by. */
 private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: PlanMode, tier: Tier)
@@ -34,6 +34,7 @@ private[zonemap] object SnapshotResolver {
     val index = IndexRegistry.of(table)
     val key = SnapshotKey.of(snapshot)
     IndexRegistry.seen(index, table, settings)
+    ColdCache.use(settings.cold)
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
       case None        => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
@@ -76,6 +77,7 @@ private[zonemap] object SnapshotResolver {
       } catch {
         case e @ (_: CorruptSegmentException | NonFatal(_)) =>
           index.storeState.missed()
+          ColdCache.forget(store.root)
           log.warn(
             s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
               s"Queries are planned without it; CALL zonemap.system.build makes it anew.")

@@ -61,6 +61,15 @@ private[zonemap] object Upkeep {
       submit(table, snapshot)(maintain(table, covered, settings, index))
   }
 
+  /** Keeps the cap after a plan has read more of the segments, off the plan's thread. */
+  def trim(settings: PlannerSettings): Unit =
+    if (IndexRegistry.residentBytes > settings.hotMaxBytes)
+      worker.execute { () =>
+        logged(
+          "keep the index under its cap",
+          IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis))
+      }
+
   /** A snapshot that was announced, and the settings of who commits it. */
   private final case class Commit(snapshotId: Long, settings: PlannerSettings)
 

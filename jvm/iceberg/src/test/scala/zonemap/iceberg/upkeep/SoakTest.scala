@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.build.{MergePolicy, SegmentCompactor}
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex}
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 
 /**
@@ -32,10 +32,12 @@ class SoakTest extends AnyFunSuite {
       Option.when(k % step == 0) {
         val resident = IndexRegistry.residentBytes
         val index = t.index.get
+        val asked = allColumnsRead(index)
         info(
-          f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, ${index.residentBytes.toDouble / t.fileCount}%.1f bytes a file, " +
-            f"${resident / 1e6}%.1f MB with older snapshots, upkeep ${cpuMillis / k}%.2f ms a commit")
-        index.residentBytes.toDouble / t.fileCount
+          f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, bytes a file ${index.residentBytes.toDouble / t.fileCount}%.1f, " +
+            f"all columns read ${asked.toDouble / t.fileCount}%.1f; ${asked / 1e6}%.1f MB, ${resident / 1e6}%.1f MB held with older " +
+            f"snapshots, ${IndexRegistry.of(t.table.load()).spilledBytes / 1e6}%.1f MB in local files, upkeep ${cpuMillis / k}%.2f ms a commit")
+        asked.toDouble / t.fileCount
       }
     }
     assert(bytesPerFile.last <= bytesPerFile(bytesPerFile.size / 2) * 1.2, "bytes a file do not grow")
@@ -43,4 +45,15 @@ class SoakTest extends AnyFunSuite {
     assert(t.differences().isEmpty)
     IndexRegistry.clear()
   }
+
+  /** What the index of a snapshot would hold if a query had asked about every column. */
+  private def allColumnsRead(index: SnapshotIndex): Long =
+    index.segments.iterator.map { live =>
+      val segment = live.segment.reopened(live.origin.source)
+      segment.columnIds.foreach(segment.column(_).get.bounds(0))
+      segment.fileSizeBytes(0)
+      segment.dataSequenceNumber(0)
+      segment.path(0)
+      live.origin.residentBytes(segment)
+    }.sum
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.build.{MergePolicy, SegmentTask}
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.store.ColdSettings
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /** A conf value that cannot be used; the message names key, value and what is allowed. */
@@ -173,7 +174,34 @@ private[spark] object ZoneMapConf {
     Prefix + "hot.max-bytes",
     "512m",
     "a size such as 512m or 2g",
-    "Cap of the index held by one JVM, heap and mapped files together. The tables used least recently give way.",
+    "Cap of the index held by one JVM, heap and mapped files together. Over it, segments of the tables used least " +
+      "recently go to local files, the oldest first, and what was read of stored ones is let go of.",
+    bytes
+  )
+
+  val ColdCacheMaxBytes: ConfEntry[Long] = ConfEntry(
+    Prefix + "cold.cache-max-bytes",
+    "256m",
+    "a size such as 256m or 1g",
+    "Cap of what one JVM keeps in memory of index files fetched from stores that are not local, beside hot.max-bytes.",
+    bytes
+  )
+
+  val ColdCacheDir: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "cold.cache-dir",
+    "",
+    "a local folder, or empty",
+    "Keep what is fetched from stores that are not local in this folder too, for JVMs to come; several may share it. It " +
+      "also takes segments that memory has no room for, which otherwise go to the JVM's folder for temporary files. " +
+      "Bounds are values of the tables: their owner alone may read the files.",
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
+
+  val ColdCacheDiskMaxBytes: ConfEntry[Long] = ConfEntry(
+    Prefix + "cold.cache-disk-max-bytes",
+    "4g",
+    "a size such as 4g",
+    "Cap of the files in cold.cache-dir, and of the local files that one JVM's segments go to.",
     bytes
   )
 
@@ -190,8 +218,8 @@ private[spark] object ZoneMapConf {
     Prefix + "hot.window",
     "6h",
     "a duration such as 30m, 6h or 1d",
-    "Segments with commits younger than this stay in memory longest: over hot.max-bytes, what was read of older stored " +
-      "segments is let go of first; queries that need them read them from the store again.",
+    "Segments with commits younger than this stay in memory longest: over hot.max-bytes, older ones give way first. It " +
+      "is also what prewarm reads when it is not told how many hours.",
     millis
   )
 
@@ -268,6 +296,9 @@ private[spark] object ZoneMapConf {
     HotMaxBytes,
     SegmentRows,
     HotWindow,
+    ColdCacheMaxBytes,
+    ColdCacheDir,
+    ColdCacheDiskMaxBytes,
     FollowCommits,
     FlushInterval,
     FlushManifests,
@@ -295,6 +326,11 @@ private[spark] object ZoneMapConf {
             storeLocation = StoreLocation.read(conf, options),
             maxUnknownEntries = MaxUnknownEntries.read(conf, options),
             hotMaxBytes = HotMaxBytes.read(conf, options),
+            cold = ColdSettings(
+              memoryMaxBytes = ColdCacheMaxBytes.read(conf, options),
+              dir = ColdCacheDir.read(conf, options),
+              diskMaxBytes = ColdCacheDiskMaxBytes.read(conf, options)
+            ),
             segmentRows = SegmentRows.read(conf, options),
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),

@@ -2,9 +2,9 @@ package zonemap.spark.procedure
 
 import org.apache.iceberg.{Snapshot, Table}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.types.{BooleanType, DoubleType, IntegerType, LongType, StringType, StructType}
+import org.apache.spark.sql.types._
 
-import zonemap.iceberg.upkeep.{BuildResult, IndexProcedures}
+import zonemap.iceberg.upkeep.{BuildResult, IndexProcedures, Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
 /** The registry of `CALL zonemap.system.<name>`. */
@@ -40,8 +40,9 @@ private[spark] object Procedures {
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "status",
-    "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs. " +
-      "Counts are -1 where the snapshot is not covered.",
+    "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs: memory_bytes " +
+      "is the hot tier, spilled_bytes local files of this JVM's segments, cold_* what is cached of a store that is not " +
+      "local. Counts are -1 where the snapshot is not covered.",
     Seq(table),
     new StructType()
       .add("snapshot_id", LongType, nullable = false)
@@ -52,6 +53,9 @@ private[spark] object Procedures {
       .add("segments", IntegerType, nullable = false)
       .add("bytes", LongType, nullable = false)
       .add("memory_bytes", LongType, nullable = false)
+      .add("spilled_bytes", LongType, nullable = false)
+      .add("cold_memory_bytes", LongType, nullable = false)
+      .add("cold_disk_bytes", LongType, nullable = false)
       .add("store", StringType, nullable = false)
       .add("levels", StringType, nullable = false)
   ) { (spark, arguments) =>
@@ -67,9 +71,46 @@ private[spark] object Procedures {
         status.segments,
         status.bytes,
         status.memoryBytes,
+        status.spilledBytes,
+        status.coldMemoryBytes,
+        status.coldDiskBytes,
         status.store,
         status.levels
       ))
+  }
+
+  val Prewarm: ZoneMapProcedure = ZoneMapProcedure(
+    "prewarm",
+    "Reads the index of the table's current snapshot into this JVM ahead of queries: what tells of young files, so that " +
+      "plans of conditions on them ask the storage for nothing. hot.max-bytes holds.",
+    Seq(
+      table,
+      Parameter(
+        "hours",
+        IntegerType,
+        Some("NULL"),
+        "How old the commits of young files are at most; NULL: as hot.window says; 0: files of any age."),
+      Parameter(
+        "columns",
+        ArrayType(StringType),
+        Some("NULL"),
+        "Names of the columns that conditions will be on; NULL or none: all that are indexed.")
+    ),
+    new StructType()
+      .add("snapshot_id", LongType, nullable = false)
+      .add("segments", IntegerType, nullable = false)
+      .add("bytes", LongType, nullable = false)
+      .add("seconds", DoubleType, nullable = false)
+  ) { (spark, arguments) =>
+    val (iceberg, snapshot) = snapshotOf(spark, arguments, "prewarm")
+    val planner = settings(spark)
+    val youngMillis = arguments.optionalCount("hours") match {
+      case Some(0)     => None
+      case Some(hours) => Some(hours * 3600L * 1000)
+      case None        => Some(planner.maintenance.hotWindowMillis)
+    }
+    val result = UpkeepPrewarm.run(iceberg, snapshot, planner, youngMillis, arguments.texts("columns"))
+    Seq(Seq[Any](result.snapshotId, result.segments, result.bytes, result.seconds))
   }
 
   val Merge: ZoneMapProcedure = ZoneMapProcedure(
@@ -121,7 +162,7 @@ private[spark] object Procedures {
     IndexProcedures.drop(iceberg, settings(spark), arguments.flag("dry_run")).map(Seq(_))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Merge, Gc, Drop)
+  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
 
   def find(name: String): Option[ZoneMapProcedure] = all.find(_.name() == name.toLowerCase)
 

@@ -40,6 +40,23 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     input.getInt(position)
   }
 
+  /** A whole number, 0 or more; `None` for NULL. */
+  def optionalCount(name: String): Option[Int] = Option.when(!input.isNullAt(positionOf(name)))(count(name))
+
+  /** Texts; none for NULL. */
+  def texts(name: String): Seq[String] = {
+    val position = positionOf(name)
+    if (input.isNullAt(position)) Nil
+    else {
+      val array = input.getArray(position)
+      (0 until array.numElements()).map { i =>
+        if (array.isNullAt(i))
+          throw new IllegalArgumentException(s"Cannot use NULL in argument '$name': texts are needed.")
+        array.getUTF8String(i).toString
+      }
+    }
+  }
+
   private def positionOf(name: String): Int = parameters.indexWhere(_.name == name)
 }
 

@@ -51,7 +51,7 @@ class ProceduresTest extends SharedSession {
       "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
       "build()" -> Seq("table"),
       "build(tabel => 'x')" -> Seq("tabel"),
-      "nothing('x')" -> Seq("nothing", "build, refresh, status, merge, gc, drop")
+      "nothing('x')" -> Seq("nothing", "build, refresh, status, prewarm, merge, gc, drop")
     )
     for ((text, parts) <- cases; part <- parts) assert(errorOf(text).contains(part), text)
   }

@@ -1,0 +1,122 @@
+package zonemap.core.segment
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+/**
+ * The codes of one side of a column, block by block in as few bits as their range needs.
+ *
+ * A block of a column that follows the order of commits has codes close to one another, and upper codes close to the
+ * lower ones of their rows: a byte or less instead of two. A code is the block's base plus what is packed, and plus the
+ * row's lower code where the block says so, modulo 2^16. Widths are powers of two, so that unpacking a row is a shift
+ * and a mask. Thread-safe.
+ *
+ * @param bytes the block table, then the blocks
+ * @param lower the other side, for blocks that are relative to it; null for the lower side itself
+ */
+final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: CodeArray) extends CodeArray {
+  import PackedCodes._
+
+  private val blocks = (rows + Segment.BlockRows - 1) / Segment.BlockRows
+  private val starts = new Array[Int](blocks)
+
+  /** The bytes of this side. */
+  val length: Int = (0 until blocks).foldLeft(blocks * EntryBytes) { (start, block) =>
+    starts(block) = start
+    val isKnown = Widths.contains(width(block)) && (relative(block) == 0 || (relative(block) == 1 && lower != null))
+    if (!isKnown) Input.damaged(s"a code block of width ${width(block)}")
+    start + blockBytes(Math.min(Segment.BlockRows, rows - block * Segment.BlockRows), width(block))
+  }
+  if (length > bytes.remaining) Input.damaged(s"$length bytes of codes in ${bytes.remaining}")
+
+  private def base(block: Int): Int = bytes.getShort(block * EntryBytes) & 0xffff
+  private def width(block: Int): Int = bytes.get(block * EntryBytes + 2).toInt
+  private def relative(block: Int): Int = bytes.get(block * EntryBytes + 3).toInt
+
+  override def apply(row: Int): Int = {
+    val block = row / Segment.BlockRows
+    val from = if (relative(block) == 1) lower(row) else 0
+    (from + base(block) + packed(starts(block), width(block), row % Segment.BlockRows)) & 0xffff
+  }
+
+  override def copy(row: Int, count: Int, target: Array[Char]): Unit = {
+    val block = row / Segment.BlockRows
+    val first = row % Segment.BlockRows
+    require(first + count <= Segment.BlockRows, s"$count rows from $row on are of two blocks")
+    if (relative(block) == 1) lower.copy(row, count, target)
+    else java.util.Arrays.fill(target, 0, count, '\u0000')
+    add(starts(block), width(block), base(block), first, count, target)
+  }
+
+  private def add(start: Int, width: Int, base: Int, first: Int, count: Int, target: Array[Char]): Unit = {
+    var i = 0
+    width match {
+      case 0 => while (i < count) { target(i) = (target(i) + base).toChar; i += 1 }
+      case 8 =>
+        while (i < count) {
+          target(i) = (target(i) + base + (bytes.get(start + first + i) & 0xff)).toChar
+          i += 1
+        }
+      case _ =>
+        while (i < count) {
+          target(i) = (target(i) + base + packed(start, width, first + i)).toChar
+          i += 1
+        }
+    }
+  }
+
+  private def packed(start: Int, width: Int, i: Int): Int = width match {
+    case 0  => 0
+    case 16 => bytes.getShort(start + 2 * i) & 0xffff
+    case _ =>
+      val bit = i * width
+      (bytes.get(start + (bit >>> 3)) >>> (bit & 7)) & ((1 << width) - 1)
+  }
+}
+
+private[segment] object PackedCodes {
+  val EntryBytes = 4
+  private val Widths = Seq(0, 1, 2, 4, 8, 16)
+
+  /** @param lower the codes of the other side that blocks may be relative to; null for the lower side itself */
+  def encode(codes: Array[Char], lower: Array[Char]): Array[Byte] = {
+    val firsts = codes.indices.by(Segment.BlockRows)
+    val table = new Output(firsts.size * EntryBytes)
+    val data = new Output(codes.length + 64)
+    firsts.foreach { first =>
+      val block = codes.slice(first, first + Segment.BlockRows)
+      val alone = Block.of(block, relative = 0)
+      val chosen =
+        if (lower == null) alone
+        else {
+          val distances = block.indices.map(i => (block(i) - lower(first + i)).toChar).toArray
+          Seq(alone, Block.of(distances, relative = 1)).minBy(_.width)
+        }
+      table.short(chosen.base).byte(chosen.width).byte(chosen.relative)
+      data.raw(chosen.packed)
+    }
+    table.raw(data.toBytes).toBytes
+  }
+
+  private def blockBytes(rows: Int, width: Int): Int = (rows * width + 7) / 8
+
+  private final class Block(codes: Array[Char], val base: Int, val width: Int, val relative: Int) {
+    def packed: Array[Byte] = {
+      val out = ByteBuffer.allocate(blockBytes(codes.length, width)).order(ByteOrder.LITTLE_ENDIAN)
+      codes.indices.foreach { i =>
+        val code = codes(i) - base
+        val bit = i * width
+        if (width == 16) out.putShort(2 * i, code.toShort)
+        else if (width > 0) out.put(bit >>> 3, (out.get(bit >>> 3) | (code << (bit & 7))).toByte)
+      }
+      out.array()
+    }
+  }
+
+  private object Block {
+    def of(codes: Array[Char], relative: Int): Block = {
+      val (least, greatest) = (codes.min.toInt, codes.max.toInt)
+      val width = Widths.find(w => greatest - least < (1 << w)).get
+      new Block(codes, if (width == 16) 0 else least, width, relative)
+    }
+  }
+}

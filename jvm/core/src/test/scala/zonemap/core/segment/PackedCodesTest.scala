@@ -1,0 +1,63 @@
+package zonemap.core.segment
+
+import java.nio.{ByteBuffer, ByteOrder}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.Seeded
+
+/** Codes come back, block by block and one by one, whatever their ranges. */
+class PackedCodesTest extends AnyFunSuite with Seeded {
+  private def buffer(bytes: Array[Byte]): ByteBuffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
+
+  private def check(codes: Array[Char], read: CodeArray): Unit = {
+    codes.indices.foreach(row => assert(read(row) == codes(row).toInt, s"row $row"))
+    val target = new Array[Char](Segment.BlockRows)
+    codes.indices.by(Segment.BlockRows).foreach { first =>
+      val count = Math.min(Segment.BlockRows, codes.length - first)
+      read.copy(first, count, target)
+      assert((0 until count).forall(i => target(i) == codes(first + i)), s"block at $first")
+    }
+  }
+
+  private def checkBoth(lower: Array[Char], upper: Array[Char]): (Int, Int) = {
+    val (packedLower, packedUpper) = (PackedCodes.encode(lower, null), PackedCodes.encode(upper, lower))
+    val first = new PackedCodes(buffer(packedLower), lower.length, null)
+    check(lower, first)
+    check(upper, new PackedCodes(buffer(packedUpper), upper.length, first))
+    assert(first.length == packedLower.length)
+    (packedLower.length, packedUpper.length)
+  }
+
+  test("random codes of every width, absent bounds among them") {
+    rounds(2) { random =>
+      for (span <- Seq(1, 2, 3, 4, 5, 16, 17, 200, 256, 257, 5000, 65536); rows <- Seq(1, 1023, 1024, 3000)) {
+        val base = random.int(65536 - span + 1)
+        val lower = Array.fill(rows)((base + random.int(span)).toChar)
+        val near = lower.map(code => Math.min(0xffff, code + random.int(4)).toChar)
+        val far = Array.fill(rows)(random.int(65536).toChar)
+        val absent = lower.map(code => if (random.chance(10)) Dictionary.NoUpper.toChar else code)
+        Seq(near, far, absent).foreach(checkBoth(lower, _))
+      }
+    }
+  }
+
+  test("codes that follow the rows: a byte for the lower bound, two bits for the upper one") {
+    val lower = Array.tabulate(10240)(row => (2 * (row / 16) + row % 2).toChar)
+    val (ofLower, ofUpper) = checkBoth(lower, lower.map(code => (code + code % 3).toChar))
+    assert(ofLower <= 10240 + 40 && ofUpper <= 10240 / 4 + 40)
+  }
+
+  test("damaged block tables are refused") {
+    val packed = PackedCodes.encode(Array.fill(2000)('x'), null)
+    def damaged(change: Array[Byte] => Unit): Unit = {
+      val bytes = packed.clone()
+      change(bytes)
+      intercept[CorruptSegmentException](new PackedCodes(buffer(bytes), 2000, null)): Unit
+    }
+    damaged(_(2) = 3)
+    damaged(_(2) = 16)
+    damaged(_(3) = 1)
+    damaged(_(3) = 2)
+  }
+}

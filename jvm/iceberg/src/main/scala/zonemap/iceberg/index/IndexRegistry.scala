@@ -1,0 +1,90 @@
+package zonemap.iceberg.index
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+
+import org.apache.iceberg.{HasTableOperations, Snapshot, Table}
+
+import zonemap.iceberg.plan.PlannerSettings
+
+/**
+ * The indexes of this JVM, shared by all its sessions, under one cap in bytes.
+ *
+ * Thread-safe.
+ */
+private[zonemap] object IndexRegistry {
+  private val tables = new java.util.LinkedHashMap[UUID, TableIndex](16, 0.75f, true)
+  private val names = new ConcurrentHashMap[String, java.lang.ref.WeakReference[TableIndex]]
+
+  def of(table: Table): TableIndex = of(table.uuid())
+
+  def of(uuid: UUID): TableIndex = synchronized(tables.computeIfAbsent(uuid, new TableIndex(_)))
+
+  def residentBytes: Long = all.iterator.map(_.residentBytes).sum
+
+  /**
+   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of segments older than the
+   * hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots.
+   */
+  def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
+    if (residentBytes > maxBytes) {
+      val cutoff = if (hotWindowMillis == Long.MaxValue) Long.MinValue else System.currentTimeMillis() - hotWindowMillis
+      untilFits(maxBytes) { (table, excess) => table.cool(cutoff, excess); false }
+      untilFits(maxBytes) { (table, excess) => table.cool(Long.MaxValue, excess); false }
+      untilFits(maxBytes)((table, _) => table.evictOldest())
+    }
+
+  /** Calls `shrink` with the bytes above the cap on tables until it is kept, on one as long as it answers `true`. */
+  private def untilFits(maxBytes: Long)(shrink: (TableIndex, Long) => Boolean): Unit = {
+    val oldestFirst = all.iterator
+    var held = residentBytes
+    while (held > maxBytes && oldestFirst.hasNext) {
+      val table = oldestFirst.next()
+      var more = true
+      while (held > maxBytes && more) {
+        more = shrink(table, held - maxBytes)
+        held = residentBytes
+      }
+    }
+  }
+
+  /** Notes how `table` was reached, so that commits to it, which name it only, can be followed. */
+  def seen(index: TableIndex, table: Table, settings: PlannerSettings): Unit =
+    table match {
+      case withOperations: HasTableOperations =>
+        val known = index.lastSeen.exists { seen =>
+          (seen.operations eq withOperations.operations()) && seen.settings == settings && seen.name == table.name()
+        }
+        if (!known) {
+          index.lastSeen = Some(SeenTable(table.name(), withOperations.operations(), settings))
+          names.put(table.name(), new java.lang.ref.WeakReference(index)): Unit
+        }
+      case _ => ()
+    }
+
+  /** The table of that name that was seen last; names of different catalogs may collide, uuids decide later. */
+  def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
+
+  def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
+
+  def clear(): Unit = synchronized {
+    tables.clear()
+    names.clear()
+  }
+
+  private def all: Seq[TableIndex] = synchronized {
+    val copy = mutable.ArrayBuffer.empty[TableIndex]
+    tables.values.forEach(t => copy += t)
+    copy.toSeq
+  }
+
+  /** The snapshot id and its parents, newest first. */
+  def lineage(table: Table, snapshot: Snapshot): Iterator[Long] =
+    Iterator
+      .iterate(Option(snapshot))(_.flatMap(s => Option(s.parentId())).flatMap(id => Option(table.snapshot(id))))
+      .takeWhile(_.isDefined)
+      .flatten
+      .map(_.snapshotId())
+}

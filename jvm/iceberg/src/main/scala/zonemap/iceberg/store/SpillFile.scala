@@ -1,0 +1,77 @@
+package zonemap.iceberg.store
+
+import java.lang.ref.Cleaner
+import java.nio.channels.FileChannel
+import java.nio.file.{Files, Path, Paths}
+import java.nio.file.StandardOpenOption.WRITE
+import java.util.concurrent.atomic.AtomicLong
+
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+import zonemap.core.segment.ByteSource
+
+/**
+ * Segments that no store holds, moved out of the heap: a local file, mapped, whose name is deleted at once.
+ *
+ * So the page cache is their memory, nobody else can open them, and the disk gets them back when they are no longer
+ * referenced or the JVM ends in whatever way. Where a mapped file cannot be deleted it is when the JVM exits.
+ * Thread-safe.
+ */
+private[zonemap] object SpillFile {
+  private val log = LoggerFactory.getLogger("zonemap.store")
+  private val cleaner = Cleaner.create()
+  private val spilled = new AtomicLong
+  @volatile private var isWarned = false
+
+  /** Bytes on disk now: of what is referenced, and of what the collector has not come to yet. */
+  def totalBytes: Long = spilled.get
+
+  /** The same bytes on disk; `None` if there is no room for them, or no way to write. */
+  def of(source: ByteSource): Option[ByteSource] = {
+    val settings = ColdCache.settings
+    val size = source.sizeBytes
+    if (spilled.addAndGet(size) > settings.diskMaxBytes) refused(size)
+    else
+      try {
+        val mapped = map(source, settings.dir)
+        // the cleaner's action must not hold what it waits for
+        cleaner.register(mapped, () => spilled.addAndGet(-size): Unit)
+        Some(mapped)
+      } catch {
+        case NonFatal(e) =>
+          if (!isWarned) {
+            isWarned = true
+            log.warn(s"Cannot move segments out of memory to a local file: $e. They stay in memory, or are let go of.")
+          }
+          refused(size)
+      }
+  }
+
+  private def refused(size: Long): Option[ByteSource] = {
+    spilled.addAndGet(-size)
+    None
+  }
+
+  private def map(source: ByteSource, dir: Option[String]): ByteSource = {
+    val file = temporary(dir)
+    try {
+      Using.resource(FileChannel.open(file, WRITE)) { channel =>
+        val bytes = source.read(0, Math.toIntExact(source.sizeBytes))
+        while (bytes.hasRemaining) channel.write(bytes)
+      }
+      ByteSource.mapped(file)
+    } finally
+      try Files.deleteIfExists(file): Unit
+      catch { case NonFatal(_) => file.toFile.deleteOnExit() }
+  }
+
+  /** Readable by this user only. */
+  private def temporary(dir: Option[String]): Path =
+    dir match {
+      case Some(parent) => Files.createTempFile(Files.createDirectories(Paths.get(parent)), "zonemap-", ".spill")
+      case None         => Files.createTempFile("zonemap-", ".spill")
+    }
+}

@@ -1,0 +1,194 @@
+package zonemap.iceberg.index
+
+import java.nio.file.{Files, Path}
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.expressions.{Expression, Expressions}
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.required
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, Tier, UpkeepMode}
+import zonemap.iceberg.store.{ColdCache, ColdSettings, FileIOByteSource, SpillFile}
+import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.upkeep.{Maintained, Prewarm, Upkeep}
+
+/** What plans cost when the index is in memory, in local files, in the cold cache or in its store only. */
+class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
+  override def beforeEach(): Unit = forgetAll()
+  override def afterEach(): Unit = forgetAll()
+
+  /** As after a restart of the JVM, but for what is on disk. */
+  private def forgetAll(): Unit = {
+    IndexRegistry.clear()
+    ColdCache.use(ColdSettings())
+    ColdCache.clear()
+  }
+
+  private val columns = 5
+  private val hour = 3600L * 1000
+
+  private def ids(from: Long, until: Long): Expression =
+    Expressions.and(Expressions.greaterThanOrEqual("id", from), Expressions.lessThan("id", until))
+
+  /** 6 segments of 20 files in the store of a table that is not local; nothing of them is in memory. */
+  private def stored(): Maintained = {
+    val t = new Maintained(columns)
+    (1 to 6).foreach { _ => t.append(20); t.maintain() }
+    forgetAll()
+    t
+  }
+
+  private def index(t: Maintained): TableIndex = IndexRegistry.of(t.table.load())
+
+  /** The plan, and how often the table's storage was asked for it. */
+  private def plan(t: Maintained, filter: Expression, settings: PlannerSettings = Planning.Off): (Planned, Int) = {
+    t.table.io.resetCounts()
+    val planned = Planning.ours(t.table, filter, settings)
+    val reads = t.table.io.totalReads
+    assert(Planning.difference(planned.tasks, Planning.stock(t.table, filter)).isEmpty)
+    (planned, reads)
+  }
+
+  private def cold(dir: Option[Path] = None, memory: Long = 1L << 20): PlannerSettings =
+    Planning.Off.copy(cold = ColdSettings(memory, dir.map(_.toString)))
+
+  test("evicted from the hot tier, a segment comes from the cold cache: no request, the same plan") {
+    val t = stored()
+    val (first, reads) = plan(t, ids(0, 400))
+    assert(first.report.tier.contains(Tier.Cold) && reads > 1)
+    val held = index(t).residentBytes
+    IndexRegistry.shrinkTo(held / 4)
+    assert(index(t).residentBytes <= held / 4 && t.isIndexed)
+    val (second, none) = plan(t, ids(0, 400))
+    assert(none == 0 && second.report.tier.contains(Tier.Cold) && second.paths == first.paths)
+    val (third, _) = plan(t, ids(0, 400))
+    assert(third.report.tier.contains(Tier.Hot))
+  }
+
+  test("without the cold cache the same plan asks the store again") {
+    val t = stored()
+    plan(t, ids(0, 400), cold(memory = 0))
+    IndexRegistry.shrinkTo(index(t).residentBytes / 4)
+    val (_, reads) = plan(t, ids(0, 400), cold(memory = 0))
+    assert(reads > 0)
+  }
+
+  test("after a restart, segments come from disk and only the version is read; damage there changes no answer") {
+    val t = stored()
+    val dir = Files.createTempDirectory("zonemap-tiers-test")
+    val (_, reads) = plan(t, ids(0, 400), cold(Some(dir)))
+    forgetAll()
+    val (again, fewer) = plan(t, ids(0, 400), cold(Some(dir)))
+    assert(again.mode == PlanMode.Exact && fewer == 1 && reads > 1)
+    Files.walk(dir).filter(Files.isRegularFile(_)).forEach(file => Files.write(file, Array[Byte](1, 2, 3)): Unit)
+    forgetAll()
+    val (damaged, fetched) = plan(t, ids(0, 400), cold(Some(dir)))
+    assert(damaged.mode == PlanMode.Exact && fetched == reads)
+  }
+
+  /** The newest segment is young, the others are hours old. */
+  private def aged(t: Maintained): Unit = {
+    val snapshot = t.index.get
+    val newest = snapshot.segments.maxBy(_.origin.committedAtMillis.get)
+    index(t).put(snapshot.withSegments(snapshot.segments.map { s =>
+      if (s eq newest) s
+      else {
+        val committed = s.origin.committedAtMillis.map(_ - 5 * hour)
+        new LiveSegment(s.segment, s.origin.copy(committedAtMillis = committed), s.liveManifests)
+      }
+    }))
+  }
+
+  test("a condition on recent rows touches hot segments only, one on all of them both tiers") {
+    val t = stored()
+    val none = cold(memory = 0)
+    plan(t, ids(0, 1200), none)
+    aged(t)
+    IndexRegistry.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
+    IndexRegistry.shrinkTo(index(t).residentBytes / 2, hotWindowMillis = hour)
+    val newest = t.fileCount * 10L
+    val (recent, reads) = plan(t, ids(newest - 50, newest), none)
+    assert(reads == 0 && recent.report.tier.contains(Tier.Hot) && recent.tasks.size == 5)
+    val (everything, some) = plan(t, ids(0, newest), none)
+    assert(some > 0 && everything.report.tier.contains(Tier.Both))
+    IndexRegistry.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
+    val (old, more) = plan(t, ids(0, 50), none)
+    assert(more == 1 && old.report.tier.contains(Tier.Cold))
+  }
+
+  test("upkeep in memory, far over the cap: segments are spilled, the cap holds, no manifest is read again") {
+    val t = new Maintained(columns = 20)
+    val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
+    (1 to 12).foreach { _ => t.append(50); t.maintain(memory) }
+    val whole = index(t).residentBytes
+    val capped = memory.copy(hotMaxBytes = whole / 5)
+    t.append(50)
+    t.maintain(capped)
+    assert(index(t).residentBytes <= whole / 5 && index(t).spilledBytes > whole / 2 && t.isIndexed)
+    assert(SpillFile.totalBytes >= index(t).spilledBytes)
+    t.table.io.resetCounts()
+    for (filter <- Seq(ids(0, 400), ids(2000, 2100), Expressions.equal("c7", 70L), Expressions.alwaysTrue())) {
+      val planned = Planning.ours(t.table, filter, capped)
+      assert(planned.mode == PlanMode.Exact && t.table.io.totalReads == 0)
+      assert(Planning.difference(planned.tasks, Planning.stock(t.table, filter)).isEmpty)
+      t.table.io.resetCounts()
+      assert(Upkeep.await(30000) && index(t).residentBytes <= whole / 5)
+    }
+    assert(t.table.io.storeFiles.isEmpty)
+  }
+
+  test("no room on disk: the cap costs snapshots, and no answer") {
+    val t = new Maintained(columns)
+    val noRoom = PlannerSettings(upkeep = UpkeepMode.Memory, cold = ColdSettings(diskMaxBytes = 0))
+    (1 to 3).foreach { _ => t.append(20); t.maintain(noRoom) }
+    Planning.ours(t.table, ids(0, 100), noRoom)
+    IndexRegistry.shrinkTo(2000)
+    assert(IndexRegistry.residentBytes <= 2000 && !t.isIndexed && index(t).spilledBytes == 0)
+    assert(t.differences().isEmpty)
+  }
+
+  test("prewarm: the next plan asks for nothing, on the columns and the hours that were named") {
+    val t = stored()
+    val all = Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Nil)
+    assert(all.segments == t.index.get.segments.size && all.bytes > 0)
+    for (filter <- Seq(Expressions.equal("c3", 90L), ids(100, 300), Expressions.alwaysTrue()))
+      assert(plan(t, filter)._2 == 0)
+    forgetAll()
+    val none = Prewarm.run(t.table.load(), t.table.current, Planning.Off, Some(0L), Nil)
+    assert(none.segments == 0)
+    val few = Prewarm.run(t.table.load(), t.table.current, Planning.Off, Some(hour), Seq("ID"))
+    assert(few.segments == all.segments && few.bytes <= all.bytes && plan(t, ids(100, 300))._2 == 0)
+    val wrong = intercept[IllegalArgumentException](
+      Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Seq("nope")))
+    assert(wrong.getMessage.contains("'nope'"))
+  }
+
+  test("prewarm of files too large to be fetched whole: frames and paths too") {
+    val table = TestTable.create(new Schema((1 to 4).map(id => required(id, s"c$id", Types.LongType.get())): _*))
+    val random = new java.util.Random(5)
+    val files = (0 until 18000).map { k =>
+      val clustered = "c1" -> Stats.range(k * 10L, k * 10L + 9)
+      val others = (2 to 4).map { id =>
+        val start = random.nextLong() >> 1
+        s"c$id" -> Stats.range(start, start + 9)
+      }
+      TestFiles.data(table, (others :+ clustered).toMap, path = s"mem://lake/${new java.util.UUID(random.nextLong(), k)}")
+    }
+    table.append(files: _*)
+    Planning.build(table)
+    forgetAll()
+    assert(table.io.storeFiles.exists(table.io.bytes(_).length > FileIOByteSource.WholeFileBytes))
+    Prewarm.run(table.load(), table.current, Planning.Off, None, Seq("c1"))
+    ColdCache.clear()
+    def reads(filter: Expression): (Int, Int) = {
+      table.io.resetCounts()
+      val planned = Planning.ours(table, filter)
+      (planned.tasks.size, table.io.totalReads)
+    }
+    assert(reads(Expressions.equal("c1", 123455L)) == ((1, 0)))
+    assert(reads(Expressions.lessThan("c1", 3005L)) == ((301, 0)))
+    assert(reads(Expressions.equal("c2", 150L))._2 > 0, "a column that was not named")
+  }
+}

@@ -1,0 +1,156 @@
+package zonemap.iceberg.store
+
+import java.nio.ByteBuffer
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */
+class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
+  private var dir: Path = _
+  private var fetched = 0
+
+  override def beforeEach(): Unit = {
+    dir = Files.createTempDirectory("zonemap-cold-test")
+    fetched = 0
+    ColdCache.use(ColdSettings())
+    ColdCache.clear()
+  }
+
+  override def afterEach(): Unit = {
+    ColdCache.use(ColdSettings())
+    ColdCache.clear()
+  }
+
+  private def use(memory: Long = 1000, disk: Long = 1000, on: Option[Path] = Some(dir)): Unit =
+    ColdCache.use(ColdSettings(memory, on.map(_.toString), disk))
+
+  /** Bytes that tell ranges apart. */
+  private def content(path: String, length: Int): Array[Byte] = Array.tabulate(length)(i => (path.hashCode + i).toByte)
+
+  private def read(path: String, length: Int = 100, root: String = "mem://store"): Unit = {
+    val found = ColdCache.read(ColdRange(root, path, 0, length)) {
+      fetched += 1
+      ByteBuffer.wrap(content(path, length))
+    }
+    val bytes = new Array[Byte](found.remaining)
+    found.get(bytes)
+    assert(bytes.sameElements(content(path, length)), path): Unit
+  }
+
+  private def fetches(work: => Unit): Int = {
+    val before = fetched
+    work
+    fetched - before
+  }
+
+  private def files(): Seq[Path] =
+    Using.resource(Files.walk(dir))(_.iterator.asScala.filter(Files.isRegularFile(_)).toSeq)
+
+  private def onDisk: Long = files().map(Files.size).sum
+
+  test("a range is fetched once; its reader may do with the buffer what it likes") {
+    use()
+    assert(fetches((1 to 3).foreach(_ => read("a"))) == 1)
+    assert(fetches(read("a", length = 50)) == 1, "another range of the file")
+    assert(fetches(read("a", root = "mem://other")) == 1, "a file of that name in another store")
+    assert(ColdCache.memoryBytesOf("mem://store") == 150 && ColdCache.residentBytes == 250)
+  }
+
+  test("memory: the cap is kept, and the range used least recently goes") {
+    use(memory = 300, on = None)
+    Seq("a", "b", "c").foreach(read(_))
+    read("a")
+    assert(fetches(read("d")) == 1 && ColdCache.residentBytes == 300)
+    assert(fetches { read("a"); read("c"); read("d") } == 0)
+    assert(fetches(read("b")) == 1)
+    assert(fetches((1 to 2).foreach(_ => read("large", length = 301))) == 2)
+    use(memory = 0, on = None)
+    assert(ColdCache.residentBytes == 0 && fetches((1 to 2).foreach(_ => read("a"))) == 2)
+  }
+
+  test("disk: what memory forgot is found there, also by another JVM") {
+    use()
+    Seq("a", "b").foreach(read(_))
+    ColdCache.clear()
+    assert(fetches { read("a"); read("b") } == 0)
+    assert(ColdCache.diskBytesOf("mem://store") == onDisk && onDisk == 208)
+    val other = new ColdDisk(dir.toString, 1000)
+    assert(other.read(ColdRange("mem://store", "a", 0, 100)).isDefined)
+    assert(other.read(ColdRange("mem://store", "a", 1, 100)).isEmpty)
+  }
+
+  test("disk: the cap is kept, and the oldest files go; reading makes a file young") {
+    use(memory = 0, disk = 3 * 104)
+    Seq("a", "b", "c").foreach(read(_))
+    files().foreach(file => Files.setLastModifiedTime(file, FileTime.fromMillis(1000)))
+    read("a")
+    assert(fetches(read("d")) == 1 && onDisk == 3 * 104)
+    assert(fetches { read("a"); read("d") } == 0)
+    assert(fetches { read("b"); read("c") } >= 1)
+    (1 to 50).foreach(k => read(s"more$k"))
+    assert(onDisk <= 3 * 104)
+  }
+
+  test("two writers of one folder stay near the cap") {
+    val (one, two) = (new ColdDisk(dir.toString, 3200), new ColdDisk(dir.toString, 3200))
+    for (k <- 1 to 200; disk <- Seq(one, two))
+      disk.write(ColdRange("mem://store", s"$k-${disk eq one}", 0, 96), ByteBuffer.allocate(96))
+    assert(onDisk <= 3200 + 2 * 200 + 2 * 100)
+    assert(files().forall(_.getFileName.toString.matches("[0-9a-f]{16}-[0-9a-f]{32}")))
+  }
+
+  private val damages: Seq[(String, Path => Unit)] = Seq(
+    "a flipped byte" -> { file =>
+      val bytes = Files.readAllBytes(file)
+      bytes(17) = (bytes(17) ^ 1).toByte
+      Files.write(file, bytes): Unit
+    },
+    "cut off" -> (file => Files.write(file, Files.readAllBytes(file).take(50)): Unit),
+    "longer" -> (file => Files.write(file, Files.readAllBytes(file) ++ Array[Byte](1)): Unit),
+    "empty" -> (file => Files.write(file, Array.emptyByteArray): Unit),
+    "deleted" -> (file => Files.delete(file)),
+    "a folder" -> { file => Files.delete(file); Files.createDirectory(file): Unit }
+  )
+
+  for ((name, damage) <- damages)
+    test(s"disk: $name is a miss, and the right bytes are fetched") {
+      use()
+      read("a")
+      files().foreach(damage)
+      ColdCache.clear()
+      assert(fetches(read("a")) == 1)
+    }
+
+  test("disk: a file under another's name is a miss") {
+    use()
+    Seq("a", "b").foreach(read(_))
+    val both = files()
+    Files.write(both.head, Files.readAllBytes(both.last))
+    ColdCache.clear()
+    assert(fetches { read("a"); read("b") } == 1)
+  }
+
+  test("a folder that cannot be written: everything is fetched, nothing fails") {
+    val file = Files.createFile(dir.resolve("file"))
+    use(memory = 0, on = Some(file))
+    assert(fetches((1 to 2).foreach(_ => read("a"))) == 2)
+    assert(ColdCache.diskBytesOf("mem://store") == 0)
+  }
+
+  test("one table is forgotten, others and foreign files are not") {
+    use()
+    Seq("mem://store", "mem://other").foreach(root => read("a", root = root))
+    Files.writeString(files().head.resolveSibling("notes.txt"), "mine")
+    ColdCache.forget("mem://store")
+    assert(ColdCache.memoryBytesOf("mem://store") == 0 && ColdCache.diskBytesOf("mem://store") == 0)
+    assert(fetches(read("a", root = "mem://other")) == 0)
+    assert(fetches(read("a")) == 1)
+    assert(files().exists(_.getFileName.toString == "notes.txt"))
+  }
+}
