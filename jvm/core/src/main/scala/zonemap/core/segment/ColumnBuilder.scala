@@ -135,12 +135,15 @@ private object ColumnBuilder {
    * How many boundaries the dictionary of a segment may have. More of them make fewer proofs need an exact bound, which
    * costs a frame; but the dictionary is in memory as soon as a column is asked about, and codes of a block are the
    * closer to one another the fewer there are: half a byte a row of longs, and blocks of a column that follows the order
-   * of commits in a byte a row. Segments of one frame keep every bound as a boundary.
+   * of commits in a byte a row. Segments of few rows keep every bound as a boundary.
    */
   def boundaries(rows: Int): Int =
-    if (rows <= ExactFrames.FrameRows) Dictionary.MaxBoundaries else Math.max(LeastBoundaries, rows / 16)
+    if (rows <= FewRows) Dictionary.MaxBoundaries else Math.max(LeastBoundaries, rows / 16)
 
-  private val LeastBoundaries = 256
+  private val FewRows = 256
+
+  /** Their codes differ by less than 256. */
+  private val LeastBoundaries = 120
 
   /** Inverted bounds prove nothing; a uuid's come in pairs that are in order both ways. */
   def usable(spec: ColumnSpec, bounds: ColumnBounds): Boolean =

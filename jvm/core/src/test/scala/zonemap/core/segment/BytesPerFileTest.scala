@@ -71,7 +71,7 @@ class BytesPerFileTest extends AnyFunSuite {
     "exact" -> Set(SectionKind.ExactIndex, SectionKind.ExactData)
   )
 
-  for ((name, columns) <- Seq("20 clustered columns" -> clustered, "20 mixed columns" -> mixed); rows <- Seq(2048, 11520, 131072))
+  for ((name, columns) <- Seq("20 clustered columns" -> clustered, "20 mixed columns" -> mixed); rows <- Seq(960, 11520, 65536))
     test(s"$name, $rows files") {
       val bytes = build(columns, rows)
       val container = ContainerReader.open(ByteSource.ofBytes(bytes), Container.KindData)

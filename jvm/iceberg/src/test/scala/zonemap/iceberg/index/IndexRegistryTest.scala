@@ -36,11 +36,11 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
     tables.foreach(build(_))
     tables.foreach(t => ours(t, filter))
     val all = IndexRegistry.residentBytes
+    val indexes = tables.map(t => IndexRegistry.of(t.load()))
+    val before = indexes.map(_.residentBytes)
     ours(tables.head, filter)
-    val before = tables.map(t => IndexRegistry.of(t.load()).residentBytes)
     IndexRegistry.shrinkTo(all - 1)
-    val after = tables.map(t => IndexRegistry.of(t.load()).residentBytes)
-    assert(after.zip(before).map { case (a, b) => a < b } == Seq(false, true, false))
+    assert(indexes.map(_.residentBytes).zip(before).map { case (a, b) => a < b } == Seq(false, true, false))
     assert(tables.forall(held), "what it holds less of is still covered")
   }
 

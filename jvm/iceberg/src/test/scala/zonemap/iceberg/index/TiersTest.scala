@@ -168,7 +168,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   test("prewarm of files too large to be fetched whole: frames and paths too") {
     val table = TestTable.create(new Schema((1 to 4).map(id => required(id, s"c$id", Types.LongType.get())): _*))
     val random = new java.util.Random(5)
-    val files = (0 until 18000).map { k =>
+    val files = (0 until 22000).map { k =>
       val clustered = "c1" -> Stats.range(k * 10L, k * 10L + 9)
       val others = (2 to 4).map { id =>
         val start = random.nextLong() >> 1

@@ -7,7 +7,7 @@ import java.nio.file.attribute.FileTime
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.scalatest.BeforeAndAfterEach
+import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */
@@ -33,17 +33,17 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
   /** Bytes that tell ranges apart. */
   private def content(path: String, length: Int): Array[Byte] = Array.tabulate(length)(i => (path.hashCode + i).toByte)
 
-  private def read(path: String, length: Int = 100, root: String = "mem://store"): Unit = {
+  private def read(path: String, length: Int = 100, root: String = "mem://store"): Assertion = {
     val found = ColdCache.read(ColdRange(root, path, 0, length)) {
       fetched += 1
       ByteBuffer.wrap(content(path, length))
     }
     val bytes = new Array[Byte](found.remaining)
     found.get(bytes)
-    assert(bytes.sameElements(content(path, length)), path): Unit
+    assert(bytes.sameElements(content(path, length)), path)
   }
 
-  private def fetches(work: => Unit): Int = {
+  private def fetches(work: => Any): Int = {
     val before = fetched
     work
     fetched - before
