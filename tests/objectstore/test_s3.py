@@ -85,6 +85,29 @@ def test_requests_of_plans(spark, store, s3_confs) -> None:
     check_rows(spark, table)
 
 
+def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) -> None:
+    """The next driver reads the version only; what prewarm read is asked for by no plan."""
+    table = make(spark, "cached")
+    product.build(spark, table)
+    cached = {**s3_confs, "spark.sql.zonemap.cold.cache-dir": str(tmp_path)}
+    spark = session.restart(cached)
+    with store.recording() as first:
+        assert "mode EXACT tier cold" in explain(spark, query(table))
+    assert any("/segments/" in path for _, path in of_index(first))
+    assert product.status(spark, table).cold_disk_bytes > 0
+    spark = session.restart(cached)
+    with store.recording() as again:
+        warmed = product.call(spark, "prewarm", table, ", columns => array('id', 's')")[0]
+    assert warmed.segments == 1 and warmed.bytes > 0
+    asked = of_index(again)
+    assert asked and all("/versions/" in path for _, path in asked), asked
+    with store.recording() as none:
+        assert "mode EXACT tier hot" in explain(spark, query(table))
+        explain(spark, f"SELECT * FROM {table} WHERE s = 'k00042'")
+    assert none == []
+    check_rows(spark, table)
+
+
 def test_hybrid_reads_only_what_is_new(spark, store) -> None:
     """After an append the plan reads the one new manifest; this JVM made the commit and knows the manifest list."""
     table = make(spark, "hybrid")

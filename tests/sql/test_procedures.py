@@ -43,6 +43,15 @@ def test_status_before_and_after(spark, lake) -> None:
     assert (row.covered, row.lag_snapshots) == (False, 1)
 
 
+def test_prewarm_says_what_it_read(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.warmed", files=4)
+    product.build(spark, table)
+    row = product.call(spark, "prewarm", table, ", hours => 24, columns => array('id')")[0]
+    assert (row.snapshot_id, row.segments) == (tables.snapshot_id(spark, table), 1)
+    assert 0 < row.bytes <= product.status(spark, table).memory_bytes
+    assert product.call(spark, "prewarm", table)[0].bytes >= row.bytes
+
+
 def test_build_changes_nothing_of_the_table(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.untouched")
     location = Path(tables.location(spark, table))
@@ -139,6 +148,8 @@ ERRORS = {
     "a metadata table": ("build(table => 'lake.q.fact.snapshots')", ["snapshots"]),
     "unknown argument": ("build(tabel => 'lake.q.fact')", ["tabel"]),
     "no argument": ("build()", ["table"]),
+    "unknown column": ("prewarm(table => 'lake.q.fact', columns => array('nope'))", ["nope", "lake.q.fact"]),
+    "negative hours": ("prewarm(table => 'lake.q.fact', hours => -1)", ["hours"]),
     "wrong type": ("drop(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
     "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
     "empty name": ("status(table => '')", []),

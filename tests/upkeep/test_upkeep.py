@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from support import plans, product, session, tables
-from support.compare import assert_rows_equal_off_on
+from support.compare import assert_planned_by_index, assert_rows_equal_off_on, assert_skips
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -170,3 +170,21 @@ def test_a_malformed_value_is_refused_by_key(spark, key: str, value: str) -> Non
         with pytest.raises(Exception, match=rf"Cannot use spark\.sql\.zonemap\.{key}='{value}': allowed are"):
             product.status(spark, table)
         assert len(spark.sql(f"SELECT * FROM {table}").collect()) == 10
+
+
+def test_over_the_cap_the_index_goes_to_local_files_and_is_not_read_again(spark) -> None:
+    table = tables.range_table(spark, "lake.upkeep.spilled", files=8)
+    query = f"SELECT id, s FROM {table} WHERE id BETWEEN 25 AND 31"
+    # manifests stay on the heap: less than they take would cost the snapshot
+    cap = {"spark.sql.zonemap.hot.max-bytes": "8k", "spark.sql.zonemap.cover-on-read": "wait"}
+    with product.conf(spark, upkeep="memory"), product.raw_conf(spark, cap):
+        for k in range(4):
+            spark.sql(query).collect()
+            append(spark, table, 1000 + 10 * k)
+        assert_skips(spark, table, "id BETWEEN 25 AND 31", at_least=8)
+        assert spark._jvm.zonemap.spark.PlanningCounters.awaitUpkeep(30_000)
+        status = product.status(spark, table)
+        assert status.covered and status.spilled_bytes > 0 and status.memory_bytes <= 8192
+        assert_planned_by_index(spark, query, mode="EXACT")
+        assert len(assert_rows_equal_off_on(spark, query)) == 7
+    assert product.store_files(tables.location(spark, table)) == []

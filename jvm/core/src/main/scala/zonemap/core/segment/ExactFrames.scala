@@ -1,15 +1,17 @@
 package zonemap.core.segment
 
+import java.lang.ref.SoftReference
 import java.util.LinkedHashMap
 
 import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
  * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows. A read
- * decodes the row's frame (about ten microseconds) unless it is one of the last few. Thread-safe.
+ * decodes the row's frame (about ten microseconds) unless it is one of the last few, which are kept as long as the heap
+ * has room for them. Thread-safe.
  */
 final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
-  private val recent = new LinkedHashMap[Int, ExactFrame](4, 0.75f, true)
+  private var lastUsed = new SoftReference(newFrames)
 
   private val frames = (rows + ExactFrames.FrameRows - 1) / ExactFrames.FrameRows
   if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames where $frames are expected")
@@ -20,7 +22,12 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
 
   def upper(row: Int): ZoneValue = frame(row).upper(row % ExactFrames.FrameRows)
 
-  private def frame(row: Int): ExactFrame = recent.synchronized {
+  private def frame(row: Int): ExactFrame = synchronized {
+    val recent = Option(lastUsed.get).getOrElse {
+      val empty = newFrames
+      lastUsed = new SoftReference(empty)
+      empty
+    }
     val ordinal = row / ExactFrames.FrameRows
     val held = recent.get(ordinal)
     if (held != null) held
@@ -31,6 +38,8 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
       decoded
     }
   }
+
+  private def newFrames = new LinkedHashMap[Int, ExactFrame](4, 0.75f, true)
 
   private def decode(ordinal: Int): ExactFrame = Input.decoding("exact frame") {
     val frameRows = Math.min(ExactFrames.FrameRows, rows - ordinal * ExactFrames.FrameRows)

@@ -8,6 +8,7 @@ import scala.collection.mutable
 import org.apache.iceberg.{HasTableOperations, Snapshot, Table}
 
 import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.ColdCache
 
 /**
  * The indexes of this JVM, shared by all its sessions, under one cap in bytes.
@@ -69,9 +70,13 @@ private[zonemap] object IndexRegistry {
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 
-  def clear(): Unit = synchronized {
-    tables.clear()
-    names.clear()
+  /** Forgets all tables, and what is in memory of the cold cache: as after a start of the JVM. */
+  def clear(): Unit = {
+    synchronized {
+      tables.clear()
+      names.clear()
+    }
+    ColdCache.clear()
   }
 
   private def all: Seq[TableIndex] = synchronized {

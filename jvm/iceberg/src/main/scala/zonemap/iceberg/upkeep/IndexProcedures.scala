@@ -104,6 +104,7 @@ private[zonemap] object IndexProcedures {
       known: TableIndex,
       runner: Table => SegmentTaskRunner): BuildResult = {
     val started = System.nanoTime()
+    ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     // where something is known, only what no version names is built

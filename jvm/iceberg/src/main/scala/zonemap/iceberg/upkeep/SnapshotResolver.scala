@@ -132,6 +132,7 @@ private[zonemap] object SnapshotResolver {
     SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
 
   private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
+    ColdCache.use(settings.cold)
     index.put(snapshot)
     IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
     index.oversized =

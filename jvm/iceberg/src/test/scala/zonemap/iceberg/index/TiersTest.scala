@@ -23,7 +23,6 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   private def forgetAll(): Unit = {
     IndexRegistry.clear()
     ColdCache.use(ColdSettings())
-    ColdCache.clear()
   }
 
   private val columns = 5

@@ -51,7 +51,11 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("plan.max-unknown-entries", "0", 0, _.planner.maxUnknownEntries),
     ("plan.max-unknown-entries", "70000", 70000, _.planner.maxUnknownEntries),
     ("hot.max-bytes", "2g", 2L << 30, _.planner.hotMaxBytes),
-    ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes)
+    ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes),
+    ("cold.cache-max-bytes", "1m", 1L << 20, _.planner.cold.memoryMaxBytes),
+    ("cold.cache-dir", "/cache", Some("/cache"), _.planner.cold.dir),
+    ("cold.cache-dir", "", None, _.planner.cold.dir),
+    ("cold.cache-disk-max-bytes", "0", 0L, _.planner.cold.diskMaxBytes)
   )
 
   for ((key, value, expected, pick) <- values) {

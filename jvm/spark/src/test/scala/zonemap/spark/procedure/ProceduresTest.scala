@@ -34,6 +34,26 @@ class ProceduresTest extends SharedSession {
     assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
   }
 
+  test("prewarm: what is read, by hours and columns") {
+    val t = newTable("warmed")
+    build(t)
+    val held = call(s"status('$t')").getAs[Long]("memory_bytes")
+    val cases = Seq(
+      "" -> 1,
+      ", hours => 1" -> 1,
+      ", hours => 0, columns => array('id')" -> 1,
+      ", columns => array()" -> 1,
+      ", hours => NULL, columns => NULL" -> 1)
+    for ((arguments, segments) <- cases) {
+      val warmed = call(s"prewarm(table => '$t'$arguments)")
+      assert(warmed.getAs[Int]("segments") == segments && warmed.getAs[Long]("bytes") > 0, arguments)
+    }
+    assert(call(s"status('$t')").getAs[Long]("memory_bytes") > held)
+    assert(errorOf(s"prewarm(table => '$t', columns => array('nope'))").contains("'nope'"))
+    assert(errorOf(s"prewarm(table => '$t', columns => array(NULL))").contains("NULL"))
+    assert(errorOf(s"prewarm(table => '$t', hours => -1)").contains("'hours'"))
+  }
+
   test("names of catalog, namespace and procedure ignore case") {
     val t = newTable("upper")
     assert(sql(s"CALL ZoneMap.SYSTEM.Build('$t')").count() == 1)
