@@ -5,11 +5,16 @@ Two run at a time, because a suite keeps hardly more than one core busy: most of
 small query. What a suite prints comes when it has ended. A run that ends without a report (it did not compile, crashed
 or was killed) leaves a report of one error, so that count_tests.py cannot miss it. The exit code is 0: the count
 decides.
+
+Random tests take their seed from ZONEMAP_SEED, else from the committed sources: they are tested with the same tables
+each time, and with others after the next change.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -33,6 +38,8 @@ _printing = threading.Lock()
 
 def main(suites: list[str]) -> None:
     """Runs the suites, the longest first."""
+    seed = os.environ.setdefault("ZONEMAP_SEED", seed_of_sources())
+    print(f"ZONEMAP_SEED={seed}", flush=True)
     REPORTS.mkdir(parents=True, exist_ok=True)
     jobs: list[Callable[[], None]] = []
     if "jvm" in suites:
@@ -42,6 +49,16 @@ def main(suites: list[str]) -> None:
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for done in [pool.submit(job) for job in jobs]:
             done.result()
+
+
+def seed_of_sources() -> str:
+    """A number that changes with the committed sources and tests only; one by chance where there is no git."""
+    if shutil.which("git"):
+        command = ["git", "rev-parse", "HEAD:jvm", "HEAD:python", "HEAD:tests"]
+        trees = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if trees.returncode == 0:
+            return str(int(hashlib.sha256(trees.stdout).hexdigest()[:8], 16))
+    return str(random.SystemRandom().randrange(2**32))
 
 
 def run_jvm() -> None:
