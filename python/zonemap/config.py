@@ -29,7 +29,8 @@ class DualIndex(_Settings):
     """What of the index stays in the memory of the driver (hot); the rest is read from the store when needed (cold).
 
     Attributes:
-        hot_window: How far back from now the hot tier reaches: over the cap, older segments give way first. A whole number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
+        hot_window: How far back from now the hot tier reaches: over the cap, older segments give way first. A whole
+            number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
         hot_max_bytes: Cap of the index's memory on the driver; bytes, or with a unit of ``k``, ``m``, ``g``, ``t``
             (powers of 1,024), such as ``"512m"``.
         cold_cache_max_bytes: Cap of what is kept in memory of index files fetched from stores that are not local.

@@ -12,7 +12,10 @@ import zonemap.core.value.ColumnType
  * columns it names. Damage met at any time is a CorruptSegmentException; a failing medium is an IOException. Rows
  * outside `0 until rows` are the caller's error. Immutable, thread-safe.
  */
-final private[zonemap] class Segment private (container: ContainerReader, metaBytes: Array[Byte], before: Option[Segment])
+final private[zonemap] class Segment private (
+    container: ContainerReader,
+    metaBytes: Array[Byte],
+    before: Option[Segment])
     extends AutoCloseable {
   private val meta = new Input(ByteBuffer.wrap(metaBytes).order(ByteOrder.LITTLE_ENDIAN))
 

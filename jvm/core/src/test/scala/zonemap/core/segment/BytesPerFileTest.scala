@@ -38,7 +38,8 @@ class BytesPerFileTest extends AnyFunSuite {
     val measures = (1 to 6).map { scale =>
       (LongType, (_: Int, r: Random) => longs(r.nextInt(1000) * scale, 1000000L * scale - r.nextInt(100000)))
     }
-    val ids = (1 to 3).map(_ => (LongType, (_: Int, r: Random) => longs(r.nextLong() >>> 10, Long.MaxValue - (r.nextLong() >>> 10))))
+    val ids = (1 to 3).map(_ =>
+      (LongType, (_: Int, r: Random) => longs(r.nextLong() >>> 10, Long.MaxValue - (r.nextLong() >>> 10))))
     val names = (1 to 3).map { i =>
       (
         StringType,
@@ -56,7 +57,17 @@ class BytesPerFileTest extends AnyFunSuite {
     (0 until rows).foreach { row =>
       val path = f"s3://lake/db/t/data/00000-$row%d-6f1c2f5e-8e1d-4d7b-9a39-5d1f0f0c7d11-00001.parquet"
       builder.add(
-        FileEntry(path, "PARQUET", 100000 + random.nextInt(50000), 1000, partition, 1 + row / 32, 1 + row / 32, null, null, null),
+        FileEntry(
+          path,
+          "PARQUET",
+          100000 + random.nextInt(50000),
+          1000,
+          partition,
+          1 + row / 32,
+          1 + row / 32,
+          null,
+          null,
+          null),
         columns.map(_._2(row, random)).toArray)
     }
     builder.build()
@@ -71,7 +82,8 @@ class BytesPerFileTest extends AnyFunSuite {
     "exact" -> Set(SectionKind.ExactIndex, SectionKind.ExactData)
   )
 
-  for ((name, columns) <- Seq("20 clustered columns" -> clustered, "20 mixed columns" -> mixed); rows <- Seq(960, 11520, 65536))
+  for ((name, columns) <- Seq("20 clustered columns" -> clustered, "20 mixed columns" -> mixed);
+    rows <- Seq(960, 11520, 65536))
     test(s"$name, $rows files") {
       val bytes = build(columns, rows)
       val container = ContainerReader.open(ByteSource.ofBytes(bytes), Container.KindData)

@@ -159,8 +159,8 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(none.segments == 0)
     val few = Prewarm.run(t.table.load(), t.table.current, Planning.Off, Some(hour), Seq("ID"))
     assert(few.segments == all.segments && few.bytes <= all.bytes && plan(t, ids(100, 300))._2 == 0)
-    val wrong = intercept[IllegalArgumentException](
-      Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Seq("nope")))
+    val wrong =
+      intercept[IllegalArgumentException](Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Seq("nope")))
     assert(wrong.getMessage.contains("'nope'"))
   }
 
@@ -173,7 +173,10 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
         val start = random.nextLong() >> 1
         s"c$id" -> Stats.range(start, start + 9)
       }
-      TestFiles.data(table, (others :+ clustered).toMap, path = s"mem://lake/${new java.util.UUID(random.nextLong(), k)}")
+      TestFiles.data(
+        table,
+        (others :+ clustered).toMap,
+        path = s"mem://lake/${new java.util.UUID(random.nextLong(), k)}")
     }
     table.append(files: _*)
     Planning.build(table)

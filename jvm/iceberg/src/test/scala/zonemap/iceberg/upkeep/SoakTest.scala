@@ -33,10 +33,9 @@ class SoakTest extends AnyFunSuite {
         val resident = IndexRegistry.residentBytes
         val index = t.index.get
         val asked = allColumnsRead(index)
-        info(
-          f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, bytes a file ${index.residentBytes.toDouble / t.fileCount}%.1f, " +
-            f"all columns read ${asked.toDouble / t.fileCount}%.1f; ${asked / 1e6}%.1f MB, ${resident / 1e6}%.1f MB held with older " +
-            f"snapshots, ${IndexRegistry.of(t.table.load()).spilledBytes / 1e6}%.1f MB in local files, upkeep ${cpuMillis / k}%.2f ms a commit")
+        info(f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, bytes a file ${index.residentBytes.toDouble / t.fileCount}%.1f, " +
+          f"all columns read ${asked.toDouble / t.fileCount}%.1f; ${asked / 1e6}%.1f MB, ${resident / 1e6}%.1f MB held with older " +
+          f"snapshots, ${IndexRegistry.of(t.table.load()).spilledBytes / 1e6}%.1f MB in local files, upkeep ${cpuMillis / k}%.2f ms a commit")
         asked.toDouble / t.fileCount
       }
     }
