@@ -53,13 +53,13 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(old.isIndexed && young.isIndexed)
   }
 
-  test("in the window and over the cap: whole snapshots go, as the cap is a hard one") {
+  test("a cap below what cannot move: whole snapshots go, as the cap is a hard one") {
     val t = read()
     IndexRegistry.shrinkTo(10, hotWindowMillis = 3600L * 1000)
     assert(held(t) <= 10 && !t.isIndexed)
   }
 
-  test("a store that is gone: nothing is let go of that could not be read again; then snapshots go") {
+  test("a store that is gone when segments are let go of: no answer changes") {
     val t = read()
     val before = held(t)
     t.table.io.storeFiles.foreach(t.table.io.remove)

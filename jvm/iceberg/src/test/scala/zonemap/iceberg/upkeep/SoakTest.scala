@@ -40,6 +40,7 @@ class SoakTest extends AnyFunSuite {
       }
     }
     assert(bytesPerFile.last <= bytesPerFile(bytesPerFile.size / 2) * 1.2, "bytes a file do not grow")
+    assert(bytesPerFile.last <= 100)
     assert(IndexRegistry.of(t.table.load()).snapshotCount <= 32)
     assert(t.differences().isEmpty)
     IndexRegistry.clear()
