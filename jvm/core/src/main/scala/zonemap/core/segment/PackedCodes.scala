@@ -42,10 +42,18 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
     val block = row / Segment.BlockRows
     val first = row % Segment.BlockRows
     require(first + count <= Segment.BlockRows, s"$count rows from $row on are of two blocks")
-    if (relative(block) == 1) lower.copy(row, count, target)
-    else java.util.Arrays.fill(target, 0, count, '\u0000')
-    add(starts(block), width(block), base(block), first, count, target)
+    if (width(block) == 16 && relative(block) == 0 && base(block) == 0)
+      copyWhole(starts(block) + 2 * first, count, target)
+    else {
+      if (relative(block) == 1) lower.copy(row, count, target)
+      else java.util.Arrays.fill(target, 0, count, '\u0000')
+      add(starts(block), width(block), base(block), first, count, target)
+    }
   }
+
+  /** Codes that need all their bits are stored as they are. */
+  private def copyWhole(start: Int, count: Int, target: Array[Char]): Unit =
+    bytes.slice(start, 2 * count).order(bytes.order()).asCharBuffer().get(target, 0, count): Unit
 
   private def add(start: Int, width: Int, base: Int, first: Int, count: Int, target: Array[Char]): Unit = {
     var i = 0
