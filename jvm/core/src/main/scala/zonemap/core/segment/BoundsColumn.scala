@@ -29,9 +29,12 @@ private[segment] object CodeArray {
   final class Bytes(codes: ByteBuffer) extends CodeArray {
     override def apply(row: Int): Int = wide(codes.get(row))
     override def copy(row: Int, count: Int, target: Array[Char]): Unit = {
+      // a loop over arrays is one that the compiler vectorises
+      val block = new Array[Byte](count)
+      codes.get(row, block)
       var i = 0
       while (i < count) {
-        target(i) = wide(codes.get(row + i)).toChar
+        target(i) = wide(block(i)).toChar
         i += 1
       }
     }

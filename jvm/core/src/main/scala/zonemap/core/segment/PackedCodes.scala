@@ -56,17 +56,27 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
     bytes.slice(start, 2 * count).order(bytes.order()).asCharBuffer().get(target, 0, count): Unit
 
   private def add(start: Int, width: Int, base: Int, first: Int, count: Int, target: Array[Char]): Unit = {
+    // loops over arrays are ones that the compiler vectorises
+    val block = new Array[Byte](blockBytes(first + count, width))
+    bytes.get(start, block)
     var i = 0
     width match {
       case 0 => while (i < count) { target(i) = (target(i) + base).toChar; i += 1 }
       case 8 =>
         while (i < count) {
-          target(i) = (target(i) + base + (bytes.get(start + first + i) & 0xff)).toChar
+          target(i) = (target(i) + base + (block(first + i) & 0xff)).toChar
+          i += 1
+        }
+      case 16 =>
+        while (i < count) {
+          target(i) = (target(i) + base + packed(start, width, first + i)).toChar
           i += 1
         }
       case _ =>
+        val mask = (1 << width) - 1
         while (i < count) {
-          target(i) = (target(i) + base + packed(start, width, first + i)).toChar
+          val bit = (first + i) * width
+          target(i) = (target(i) + base + ((block(bit >>> 3) >>> (bit & 7)) & mask)).toChar
           i += 1
         }
     }
