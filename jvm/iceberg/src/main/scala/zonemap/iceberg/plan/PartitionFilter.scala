@@ -30,9 +30,12 @@ private[plan] object PartitionFilter {
     }
   }
 
-  /** What is left of the filter for readers, given the partition of a file. */
+  /**
+   * What is left of the filter for readers, given the partition of a file. Of NOT LIKE Iceberg's own is right for the files
+   * that are kept.
+   */
   def residuals(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): ResidualEvaluator =
-    if (holdsMiscounted(filter)) ResidualEvaluator.unpartitioned(filter)
+    if (holdsMiscounted(filter, Set(Operation.STARTS_WITH))) ResidualEvaluator.unpartitioned(filter)
     else ResidualEvaluator.of(spec, filter, caseSensitive)
 
   private def project(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Expression = {
@@ -45,21 +48,25 @@ private[plan] object PartitionFilter {
   }
 
   /** Whether a prefix has fewer characters than the UTF-16 units that Iceberg counts. */
-  private def holdsMiscounted(filter: Expression): Boolean =
-    ExpressionVisitors.visit(Expressions.rewriteNot(filter), MiscountedFinder)
+  def holdsMiscounted(filter: Expression, operations: Set[Operation] = Prefixes): Boolean =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new MiscountedFinder(operations))
+
+  private val Prefixes = Set(Operation.STARTS_WITH, Operation.NOT_STARTS_WITH)
 
   private def isMiscounted(leaf: UnboundPredicate[_]): Boolean =
-    (leaf.op() == Operation.STARTS_WITH || leaf.op() == Operation.NOT_STARTS_WITH) && {
+    Prefixes(leaf.op()) && {
       val prefix = leaf.literal().value().toString
       prefix.codePointCount(0, prefix.length) < prefix.length
     }
 
-  private object MiscountedFinder extends ExpressionVisitors.ExpressionVisitor[Boolean] {
+  private final class MiscountedFinder(operations: Set[Operation])
+      extends ExpressionVisitors.ExpressionVisitor[Boolean] {
     override def alwaysTrue(): Boolean = false
     override def alwaysFalse(): Boolean = false
     override def and(left: Boolean, right: Boolean): Boolean = left || right
     override def or(left: Boolean, right: Boolean): Boolean = left || right
-    override def predicate[T](leaf: UnboundPredicate[T]): Boolean = isMiscounted(leaf)
+    override def predicate[T](leaf: UnboundPredicate[T]): Boolean =
+      operations(leaf.op()) && isMiscounted(leaf)
   }
 
   /** Rebuilds an expression that has no NOT, leaf by leaf. */

@@ -174,16 +174,26 @@ object DifferentialTest {
         filter: Expression): Unit = {
       count(planned, stock)
       val bound = RowOracle.bind(filter, schema)
+      // Iceberg takes such prefixes for whole truncated values (SOUNDNESS, S58): the rows are the only measure
+      val icebergMiscounts = PartitionFilter.holdsMiscounted(filter)
       // a file Iceberg's own partition evaluation drops is dropped by both, overflown truncations included
       val specs = table.load().specs()
       def inPartition(f: DataFile) =
-        Try(partitionKeeps(specs.get(f.specId()).toUnbound.bind(schema), f, filter)).getOrElse(true)
+        icebergMiscounts || Try(partitionKeeps(specs.get(f.specId()).toUnbound.bind(schema), f, filter)).getOrElse(true)
       files.filterNot(f => planned.paths(f.location()) || !inPartition(f)).foreach { file =>
         random.rowsOf(file.location()).find(row => bound(new TestRow(row, schema.asStruct()))).foreach { row =>
           throw new AssertionError(s"dropped ${describe(file)} that holds the matching row $row")
         }
       }
-      val live = files.map(f => f.location() -> f).toMap
+      if (!icebergMiscounts) likeIceberg(planned, stock, files.map(f => f.location() -> f).toMap, schema, filter)
+    }
+
+    private def likeIceberg(
+        planned: Planned,
+        stock: Seq[FileScanTask],
+        live: Map[String, DataFile],
+        schema: Schema,
+        filter: Expression): Unit = {
       planned.tasks.foreach { task =>
         val file = live.getOrElse(task.file().location(), throw new AssertionError(s"not a live file: ${task.file()}"))
         assert(partitionKeeps(task.spec(), file, filter), s"kept ${describe(file)} whose partition cannot match")
