@@ -38,6 +38,16 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** How the table was reached last, while a snapshot of it is held. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
+  @volatile private var heldFacts = TableFacts.Empty
+
+  /** The facts about data files of this table, whichever snapshots they are in. */
+  def facts: TableFacts = heldFacts
+
+  /** Takes over facts, unless a later snapshot's are held; equal ones stay as they are, with what was read of them. */
+  def learn(facts: TableFacts): Unit = synchronized {
+    if (facts.sequenceNumber >= heldFacts.sequenceNumber && facts.refs != heldFacts.refs) heldFacts = facts
+  }
+
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
 
   /** Holds a snapshot, in place of one of the same key; beyond [[TableIndex.MaxSnapshots]] the one used least goes. */
@@ -45,6 +55,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     val replaced = Option(snapshots.put(snapshot.key, snapshot))
     newestPut = Some(snapshot)
     learn(snapshot)
+    snapshot.facts.foreach(learn)
     replaced.foreach(forgetSegmentsOf)
     if (snapshots.size > TableIndex.MaxSnapshots) evictOldest(): Unit
   }
@@ -69,7 +80,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
     distinct.iterator.map { case (segment, origin) =>
       origin.residentBytes(segment.residentBytes)
-    }.sum + deletes.values.sum
+    }.sum + deletes.values.sum + facts.residentBytes
   }
 
   /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */
@@ -149,6 +160,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     deletes.clear()
     newestPut = None
     lastSeen = None
+    heldFacts = TableFacts.Empty
   }
 
   private def distinct: Map[Segment, SegmentOrigin] = {
@@ -297,11 +309,15 @@ private[zonemap] object IndexRegistry {
   def residentBytes: Long = all.iterator.map(_.residentBytes).sum
 
   /**
-   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: what was read of stored
-   * segments older than the hot window, then whole snapshots.
+   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: what was read of facts, of
+   * stored segments older than the hot window, then whole snapshots.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {
+      untilFits(maxBytes) { table =>
+        table.facts.release()
+        false
+      }
       if (hotWindowMillis < Long.MaxValue) {
         val cutoff = System.currentTimeMillis() - hotWindowMillis
         untilFits(maxBytes) { table =>

@@ -94,7 +94,7 @@ private[plan] object ScanPlanner {
       resolved: ResolvedSnapshot,
       bound: BoundScan,
       hints: ScanHints): FilePlan = {
-    val selection = new FileSelection(resolved.index, bound, request)
+    val selection = new FileSelection(resolved.index, bound, request, IndexRegistry.of(request.table).facts)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
     val counts = new TaskCounts

@@ -18,18 +18,19 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException}
  */
 private[zonemap] object FileIOByteSource {
 
-  /** Files up to this size are fetched and kept whole. */
+  /** Segments up to this size are fetched and kept whole. */
   val WholeFileBytes: Long = 1L << 20
 
   /**
    * Opens `location`.
    *
    * @param sizeBytes the size the index recorded for the file; `-1` asks the storage for it
+   * @param wholeBytes files up to this size are fetched and kept whole
    * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
-  def open(io: FileIO, location: String, sizeBytes: Long): ByteSource =
-    mapped(location).getOrElse(new Ranges(io, location, sizeBytes))
+  def open(io: FileIO, location: String, sizeBytes: Long, wholeBytes: Long = WholeFileBytes): ByteSource =
+    mapped(location).getOrElse(new Ranges(io, location, sizeBytes, wholeBytes))
 
   /** The file memory-mapped, if it is a local one. */
   def mapped(location: String): Option[ByteSource] =
@@ -54,7 +55,7 @@ private[zonemap] object FileIOByteSource {
     else if (location.startsWith("/")) Some(Paths.get(location))
     else None
 
-  private final class Ranges(io: FileIO, location: String, knownSizeBytes: Long) extends ByteSource {
+  private final class Ranges(io: FileIO, location: String, knownSizeBytes: Long, wholeBytes: Long) extends ByteSource {
     private lazy val file =
       if (knownSizeBytes >= 0) io.newInputFile(location, knownSizeBytes) else io.newInputFile(location)
 
@@ -68,7 +69,7 @@ private[zonemap] object FileIOByteSource {
     def release(): Unit = whole = None
 
     override def read(offset: Long, length: Int): ByteBuffer =
-      if (sizeBytes > FileIOByteSource.WholeFileBytes) fetch(offset, length)
+      if (sizeBytes > wholeBytes) fetch(offset, length)
       else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
 
     private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
