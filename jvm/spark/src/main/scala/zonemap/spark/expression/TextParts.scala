@@ -20,8 +20,12 @@ private[expression] object TextParts {
       tested.dataType == StringType && parts.nonEmpty
     }
 
-  /** The runs of a pattern between its wildcards; an escape makes the next character stand for itself. */
+  /**
+   * The runs of a pattern between its wildcards; an escape makes the next character stand for itself. None of a pattern
+   * that Spark refuses when it meets a row.
+   */
   private def partsOf(pattern: String, escape: Char): Seq[BytesValue] = {
+    var isValid = true
     val parts = Seq.newBuilder[String]
     val part = new StringBuilder
     def end(): Unit = {
@@ -31,11 +35,14 @@ private[expression] object TextParts {
     val characters = pattern.iterator
     while (characters.hasNext)
       characters.next() match {
-        case `escape` if characters.hasNext => part += characters.next()
-        case '%' | '_'                      => end()
-        case other                          => part += other
+        case `escape` =>
+          val escaped = characters.nextOption().filter(c => c == '%' || c == '_' || c == escape)
+          isValid &= escaped.isDefined
+          escaped.foreach(part += _)
+        case '%' | '_' => end()
+        case other     => part += other
       }
     end()
-    parts.result().map(text => BytesValue(UTF8String.fromString(text).getBytes))
+    if (isValid) parts.result().map(text => BytesValue(UTF8String.fromString(text).getBytes)) else Nil
   }
 }

@@ -146,10 +146,10 @@ private[spark] object Procedures {
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     val dryRun = arguments.flag("dry_run")
     val dropped = arguments.text("facts").trim match {
-      case ""                                    => IndexProcedures.drop(iceberg, settings(spark), dryRun)
-      case all if all.equalsIgnoreCase("all")    => FactProcedures.drop(iceberg, settings(spark), None, dryRun)
+      case "" => IndexProcedures.drop(iceberg, settings(spark), dryRun)
       case facts =>
-        FactProcedures.drop(iceberg, settings(spark), Some(FactRequest.parse(facts, iceberg)), dryRun)
+        val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
+        FactProcedures.drop(iceberg, settings(spark), requests, dryRun)
     }
     dropped.map(Seq(_))
   }
