@@ -40,8 +40,12 @@ def join(parts: tuple[str, ...]) -> str:
 
 def literal(name: str) -> str:
     """The SQL string literal of a checked dotted identifier, safe to put into a statement."""
-    identifier = join(split(name))
-    return "'" + identifier.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return text_literal(join(split(name)))
+
+
+def text_literal(text: str) -> str:
+    """The SQL string literal of any text, safe to put into a statement."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _unreadable(name: str, why: str) -> InvalidArgumentError:

@@ -1,7 +1,8 @@
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactKind}
+import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate._
+import zonemap.core.value.ColumnType
 
 /** The facts about one data file. */
 private[zonemap] trait FileFacts {
@@ -34,7 +35,7 @@ private[zonemap] object FactEvaluator {
 
   private def compile(predicate: Predicate, known: Set[(Int, FactKind)]): Option[FactNode] = predicate match {
     case And(children) =>
-      val nodes = children.flatMap(compile(_, known))
+      val nodes = children.flatMap(compile(_, known)) ++ together(children, known)
       Option.when(nodes.nonEmpty)(new AnyExcludes(nodes))
     case Or(children) =>
       val nodes = children.map(child => (child, compile(child, known)))
@@ -45,6 +46,17 @@ private[zonemap] object FactEvaluator {
       Option.when(kinds.nonEmpty)(new LeafExcludes(leaf.column.fieldId, kinds, asked))
     case True | False | Unknown(_) | CompareColumns(_, _, _) => None
   }
+
+  /** Leaves about one column, which no value of it may satisfy together though each of them is satisfied by some. */
+  private def together(children: Seq[Predicate], known: Set[(Int, FactKind)]): Seq[FactNode] =
+    children
+      .collect { case leaf: Leaf => leaf }
+      .groupBy(_.column.fieldId)
+      .toSeq
+      .flatMap { case (fieldId, leaves) =>
+        val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf))).filter(_._2.kinds.contains(FactKind.Values))
+        Option.when(asked.size > 1 && known((fieldId, FactKind.Values)))(new LeavesExclude(fieldId, asked))
+      }
 }
 
 sealed private trait FactNode {
@@ -57,6 +69,21 @@ final private class LeafExcludes(fieldId: Int, kinds: Seq[FactKind], leaf: FactL
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
     kinds.exists(kind => facts.find(fieldId, kind).exists(leaf.isExcludedBy))
+}
+
+/** AND of leaves about one column: each of its values fails one of them. */
+final private class LeavesExclude(fieldId: Int, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
+  override val wanted: Set[(Int, FactKind)] = Set((fieldId, FactKind.Values))
+
+  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+    facts.find(fieldId, FactKind.Values).exists {
+      case known: KnownValues =>
+        val asked = leaves.collect {
+          case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
+        }
+        FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
+      case _ => false
+    }
 }
 
 /** AND. The bounds were asked before. */

@@ -24,17 +24,22 @@ final private[eval] class FactLeaf(leaf: Leaf) {
   /** Proven: no row of the file that the fact is about matches. */
   def isExcludedBy(fact: Fact): Boolean =
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
-      case known: KnownValues => noneOf(known)
+      case known: KnownValues => FactLeaf.cells(known).forall(isExcludedFor(known.columnType, _))
       case bloom: ValueBloom  => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
       case grams: NGramBloom  => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
     })
 
-  private def noneOf(known: KnownValues): Boolean = leaf match {
-    case Contains(_, parts) => known.values.iterator.forall(value => !parts.forall(FactLeaf.occurs(_, value)))
+  /** Proven: a row with this value, stored as `stored`, does not match. */
+  def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = (leaf, cell) match {
+    case (Contains(_, parts), Cell.Value(value)) => !parts.forall(FactLeaf.occurs(_, value))
     case _ =>
-      ruleFor(known.columnType).exists { rule =>
-        (!known.hasNulls || rule.nullRows == Match.None) && (!known.hasNaN || rule.nanRows == Match.None) &&
-        known.values.iterator.forall(v => rule.ofValues(v, v, tight = true) == Match.None)
+      ruleFor(stored).exists { rule =>
+        val answer = cell match {
+          case Cell.Null         => rule.nullRows
+          case Cell.NaN          => rule.nanRows
+          case Cell.Value(value) => rule.ofValues(value, value, tight = true)
+        }
+        answer == Match.None
       }
   }
 
@@ -58,7 +63,21 @@ final private[eval] class FactLeaf(leaf: Leaf) {
     FactLeaf.texts(leaf).map(_.map(_.flatMap(FactHashes.grams).toArray))
 }
 
+/** What a row may hold in a column. */
+sealed private[eval] trait Cell
+
+private[eval] object Cell {
+  case object Null extends Cell
+  case object NaN extends Cell
+  final case class Value(value: ZoneValue) extends Cell
+}
+
 private[eval] object FactLeaf {
+
+  /** All that the rows of a file hold. */
+  def cells(known: KnownValues): Iterator[Cell] =
+    Iterator(Cell.Null).filter(_ => known.hasNulls) ++ Iterator(Cell.NaN).filter(_ => known.hasNaN) ++
+      known.values.iterator.map(Cell.Value)
 
   /** The values that match, if they are a few points: NaN and null rows do not match such a leaf. */
   private def points(leaf: Leaf): Option[Seq[ZoneValue]] = leaf match {

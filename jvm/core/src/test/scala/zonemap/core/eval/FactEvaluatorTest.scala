@@ -152,6 +152,15 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(asked(byBounds, Match.Some).isEmpty, "no fact tells of it")
   }
 
+  test("AND of leaves about one column: no value satisfies both") {
+    val n = ColumnRef(1, LongType, "n")
+    def both(low: Long, high: Long) =
+      And(Seq(Compare(n, CompareOp.Gt, ZoneValues.ofLong(low)), Compare(n, CompareOp.Lt, ZoneValues.ofLong(high))))
+    val data = Seq(-100L, 7L, 100L, null)
+    assert(excludes(both(7, 100), FactKind.Values, LongType, data: _*))
+    assert(!excludes(both(6, 8), FactKind.Values, LongType, data: _*))
+  }
+
   test("a block bloom over no value says no") {
     val none = FactBuilder.of(FactKind.Bloom, 0, 1).build()
     assert(!new BlockBloom(ByteBuffer.wrap(none)).mayHold(FactHashes.ofValue(text("x"))))
