@@ -37,8 +37,7 @@ private[zonemap] object FactProcedures {
   val MaxShare = 0.1
   val FreeBytes = 4096L
 
-  /** Files of facts that are joined when there are as many as this, each smaller than [[SmallBytes]]. */
-  private val JoinedFiles = 8
+  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
   private val SmallBytes = 4L << 20
   private val SampledFiles = 3
 
@@ -149,7 +148,7 @@ private[zonemap] object FactProcedures {
     if (tasks.isEmpty) Nil else runner.build(tasks, store)
   }
 
-  /** Many small files of facts become one, without data files that the snapshot no longer has. */
+  /** Small files of facts become larger ones, without data files that the snapshot no longer has. */
   private def joined(
       request: FactRequest,
       files: Seq[(FactRef, FactFile)],
@@ -159,10 +158,16 @@ private[zonemap] object FactProcedures {
     val (small, large) = files.partition { case (ref, file) =>
       ref.sizeBytes < SmallBytes && file.columnType == request.columnType
     }
-    if (small.size < JoinedFiles) files.map(_._1)
-    else {
-      val facts = small.flatMap { case (_, file) => file.keysIterator.filter(live).map(key => (key, file.stored(key))) }
-      large.map(_._1) :+ FactTask.store(request, facts, store)
+    val groups = small.foldLeft(List.empty[List[(FactRef, FactFile)]]) {
+      case (group :: done, next) if group.map(_._1.sizeBytes).sum < SmallBytes => (next :: group) :: done
+      case (done, next)                                                      => List(next) :: done
+    }
+    large.map(_._1) ++ groups.map {
+      case List((ref, _)) => ref
+      case group =>
+        val facts =
+          group.flatMap { case (_, file) => file.keysIterator.filter(live).map(key => (key, file.stored(key))) }
+        FactTask.store(request, facts, store)
     }
   }
 
