@@ -84,6 +84,9 @@ private[zonemap] object FactProcedures {
     }
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
     IndexProcedures.save(table, indexed, store, settings, Some(others ++ kept.flatMap(_._2)))
+    // joined with others before anyone was told of them
+    val named = kept.flatMap(_._2).map(_.relativePath).toSet
+    store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
     val seconds = (System.nanoTime() - started) / 1e9
     kept.map { case (r, refs) =>
       val bytes = refs.map(_.sizeBytes).sum

@@ -155,8 +155,8 @@ private[zonemap] object IndexProcedures {
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     val store = IndexStore.of(table, settings.storeLocation)
     val index = IndexRegistry.of(table)
-    val exact =
-      snapshot.flatMap(s => index.get(SnapshotKey.of(s)).orElse(readable(StoredSnapshots.load(table, s, store))))
+    val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
+    val exact = held.orElse(snapshot.flatMap(s => readable(StoredSnapshots.load(table, s, store))))
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = exact.isDefined,
@@ -168,7 +168,7 @@ private[zonemap] object IndexProcedures {
       memoryBytes = index.residentBytes,
       store = store.root,
       levels = exact.fold("")(_.levels),
-      facts = FactProcedures.describe(table, exact.flatMap(_.facts).getOrElse(index.facts))
+      facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts))
     )
   }
 
