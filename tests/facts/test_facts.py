@@ -148,6 +148,20 @@ def test_a_text_condition_that_no_fact_tells_of_leaves_the_scan_as_it_is(spark) 
     assert "zonemap[" in plans.plan_text(spark.sql(f"SELECT * FROM {table} WHERE message LIKE '%none%'"))
 
 
+def test_join_keys_are_asked_of_facts(spark, events) -> None:
+    people = tables.create(spark, "lake.facts.people", "user_id STRING, name STRING")
+    spark.sql(
+        f"INSERT INTO {people} SELECT concat('u', sha1(CAST(id AS STRING))), concat('n', id) FROM range(0, 1600, 100)"
+    )
+    query = (
+        f"SELECT e.id, p.name FROM {events} e JOIN {people} p ON e.user_id = p.user_id WHERE p.name IN ('n700', 'n1500')"
+    )
+    rows = assert_rows_equal_off_on(spark, query)
+    assert {row.id for row in rows} == {700, 1500}
+    done = plans.execute(spark.sql(query))
+    assert len({path for path in done.files if "/events/" in path}) <= 4
+
+
 def test_status_names_facts_and_drop_takes_them(spark) -> None:
     table = tables.create(spark, "lake.facts.dropped", COLUMNS)
     insert(spark, table, 0, 4)
@@ -260,6 +274,17 @@ def test_columns_renamed_promoted_and_added_again(spark) -> None:
     assert files(spark, table, "n = 5") == 0
     assert files(spark, table, "status = 'ok'") == 1
     assert files(spark, table, "status = 'no'") == 0
+
+
+def test_a_name_mapping_ends_facts(spark) -> None:
+    table = tables.create(spark, "lake.facts.mapped", COLUMNS)
+    insert(spark, table, 0, 2)
+    build(spark, table, "values(status)")
+    assert files(spark, table, "status = 'missing'") == 0
+    spark.sql(f"""ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default'='[{{"field-id":1,"names":["id"]}}]')""")
+    assert files(spark, table, "status = 'missing'") == 2
+    with pytest.raises(Exception, match="name mapping"):
+        build(spark, table, "values(n)")
 
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])

@@ -8,6 +8,7 @@ import org.apache.iceberg.types.Types.NestedField
 import zonemap.core.fact.FactKind
 import zonemap.core.value._
 import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.index.TableFacts
 
 /**
  * A fact that is to be built for the data files of a table. Serializable.
@@ -46,6 +47,10 @@ private[zonemap] object FactRequest {
   private def of(kind: FactKind, column: String, table: Table): FactRequest = {
     def refuse(why: String, what: String) =
       throw new IllegalArgumentException(s"Cannot build ${kind.name}($column) of '${table.name()}': $why. $what.")
+    if (TableFacts.hasNameMapping(table))
+      refuse(
+        "it has files without field ids, whose columns its name mapping tells, and that may be changed",
+        "Rewrite the data files and remove the property schema.name-mapping.default")
     val schema = table.schema()
     val field = Option(schema.findField(column))
       .orElse(Option(schema.caseInsensitiveFindField(column)))

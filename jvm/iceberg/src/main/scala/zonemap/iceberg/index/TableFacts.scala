@@ -4,6 +4,7 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
+import org.apache.iceberg.{Table, TableProperties}
 import org.slf4j.LoggerFactory
 
 import zonemap.core.eval.FileFacts
@@ -92,4 +93,12 @@ private[zonemap] object TableFacts {
   private final case class Opened(source: ByteSource, file: FactFile)
 
   val Empty: TableFacts = new TableFacts(-1, Nil, null)
+
+  /**
+   * The facts that this JVM knows of a table. None where a name mapping says which columns files without field ids
+   * hold: it may be changed, and the files then have other values.
+   */
+  def of(table: Table): TableFacts = if (hasNameMapping(table)) Empty else IndexRegistry.of(table).facts
+
+  def hasNameMapping(table: Table): Boolean = table.properties().containsKey(TableProperties.DEFAULT_NAME_MAPPING)
 }

@@ -5,7 +5,7 @@ import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.Predicate
-import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex}
+import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
  * What the index of a relation's pinned snapshot says before its scan is planned. No answer where Iceberg plans.
@@ -32,7 +32,7 @@ private[zonemap] object IndexQuestions {
   /** Whether there are facts that tell of what is inside the texts of a column. */
   def knowsTexts(table: ZoneMapTable, fieldId: Int): Boolean =
     ScanPlanner.covers(table) && {
-      val known = IndexRegistry.of(table).facts.known
+      val known = TableFacts.of(table).known
       Seq(FactKind.Values, FactKind.NGrams).exists(kind => known((fieldId, kind)))
     }
 

@@ -10,7 +10,7 @@ import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{CorruptSegmentException, Segment}
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.index.{IndexRegistry, SnapshotKey, TableFacts}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
 
 /**
@@ -51,7 +51,9 @@ private[plan] object ScanPlanner {
   /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
-      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()))
+      new FileSet(
+        resolved.index.segments.map(live => live.segment -> live.liveRows()),
+        TableFacts.of(table))
     }
 
   def planFiles(
@@ -94,7 +96,8 @@ private[plan] object ScanPlanner {
       resolved: ResolvedSnapshot,
       bound: BoundScan,
       hints: ScanHints): FilePlan = {
-    val selection = new FileSelection(resolved.index, bound, request, IndexRegistry.of(request.table).facts)
+    val facts = TableFacts.of(request.table)
+    val selection = new FileSelection(resolved.index, bound, request, facts)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
     val counts = new TaskCounts
@@ -103,7 +106,7 @@ private[plan] object ScanPlanner {
       assembler.addTasks(segment, rows, tasks, counts)
       files += segment -> rows
     }
-    new FilePlan(resolved, bound, hints, selection, tasks, counts, new FileSet(files.result()))
+    new FilePlan(resolved, bound, hints, selection, tasks, counts, new FileSet(files.result(), facts))
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

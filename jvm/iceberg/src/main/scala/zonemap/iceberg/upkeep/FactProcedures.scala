@@ -5,6 +5,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.fact.{FactFile, FactKey, FactKind}
 import zonemap.core.segment.FactRef
+import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
@@ -57,7 +58,10 @@ private[zonemap] object FactProcedures {
     val files = liveFiles(indexed)
     // looked at anew: some may be gone since this JVM read them
     val held = IndexRegistry.of(table).facts.reopened(store)
-    val had = requests.map(request => request -> held.files(request.fieldId, request.kind)).toMap
+    val had = requests.map { request =>
+      def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
+      request -> held.files(request.fieldId, request.kind).filter { case (_, file) => isUsable(file) }
+    }.toMap
     val missing = requests.map { request =>
       request -> files.filterNot { case (key, _) => had(request).exists(_._2.has(key)) }.map(_._2)
     }.toMap

@@ -4,10 +4,9 @@ import java.util.UUID
 
 import scala.util.Using
 
-import org.apache.iceberg.{FileFormat, Schema, Table, TableProperties}
+import org.apache.iceberg.{FileFormat, Schema, Table}
 import org.apache.iceberg.formats.{FormatModelRegistry, ReadBuilder}
 import org.apache.iceberg.io.CloseableIterable
-import org.apache.iceberg.mapping.{NameMapping, NameMappingParser}
 import org.apache.iceberg.types.TypeUtil
 import org.apache.spark.sql.catalyst.InternalRow
 
@@ -21,8 +20,6 @@ import zonemap.iceberg.build.{FactInput, FactReader, FactRequest}
  */
 private[procedure] final class SparkFactReader(table: Table) extends FactReader {
   private val schema = table.schema()
-  private val nameMapping: Option[NameMapping] =
-    Option(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING)).map(NameMappingParser.fromJson)
 
   override def read(file: FactInput, requests: Seq[FactRequest], builders: Seq[FactBuilder]): Unit = {
     val fieldIds = new java.util.HashSet[Integer]
@@ -46,7 +43,6 @@ private[procedure] final class SparkFactReader(table: Table) extends FactReader 
     val input = table.io().newInputFile(file.path, file.sizeBytes)
     val reader: ReadBuilder[InternalRow, AnyRef] =
       FormatModelRegistry.readBuilder(FileFormat.fromString(file.format), classOf[InternalRow], input)
-    nameMapping.foreach(reader.withNameMapping)
     reader.project(projection).build()
   }
 }
