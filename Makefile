@@ -18,7 +18,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick bench-pruning clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick bench-pruning bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -71,6 +71,13 @@ bench-quick: ## the same over 1,000 and 20,000 files
 
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
 	cd benchmarks && ../$(BIN)/python -m pruning ../build/bench/pruning pruning/results/pruning.json ../$(ICEBERG_JAR)
+
+bench-strategies: ## seven ways to keep an index beside a stream (about 25 minutes)
+	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 215000 100000:30 1000:10 1000000:10"
+
+bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
+	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt
+	cd benchmarks && ../$(BIN)/python -m report ../docs/guide
 
 clean: ## delete everything that was built or fetched
 	rm -rf $(VENV) build dist target jvm/*/target project/target project/project

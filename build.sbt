@@ -49,7 +49,8 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
     "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
-    Seq("zonemap.seed", "zonemap.checks").flatMap(key => sys.props.get(key).map(value => s"-D$key=$value")),
+    sys.props.get("zonemap.seed").orElse(sys.env.get("ZONEMAP_SEED")).map(seed => s"-Dzonemap.seed=$seed") ++
+    sys.props.get("zonemap.checks").map(checks => s"-Dzonemap.checks=$checks"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
 
 lazy val core = (project in file("jvm/core"))
@@ -81,18 +82,24 @@ lazy val spark = (project in file("jvm/spark"))
     assembly / assemblyRepeatableBuild := true,
     assembly / test := {})
 
-// Stock planning against planning from the index; see benchmarks/README.md.
+// Benchmarks; see benchmarks/README.md.
+def benchmarkSettings(suite: String): Seq[Setting[_]] = Seq(
+  name := s"zonemap-benchmark-$suite",
+  publish / skip := true,
+  libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+  Compile / run / fork := true,
+  Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
+  Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
+  // the class path of Provided libraries, which sbt leaves out of `run`
+  Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
+
 lazy val planningBenchmark = (project in file("benchmarks/planning"))
   .dependsOn(iceberg % "compile->compile;provided->provided")
-  .settings(
-    name := "zonemap-benchmark-planning",
-    publish / skip := true,
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
-    Compile / run / fork := true,
-    Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
-    Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
-    // the class path of Provided libraries, which sbt leaves out of `run`
-    Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
+  .settings(benchmarkSettings("planning"))
+
+lazy val strategiesBenchmark = (project in file("benchmarks/strategies"))
+  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
+  .settings(benchmarkSettings("strategies"))
 
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, spark)

@@ -5,18 +5,23 @@ Two run at a time, because a suite keeps hardly more than one core busy: most of
 small query. What a suite prints comes when it has ended. A run that ends without a report (it did not compile, crashed
 or was killed) leaves a report of one error, so that count_tests.py cannot miss it. The exit code is 0: the count
 decides.
+
+Random tests take their seed from ZONEMAP_SEED, else from the committed sources: they are tested with the same tables
+each time, and with others after the next change.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
+import random
 import shutil
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -26,22 +31,36 @@ ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 NO_TESTS_COLLECTED = 5
 AT_ONCE = 2
-LONGEST_FIRST = ("sql", "differential", "layouts", "joins", "bugs", "topk")
+
+# Folders whose tests share a process, and its warm JVM; the longest first, the others after them.
+TOGETHER = (("sql",), ("differential",), ("joins", "topk", "expressions", "facts"), ("layouts",), ("bugs",))
 
 _printing = threading.Lock()
 
 
 def main(suites: list[str]) -> None:
     """Runs the suites, the longest first."""
+    seed = os.environ.setdefault("ZONEMAP_SEED", seed_of_sources())
+    print(f"ZONEMAP_SEED={seed}", flush=True)
     REPORTS.mkdir(parents=True, exist_ok=True)
     jobs: list[Callable[[], None]] = []
     if "jvm" in suites:
         jobs.append(run_jvm)
     if "python" in suites:
-        jobs += [partial(run_pytest, target) for target in pytest_targets()]
+        jobs += [partial(run_pytest, targets) for targets in pytest_targets()]
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for done in [pool.submit(job) for job in jobs]:
             done.result()
+
+
+def seed_of_sources() -> str:
+    """A number that changes with the committed sources and tests only; one by chance where there is no git."""
+    if shutil.which("git"):
+        command = ["git", "rev-parse", "HEAD:jvm", "HEAD:python", "HEAD:tests"]
+        trees = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
+        if trees.returncode == 0:
+            return str(int(hashlib.sha256(trees.stdout).hexdigest()[:8], 16))
+    return str(random.SystemRandom().randrange(2**32))
 
 
 def run_jvm() -> None:
@@ -62,31 +81,32 @@ def run_jvm() -> None:
         _write_error("jvm", "sbt test left no report")
 
 
-def run_pytest(target: Path) -> None:
-    """Runs the tests of one folder or file."""
-    name = str(target.relative_to(ROOT)).replace("/", "-")
+def run_pytest(targets: Sequence[Path]) -> None:
+    """Runs the tests of some folders or files in one process."""
+    name = "+".join(str(target.relative_to(ROOT)).replace("/", "-") for target in targets)
     report = REPORTS / f"pytest-{name}.xml"
     command = [
         sys.executable,
         "-m",
         "pytest",
         "-q",
-        str(target),
+        *map(str, targets),
         f"--junitxml={report}",
         f"-ojunit_suite_name={name}",
     ]
     code = _run(name, command)
     if code not in (0, 1, NO_TESTS_COLLECTED):
         report.unlink(missing_ok=True)
-        _write_error(f"pytest-{name}", f"pytest {target.relative_to(ROOT)} ended with {code}")
+        _write_error(f"pytest-{name}", f"pytest {name} ended with {code}")
 
 
-def pytest_targets() -> list[Path]:
+def pytest_targets() -> list[list[Path]]:
     """What is given to pytest, one process each: folders with tests, and single files of tests/."""
     folders = [*sorted(path for path in (ROOT / "tests").glob("*/") if path.is_dir()), ROOT / "python" / "tests"]
-    found = [folder for folder in folders if any(folder.rglob("test_*.py"))]
-    found.sort(key=lambda folder: (*LONGEST_FIRST, folder.name).index(folder.name))
-    return found + sorted((ROOT / "tests").glob("test_*.py"))
+    found = {folder.name: folder for folder in folders if any(folder.rglob("test_*.py"))}
+    groups = [[found.pop(name) for name in names if name in found] for names in TOGETHER]
+    alone = [[target] for target in (*found.values(), *sorted((ROOT / "tests").glob("test_*.py")))]
+    return [group for group in groups if group] + alone
 
 
 def _run(name: str, command: list[str]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 import time
 from collections.abc import Iterator
@@ -223,3 +224,56 @@ def test_two_followers_index_what_another_engine_commits(catalogs, sqlite: Path,
     sql = f"SELECT id FROM {table} WHERE id >= 6005 AND id < 6012"
     assert_planned_by_index(catalogs, sql, mode="EXACT")
     assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == list(range(6005, 6012))
+
+
+def test_a_table_whose_location_changes(catalogs, base: Path) -> None:
+    """The index stays behind with the old location; what this driver knows goes on, a new build has a new folder."""
+    table = make(catalogs, "jdbc.moved.t")
+    product.build(catalogs, table)
+    before = tables.location(catalogs, table)
+    catalogs.sql(f"ALTER TABLE {table} SET LOCATION '{base / 'jdbc' / 'elsewhere'}'")
+    sql = f"SELECT * FROM {table} WHERE {WHERE} OR id = 85"
+    assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == list(range(25, 32))
+    assert_planned_by_index(catalogs, sql)
+    tables.append(catalogs, table, tables.ranges(1, 10, 80), tables.RANGES_DDL)
+    assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == [*range(25, 32), 85]
+    assert_planned_by_index(catalogs, sql)
+    assert product.build(catalogs, table).data_files == 9
+    after = tables.location(catalogs, table)
+    assert after != before
+    assert product.store_files(after) and product.store_files(before)
+    assert_skips(catalogs, table, "id = 85", at_least=8)
+
+
+def test_a_copy_with_rewritten_paths(catalogs, base: Path) -> None:
+    """rewrite_table_path keeps uuid and snapshot ids; the copy's queries must read the copy's files."""
+    table = make(catalogs, "jdbc.copied.t")
+    product.build(catalogs, table)
+    assert_planned_by_index(catalogs, f"SELECT * FROM {table} WHERE {WHERE}", mode="EXACT")
+    source, target = tables.location(catalogs, table), str(base / "jdbc" / "the_copy")
+    result = catalogs.sql(
+        f"CALL jdbc.system.rewrite_table_path(table => '{table}', source_prefix => '{source}', target_prefix => '{target}')"
+    ).collect()[0]
+    moves = Path(result.file_list_location.removeprefix("file:"))
+    for part in sorted(moves.rglob("part-*")) if moves.is_dir() else [moves]:
+        for line in part.read_text().splitlines():
+            old, new = (Path(p.removeprefix("file:")) for p in line.split(","))
+            new.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(old, new)
+    catalogs.sql(
+        f"CALL jdbc.system.register_table(table => 'copied.copy', "
+        f"metadata_file => '{target}/metadata/{result.latest_version}')"
+    )
+    where = f"{WHERE} OR id = 5"
+    theirs, ours = files_off_on(catalogs, f"SELECT * FROM jdbc.copied.copy WHERE {where}")
+    assert ours == theirs
+    assert all(path.removeprefix("file:").startswith(target) for path in ours)
+    assert product.build(catalogs, "jdbc.copied.copy").data_files == 8
+    for name, folder in (("jdbc.copied.copy", target), (table, source)):
+        sql = f"SELECT * FROM {name} WHERE {where}"
+        assert sorted(r.id for r in assert_rows_equal_off_on(catalogs, sql)) == [5, *range(25, 32)]
+        assert_planned_by_index(catalogs, sql)
+        _, files = files_off_on(catalogs, sql)
+        assert len(files) == 3 and all(
+            path.removeprefix("file:").startswith(folder.removeprefix("file:")) for path in files
+        )

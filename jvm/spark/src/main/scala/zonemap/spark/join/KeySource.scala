@@ -21,8 +21,8 @@ private[join] object KeySource {
   /** `None` when nothing can be told; the ranges are in the encoding of the column's type. */
   def valuesOf(plan: LogicalPlan, column: Attribute): Option[ValueRanges] =
     plan match {
-      case ZoneMapRelation(found)                     => fromFiles(found, found.files(None), column)
-      case Filter(condition, ZoneMapRelation(found))  => fromFiles(found, found.files(Some(condition)), column)
+      case ZoneMapRelation(found)                     => fromFiles(found, found.files(Nil), column)
+      case Filter(condition, ZoneMapRelation(found))  => fromFiles(found, found.files(Seq(condition)), column)
       case scan: DataSourceV2ScanRelation             => planned(scan, column)
       case local: LocalRelation if !local.isStreaming => fromRows(local, column)
       case Project(list, child)                       => lineage(list, column).flatMap(valuesOf(child, _))

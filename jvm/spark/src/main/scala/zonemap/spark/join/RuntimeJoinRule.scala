@@ -144,9 +144,9 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       probeKeys.zipWithIndex.foldLeft(probe) {
         case (plan, (Column(key), i)) if key.dataType == buildKeys(i).dataType =>
           KeyTarget
-            .changed(plan, key, isProbeSide, inMerge && numbersRows(_)) { (leaf, filter, column) =>
+            .changed(plan, key, isProbeSide, inMerge && numbersRows(_)) { (leaf, conditions, column) =>
               leaf match {
-                case scan: DataSourceV2ScanRelation if once(scan.scan) && !filter.exists(filtersBy(_, column)) =>
+                case scan: DataSourceV2ScanRelation if once(scan.scan) && !conditions.exists(filtersBy(_, column)) =>
                   filtered(scan, column, i)
                 case _ => None
               }

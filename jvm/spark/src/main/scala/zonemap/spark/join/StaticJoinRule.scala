@@ -82,13 +82,13 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
       source: LogicalPlan,
       sourceColumn: Attribute): LogicalPlan =
     KeyTarget
-      .changed(target, column) { (leaf, condition, found) =>
+      .changed(target, column) { (leaf, conditions, found) =>
         for {
           relation <- ZoneMapRelation.unapply(leaf)
           if relation.conf.exists(_.staticJoins)
           ref <- relation.column(found)
           values <- KeySource.valuesOf(source, sourceColumn)
-          before <- relation.files(condition)
+          before <- relation.files(conditions)
           inKeys = InRanges(ref, values)
           after = before.keep(inKeys)
           if after.count < before.count

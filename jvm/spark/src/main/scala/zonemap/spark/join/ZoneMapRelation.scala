@@ -26,10 +26,10 @@ private[join] final case class ZoneMapRelation(
       case _ => None
     }
 
-  /** At least the files that hold rows for which `condition` is TRUE; `None` when the snapshot is not covered. */
-  def files(condition: Option[Expression]): Option[FileSet] = {
-    val asked = condition.map(ExpressionRule.translateAll(relation, SparkTables.schema(sparkTable), _))
-    FileSet.live(table).map(_.keep(Predicate.and(asked.toSeq ++ Option(table.expressions): _*)))
+  /** At least the files that hold rows for which all `conditions` are TRUE; `None` when the snapshot is not covered. */
+  def files(conditions: Seq[Expression]): Option[FileSet] = {
+    val asked = conditions.map(ExpressionRule.translateAll(relation, SparkTables.schema(sparkTable), _))
+    FileSet.live(table).map(_.keep(Predicate.and(asked ++ Option(table.expressions): _*)))
   }
 
   def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption

@@ -71,6 +71,18 @@ class JoinRulesTest extends SharedSession {
     assert(rows(frame) == Seq("[14]"))
   }
 
+  test("run time: a star's filters are put above the scan once each, in one round") {
+    val frame = sql(
+      s"SELECT /*+ BROADCAST(k), BROADCAST(n) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k " +
+        s"JOIN (SELECT CAST(k AS STRING) AS s FROM $keys WHERE k > 0) n ON f.s = n.s WHERE k.name = 'n14'")
+    val plan = optimized(frame)
+    val keysAsked = plan.collect { case Filter(condition, _) =>
+      condition.collect { case p: DynamicPruningSubquery => p }
+    }
+    assert(keysAsked.flatten.map(_.pruningKey.references.head.name).sorted == Seq("id", "s"))
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
+  }
+
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
     assert(pruned(
       optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)

@@ -1,0 +1,1 @@
+"""A page of tables and plots from the committed results of the suites."""

@@ -1,0 +1,37 @@
+"""What the sections share: tables of Markdown, figures of plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib
+import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
+
+matplotlib.use("svg")
+matplotlib.rcParams.update(
+    {"svg.hashsalt": "zonemap", "font.size": 9, "axes.spines.top": False, "axes.spines.right": False}
+)
+
+STOCK, OURS, ORACLE = "#b0b7c3", "#1f6f8b", "#e07a1f"
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table of Markdown; all columns but the first to the right."""
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def millis(value: float) -> str:
+    """Milliseconds to two figures below ten."""
+    return f"{value:,.1f}" if value < 10 else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    return f"{share * 100:.2g} %" if abs(share) < 0.1 else f"{share * 100:.0f} %"
+
+
+def save(figure: Figure, path: Path) -> None:
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+    plt.close(figure)

@@ -1,0 +1,55 @@
+"""Planning of metadata-only tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from report import pages
+
+
+def plot(document: dict[str, Any], path: Path) -> None:
+    largest = document["tables"][-1]
+    queries = largest["queries"][::-1]
+    figure, axes = plt.subplots(figsize=(8, 0.55 * len(queries) + 1))
+    places = range(len(queries))
+    for offset, side, color in ((0.2, "stock", pages.STOCK), (-0.2, "zonemap", pages.OURS)):
+        axes.barh(
+            [p + offset for p in places],
+            [q[side]["wallMillis"] for q in queries],
+            height=0.38,
+            color=color,
+            label={"stock": "Iceberg", "zonemap": "index"}[side],
+        )
+    axes.set_yticks(list(places), [q["query"] for q in queries])
+    axes.set_xscale("log")
+    axes.set_xlabel(f"planning of {largest['files']:,} files, ms (log scale)")
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncol=2)
+    pages.save(figure, path)
+
+
+def section(document: dict[str, Any], image: str) -> str:
+    parts = ["## Planning\n", f"![planning]({image})\n"]
+    for table in document["tables"]:
+        rows = [
+            (
+                q["query"],
+                f"{q['stockFiles']:,}",
+                f"{q['zonemapFiles']:,}",
+                f"{pages.millis(q['stock']['wallMillis'])} -> {pages.millis(q['zonemap']['wallMillis'])}",
+                f"{pages.millis(q['stock']['cpuMillis'])} -> {pages.millis(q['zonemap']['cpuMillis'])}",
+                f"{q['stock']['allocatedBytes'] / 1e6:,.0f} -> {q['zonemap']['allocatedBytes'] / 1e6:,.1f}",
+            )
+            for q in table["queries"]
+        ]
+        parts.append(
+            f"{table['files']:,} files, {table['columns']} columns with bounds. The index has "
+            f"{table['indexBytes'] / 1e6:,.1f} MB beside {table['manifestBytes'] / 1e6:,.1f} MB of manifests; "
+            f"building it took {table['buildWallSeconds']:,.0f} s "
+            f"({table['buildCpuSeconds']:,.0f} s of CPU); the first plan of a JVM that holds nothing took "
+            f"{pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
+        )
+        parts.append(pages.table(("filter", "files, Iceberg", "files, index", "ms", "CPU ms", "MB allocated"), rows))
+    return "\n".join(parts)

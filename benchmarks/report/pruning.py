@@ -1,0 +1,51 @@
+"""Files read, by class of query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from report import pages
+
+
+def plot(document: dict[str, Any], path: Path) -> None:
+    cases = document["cases"][::-1]
+    figure, axes = plt.subplots(figsize=(8, 0.2 * len(cases) + 1))
+    places = range(len(cases))
+    for key, color, marker, label in (
+        ("stockFiles", pages.STOCK, "o", "Iceberg"),
+        ("boundsOracle", pages.ORACLE, "|", "at best, by exact bounds"),
+        ("zonemapFiles", pages.OURS, ".", "index"),
+    ):
+        axes.scatter([max(c[key], 0.7) for c in cases], places, color=color, marker=marker, s=45, label=label, zorder=3)
+    axes.hlines(places, 0.7, document["filesPerTable"], color="#eeeeee", zorder=1)
+    axes.set_yticks(list(places), [c["group"] for c in cases], fontsize=7)
+    axes.set_xscale("log")
+    axes.set_xlabel(f"files read of {document['filesPerTable']} (log scale)")
+    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0, 1), ncol=3, fontsize=7)
+    pages.save(figure, path)
+
+
+def section(document: dict[str, Any], image: str) -> str:
+    rows = [
+        (
+            f"{c['group']}: `{c['query'].replace('{t} ', '').replace('|', '&#124;')}`",
+            c["stockFiles"],
+            c["zonemapFiles"],
+            c["boundsOracle"],
+            c["contentOracle"],
+            f"{pages.millis(c['stockQueryMillis'])} -> {pages.millis(c['zonemapQueryMillis'])}",
+        )
+        for c in document["cases"]
+    ]
+    return "\n".join(
+        (
+            "## Pruning\n",
+            f"![pruning]({image})\n",
+            f"Files read of {document['filesPerTable']}. By exact bounds: those that knowing every file's true minimum "
+            "and maximum leaves. By content: those that hold a row of the answer.\n",
+            pages.table(("query", "Iceberg", "index", "by exact bounds", "by content", "query ms"), rows),
+        )
+    )

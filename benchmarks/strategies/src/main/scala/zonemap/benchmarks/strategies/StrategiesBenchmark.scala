@@ -1,0 +1,224 @@
+package zonemap.benchmarks.strategies
+
+import java.lang.management.ManagementFactory
+import java.nio.file.{Files, Path, Paths}
+import java.util.Comparator
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import com.fasterxml.jackson.databind.{ObjectMapper, SerializationFeature}
+import org.apache.iceberg.Table
+import org.apache.iceberg.catalog.TableIdentifier
+import org.apache.iceberg.hadoop.HadoopCatalog
+import org.apache.spark.sql.SparkSession
+
+import zonemap.benchmarks.planning.{Measure, Run}
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
+
+/**
+ * One stream, written under seven ways to index it: what each costs the writer, and what its queries cost.
+ *
+ * A layout's batches alternate with those of a table without an index (ABBA), so that both see the same machine.
+ * Usage: `StrategiesBenchmark <work folder> <result.json> <rows a batch> <files of the past>:<pairs>...`
+ */
+object StrategiesBenchmark {
+  private val QueryRuns = 7
+  private val threads = ManagementFactory.getThreadMXBean
+
+  /** A batch of a stream: the whole of it, what the index cost on the writer's thread, and its requests there. */
+  private final case class Batch(whole: Run, commitPathMillis: Double, commitPathCpuMillis: Double, requests: Long)
+
+  def main(arguments: Array[String]): Unit = {
+    require(arguments.length >= 4, "Usage: StrategiesBenchmark <work folder> <result.json> <rows> <files>:<pairs>...")
+    val folder = Paths.get(arguments(0)).toAbsolutePath
+    deleteTree(folder)
+    val spark = session(folder)
+    spark.sparkContext.setLogLevel("WARN")
+    val catalog = new HadoopCatalog()
+    catalog.setConf(spark.sparkContext.hadoopConfiguration)
+    catalog.initialize(
+      "lake",
+      Map("warehouse" -> folder.toString, "io-impl" -> classOf[CountingFileIO].getName).asJava)
+    val rows = arguments(2).toInt
+    val sizes = arguments.drop(3).toSeq.map { size =>
+      val Array(files, pairs) = size.split(':').map(_.toInt)
+      val stream = new StreamTable(spark, catalog, folder.toString, files, rows)
+      println(s"$files files, $pairs pairs of batches of $rows rows")
+      if (files == arguments(3).takeWhile(_ != ':').toInt) warmUp(spark, stream)
+      val layouts = Layout.indexed.map(layout => measure(spark, catalog, stream, layout, pairs))
+      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "layouts" -> layouts.map(_.asJava).asJava)
+    }
+    write(Paths.get(arguments(1)), sizes)
+    spark.stop()
+    deleteTree(folder)
+  }
+
+  private def session(folder: Path): SparkSession =
+    SparkSession
+      .builder()
+      .master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.driver.host", "127.0.0.1")
+      .config("spark.driver.bindAddress", "127.0.0.1")
+      .config("spark.sql.extensions", "zonemap.spark.ZoneMapExtension")
+      .config("spark.sql.shuffle.partitions", "2")
+      .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
+      .config("spark.sql.catalog.lake.type", "hadoop")
+      .config("spark.sql.catalog.lake.cache-enabled", "false")
+      .config("spark.sql.catalog.lake.warehouse", folder.toString)
+      .config("spark.sql.catalog.lake.io-impl", classOf[CountingFileIO].getName)
+      .getOrCreate()
+
+  private def warmUp(spark: SparkSession, stream: StreamTable): Unit = {
+    stream.create("warm")
+    (0 until 5).foreach(n => stream.batch(n).writeTo("lake.db.warm").append())
+  }
+
+  private def measure(
+      spark: SparkSession,
+      catalog: HadoopCatalog,
+      stream: StreamTable,
+      layout: Layout,
+      pairs: Int): Map[String, Any] = {
+    IndexRegistry.clear()
+    val name = layout.getClass.getSimpleName.stripSuffix("$").toLowerCase
+    val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
+    layout.prepare(indexed)
+    under(spark, layout)(planned(spark, coldQuery(stream, name))) // the driver has seen the table
+    Upkeep.await(600000)
+    val upkeepBefore = upkeepCpuMillis
+    val ours, theirs = mutable.ArrayBuffer.empty[Batch]
+    (0 until pairs).foreach { n =>
+      def writeOurs(): Unit = ours += under(spark, layout)(batch(stream, indexed, name, n, layout))
+      def writeTheirs(): Unit =
+        theirs += under(spark, Layout.NoIndex)(batch(stream, plain, s"plain_$name", n, Layout.NoIndex))
+      if (n % 2 == 0) { writeOurs(); writeTheirs() }
+      else { writeTheirs(); writeOurs() }
+    }
+    Upkeep.await(600000)
+    val backgroundMillis = upkeepCpuMillis - upkeepBefore
+    val memory = IndexRegistry.residentBytes
+    val status = IndexProcedures.status(
+      refreshed(indexed),
+      Some(indexed.currentSnapshot()),
+      PlannerSettings(upkeep = UpkeepMode.Off))
+    def runs(chosen: Layout, text: String, execute: Boolean) =
+      (0 until QueryRuns).map(_ => query(spark, chosen, text, execute))
+    val hot = runs(layout, hotQuery(stream, name, pairs), execute = true)
+    val hotPlain = runs(Layout.NoIndex, hotQuery(stream, s"plain_$name", pairs), execute = true)
+    val cold = runs(layout, coldQuery(stream, name), execute = false)
+    val coldPlain = runs(Layout.NoIndex, coldQuery(stream, s"plain_$name"), execute = false)
+    require(hot.map(_._2).toSet == hotPlain.map(_._2).toSet, s"${layout.name}: other rows than without an index")
+    Seq(name, s"plain_$name").foreach { table =>
+      catalog.dropTable(TableIdentifier.of("db", table), false)
+      deleteTree(Paths.get(indexed.location()).resolveSibling(table))
+    }
+
+    val (hotMillis, hotPlainMillis) = (Stats.median(hot.map(_._1)), Stats.median(hotPlain.map(_._1)))
+    val (coldMillis, coldPlainMillis) = (Stats.median(cold.map(_._1)), Stats.median(coldPlain.map(_._1)))
+    val (loss, from, to) = Stats.interval(ours.indices.map(i => 1 - theirs(i).whole.wallMillis / ours(i).whole.wallMillis))
+    val indexCpu = (ours.map(_.commitPathCpuMillis).sum + backgroundMillis) / pairs
+    val batchCpu = Stats.median(theirs.map(_.whole.cpuMillis).toSeq)
+    val result = Map[String, Any](
+      "layout" -> layout.name,
+      "reported" -> layout.reported,
+      "rowsPerSecond" -> stream.batch(0).count() / (Stats.median(ours.map(_.whole.wallMillis).toSeq) / 1000),
+      "rowsPerSecondWithoutIndex" -> stream.batch(0).count() / (Stats.median(theirs.map(_.whole.wallMillis).toSeq) / 1000),
+      "writeLoss" -> loss,
+      "writeLossFrom" -> from,
+      "writeLossTo" -> to,
+      "indexCpuMillisABatch" -> indexCpu,
+      "batchCpuMillis" -> batchCpu,
+      "indexCpuShare" -> indexCpu / batchCpu,
+      "commitPathRequests" -> Stats.median(ours.map(_.requests.toDouble).toSeq),
+      "commitPathMillisP50" -> Stats.median(ours.map(_.commitPathMillis).toSeq),
+      "commitPathMillisP99" -> Stats.quantile(ours.map(_.commitPathMillis).toSeq, 0.99),
+      "hotQueryMillis" -> hotMillis,
+      "hotQueryMillisWithoutIndex" -> hotPlainMillis,
+      "coldPlanMillis" -> coldMillis,
+      "coldPlanMillisWithoutIndex" -> coldPlainMillis,
+      "indexBytes" -> status.bytes,
+      "segments" -> status.segments,
+      "memoryBytes" -> memory)
+    println(
+      f"  ${layout.name}%-20s loss ${loss * 100}%6.1f %% [${from * 100}%.1f, ${to * 100}%.1f]  index/batch CPU ${indexCpu / batchCpu * 100}%6.2f %%  " +
+        f"requests ${result("commitPathRequests")}  hot ms $hotPlainMillis%.0f -> $hotMillis%.0f  " +
+        f"cold plan ms $coldPlainMillis%.0f -> $coldMillis%.0f  segments ${status.segments}")
+    result
+  }
+
+  private def batch(stream: StreamTable, table: Table, name: String, number: Int, layout: Layout): Batch = {
+    val rows = stream.batch(number)
+    var millis, cpu = 0.0
+    var requests = 0L
+    val (_, whole) = Measure.run {
+      rows.writeTo(s"lake.db.$name").append()
+      val (started, cpuBefore) = (System.nanoTime(), threads.getCurrentThreadCpuTime)
+      val current = refreshed(table)
+      requests = CountingFileIO.counted(layout.afterCommit(current))
+      millis = (System.nanoTime() - started) / 1e6
+      cpu = (threads.getCurrentThreadCpuTime - cpuBefore) / 1e6
+    }
+    Batch(whole, millis, cpu, requests)
+  }
+
+  private def refreshed(table: Table): Table = { table.refresh(); table }
+
+  /** Milliseconds, and the rows when the query is executed; without a hot tier the driver remembers nothing. */
+  private def query(spark: SparkSession, layout: Layout, text: String, execute: Boolean): (Double, String) =
+    under(spark, layout) {
+      if (!layout.hasHotTier) IndexRegistry.clear()
+      val started = System.nanoTime()
+      val rows = if (execute) spark.sql(text).collect().mkString else { planned(spark, text); "" }
+      ((System.nanoTime() - started) / 1e6, rows)
+    }
+
+  /** Plans files and tasks of a query of one stage, and runs none of them. */
+  private def planned(spark: SparkSession, text: String): Unit = spark.sql(text).queryExecution.toRdd.getNumPartitions: Unit
+
+  /** The last minute of the stream. */
+  private def hotQuery(stream: StreamTable, table: String, batches: Int): String =
+    s"SELECT count(*), max(value) FROM lake.db.$table WHERE ts >= timestamp_seconds(${stream.streamStart + math.max(0, batches - 6) * StreamTable.SecondsABatch}) AND metric = 77"
+
+  /** A minute of the past. */
+  private def coldQuery(stream: StreamTable, table: String): String = {
+    val from = stream.streamStart - stream.past / 2
+    s"SELECT * FROM lake.db.$table WHERE ts >= timestamp_seconds($from) AND ts < timestamp_seconds(${from + 60}) AND metric = 77"
+  }
+
+  private def under[A](spark: SparkSession, layout: Layout)(work: => A): A = {
+    Layout.confKeys.foreach(spark.conf.unset)
+    layout.confs.foreach { case (key, value) => spark.conf.set(key, value) }
+    work
+  }
+
+  private def upkeepCpuMillis: Double =
+    threads.getThreadInfo(threads.getAllThreadIds).iterator
+      .filter(info => info != null && info.getThreadName == "zonemap-upkeep")
+      .map(info => threads.getThreadCpuTime(info.getThreadId) / 1e6)
+      .sum
+
+  private def write(result: Path, sizes: Seq[Map[String, Any]]): Unit = {
+    val document = Map[String, Any](
+      "benchmark" -> "strategies",
+      "java" -> System.getProperty("java.version"),
+      "spark" -> org.apache.spark.SPARK_VERSION,
+      "iceberg" -> org.apache.iceberg.IcebergBuild.version(),
+      "cores" -> Runtime.getRuntime.availableProcessors,
+      "sizes" -> sizes.map(_.asJava).asJava)
+    Files.createDirectories(result.toAbsolutePath.getParent)
+    new ObjectMapper()
+      .enable(SerializationFeature.INDENT_OUTPUT)
+      .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
+      .writeValue(result.toFile, document.asJava)
+    println(s"written: $result")
+  }
+
+  private def deleteTree(folder: Path): Unit =
+    if (Files.exists(folder))
+      Using.resource(Files.walk(folder))(_.sorted(Comparator.reverseOrder[Path]()).forEach(p => Files.delete(p)))
+}
