@@ -69,7 +69,14 @@ def test_build_and_refresh_send_one_call_and_return_its_row(name: str) -> None:
 
 
 def test_build_of_facts_sends_a_list_and_returns_a_row_a_fact() -> None:
-    fact = {"part": "bloom(user_id)", "files_read": 9, "expected_bytes": 70, "data_files": 9, "bytes": 64, "seconds": 1.5}
+    fact = {
+        "part": "bloom(user_id)",
+        "files_read": 9,
+        "expected_bytes": 70,
+        "data_files": 9,
+        "bytes": 64,
+        "seconds": 1.5,
+    }
     session = _Session({**BUILT, "part": "index", "files_read": 0, "expected_bytes": 9}, {**BUILT, **fact})
     result = zonemap.build(session, "t", facts=["bloom(user_id)", "values(a)"])  # type: ignore[arg-type]
     assert session.statements == ["CALL zonemap.system.build(table => 't', facts => 'bloom(user_id), values(a)')"]

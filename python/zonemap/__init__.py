@@ -16,7 +16,16 @@ from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, refresh, status
-from zonemap.results import BuildResult, BuiltFact, DropResult, GarbageFile, GcResult, MergedLevel, MergeResult, StatusResult
+from zonemap.results import (
+    BuildResult,
+    BuiltFact,
+    DropResult,
+    GarbageFile,
+    GcResult,
+    MergedLevel,
+    MergeResult,
+    StatusResult,
+)
 from zonemap.session import configure
 from zonemap.version import __version__
 

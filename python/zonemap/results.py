@@ -88,6 +88,7 @@ class BuildResult(_OneRow):
 
     @classmethod
     def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """The first row is of the index, the others are of facts."""
         index, *parts = rows
         names = [field.name for field in fields(BuiltFact)]
         built = tuple(BuiltFact(**{name: row[name] for name in names}) for row in parts)

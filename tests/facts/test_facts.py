@@ -18,20 +18,20 @@ COLUMNS = (
     "message STRING, at STRUCT<code: STRING>"
 )
 #: File f holds ids f * ROWS and on. Bounds of every other column are those of all files, about.
-SELECT = """
+SELECT = f"""
     id,
     concat('u', sha1(CAST(id AS STRING))) AS user_id,
     xxhash64(id) AS key,
     CASE WHEN id = 77 THEN NULL WHEN id = 333 THEN 'failed' ELSE element_at(array('ok', 'done'), CAST(id % 2 + 1 AS INT)) END
       AS status,
-    CAST(CASE WHEN id % {rows} = 0 THEN -100 WHEN id % {rows} = 1 THEN 100 ELSE id div {rows} END AS INT) AS n,
-    CASE WHEN id = 99 THEN double('NaN') WHEN id % {rows} = 0 THEN -9D WHEN id % {rows} = 1 THEN 9D
+    CAST(CASE WHEN id % {ROWS} = 0 THEN -100 WHEN id % {ROWS} = 1 THEN 100 ELSE id div {ROWS} END AS INT) AS n,
+    CASE WHEN id = 99 THEN double('NaN') WHEN id % {ROWS} = 0 THEN -9D WHEN id % {ROWS} = 1 THEN 9D
       WHEN id = 222 THEN -0D ELSE 1D END AS d,
-    CAST(CASE WHEN id % {rows} = 0 THEN -1e12 WHEN id % {rows} = 1 THEN 1e12 ELSE id END AS DECIMAL(20, 2)) AS price,
+    CAST(CASE WHEN id % {ROWS} = 0 THEN -1e12 WHEN id % {ROWS} = 1 THEN 1e12 ELSE id END AS DECIMAL(20, 2)) AS price,
     concat(element_at(array('a: ', 'z: '), CAST(id % 2 + 1 AS INT)), CASE WHEN id = 444 THEN 'disk timeout at node' ELSE 'fine' END)
       AS message,
-    named_struct('code', concat(element_at(array('a', 'z'), CAST(id % 2 + 1 AS INT)), id div {rows})) AS at
-""".format(rows=ROWS)
+    named_struct('code', concat(element_at(array('a', 'z'), CAST(id % 2 + 1 AS INT)), id div {ROWS})) AS at
+"""
 FACTS = "bloom(user_id, key, price), values(status, n, d, at.code), ngrams(message, user_id)"
 
 
@@ -153,9 +153,7 @@ def test_join_keys_are_asked_of_facts(spark, events) -> None:
     spark.sql(
         f"INSERT INTO {people} SELECT concat('u', sha1(CAST(id AS STRING))), concat('n', id) FROM range(0, 1600, 100)"
     )
-    query = (
-        f"SELECT e.id, p.name FROM {events} e JOIN {people} p ON e.user_id = p.user_id WHERE p.name IN ('n700', 'n1500')"
-    )
+    query = f"SELECT e.id, p.name FROM {events} e JOIN {people} p ON e.user_id = p.user_id WHERE p.name IN ('n700', 'n1500')"
     rows = assert_rows_equal_off_on(spark, query)
     assert {row.id for row in rows} == {700, 1500}
     done = plans.execute(spark.sql(query))
@@ -221,7 +219,11 @@ def test_deleted_rows_are_in_the_facts_for_time_travel(spark) -> None:
     spark.sql(f"DELETE FROM {table} WHERE id = 333")
     build(spark, table, "values(status), bloom(user_id), ngrams(user_id)")
     old = f"{table} VERSION AS OF {before}"
-    for where in ("status = 'failed'", "user_id = concat('u', sha1('333'))", "user_id LIKE '%' || right(sha1('333'), 9)"):
+    for where in (
+        "status = 'failed'",
+        "user_id = concat('u', sha1('333'))",
+        "user_id LIKE '%' || right(sha1('333'), 9)",
+    ):
         rows = assert_rows_equal_off_on(spark, f"SELECT * FROM {old} WHERE {where}")
         assert [row.id for row in rows] == [333], where
         assert files(spark, old, where) == 1, where
@@ -255,7 +257,9 @@ def test_columns_renamed_promoted_and_added_again(spark) -> None:
     spark.sql(f"ALTER TABLE {table} ALTER COLUMN price TYPE DECIMAL(30, 2)")
     spark.sql(f"ALTER TABLE {table} DROP COLUMN message")
     spark.sql(f"ALTER TABLE {table} ADD COLUMN status STRING")
-    spark.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ 9, 'x', 9, 'new', 9999999999, 1D, 5, named_struct('code', 'b'), 'ok'")
+    spark.sql(
+        f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ 9, 'x', 9, 'new', 9999999999, 1D, 5, named_struct('code', 'b'), 'ok'"
+    )
     product.refresh(spark, table)
     expected = {
         "state = 'failed'": 0,
@@ -281,7 +285,9 @@ def test_a_name_mapping_ends_facts(spark) -> None:
     insert(spark, table, 0, 2)
     build(spark, table, "values(status)")
     assert files(spark, table, "status = 'missing'") == 0
-    spark.sql(f"""ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default'='[{{"field-id":1,"names":["id"]}}]')""")
+    spark.sql(
+        f"""ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default'='[{{"field-id":1,"names":["id"]}}]')"""
+    )
     assert files(spark, table, "status = 'missing'") == 2
     with pytest.raises(Exception, match="name mapping"):
         build(spark, table, "values(n)")

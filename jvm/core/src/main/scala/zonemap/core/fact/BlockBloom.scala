@@ -15,9 +15,8 @@ final private[zonemap] class BlockBloom(bits: ByteBuffer) {
   def mayHold(hash: Long): Boolean = {
     val start = BlockBloom.blockOf(hash, blocks) * BlockBloom.BlockBytes
     var word = 0
-    while (
-      word < BlockBloom.Words && (words.getInt(start + word * Integer.BYTES) & BlockBloom.mask(hash, word)) != 0
-    ) word += 1
+    while (word < BlockBloom.Words && (words.getInt(start + word * Integer.BYTES) & BlockBloom.mask(hash, word)) != 0)
+      word += 1
     word == BlockBloom.Words
   }
 }

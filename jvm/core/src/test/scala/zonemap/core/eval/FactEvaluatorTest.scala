@@ -40,7 +40,8 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       val parts = Seq.fill(1 + rng.int(2))(TestModel.value(StringType, rng).asInstanceOf[String]).filter(_.nonEmpty)
       Told(
         Contains(ColumnRef(index + 1, StringType, "c"), parts.map(p => BytesValue(p.getBytes("UTF-8")))),
-        row => row(index + 1) != null && parts.forall(row(index + 1).asInstanceOf[String].contains(_)))
+        row => row(index + 1) != null && parts.forall(row(index + 1).asInstanceOf[String].contains(_))
+      )
     }
   }
 
@@ -104,7 +105,8 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(grams(parts("timeout")) && grams(parts("full", "timeout")) && grams(parts("fulls")))
     assert(!grams(parts("zz")), "too short to tell")
     assert(grams(parts("zz", "timeout")), "a short part beside one that tells")
-    assert(grams(StartsWith(message, BytesValue("time".getBytes))) && !grams(StartsWith(message, BytesValue("ti".getBytes))))
+    assert(
+      grams(StartsWith(message, BytesValue("time".getBytes))) && !grams(StartsWith(message, BytesValue("ti".getBytes))))
     assert(grams(Compare(message, CompareOp.Eq, text("timeout"))))
     assert(grams(In(message, SortedValues.of(Seq(text("timeout"), text("refused"))))))
     assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("x"))))))
@@ -125,7 +127,9 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val beyond = ZoneValues.ofDecimal(java.math.BigInteger.TEN.pow(25), DecimalType(30, 2))
     val stored = DecimalType(10, 2)
     val cell = new java.math.BigDecimal("1.50")
-    assert(!excludes(Compare(wide, CompareOp.Eq, literal), FactKind.Bloom, stored, cell), "promoted from decimal(10, 2)")
+    assert(
+      !excludes(Compare(wide, CompareOp.Eq, literal), FactKind.Bloom, stored, cell),
+      "promoted from decimal(10, 2)")
     assert(excludes(Compare(wide, CompareOp.Eq, beyond), FactKind.Values, stored, cell))
   }
 

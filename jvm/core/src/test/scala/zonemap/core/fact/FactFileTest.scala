@@ -27,7 +27,8 @@ class FactFileTest extends AnyFunSuite with Seeded {
         FactKey.of(s"s3://t/data/$i", i.toLong) ->
           Seq.fill(rng.int(30))(Option.when(!rng.chance(10))(TestModel.encode(t, TestModel.value(t, rng))))
       }
-      val read = open(file(FactKind.Values, t, sets.map { case (key, cells) => key -> builtOf(FactKind.Values, cells) }))
+      val read =
+        open(file(FactKind.Values, t, sets.map { case (key, cells) => key -> builtOf(FactKind.Values, cells) }))
       assert((read.kind, read.fieldId, read.columnType) == ((FactKind.Values, 7, t)))
       sets.foreach { case (key, cells) =>
         read.find(key) match {

@@ -50,7 +50,8 @@ private[zonemap] object FactRequest {
     if (TableFacts.hasNameMapping(table))
       refuse(
         "it has files without field ids, whose columns its name mapping tells, and that may be changed",
-        "Rewrite the data files and remove the property schema.name-mapping.default")
+        "Rewrite the data files and remove the property schema.name-mapping.default"
+      )
     val schema = table.schema()
     val field = Option(schema.findField(column))
       .orElse(Option(schema.caseInsensitiveFindField(column)))

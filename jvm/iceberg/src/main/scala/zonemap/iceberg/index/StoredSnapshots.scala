@@ -52,11 +52,7 @@ private[zonemap] object StoredSnapshots {
    *
    * @param facts the facts that the version names; `None`: those that are there
    */
-  def save(
-      table: Table,
-      index: SnapshotIndex,
-      store: IndexStore,
-      facts: Option[Seq[FactRef]] = None): SnapshotIndex = {
+  def save(table: Table, index: SnapshotIndex, store: IndexStore, facts: Option[Seq[FactRef]] = None): SnapshotIndex = {
     val named = facts.getOrElse(factsOf(table, index, store))
     val data = index.segments.map { live =>
       if (live.origin.isStoredIn(store.root)) live
@@ -90,7 +86,8 @@ private[zonemap] object StoredSnapshots {
       index.sequenceNumber,
       data,
       new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)),
-      Some(new TableFacts(index.sequenceNumber, named, store)))
+      Some(new TableFacts(index.sequenceNumber, named, store))
+    )
   }
 
   /**
@@ -152,7 +149,8 @@ private[zonemap] object StoredSnapshots {
       version.sequenceNumber,
       data.toIndexedSeq,
       new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)),
-      Some(new TableFacts(version.sequenceNumber, version.facts, store)))
+      Some(new TableFacts(version.sequenceNumber, version.facts, store))
+    )
     verify(
       index.dataFiles == version.dataFiles,
       s"${index.dataFiles} data files where ${version.dataFiles} are recorded")

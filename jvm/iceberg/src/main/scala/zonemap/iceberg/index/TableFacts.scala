@@ -41,8 +41,7 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   /** The facts about one data file. */
   def of(path: String, lengthBytes: Long): FileFacts = {
     val key = FactKey.of(path, lengthBytes)
-    (fieldId, kind) =>
-      byColumn.getOrElse((fieldId, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
+    (fieldId, kind) => byColumn.getOrElse((fieldId, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
   }
 
   private def find(ref: FactRef, key: FactKey): Option[Fact] =

@@ -37,7 +37,9 @@ private[plan] final class FactFilter private (facts: TableFacts, evaluator: Fact
     FactReport(
       asked,
       kept,
-      answered.toSeq.sortBy { case (id, kind) => (kind.code, id) }.map { case (id, kind) => s"${kind.name}(${nameOf(id)})" })
+      answered.toSeq.sortBy { case (id, kind) => (kind.code, id) }.map { case (id, kind) =>
+        s"${kind.name}(${nameOf(id)})"
+      })
 }
 
 private[plan] object FactFilter {

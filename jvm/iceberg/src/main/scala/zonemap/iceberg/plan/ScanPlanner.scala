@@ -51,9 +51,7 @@ private[plan] object ScanPlanner {
   /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
-      new FileSet(
-        resolved.index.segments.map(live => live.segment -> live.liveRows()),
-        TableFacts.of(table))
+      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()), TableFacts.of(table))
     }
 
   def planFiles(

@@ -79,11 +79,14 @@ private[zonemap] object FactProcedures {
       log.info(s"Zonemap: ${r.text} of ${table.name()} is expected to take $bytes bytes for ${missing(r).size} files")
     }
     val isSampled = sampled.toSet
-    val rest = missing.map { case (r, lacking) => r -> (if (fresh.contains(r)) lacking.filterNot(isSampled) else lacking) }
+    val rest = missing.map { case (r, lacking) =>
+      r -> (if (fresh.contains(r)) lacking.filterNot(isSampled) else lacking)
+    }
     val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
     val live = files.iterator.map(_._1).toSet
     val kept = requests.map { request =>
-      val readable = had(request) ++ written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
+      val readable =
+        had(request) ++ written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
       request -> joined(request, readable.filter(_._2.keysIterator.exists(live)), live, store)
     }
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
@@ -167,7 +170,7 @@ private[zonemap] object FactProcedures {
     }
     val groups = small.foldLeft(List.empty[List[(FactRef, FactFile)]]) {
       case (group :: done, next) if group.map(_._1.sizeBytes).sum < SmallBytes => (next :: group) :: done
-      case (done, next)                                                      => List(next) :: done
+      case (done, next)                                                        => List(next) :: done
     }
     large.map(_._1) ++ groups.map {
       case List((ref, _)) => ref
@@ -183,9 +186,8 @@ private[zonemap] object FactProcedures {
       .of(table)
       .get(SnapshotKey.of(snapshot))
       .orElse(StoredSnapshots.load(table, snapshot, store))
-      .getOrElse(
-        throw new IllegalStateException(
-          s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is gone. Call it again."))
+      .getOrElse(throw new IllegalStateException(
+        s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is gone. Call it again."))
 
   private def liveFiles(index: SnapshotIndex): Seq[(FactKey, FactInput)] =
     index.segments.flatMap { live =>

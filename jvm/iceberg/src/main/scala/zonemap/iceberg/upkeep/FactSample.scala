@@ -50,7 +50,8 @@ private[upkeep] object FactSample {
         table,
         request,
         s"each of the ${costs.size} files looked at has more than ${FactProcedures.MaxValues} distinct values",
-        s"A bloom filter answers = and IN of such a column: bloom(${request.column})")
+        s"A bloom filter answers = and IN of such a column: bloom(${request.column})"
+      )
 
   private def requireShare(
       table: Table,
@@ -68,7 +69,8 @@ private[upkeep] object FactSample {
         s"in each of the ${costs.size} files looked at it needs more than ${(FactProcedures.MaxShare * 100).round} % of " +
           s"the file's bytes, $share % together; for all ${files.size} files it would take about $expected bytes, of " +
           s"${files.map(_.sizeBytes).sum} bytes of data",
-        "Leave it out, or sort the table by the column, which lets bounds prune")
+        "Leave it out, or sort the table by the column, which lets bounds prune"
+      )
     }
   }
 

@@ -12,10 +12,10 @@ private[expression] object TextParts {
   /** What is tested, and the parts; none when they are empty. */
   def unapply(condition: Expression): Option[(Expression, Seq[BytesValue])] =
     (condition match {
-      case Contains(tested, Literal(part: UTF8String, _))      => Some((tested, Seq(BytesValue(part.getBytes))))
-      case EndsWith(tested, Literal(part: UTF8String, _))      => Some((tested, Seq(BytesValue(part.getBytes))))
+      case Contains(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
+      case EndsWith(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
       case Like(tested, Literal(pattern: UTF8String, _), escape) => Some((tested, partsOf(pattern.toString, escape)))
-      case _                                                   => None
+      case _                                                     => None
     }).map { case (tested, parts) => (tested, parts.filter(_.bytes.nonEmpty)) }.filter { case (tested, parts) =>
       tested.dataType == StringType && parts.nonEmpty
     }

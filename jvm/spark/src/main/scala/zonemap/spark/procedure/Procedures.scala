@@ -177,7 +177,16 @@ private[spark] object Procedures {
   private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)
 
   private def factRow(snapshot: Snapshot, r: FactResult): Seq[Any] =
-    Seq[Any](snapshot.snapshotId(), r.files.toLong, 0L, r.stored, r.bytes, r.seconds, r.fact, r.built.toLong, r.expectedBytes)
+    Seq[Any](
+      snapshot.snapshotId(),
+      r.files.toLong,
+      0L,
+      r.stored,
+      r.bytes,
+      r.seconds,
+      r.fact,
+      r.built.toLong,
+      r.expectedBytes)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

@@ -86,13 +86,13 @@ private final class CellTeller(path: Array[(Int, Int)], columnType: ColumnType, 
 
   private def tellValue(row: InternalRow, ordinal: Int): Unit =
     columnType match {
-      case BooleanType                                  => builder.add(ZoneValues.ofBoolean(row.getBoolean(ordinal)))
-      case IntType | DateType                           => builder.add(ZoneValues.ofLong(row.getInt(ordinal).toLong))
-      case LongType | TimestampType | TimestampTzType   => builder.add(ZoneValues.ofLong(row.getLong(ordinal)))
-      case FloatType                                    => tellDouble(row.getFloat(ordinal).toDouble)
-      case DoubleType                                   => tellDouble(row.getDouble(ordinal))
-      case StringType                                   => builder.add(BytesValue(row.getUTF8String(ordinal).getBytes))
-      case BinaryType | FixedType(_)                    => builder.add(BytesValue(row.getBinary(ordinal)))
+      case BooleanType                                => builder.add(ZoneValues.ofBoolean(row.getBoolean(ordinal)))
+      case IntType | DateType                         => builder.add(ZoneValues.ofLong(row.getInt(ordinal).toLong))
+      case LongType | TimestampType | TimestampTzType => builder.add(ZoneValues.ofLong(row.getLong(ordinal)))
+      case FloatType                                  => tellDouble(row.getFloat(ordinal).toDouble)
+      case DoubleType                                 => tellDouble(row.getDouble(ordinal))
+      case StringType                                 => builder.add(BytesValue(row.getUTF8String(ordinal).getBytes))
+      case BinaryType | FixedType(_)                  => builder.add(BytesValue(row.getBinary(ordinal)))
       case UuidType => builder.add(ZoneValues.ofUuid(UUID.fromString(row.getUTF8String(ordinal).toString)))
       case decimal @ DecimalType(precision, scale) =>
         val value = row.getDecimal(ordinal, precision, scale).toJavaBigDecimal
