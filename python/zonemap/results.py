@@ -88,11 +88,12 @@ class BuildResult(_OneRow):
 
     @classmethod
     def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """The first row is of the index, the others are of facts."""
-        index, *parts = rows
+        """One row is of the index; others say in `part` which fact they are of."""
+        found = list(rows)
         names = [field.name for field in fields(BuiltFact)]
+        parts = [row for row in found if row.get("part", "index") != "index"]
         built = tuple(BuiltFact(**{name: row[name] for name in names}) for row in parts)
-        return super().from_rows(table, [{**index, "facts": built}])
+        return super().from_rows(table, [{**row, "facts": built} for row in found if row not in parts])
 
     def as_dict(self) -> dict[str, Any]:
         """The fields by name, ready for JSON; without facts where none were asked for."""
