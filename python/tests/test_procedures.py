@@ -23,6 +23,8 @@ STATUS = {
     "cold_disk_bytes": 300,
     "store": "file:/lake/t/_zonemaps_v2/<uuid>",
     "levels": "micro 2, hour 1",
+    "facts": "bloom(user_id)=65536",
+    "fact_bytes": 65536,
 }
 
 
@@ -67,6 +69,28 @@ def test_build_and_refresh_send_one_call_and_return_its_row(name: str) -> None:
     result = getattr(zonemap, name)(session, "lake.db.t")
     assert session.statements == [f"CALL zonemap.system.{name}(table => 'lake.db.t')"]
     assert result == BuildResult("lake.db.t", 7, 4096, 2, 3, 12345, 0.25)
+
+
+def test_build_of_facts_sends_a_list_and_returns_a_row_a_fact() -> None:
+    fact = {
+        "part": "bloom(user_id)",
+        "files_read": 9,
+        "expected_bytes": 70,
+        "data_files": 9,
+        "bytes": 64,
+        "seconds": 1.5,
+    }
+    session = _Session({**BUILT, "part": "index", "files_read": 0, "expected_bytes": 9}, {**BUILT, **fact})
+    result = zonemap.build(session, "t", facts=["bloom(user_id)", "values(a)"])  # type: ignore[arg-type]
+    assert session.statements == ["CALL zonemap.system.build(table => 't', facts => 'bloom(user_id), values(a)')"]
+    assert result.data_files == 4096
+    assert result.facts == (zonemap.BuiltFact("bloom(user_id)", 9, 9, 64, 70, 1.5),)
+    assert result.as_dict()["facts"][0] == fact
+    with pytest.raises(InvalidArgumentError, match="give a list"):
+        zonemap.build(session, "t", facts="bloom(x)")  # type: ignore[arg-type]
+    dropping = _Session({"path": "/f"})
+    zonemap.drop(dropping, "t", facts=["all"])  # type: ignore[arg-type]
+    assert dropping.statements == ["CALL zonemap.system.drop(table => 't', facts => 'all')"]
 
 
 def test_status_returns_its_row() -> None:

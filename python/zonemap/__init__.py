@@ -18,6 +18,7 @@ from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
 from zonemap.results import (
     BuildResult,
+    BuiltFact,
     DropResult,
     GarbageFile,
     GcResult,
@@ -31,6 +32,7 @@ from zonemap.version import __version__
 
 __all__ = [
     "BuildResult",
+    "BuiltFact",
     "DropResult",
     "DualIndex",
     "GarbageFile",

@@ -44,7 +44,7 @@ def literal(name: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    """The SQL string literal of a text, safe to put into a statement."""
+    """The SQL string literal of any text, safe to put into a statement."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 

@@ -30,13 +30,22 @@ if TYPE_CHECKING:
 _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY")
 
 
-def build(spark: SparkSession, table: str) -> BuildResult:
-    """Indexes the current snapshot of ``table`` from its manifests; data files are not opened.
+def build(spark: SparkSession, table: str, *, facts: Sequence[str] = ()) -> BuildResult:
+    """Indexes the current snapshot of ``table`` from its manifests; data files are opened for ``facts`` only.
 
     The index goes into the table's index store; nothing is committed to the table. Time and driver memory
     grow with the number of files.
+
+    Args:
+        spark: The session.
+        table: The table's name.
+        facts: What to know of columns beyond their bounds: "values(status)", "bloom(user_id)", "ngrams(message)".
+            A Spark job reads the data files that lack them; ["none"] drops all.
     """
-    return BuildResult.from_rows(table, _call(spark, "build", table))
+    if isinstance(facts, str):
+        raise InvalidArgumentError(f"Cannot use facts='{facts}': give a list, such as ['{facts}'].")
+    arguments = f", facts => {identifiers.text_literal(', '.join(facts))}" if facts else ""
+    return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
 
 
 def refresh(spark: SparkSession, table: str) -> BuildResult:
@@ -106,15 +115,21 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
     return GcResult(table=table, dry_run=dry_run, files=files)
 
 
-def drop(spark: SparkSession, table: str, *, dry_run: bool = False) -> DropResult:
+def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Sequence[str] = ()) -> DropResult:
     """Deletes the index of ``table`` and lists its files; the table itself is not touched.
+
+    With ``facts`` the index stays and only those leave it; ``gc`` deletes their files once no version names them.
 
     Args:
         spark: The session.
         table: The table's name.
         dry_run: Only list what would be deleted.
+        facts: The facts to drop, as in ``build``, or ["all"].
     """
-    rows = _call(spark, "drop", table, ", dry_run => true" if dry_run else "")
+    arguments = ", dry_run => true" if dry_run else ""
+    if facts:
+        arguments += f", facts => {identifiers.text_literal(', '.join(facts))}"
+    rows = _call(spark, "drop", table, arguments)
     return DropResult(table=table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
 
 

@@ -43,6 +43,27 @@ class _OneRow:
 
 
 @dataclass(frozen=True)
+class BuiltFact:
+    """One kind of fact about one column, after ``build``.
+
+    Attributes:
+        part: The fact, such as "bloom(user_id)".
+        data_files: Data files that have it now.
+        files_read: Data files that were read for it by this call; the others had it.
+        bytes: What it takes in the store.
+        expected_bytes: What it was expected to take, from the first few files.
+        seconds: Wall time of the facts of this call; they are built in one pass.
+    """
+
+    part: str
+    data_files: int
+    files_read: int
+    bytes: int
+    expected_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
 class BuildResult(_OneRow):
     """What ``build`` and ``refresh`` did.
 
@@ -53,7 +74,8 @@ class BuildResult(_OneRow):
         delete_files: Delete files covered.
         segments: Files of the index that make up this snapshot's version.
         bytes: Their size in the store.
-        seconds: Wall time of the call on the driver.
+        seconds: Wall time of the index on the driver.
+        facts: The facts that the call asked for.
     """
 
     snapshot_id: int | None
@@ -62,6 +84,20 @@ class BuildResult(_OneRow):
     segments: int
     bytes: int
     seconds: float
+    facts: tuple[BuiltFact, ...] = ()
+
+    @classmethod
+    def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """One row is of the index; others say in `part` which fact they are of."""
+        found = list(rows)
+        names = [field.name for field in fields(BuiltFact)]
+        parts = [row for row in found if row.get("part", "index") != "index"]
+        built = tuple(BuiltFact(**{name: row[name] for name in names}) for row in parts)
+        return super().from_rows(table, [{**row, "facts": built} for row in found if row not in parts])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields by name, ready for JSON; without facts where none were asked for."""
+        return {name: value for name, value in asdict(self).items() if name != "facts" or value}
 
 
 @dataclass(frozen=True)
@@ -83,6 +119,8 @@ class StatusResult(_OneRow):
         cold_disk_bytes: Local disk that does.
         store: Folder of the index files, or None if it lives in memory only.
         levels: Segments a level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
+        facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
+        fact_bytes: The bytes of all of them.
     """
 
     snapshot_id: int | None
@@ -98,6 +136,8 @@ class StatusResult(_OneRow):
     cold_disk_bytes: int
     store: str | None
     levels: str
+    facts: str
+    fact_bytes: int
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ private[eval] object LeafRule {
           range(prefix, stored).map(r => LeafRule(Match.None, Match.None, Outside(r, needsTight = false)))
         case NotStartsWithOrNull(_, prefix) =>
           range(prefix, stored).map(r => LeafRule(Match.All, Match.None, Outside(r, needsTight = false)))
+        // bounds tell nothing of what is inside a text
+        case Contains(_, _) => Some(LeafRule(Match.None, Match.None, Constant(Match.Some)))
       }
 
   private def compare(op: CompareOp, value: ZoneValue, stored: ColumnType): LeafRule = op match {

@@ -87,6 +87,9 @@ final private[zonemap] case class NotStartsWith(column: ColumnRef, prefix: Bytes
 /** `x IS NULL OR x NOT LIKE 'prefix%'`: null rows match. */
 final private[zonemap] case class NotStartsWithOrNull(column: ColumnRef, prefix: BytesValue) extends Leaf
 
+/** A text in which each of the parts occurs; where, and in which order, is left open. Null rows do not match. */
+final private[zonemap] case class Contains(column: ColumnRef, parts: Seq[BytesValue]) extends Leaf
+
 private[zonemap] object Predicate {
 
   def and(children: Predicate*): Predicate = simplify(And(children))

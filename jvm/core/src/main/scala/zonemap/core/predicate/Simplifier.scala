@@ -75,7 +75,7 @@ private[predicate] object Simplifier {
   }
 
   private def impliesNotNull(leaf: Leaf): Boolean = leaf match {
-    case _: Compare | _: In | _: InRanges | _: NotIn | _: StartsWith | _: NotStartsWith | _: IsNaN => true
-    case _                                                                                         => false
+    case _: Compare | _: In | _: InRanges | _: NotIn | _: StartsWith | _: NotStartsWith | _: Contains | _: IsNaN => true
+    case _ => false
   }
 }

@@ -10,13 +10,13 @@ private[zonemap] object Checksums {
   private val HashBytes = 8
 
   /** CRC-32C (Castagnoli) of the bytes from position to limit; the buffer is left as it was. */
-  private[segment] def crc32c(buffer: ByteBuffer): Int = {
+  private[core] def crc32c(buffer: ByteBuffer): Int = {
     val crc = new CRC32C
     crc.update(buffer.duplicate())
     crc.getValue.toInt
   }
 
-  private[segment] def crc32c(bytes: Array[Byte]): Int = crc32c(ByteBuffer.wrap(bytes))
+  private[core] def crc32c(bytes: Array[Byte]): Int = crc32c(ByteBuffer.wrap(bytes))
 
   /** The name of a segment's content: the first 16 hex digits of its SHA-256. O(bytes). */
   def contentHash(bytes: Array[Byte]): String =

@@ -7,7 +7,7 @@ import java.nio.{BufferUnderflowException, ByteBuffer}
  * Reads what [[Output]] wrote. Counts and lengths are checked against the bytes left before anything is allocated, so
  * damaged input costs no memory. Not thread-safe.
  */
-final private[segment] class Input(buffer: ByteBuffer) {
+final private[core] class Input(buffer: ByteBuffer) {
 
   def remaining: Int = buffer.remaining
 
@@ -68,7 +68,7 @@ final private[segment] class Input(buffer: ByteBuffer) {
   def end(what: String): Unit = if (remaining != 0) Input.damaged(s"$remaining bytes too many in $what")
 }
 
-private[segment] object Input {
+private[core] object Input {
 
   def damaged(what: String): Nothing = throw new CorruptSegmentException(s"Damaged: $what")
 

@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import java.util.Arrays
 
 /** A growing little-endian byte array. Not thread-safe. */
-final private[segment] class Output(initialBytes: Int = 256) {
+final private[core] class Output(initialBytes: Int = 256) {
   private var buffer: ByteBuffer = allocate(initialBytes)
 
   def size: Int = buffer.position()

@@ -1,11 +1,23 @@
 package zonemap.core.segment
 
+import zonemap.core.fact.FactKind
+
 /** A segment file and which of its manifests (ordinals, ascending) the snapshot of a version has. */
 final private[zonemap] case class SegmentRef(
     relativePath: String,
     contentHash: String,
     sizeBytes: Long,
     liveManifests: Seq[Int])
+
+/** A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about. */
+final private[zonemap] case class FactRef(
+    relativePath: String,
+    contentHash: String,
+    sizeBytes: Long,
+    kind: FactKind,
+    fieldId: Int,
+    files: Int,
+    facts: Int)
 
 /** What the index holds for one snapshot. Counts are of live data and delete files. */
 final private[zonemap] case class VersionFile(
@@ -16,11 +28,19 @@ final private[zonemap] case class VersionFile(
     segments: Seq[SegmentRef],
     deleteSegments: Seq[SegmentRef],
     dataFiles: Long,
-    deleteFiles: Long)
+    deleteFiles: Long,
+    facts: Seq[FactRef] = Nil) {
+
+  /** The files of the store that the version names. */
+  def fileNames: Seq[String] = (segments ++ deleteSegments).map(_.relativePath) ++ facts.map(_.relativePath)
+}
 
 private[zonemap] object VersionFile {
   private val Magic = "ZMVERSON".getBytes("US-ASCII")
-  private val FormatVersion = 1
+
+  /** Versions that name no facts are written as 1, which every release reads. */
+  private val WithoutFacts = 1
+  private val WithFacts = 2
   private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
@@ -31,10 +51,14 @@ private[zonemap] object VersionFile {
       payload.varint(refs.size)
       refs.foreach(writeRef(payload, _))
     }
+    if (version.facts.nonEmpty) {
+      payload.varint(version.facts.size)
+      version.facts.foreach(writeFacts(payload, _))
+    }
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
       .raw(Magic)
-      .short(FormatVersion)
+      .short(if (version.facts.isEmpty) WithoutFacts else WithFacts)
       .int(bytes.length)
       .int(Checksums.crc32c(bytes))
       .raw(bytes)
@@ -47,16 +71,17 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version != FormatVersion)
-      throw new CorruptSegmentException(s"unsupported format version $version (this release reads $FormatVersion)")
+    if (version != WithoutFacts && version != WithFacts)
+      throw new CorruptSegmentException(
+        s"unsupported format version $version (this release reads $WithoutFacts and $WithFacts)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
-    read(in)
+    read(in, version)
   }
 
-  private def read(in: Input): VersionFile = {
+  private def read(in: Input, format: Int): VersionFile = {
     val tableUuid = in.text()
     val snapshotId = in.long()
     val manifestListLocation = in.text()
@@ -65,6 +90,7 @@ private[zonemap] object VersionFile {
     val deleteFiles = in.long()
     val segments = Vector.fill(in.count(1))(readRef(in))
     val deleteSegments = Vector.fill(in.count(1))(readRef(in))
+    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in))
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -74,7 +100,27 @@ private[zonemap] object VersionFile {
       segments,
       deleteSegments,
       dataFiles,
-      deleteFiles)
+      deleteFiles,
+      facts)
+  }
+
+  private def writeFacts(out: Output, ref: FactRef): Unit =
+    out
+      .text(ref.relativePath)
+      .text(ref.contentHash)
+      .long(ref.sizeBytes)
+      .byte(ref.kind.code)
+      .int(ref.fieldId)
+      .varint(ref.files)
+      .varint(ref.facts): Unit
+
+  private def readFacts(in: Input): FactRef = {
+    val path = in.text()
+    val hash = in.text()
+    val size = in.long()
+    val code = in.byte()
+    val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
+    FactRef(path, hash, size, kind, in.int(), in.varint(), in.varint())
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

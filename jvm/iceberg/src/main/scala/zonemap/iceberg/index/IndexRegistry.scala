@@ -26,12 +26,13 @@ private[zonemap] object IndexRegistry {
   def residentBytes: Long = all.iterator.map(_.residentBytes).sum
 
   /**
-   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of segments older than the
-   * hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots.
+   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of what was read of facts, of
+   * segments older than the hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {
       val cutoff = if (hotWindowMillis == Long.MaxValue) Long.MinValue else System.currentTimeMillis() - hotWindowMillis
+      untilFits(maxBytes) { (table, _) => table.facts.release(); false }
       untilFits(maxBytes) { (table, excess) => table.cool(cutoff, excess); false }
       untilFits(maxBytes) { (table, excess) => table.cool(Long.MaxValue, excess); false }
       untilFits(maxBytes)((table, _) => table.evictOldest())

@@ -123,12 +123,15 @@ private[zonemap] final class LiveSegment(
  * Everything a plan of one snapshot needs: its live data files, columnar, and its live delete files.
  *
  * Immutable and thread-safe; shared by all sessions of the JVM.
+ *
+ * @param facts the facts that a store's version of the snapshot names; `None` if it was not read from one
  */
 private[zonemap] final class SnapshotIndex(
     val key: SnapshotKey,
     val sequenceNumber: Long,
     val segments: IndexedSeq[LiveSegment],
-    val deletes: SnapshotDeletes) {
+    val deletes: SnapshotDeletes,
+    val facts: Option[TableFacts] = None) {
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum

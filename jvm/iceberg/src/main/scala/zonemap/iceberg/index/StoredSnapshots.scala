@@ -3,7 +3,7 @@ package zonemap.iceberg.index
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, DeleteSegment, Segment}
-import zonemap.core.segment.{SegmentManifest, SegmentRef, VersionFile}
+import zonemap.core.segment.{FactRef, SegmentManifest, SegmentRef, VersionFile}
 import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
 
@@ -47,8 +47,13 @@ private[zonemap] object StoredSnapshots {
     save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root)), store)
   }
 
-  /** Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored. */
-  def save(table: Table, index: SnapshotIndex, store: IndexStore): SnapshotIndex = {
+  /**
+   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored.
+   *
+   * @param facts the facts that the version names; `None`: those that are there
+   */
+  def save(table: Table, index: SnapshotIndex, store: IndexStore, facts: Option[Seq[FactRef]] = None): SnapshotIndex = {
+    val named = facts.getOrElse(factsOf(table, index, store))
     val data = index.segments.map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {
@@ -72,15 +77,30 @@ private[zonemap] object StoredSnapshots {
       segments = refs,
       deleteSegments = deleteRefs,
       dataFiles = index.dataFiles,
-      deleteFiles = index.deletes.all.length.toLong
+      deleteFiles = index.deletes.all.length.toLong,
+      facts = named
     )
     store.writeVersion(version)
     new SnapshotIndex(
       index.key,
       index.sequenceNumber,
       data,
-      new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)))
+      new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)),
+      Some(new TableFacts(index.sequenceNumber, named, store))
+    )
   }
+
+  /**
+   * The facts that the next version goes on naming. The store is asked, not this JVM: another one may have built some,
+   * or let go of some, since.
+   */
+  private def factsOf(table: Table, index: SnapshotIndex, store: IndexStore): Seq[FactRef] =
+    try
+      (store.readLatest().iterator ++ Iterator.single(index.key.snapshotId))
+        .flatMap(store.readVersion)
+        .find(_.tableUuid == table.uuid().toString)
+        .fold(Seq.empty[FactRef])(_.facts)
+    catch { case _: CorruptSegmentException => IndexRegistry.of(table).facts.refs }
 
   private def stored(
       origin: SegmentOrigin,
@@ -128,7 +148,9 @@ private[zonemap] object StoredSnapshots {
       key,
       version.sequenceNumber,
       data.toIndexedSeq,
-      new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)))
+      new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)),
+      Some(new TableFacts(version.sequenceNumber, version.facts, store))
+    )
     verify(
       index.dataFiles == version.dataFiles,
       s"${index.dataFiles} data files where ${version.dataFiles} are recorded")

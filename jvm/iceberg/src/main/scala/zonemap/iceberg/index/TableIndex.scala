@@ -36,6 +36,16 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** How the table was reached last, while a snapshot of it is held. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
+  @volatile private var heldFacts = TableFacts.Empty
+
+  /** The facts about data files of this table, whichever snapshots they are in. */
+  def facts: TableFacts = heldFacts
+
+  /** Takes over facts, unless a later snapshot's are held; equal ones stay as they are, with what was read of them. */
+  def learn(facts: TableFacts): Unit = synchronized {
+    if (facts.sequenceNumber >= heldFacts.sequenceNumber && facts.refs != heldFacts.refs) heldFacts = facts
+  }
+
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
 
   /** Holds a snapshot, in place of one of the same key; beyond [[TableIndex.MaxSnapshots]] the one used least goes. */
@@ -43,6 +53,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     val replaced = Option(snapshots.put(snapshot.key, snapshot))
     newestPut = Some(snapshot)
     learn(snapshot)
+    snapshot.facts.foreach(learn)
     replaced.foreach(forgetSegmentsOf)
     if (snapshots.size > TableIndex.MaxSnapshots) evictOldest(): Unit
   }
@@ -65,7 +76,8 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   def residentBytes: Long = synchronized {
     val deletes = mutable.Map.empty[DeleteSegment, Long]
     snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
-    distinct.iterator.map { case (segment, origin) => origin.residentBytes(segment) }.sum + deletes.values.sum
+    distinct.iterator.map { case (segment, origin) => origin.residentBytes(segment) }.sum + deletes.values.sum +
+      facts.residentBytes
   }
 
   /** Bytes of the segments held that are in local files of this JVM. */
@@ -154,6 +166,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     deletes.clear()
     newestPut = None
     lastSeen = None
+    heldFacts = TableFacts.Empty
   }
 
   private def distinct: Map[Segment, SegmentOrigin] = {

@@ -37,6 +37,7 @@ private[plan] final class FilePlan(
       bound.describe,
       hints.topK,
       selection.limitedTo,
+      selection.factReport,
       millis
     )
 }

@@ -5,24 +5,33 @@ import scala.collection.mutable
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
-import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
+import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, TableFacts}
 
 /**
  * The rows (data files) of a snapshot that a filter may match.
  *
  * Zones first: a row falls out when its bounds prove that no row of the file matches. Partitions second, exactly as
  * Iceberg evaluates them, because Spark no longer checks filters that select whole partitions: every surviving row's
- * own tuple is evaluated, once per distinct tuple of a segment.
+ * own tuple is evaluated, once per distinct tuple of a segment. Facts last, because they are read file by file.
  *
  * Not thread-safe; one instance a plan.
  */
-private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
+private[plan] final class FileSelection(
+    index: SnapshotIndex,
+    bound: BoundScan,
+    request: ScanRequest,
+    facts: TableFacts = TableFacts.Empty) {
+  private val factFilter = FactFilter.of(facts, bound.predicate)
   private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
 
   private var limited: Option[Long] = None
 
   /** The rows that the query wants, if only the files that hold them were selected. */
   def limitedTo: Option[Long] = limited
+
+  /** What facts did, if they were asked. */
+  def factReport: Option[FactReport] =
+    factFilter.map(_.report(id => Option(bound.schema.findColumnName(id)).getOrElse(s"field $id")))
 
   /** Calls `use` with every segment that has survivors, and the survivors. */
   def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {
@@ -40,7 +49,8 @@ private[plan] final class FileSelection(index: SnapshotIndex, bound: BoundScan, 
     val kept =
       if (bound.predicate == True) candidates
       else SegmentEvaluator.mayMatch(live.segment, bound.predicate, candidates)
-    keepPartitions(live.segment, kept)
+    val inPartitions = keepPartitions(live.segment, kept)
+    factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }
 
   /** The number of live rows whose partition tuple can match. */

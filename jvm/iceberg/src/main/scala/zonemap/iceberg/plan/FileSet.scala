@@ -4,20 +4,27 @@ import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate._
 import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.iceberg.index.TableFacts
 
 /**
  * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
  * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException.
  */
-final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
+final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: TableFacts = TableFacts.Empty) {
 
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
   /** The files that may hold a row for which `predicate` is TRUE. */
   private[zonemap] def keep(predicate: Predicate): FileSet =
     if (predicate == True) this
-    else
-      new FileSet(parts.map { case (segment, rows) => segment -> SegmentEvaluator.mayMatch(segment, predicate, rows) })
+    else {
+      val filter = FactFilter.of(facts, predicate)
+      val kept = parts.map { case (segment, rows) =>
+        val byBounds = SegmentEvaluator.mayMatch(segment, predicate, rows)
+        segment -> filter.fold(byBounds)(_.keep(segment, byBounds))
+      }
+      new FileSet(kept, facts)
+    }
 
   /**
    * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no
@@ -52,9 +59,23 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)]) {
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val hits =
-      candidates.take(FileSet.MaxSamples).map(v => keep(Compare(column, CompareOp.Eq, v)).count.toDouble / count).toSeq
+    val asked = if (facts.known.exists(_._1 == column.fieldId)) everyNth(FileSet.MaxAskedOfFacts) else this
+    val hits = candidates
+      .take(FileSet.MaxSamples)
+      .map(v => asked.keep(Compare(column, CompareOp.Eq, v)).count.toDouble / asked.count)
+      .toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
+  }
+
+  /** At most about `limit` of the files, from all over: facts are asked file by file. */
+  private def everyNth(limit: Int): FileSet = {
+    val step = Math.max(1, (count / limit).toInt)
+    new FileSet(
+      parts.map { case (segment, rows) =>
+        val all = rows.toArray
+        segment -> Bitmap.of(rows.size, all.indices.by(step).map(all(_)): _*)
+      },
+      facts)
   }
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
@@ -98,6 +119,7 @@ object FileSet {
 
   private val MaxRowsOneByOne = 20000
   private val Samples = 8
+  private val MaxAskedOfFacts = 500
 
   /** Many small segments give a sample each. */
   private val MaxSamples = 16

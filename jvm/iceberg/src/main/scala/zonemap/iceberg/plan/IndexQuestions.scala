@@ -3,8 +3,9 @@ package zonemap.iceberg.plan
 import org.apache.iceberg.Schema
 import org.apache.iceberg.util.SnapshotUtil
 
+import zonemap.core.fact.FactKind
 import zonemap.core.predicate.Predicate
-import zonemap.iceberg.index.SnapshotIndex
+import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
  * What the index of a relation's pinned snapshot says before its scan is planned. No answer where Iceberg plans.
@@ -26,6 +27,13 @@ private[zonemap] object IndexQuestions {
     indexOf(table).exists { case (index, schema) =>
       val filter: Predicate = BoundScan.proving(limit.filter, schema)
       LimitCut.pays(index, limit.copy(filter = filter))
+    }
+
+  /** Whether there are facts that tell of what is inside the texts of a column. */
+  def knowsTexts(table: ZoneMapTable, fieldId: Int): Boolean =
+    ScanPlanner.covers(table) && {
+      val known = TableFacts.of(table).known
+      Seq(FactKind.Values, FactKind.NGrams).exists(kind => known((fieldId, kind)))
     }
 
   /** The index of the pinned snapshot, and the snapshot's schema. */

@@ -10,6 +10,7 @@ package zonemap.iceberg.plan
  * @param keptAfterPartitions data files whose partition can match, counted when asked for
  * @param topK the bound of the first rows that is part of the filter, for people
  * @param limit the rows wanted, when only as many files were planned as hold them
+ * @param facts what facts beyond bounds did, if there are some that can tell anything of the filter
  * @param millis wall time of planning, in milliseconds
  */
 final class PlanReport(
@@ -23,6 +24,7 @@ final class PlanReport(
     val predicate: String,
     val topK: Option[String],
     val limit: Option[Long],
+    val facts: Option[FactReport],
     val millis: Double) {
 
   lazy val keptAfterPartitions: Long = afterPartitions()
@@ -35,6 +37,7 @@ final class PlanReport(
       case _ =>
         f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
           topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
+          facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.asked} to ${f.kept}] ") +
           f"files considered=$considered kept=$kept ms=$millis%.1f"
     }
 }
@@ -43,7 +46,7 @@ object PlanReport {
 
   /** The report of a scan that Iceberg planned. */
   private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
-    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, millis)
+    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, None, millis)
 }
 
 /** How a scan was planned. */

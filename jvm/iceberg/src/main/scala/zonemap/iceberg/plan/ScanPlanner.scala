@@ -10,7 +10,7 @@ import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{CorruptSegmentException, Segment}
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.index.{IndexRegistry, SnapshotKey, TableFacts}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
 
 /**
@@ -51,7 +51,7 @@ private[plan] object ScanPlanner {
   /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
-      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()))
+      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()), TableFacts.of(table))
     }
 
   def planFiles(
@@ -96,7 +96,8 @@ private[plan] object ScanPlanner {
       table: ZoneMapTable): FilePlan = {
     val watch = new TierWatch(resolved)
     val heldBefore = resolved.index.residentBytes
-    val selection = new FileSelection(resolved.index, bound, request)
+    val facts = TableFacts.of(request.table)
+    val selection = new FileSelection(resolved.index, bound, request, facts)
     val assembler = new TaskAssembler(resolved.index, bound, request)
     val tasks = new java.util.ArrayList[FileScanTask]
     val counts = new TaskCounts
@@ -108,7 +109,8 @@ private[plan] object ScanPlanner {
     val parts = files.result()
     val planned = parts.iterator.map(_._1).toSet
     if (resolved.index.residentBytes > heldBefore) Upkeep.trim(table.settings)
-    new FilePlan(resolved, watch.tier(planned), bound, table.hints, selection, tasks, counts, new FileSet(parts))
+    val fileSet = new FileSet(parts, facts)
+    new FilePlan(resolved, watch.tier(planned), bound, table.hints, selection, tasks, counts, fileSet)
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

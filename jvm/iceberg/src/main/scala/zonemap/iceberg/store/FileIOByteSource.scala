@@ -20,7 +20,7 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException}
  */
 private[zonemap] object FileIOByteSource {
 
-  /** Files up to this size are fetched and kept whole. */
+  /** Segments up to this size are fetched and kept whole. */
   val WholeFileBytes: Long = 1L << 20
 
   /**
@@ -28,11 +28,12 @@ private[zonemap] object FileIOByteSource {
    *
    * @param root the folder of the table's index
    * @param sizeBytes the size the index recorded for the file
+   * @param wholeBytes files up to this size are fetched and kept whole
    * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
-  def open(io: FileIO, root: String, path: String, sizeBytes: Long): ByteSource =
-    mapped(s"$root/$path").getOrElse(new Ranges(io, root, path, sizeBytes))
+  def open(io: FileIO, root: String, path: String, sizeBytes: Long, wholeBytes: Long = WholeFileBytes): ByteSource =
+    mapped(s"$root/$path").getOrElse(new Ranges(io, root, path, sizeBytes, wholeBytes))
 
   /** The file memory-mapped, if it is a local one. */
   def mapped(location: String): Option[ByteSource] =
@@ -64,7 +65,8 @@ private[zonemap] object FileIOByteSource {
     else if (location.startsWith("/")) Some(Paths.get(location))
     else None
 
-  private final class Ranges(io: FileIO, root: String, path: String, override val sizeBytes: Long) extends ByteSource {
+  private final class Ranges(io: FileIO, root: String, path: String, override val sizeBytes: Long, wholeBytes: Long)
+      extends ByteSource {
     private val location = s"$root/$path"
     val coldReads = new LongAdder
 
@@ -76,7 +78,7 @@ private[zonemap] object FileIOByteSource {
     def release(): Unit = whole = None
 
     override def read(offset: Long, length: Int): ByteBuffer =
-      if (sizeBytes > FileIOByteSource.WholeFileBytes) cold(offset, length)
+      if (sizeBytes > wholeBytes) cold(offset, length)
       else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
 
     private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {

@@ -12,7 +12,8 @@ import org.apache.iceberg.Table
 import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, IOUtil, SupportsPrefixOperations}
 
-import zonemap.core.segment.{ByteSource, CorruptSegmentException, SegmentRef, VersionFile}
+import zonemap.core.fact.FactKind
+import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, VersionFile}
 
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.
@@ -52,11 +53,23 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    * where files appear before they are whole, a maintainer at the same work must not take ours for its own.
    */
   def writeSegment(level: Level, firstSequence: Long, lastSequence: Long, hash: String, bytes: Array[Byte]): String = {
-    val writer = f"${ThreadLocalRandom.current().nextInt()}%08x"
-    val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash-$writer.${level.suffix}"
+    val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash-$newWriter.${level.suffix}"
     write(s"$root/$relativePath", bytes)
     relativePath
   }
+
+  /** Writes one file of facts, under a name that no other writer gives. */
+  def writeFacts(kind: FactKind, fieldId: Int, hash: String, bytes: Array[Byte]): String = {
+    val relativePath = s"${IndexStore.Facts}/${kind.name}/$fieldId/$hash-$newWriter.zmf"
+    write(s"$root/$relativePath", bytes)
+    relativePath
+  }
+
+  private def newWriter: String = f"${ThreadLocalRandom.current().nextInt()}%08x"
+
+  /** Facts are asked for many data files at once, so more of their bytes come with one request. */
+  def openFacts(ref: FactRef): ByteSource =
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, IndexStore.WholeFactsBytes)
 
   /** Whether a file is there and holds just these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
@@ -82,7 +95,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
           try readVersion(id)
           catch { case _: CorruptSegmentException => None }
         }
-        val segments = versions.flatMap(v => v.segments ++ v.deleteSegments).map(_.relativePath).distinct
+        val segments = versions.flatMap(_.fileNames).distinct
         val named = versions.map(v => versionLocation(v.snapshotId)) ++ segments.map(p => s"$root/$p")
         if (named.isEmpty) Nil else named :+ latestLocation
     }
@@ -161,6 +174,8 @@ private[zonemap] object IndexStore {
   val FolderName = "_zonemaps_v2"
   val Versions = "versions"
   val Segments = "segments"
+  val Facts = "facts"
+  private val WholeFactsBytes = 32L << 20
   private val MaxControlFileBytes = 256L << 20
 
   /** Where the index of `table` is kept: beside the table, or under the configured location. */

@@ -2,7 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.{CorruptSegmentException, FactRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
@@ -17,7 +17,11 @@ private[zonemap] final case class BuildResult(
     bytes: Long,
     seconds: Double)
 
-/** What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered. */
+/**
+ * What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered.
+ *
+ * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
+ */
 private[zonemap] final case class StatusResult(
     snapshotId: Long,
     covered: Boolean,
@@ -31,7 +35,8 @@ private[zonemap] final case class StatusResult(
     coldMemoryBytes: Long,
     coldDiskBytes: Long,
     store: String,
-    levels: String)
+    levels: String,
+    facts: Seq[(String, Long)])
 
 /** What a merge did to the segments of one level. */
 private[zonemap] final case class LevelMerge(
@@ -114,6 +119,7 @@ private[zonemap] object IndexProcedures {
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows, written)
     val merged = Merging.ifDue(table, indexed, known, settings.maintenance.merge)
     val isStored = (merged eq indexed) && known.get(SnapshotKey.of(snapshot)).isDefined
+    IndexRegistry.of(table).learn(known.facts)
     val stored = if (isStored) remembered(table, merged, settings) else save(table, merged, store, settings)
     BuildResult(
       snapshot.snapshotId(),
@@ -125,8 +131,14 @@ private[zonemap] object IndexProcedures {
     )
   }
 
-  private def save(table: Table, snapshot: SnapshotIndex, store: IndexStore, settings: PlannerSettings): SnapshotIndex =
-    remembered(table, StoredSnapshots.save(table, snapshot, store), settings)
+  /** @param facts the facts that the version is to name; `None`: those that are there */
+  private[upkeep] def save(
+      table: Table,
+      snapshot: SnapshotIndex,
+      store: IndexStore,
+      settings: PlannerSettings,
+      facts: Option[Seq[FactRef]] = None): SnapshotIndex =
+    remembered(table, StoredSnapshots.save(table, snapshot, store, facts), settings)
 
   /** The snapshot, known to this JVM from now on. */
   private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
@@ -149,8 +161,8 @@ private[zonemap] object IndexProcedures {
     ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val index = IndexRegistry.of(table)
-    val exact =
-      snapshot.flatMap(s => index.get(SnapshotKey.of(s)).orElse(readable(StoredSnapshots.load(table, s, store))))
+    val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
+    val exact = held.orElse(snapshot.flatMap(s => readable(StoredSnapshots.load(table, s, store))))
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = exact.isDefined,
@@ -164,7 +176,8 @@ private[zonemap] object IndexProcedures {
       coldMemoryBytes = ColdCache.memoryBytesOf(store.root),
       coldDiskBytes = ColdCache.diskBytesOf(store.root),
       store = store.root,
-      levels = exact.fold("")(_.levels)
+      levels = exact.fold("")(_.levels),
+      facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts))
     )
   }
 

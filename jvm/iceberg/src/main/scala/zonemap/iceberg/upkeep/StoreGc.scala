@@ -4,7 +4,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 
-import zonemap.core.segment.{CorruptSegmentException, VersionFile}
+import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
 /** A file of a store that nothing needs any more, and why. */
@@ -35,7 +35,7 @@ private[zonemap] object StoreGc {
     val keptIds = oldVersions.map(_._1).filter(retained) ++ young.flatMap(versionId)
     val found = named(store, keptIds) match {
       case Some(names) =>
-        expired ++ old.filter(file => isSegment(file) && !names(file.relativePath)).map {
+        expired ++ old.filter(file => isNamed(file) && !names(file.relativePath)).map {
           garbage(store, _, "no version of a retained snapshot names it")
         }
       // what an unreadable version names is not known
@@ -45,21 +45,20 @@ private[zonemap] object StoreGc {
     found
   }
 
-  /** The segments that versions name; `None` if one of them is damaged. A version that is gone names nothing. */
+  /** The segments and facts that versions name; `None` if one of them is damaged. A version that is gone names nothing. */
   private def named(store: IndexStore, versionIds: Seq[Long]): Option[Set[String]] =
-    try Some(versionIds.flatMap(store.readVersion).flatMap(segmentsOf).toSet)
+    try Some(versionIds.flatMap(store.readVersion).flatMap(_.fileNames).toSet)
     catch { case _: CorruptSegmentException => None }
-
-  private def segmentsOf(version: VersionFile): Seq[String] =
-    (version.segments ++ version.deleteSegments).map(_.relativePath)
 
   private def versionId(file: StoredFile): Option[Long] =
     Option
       .when(file.relativePath.startsWith(s"${IndexStore.Versions}/"))(file.relativePath)
       .flatMap(_.stripPrefix(s"${IndexStore.Versions}/").toLongOption)
 
-  private def isSegment(file: StoredFile): Boolean =
-    file.relativePath.startsWith(s"${IndexStore.Segments}/") && file.relativePath.matches(".*\\.zmd?")
+  /** Whether the file is of those that versions name. */
+  private def isNamed(file: StoredFile): Boolean =
+    (file.relativePath.startsWith(s"${IndexStore.Segments}/") && file.relativePath.matches(".*\\.zmd?")) ||
+      (file.relativePath.startsWith(s"${IndexStore.Facts}/") && file.relativePath.endsWith(".zmf"))
 
   private def garbage(store: IndexStore, file: StoredFile, reason: String): Garbage =
     Garbage(s"${store.root}/${file.relativePath}", file.sizeBytes, reason)

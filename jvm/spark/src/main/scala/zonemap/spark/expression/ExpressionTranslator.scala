@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{LessThanOrEqual, Literal, Not,
 import org.apache.spark.sql.types.{BooleanType, DataType, DoubleType, FloatType, IntegerType, LongType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, False, Predicate, True, ValueRanges}
+import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, False, Predicate, True, ValueRanges}
 import zonemap.core.value.{BytesValue, ColumnType, UuidType}
 
 /** The columns of a relation, as the index knows them. */
@@ -18,6 +18,9 @@ private[spark] trait ColumnResolver {
    * without bounds whose order Spark shares.
    */
   def column(expression: Expression): Option[ColumnRef]
+
+  /** Whether anything is known of what is inside the texts of a column, beyond its bounds. */
+  def knowsTexts(column: ColumnRef): Boolean = false
 }
 
 /**
@@ -53,6 +56,8 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
         val bytes = BytesValue(prefix.getBytes)
         val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
         rowsOf(tested, if (outcome) wanted else wanted.otherValues)
+      case TextParts(tested, parts) if outcome =>
+        columns.column(tested).filter(columns.knowsTexts).fold[Predicate](True)(Contains(_, parts))
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
       case _: AttributeReference | _: GetStructField             => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)

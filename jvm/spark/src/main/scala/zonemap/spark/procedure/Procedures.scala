@@ -4,7 +4,8 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import zonemap.iceberg.upkeep.{BuildResult, IndexProcedures, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.build.FactRequest
+import zonemap.iceberg.upkeep.{BuildResult, FactProcedures, FactResult, IndexProcedures, Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
 /** The registry of `CALL zonemap.system.<name>`. */
@@ -20,13 +21,29 @@ private[spark] object Procedures {
     .add("bytes", LongType, nullable = false)
     .add("seconds", DoubleType, nullable = false)
 
+  private val factsDoc =
+    "Facts of columns beyond bounds, such as 'values(status), bloom(user_id), ngrams(message)'"
+
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
-    "Indexes the table's current snapshot from its manifests and writes the index to the table's store.",
-    Seq(table),
-    buildColumns) { (spark, arguments) =>
+    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With facts, a " +
+      "Spark job reads the data files that lack them; a row more for each fact, of the data files that have it.",
+    Seq(table, Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all.")),
+    buildColumns
+      .add("part", StringType, nullable = false)
+      .add("files_read", LongType, nullable = false)
+      .add("expected_bytes", LongType, nullable = false)
+  ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "build")
-    Seq(row(IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))))
+    val facts = arguments.text("facts").trim
+    val isNone = facts.equalsIgnoreCase("none")
+    val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
+    val built = IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
+    if (isNone) FactProcedures.drop(iceberg, settings(spark), None, dryRun = false): Unit
+    val results =
+      if (requests.isEmpty) Nil
+      else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+    (row(built) ++ Seq[Any]("index", 0L, built.bytes)) +: results.map(r => factRow(snapshot, r))
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
@@ -58,6 +75,8 @@ private[spark] object Procedures {
       .add("cold_disk_bytes", LongType, nullable = false)
       .add("store", StringType, nullable = false)
       .add("levels", StringType, nullable = false)
+      .add("facts", StringType, nullable = false)
+      .add("fact_bytes", LongType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
@@ -75,7 +94,9 @@ private[spark] object Procedures {
         status.coldMemoryBytes,
         status.coldDiskBytes,
         status.store,
-        status.levels
+        status.levels,
+        status.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" "),
+        status.facts.map(_._2).sum
       ))
   }
 
@@ -154,12 +175,24 @@ private[spark] object Procedures {
 
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
     "drop",
-    "Deletes the table's stored index and forgets it in this JVM; lists the files. The table itself is not touched.",
-    Seq(table, Parameter("dry_run", BooleanType, Some("false"), "Only list the files.")),
+    "Deletes the table's stored index and forgets it in this JVM; lists the files. The table itself is not touched. " +
+      "With facts, only those leave the index, and gc deletes their files with the last version that names them.",
+    Seq(
+      table,
+      Parameter("dry_run", BooleanType, Some("false"), "Only list the files."),
+      Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the index stays.")
+    ),
     new StructType().add("path", StringType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
-    IndexProcedures.drop(iceberg, settings(spark), arguments.flag("dry_run")).map(Seq(_))
+    val dryRun = arguments.flag("dry_run")
+    val dropped = arguments.text("facts").trim match {
+      case "" => IndexProcedures.drop(iceberg, settings(spark), dryRun)
+      case facts =>
+        val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
+        FactProcedures.drop(iceberg, settings(spark), requests, dryRun)
+    }
+    dropped.map(Seq(_))
   }
 
   val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
@@ -183,6 +216,18 @@ private[spark] object Procedures {
       .fold(throw _, _.planner)
 
   private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)
+
+  private def factRow(snapshot: Snapshot, r: FactResult): Seq[Any] =
+    Seq[Any](
+      snapshot.snapshotId(),
+      r.files.toLong,
+      0L,
+      r.stored,
+      r.bytes,
+      r.seconds,
+      r.fact,
+      r.built.toLong,
+      r.expectedBytes)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

@@ -5,8 +5,8 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import org.apache.iceberg.{SerializableTable, Table}
 import org.apache.spark.sql.SparkSession
 
-import zonemap.core.segment.SegmentRef
-import zonemap.iceberg.build.{LocalRunner, SegmentTask, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.core.segment.{FactRef, SegmentRef}
+import zonemap.iceberg.build.{FactTask, FactTaskRunner, LocalRunner, SegmentTask, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.store.IndexStore
 
 /**
@@ -16,30 +16,49 @@ import zonemap.iceberg.store.IndexStore
  * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
  * bytes once more, under another name, which nobody is told of.
  */
-private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table) extends SegmentTaskRunner {
+private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table)
+    extends SegmentTaskRunner
+    with FactTaskRunner {
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] =
     if (tasks.size <= 1 || !SparkJobRunner.travels) new LocalRunner(table).run(tasks, store)
     else {
-      val context = spark.sparkContext
-      val broadcast = context.broadcast(SerializableTable.copyOf(table))
       val root = store.root
-      context.setJobDescription(s"zonemap: index ${table.name()}, ${tasks.size} segments")
-      try {
-        val written = context
-          .parallelize(tasks.map(SparkJobRunner.toBytes), tasks.size)
-          .map { bytes =>
-            val onExecutor = broadcast.value
-            val task = SparkJobRunner.fromBytes[SegmentTask](bytes)
-            SparkJobRunner.toBytes(task.write(onExecutor.io(), SnapshotIndexer.specsOf(onExecutor), root))
-          }
-          .collect()
-        written.toSeq.map(SparkJobRunner.fromBytes[SegmentRef])
-      } finally {
-        context.setJobDescription(null)
-        broadcast.destroy()
-      }
+      distribute(s"${tasks.size} segments", tasks) { (onExecutor, bytes) =>
+        val task = SparkJobRunner.fromBytes[SegmentTask](bytes)
+        SparkJobRunner.toBytes(task.write(onExecutor.io(), SnapshotIndexer.specsOf(onExecutor), root))
+      }.map(SparkJobRunner.fromBytes[SegmentRef])
     }
+
+  /** Data is read here, so even one task is a job where that can be. */
+  override def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef] =
+    if (!SparkJobRunner.travels) tasks.flatMap(_.write(new SparkFactReader(table), store))
+    else {
+      val root = store.root
+      val files = tasks.iterator.map(_.files.size).sum
+      distribute(s"facts of $files files", tasks) { (onExecutor, bytes) =>
+        val task = SparkJobRunner.fromBytes[FactTask](bytes)
+        val written = task.write(new SparkFactReader(onExecutor), new IndexStore(onExecutor.io(), root))
+        SparkJobRunner.toBytes(written.toVector)
+      }.flatMap(SparkJobRunner.fromBytes[Vector[FactRef]])
+    }
+
+  /** One task an element, which gets the table and the element's bytes; answers bytes, in the order of the elements. */
+  private def distribute(what: String, tasks: Seq[AnyRef])(work: (Table, Array[Byte]) => Array[Byte]) = {
+    val context = spark.sparkContext
+    val broadcast = context.broadcast(SerializableTable.copyOf(table))
+    context.setJobDescription(s"zonemap: index ${table.name()}, $what")
+    try
+      context
+        .parallelize(tasks.map(SparkJobRunner.toBytes), tasks.size)
+        .map(bytes => work(broadcast.value, bytes))
+        .collect()
+        .toSeq
+    finally {
+      context.setJobDescription(null)
+      broadcast.destroy()
+    }
+  }
 }
 
 private[procedure] object SparkJobRunner {

@@ -18,7 +18,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal}
 import zonemap.iceberg.convert.IcebergValues
-import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
 
@@ -55,7 +55,8 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
       ours: ZoneMapTable,
       condition: Expression): Option[DataSourceV2Relation] =
     Guarded.orNothing(s"the functions in a filter on ${table.name()}") {
-      val predicate = translate(relation, SparkTables.schema(table), condition)
+      val predicate =
+        translate(relation, SparkTables.schema(table), condition, IndexQuestions.knowsTexts(ours, _))
       Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
     }
 
@@ -79,8 +80,12 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
   }
 
   /** At least the rows for which the condition is TRUE; True when its functions tell nothing. */
-  private[spark] def translate(relation: DataSourceV2Relation, schema: Schema, condition: Expression): Predicate = {
-    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema))
+  private[spark] def translate(
+      relation: DataSourceV2Relation,
+      schema: Schema,
+      condition: Expression,
+      knowsTexts: Int => Boolean = _ => false): Predicate = {
+    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema, knowsTexts))
     val told =
       splitConjunctivePredicates(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
     Predicate.and(told: _*)
@@ -123,7 +128,13 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
 }
 
 /** The columns of a relation and the fields of its structs, by name in the schema it was resolved with. */
-private[spark] final class SchemaColumns(relation: DataSourceV2Relation, schema: Schema) extends ColumnResolver {
+private[spark] final class SchemaColumns(
+    relation: DataSourceV2Relation,
+    schema: Schema,
+    knowsTextsOf: Int => Boolean = _ => false)
+    extends ColumnResolver {
+
+  override def knowsTexts(column: ColumnRef): Boolean = knowsTextsOf(column.fieldId)
 
   override def column(expression: Expression): Option[ColumnRef] =
     for {

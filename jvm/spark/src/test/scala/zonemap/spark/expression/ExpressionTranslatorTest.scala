@@ -12,10 +12,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
-import zonemap.core.predicate.{ColumnRef, Predicate, True}
+import zonemap.core.eval.{ColumnZone, FactEvaluator, Match, ZoneMatch}
+import zonemap.core.fact.{FactKind, KnownValues}
+import zonemap.core.predicate.{ColumnRef, Predicate, SortedValues, True}
 import zonemap.core.segment.ColumnBounds
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.value.{ColumnType, Presence, ZoneValue, ZoneValues}
 import zonemap.core.{Rng, Seeded}
 import zonemap.spark.SharedSession
 
@@ -43,6 +44,8 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
         case a: AttributeReference => columnTypes.get(a.name).map(ColumnRef(schema.fieldIndex(a.name), _, a.name))
         case _                     => None
       }
+
+    override def knowsTexts(column: ColumnRef): Boolean = true
   }
 
   private def optimized(condition: String): LogicalPlan = frame.where(condition).queryExecution.optimizedPlan
@@ -191,5 +194,49 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
           text)
       }
     }
+  }
+
+  test("parts of a text (S96)") {
+    Seq(
+      "s LIKE '%abc%'" -> "s CONTAINS 'abc'",
+      "contains(s, 'abc')" -> "s CONTAINS 'abc'",
+      "s LIKE '%abc'" -> "s CONTAINS 'abc'",
+      "endswith(s, 'abc')" -> "s CONTAINS 'abc'",
+      "s LIKE '%a_c%de%'" -> "s CONTAINS 'a' AND 'c' AND 'de'",
+      "s LIKE '%50\\\\%\\\\_off_%'" -> "s CONTAINS '50%_off'",
+      "s LIKE '%50!%!!_%' ESCAPE '!'" -> "s CONTAINS '50%!'",
+      "s LIKE '%abc%' OR i = 7" -> "i IN [7, 8) OR s CONTAINS 'abc'"
+    ).foreach { case (text, expected) =>
+      val actual = told(text).split(" OR ").sorted.mkString(" OR ")
+      assert(actual.contains(expected), s"$text: $actual")
+    }
+    Seq("s NOT LIKE '%abc%'", "s LIKE '%%'", "upper(s) LIKE '%ABC%'", "s COLLATE UTF8_LCASE LIKE '%abc%'").foreach {
+      text =>
+        assert(!told(text).contains("CONTAINS"), text)
+    }
+  }
+
+  test("a text that LIKE matches is never left out by its own value") {
+    var matched = 0
+    rounds(300) { rng =>
+      def random(characters: Seq[String]) = Seq.fill(rng.int(7))(rng.pick(characters)).mkString
+      val text = random(Seq("a", "b", "%", "_", "\u00e9", "!"))
+      val pattern = random(Seq("a", "b", "%", "_", "\u00e9", "!%", "!_", "!!", "%"))
+      translate(s"s LIKE '$pattern' ESCAPE '!'").foreach { case (condition, predicate) =>
+        val row = InternalRow.fromSeq(schema.fields.toSeq.map { f =>
+          if (f.name == "s") org.apache.spark.unsafe.types.UTF8String.fromString(text) else null
+        })
+        val id = schema.fieldIndex("s")
+        val fact = KnownValues(columnTypes("s"), SortedValues.of(Seq(ZoneValues.ofString(text))), false, false)
+        val excluded = FactEvaluator
+          .of(predicate, Set((id, FactKind.Values)))
+          .exists(_.excludes((_, kind) => Option.when(kind == FactKind.Values)(fact), _ => Match.Some))
+        if (condition.eval(row) == true) {
+          matched += 1
+          assert(!excluded, s"'$text' LIKE '$pattern': $predicate")
+        }
+      }
+    }
+    assert(matched > 5)
   }
 }

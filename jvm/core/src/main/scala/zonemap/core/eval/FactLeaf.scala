@@ -1,0 +1,130 @@
+package zonemap.core.eval
+
+import zonemap.core.fact._
+import zonemap.core.predicate._
+import zonemap.core.value._
+
+/**
+ * A leaf asked of facts: what is derived from its literals is derived once, not once a file. Not thread-safe.
+ *
+ * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96.
+ */
+final private[eval] class FactLeaf(leaf: Leaf) {
+  private var rules = Map.empty[ColumnType, Option[LeafRule]]
+  private var hashes = Map.empty[ColumnType, Option[Array[Long]]]
+
+  /** The kinds of facts that may prove something. */
+  val kinds: Seq[FactKind] =
+    if (FactLeaf.literals(leaf).exists(FactLeaf.mayStandForOthers(leaf, _))) Nil
+    else
+      Seq(FactKind.Values) ++
+        Option.when(FactLeaf.points(leaf).isDefined)(FactKind.Bloom) ++
+        Option.when(FactLeaf.texts(leaf).isDefined)(FactKind.NGrams)
+
+  /** Proven: no row of the file that the fact is about matches. */
+  def isExcludedBy(fact: Fact): Boolean =
+    ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
+      case known: KnownValues => FactLeaf.cells(known).forall(isExcludedFor(known.columnType, _))
+      case bloom: ValueBloom  => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
+      case grams: NGramBloom  => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
+    })
+
+  /** Proven: a row with this value, stored as `stored`, does not match. */
+  def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = (leaf, cell) match {
+    case (Contains(_, parts), Cell.Value(value)) => !parts.forall(FactLeaf.occurs(_, value))
+    case _ =>
+      ruleFor(stored).exists { rule =>
+        val answer = cell match {
+          case Cell.Null         => rule.nullRows
+          case Cell.NaN          => rule.nanRows
+          case Cell.Value(value) => rule.ofValues(value, value, tight = true)
+        }
+        answer == Match.None
+      }
+  }
+
+  private def ruleFor(stored: ColumnType): Option[LeafRule] = {
+    if (!rules.contains(stored)) rules += stored -> LeafRule.of(leaf, stored)
+    rules(stored)
+  }
+
+  /** The hashes of all values that match; None where they cannot be told in the stored type. */
+  private def pointHashes(stored: ColumnType): Option[Array[Long]] = {
+    if (!hashes.contains(stored)) {
+      val encoded = FactLeaf.points(leaf).map(_.map(stored.reencode(_, leaf.column.columnType)))
+      val told = encoded.filter(_.forall(_.isDefined)).map(_.flatten.map(FactHashes.ofValue).toArray)
+      hashes += stored -> told
+    }
+    hashes(stored)
+  }
+
+  /** Of each alternative, the n-grams that a matching text has. */
+  private lazy val textGrams: Option[Seq[Array[Long]]] =
+    FactLeaf.texts(leaf).map(_.map(_.flatMap(FactHashes.grams).toArray))
+}
+
+/** What a row may hold in a column. */
+sealed private[eval] trait Cell
+
+private[eval] object Cell {
+  case object Null extends Cell
+  case object NaN extends Cell
+  final case class Value(value: ZoneValue) extends Cell
+}
+
+private[eval] object FactLeaf {
+
+  /** All that the rows of a file hold. */
+  def cells(known: KnownValues): Iterator[Cell] =
+    Iterator(Cell.Null).filter(_ => known.hasNulls) ++ Iterator(Cell.NaN).filter(_ => known.hasNaN) ++
+      known.values.iterator.map(Cell.Value)
+
+  /** The values that match, if they are a few points: NaN and null rows do not match such a leaf. */
+  private def points(leaf: Leaf): Option[Seq[ZoneValue]] = leaf match {
+    case Compare(_, CompareOp.Eq, value) => Some(Seq(value))
+    case In(_, values)                   => Some(values.iterator.toSeq)
+    case InRanges(_, ranges) =>
+      val isPoints =
+        ranges.iterator.forall(r => r.from != null && ValueRanges.successor(r.from) == r.until)
+      Option.when(isPoints)(ranges.iterator.map(_.from).toSeq)
+    case _ => None
+  }
+
+  /** Alternatives, of each of which a matching text has all parts; None where one of them is too short to tell. */
+  private def texts(leaf: Leaf): Option[Seq[Seq[BytesValue]]] = {
+    val alternatives = (leaf, leaf.column.columnType) match {
+      case (Contains(_, parts), StringType)    => Some(Seq(parts))
+      case (StartsWith(_, prefix), StringType) => Some(Seq(Seq(prefix)))
+      case (_, StringType)                     => points(leaf).map(_.collect { case text: BytesValue => Seq(text) })
+      case _                                   => None
+    }
+    alternatives.filter(_.forall(_.exists(_.bytes.length >= FactHashes.GramBytes)))
+  }
+
+  private def literals(leaf: Leaf): Iterator[ZoneValue] = leaf match {
+    case Compare(_, _, value)           => Iterator(value)
+    case DistinctFrom(_, value)         => Iterator(value)
+    case In(_, values)                  => values.iterator
+    case NotIn(_, values)               => values.iterator
+    case NotInOrNull(_, values)         => values.iterator
+    case InRanges(_, ranges)            => ranges.iterator.flatMap(r => Iterator(r.from, r.until)).filter(_ != null)
+    case StartsWith(_, prefix)          => Iterator(prefix)
+    case NotStartsWith(_, prefix)       => Iterator(prefix)
+    case NotStartsWithOrNull(_, prefix) => Iterator(prefix)
+    case Contains(_, parts)             => parts.iterator
+    case _                              => Iterator.empty
+  }
+
+  /** Bytes that are no UTF-8 become U+FFFD when a literal passes through a Java string; rows keep their bytes. */
+  private def mayStandForOthers(leaf: Leaf, literal: ZoneValue): Boolean = literal match {
+    case text: BytesValue if leaf.column.columnType == StringType => occurs(Replacement, text)
+    case _                                                        => false
+  }
+
+  private val Replacement = BytesValue("\ufffd".getBytes(java.nio.charset.StandardCharsets.UTF_8))
+
+  private def occurs(part: BytesValue, value: ZoneValue): Boolean = value match {
+    case BytesValue(bytes) => bytes.indexOfSlice(part.bytes) >= 0
+    case _                 => true
+  }
+}

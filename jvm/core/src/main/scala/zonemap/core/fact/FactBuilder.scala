@@ -1,0 +1,97 @@
+package zonemap.core.fact
+
+import java.util.BitSet
+
+import scala.collection.mutable
+
+import zonemap.core.predicate.SortedValues
+import zonemap.core.value.{BytesValue, ZoneValue}
+
+/**
+ * Makes one fact of the values of one column in one data file. `add` is told every physical row; what it is given may be
+ * overwritten afterwards. Not thread-safe.
+ */
+sealed private[zonemap] trait FactBuilder {
+  def addNull(): Unit
+  def addNaN(): Unit
+  def add(value: ZoneValue): Unit
+
+  /** The stored bytes; empty where the file is to have no such fact. */
+  def build(): Array[Byte]
+}
+
+private[zonemap] object FactBuilder {
+
+  /** @param expectedRows the rows of the file, about: decides what room a bloom filter starts with */
+  def of(kind: FactKind, expectedRows: Long, maxValues: Int): FactBuilder = kind match {
+    case FactKind.Values => new ValuesBuilder(maxValues)
+    case FactKind.Bloom  => new BloomBuilder(expectedRows)
+    case FactKind.NGrams => new NGramsBuilder
+  }
+
+  /** What a file is entered with that has no fact, so that nobody looks for one in it again. */
+  val NoFact: Array[Byte] = Array.emptyByteArray
+}
+
+final private class ValuesBuilder(maxValues: Int) extends FactBuilder {
+  private val values = mutable.HashSet.empty[ZoneValue]
+  private var bytes = 0L
+  private var hasNulls = false
+  private var hasNaN = false
+  private var givenUp = false
+
+  override def addNull(): Unit = hasNulls = true
+  override def addNaN(): Unit = hasNaN = true
+
+  override def add(value: ZoneValue): Unit =
+    if (!givenUp && !values.contains(value)) {
+      values += (value match {
+        case BytesValue(reused) => BytesValue(reused.clone())
+        case other              => other
+      })
+      bytes += value.sizeBytes
+      if (values.size > maxValues || bytes > ValuesBuilder.MaxBytes) {
+        givenUp = true
+        values.clear()
+      }
+    }
+
+  override def build(): Array[Byte] =
+    if (givenUp) FactBuilder.NoFact else FactCodec.encode(SortedValues.of(values), hasNulls, hasNaN)
+}
+
+private object ValuesBuilder {
+  private val MaxBytes = 64L << 10
+}
+
+final private class BloomBuilder(expectedRows: Long) extends FactBuilder {
+  private val bloom = new BlockBloom.Builder(expectedRows)
+
+  override def addNull(): Unit = ()
+  override def addNaN(): Unit = ()
+  override def add(value: ZoneValue): Unit = bloom.add(FactHashes.ofValue(value))
+  override def build(): Array[Byte] = bloom.build()
+}
+
+final private class NGramsBuilder extends FactBuilder {
+  private val grams = new BitSet
+
+  override def addNull(): Unit = ()
+  override def addNaN(): Unit = ()
+
+  override def add(value: ZoneValue): Unit = value match {
+    case BytesValue(bytes) =>
+      var start = 0
+      while (start + FactHashes.GramBytes <= bytes.length) {
+        grams.set(FactHashes.gram(bytes, start))
+        start += 1
+      }
+    case other => throw new IllegalArgumentException(s"no text: $other")
+  }
+
+  override def build(): Array[Byte] = {
+    val bloom = new BlockBloom.Builder(grams.cardinality.toLong)
+    grams.stream().forEach(gram => bloom.add(FactHashes.ofGram(gram)))
+    bloom.build()
+  }
+}

@@ -1,0 +1,172 @@
+package zonemap.core.eval
+
+import java.nio.ByteBuffer
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.fact._
+import zonemap.core.predicate._
+import zonemap.core.segment.ByteSource
+import zonemap.core.value._
+import zonemap.core.{Rng, Seeded, TestModel, TestPredicates, Told}
+
+/** A file is left out by facts only if none of its known rows matches. */
+class FactEvaluatorTest extends AnyFunSuite with Seeded {
+  private val key = FactKey.of("file", 1)
+
+  private def factOf(kind: FactKind, t: ColumnType, cells: Seq[Any]): Option[Fact] = {
+    val builder = FactBuilder.of(kind, cells.size.toLong, 20)
+    cells.foreach {
+      case null                 => builder.addNull()
+      case d: Double if d.isNaN => builder.addNaN()
+      case value                => builder.add(TestModel.encode(t, value))
+    }
+    FactFile.open(ByteSource.ofBytes(FactFile.encode(kind, 1, t, Seq(key -> builder.build())))).find(key)
+  }
+
+  private def kindsOf(t: ColumnType) = if (t == StringType) FactKind.values else Seq(FactKind.Values, FactKind.Bloom)
+
+  private def cells(t: ColumnType, rows: Int, rng: Rng): Seq[Any] = {
+    val nulls = rng.pick(Seq(0, 0, 20, 100))
+    val nans = if (t.mayHoldNaN) rng.pick(Seq(0, 0, 20, 100)) else 0
+    val few = Seq.fill(1 + rng.int(3))(TestModel.value(t, rng))
+    Seq.fill(rows)(if (rng.chance(nulls)) null else if (rng.chance(nans)) Double.NaN else rng.pick(few))
+  }
+
+  private def containing(columns: Seq[ColumnType], rng: Rng): Option[Told] = {
+    val texts = columns.indices.filter(columns(_) == StringType)
+    Option.when(texts.nonEmpty) {
+      val index = rng.pick(texts)
+      val parts = Seq.fill(1 + rng.int(2))(TestModel.value(StringType, rng).asInstanceOf[String]).filter(_.nonEmpty)
+      Told(
+        Contains(ColumnRef(index + 1, StringType, "c"), parts.map(p => BytesValue(p.getBytes("UTF-8")))),
+        row => row(index + 1) != null && parts.forall(row(index + 1).asInstanceOf[String].contains(_))
+      )
+    }
+  }
+
+  test("random files and predicates: what is left out has no matching row (S91 to S96)") {
+    var leftOut = 0
+    rounds(4000) { rng =>
+      val columns = Seq.fill(1 + rng.int(2))(rng.pick(TestModel.types))
+      val rows = 1 + rng.int(12)
+      val data = columns.map(cells(_, rows, rng))
+      val trees = TestPredicates.tree(columns, rng.int(3), rng) +: containing(columns, rng).toSeq
+      val conjunction = rng.chance(50)
+      val told =
+        if (trees.size == 1) trees.head
+        else if (conjunction) Told(And(trees.map(_.predicate)), row => trees.forall(_.isTrue(row)))
+        else Told(Or(trees.map(_.predicate)), row => trees.exists(_.isTrue(row)))
+      val known = columns.indices.flatMap(i => kindsOf(columns(i)).filter(_ => rng.chance(70)).map((i + 1, _))).toSet
+      val facts: Map[(Int, FactKind), Fact] = known.flatMap { case (id, kind) =>
+        factOf(kind, columns(id - 1), data(id - 1)).filter(_ => rng.chance(90)).map((id, kind) -> _)
+      }.toMap
+      val matches = (0 until rows).exists(r => told.isTrue(columns.indices.map(i => (i + 1) -> data(i)(r)).toMap))
+      FactEvaluator.of(told.predicate, known).foreach { evaluator =>
+        if (evaluator.excludes((id, kind) => facts.get((id, kind)), _ => Match.Some)) {
+          leftOut += 1
+          assert(!matches, s"${told.predicate} is true for a row of $data of $columns")
+        }
+      }
+    }
+    assert(leftOut > 200)
+  }
+
+  test("a set of values leaves out whatever matches none of them, but for the order of uuids") {
+    rounds(2000) { rng =>
+      val t = rng.pick(TestModel.types.filter(_ != UuidType))
+      val data = cells(t, 1 + rng.int(6), rng)
+      val told = TestPredicates.tree(Seq(t), 0, rng)
+      for {
+        fact <- factOf(FactKind.Values, t, data)
+        evaluator <- FactEvaluator.of(told.predicate, Set((1, FactKind.Values)))
+        if told.predicate.isInstanceOf[Leaf]
+      } {
+        val excluded = evaluator.excludes((_, kind) => Option.when(kind == FactKind.Values)(fact), _ => Match.Some)
+        assert(excluded == !data.exists(v => told.isTrue(Map(1 -> v))), s"${told.predicate} of $data")
+      }
+    }
+  }
+
+  private def text(value: String): ZoneValue = ZoneValues.ofString(value)
+  private val message = ColumnRef(1, StringType, "message")
+
+  private def excludes(predicate: Predicate, kind: FactKind, t: ColumnType, data: Any*): Boolean =
+    FactEvaluator
+      .of(predicate, Set((1, kind)))
+      .exists(_.excludes((_, _) => factOf(kind, t, data), _ => Match.Some))
+
+  private def parts(texts: String*) = Contains(message, texts.map(t => BytesValue(t.getBytes("UTF-8"))))
+
+  test("n-grams: parts of three bytes and more, equal texts and prefixes") {
+    val data = Seq("disk full", "connection reset", null, "\u00e9tat")
+    def grams(p: Predicate) = excludes(p, FactKind.NGrams, StringType, data: _*)
+    assert(!grams(parts("reset")) && !grams(parts("tion re")) && !grams(parts("\u00e9t")))
+    assert(grams(parts("timeout")) && grams(parts("full", "timeout")) && grams(parts("fulls")))
+    assert(!grams(parts("zz")), "too short to tell")
+    assert(grams(parts("zz", "timeout")), "a short part beside one that tells")
+    assert(
+      grams(StartsWith(message, BytesValue("time".getBytes))) && !grams(StartsWith(message, BytesValue("ti".getBytes))))
+    assert(grams(Compare(message, CompareOp.Eq, text("timeout"))))
+    assert(grams(In(message, SortedValues.of(Seq(text("timeout"), text("refused"))))))
+    assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("x"))))))
+  }
+
+  test("blooms answer points, not orders; both zeros are one; other types are refused") {
+    val x = ColumnRef(1, DoubleType, "x")
+    def bloom(p: Predicate, data: Any*) = excludes(p, FactKind.Bloom, DoubleType, data: _*)
+    val zero = ZoneValues.ofDouble(0.0)
+    assert(!bloom(Compare(x, CompareOp.Eq, zero), -0.0) && !bloom(InRanges(x, ValueRanges.point(zero)), -0.0))
+    assert(bloom(Compare(x, CompareOp.Eq, zero), Double.NaN, null, 1.0))
+    assert(!bloom(Compare(x, CompareOp.Lt, zero), 1.0) && !bloom(Compare(x, CompareOp.NotEq, zero), 1.0))
+    assert(!bloom(IsNaN(x), 1.0))
+    assert(!excludes(Compare(x, CompareOp.Eq, zero), FactKind.Bloom, StringType, "a"))
+    assert(excludes(Compare(x, CompareOp.Eq, zero), FactKind.Bloom, FloatType, 1.5), "promoted from float")
+    val wide = ColumnRef(1, DecimalType(30, 2), "d")
+    val literal = ZoneValues.ofDecimal(new java.math.BigInteger("150"), DecimalType(30, 2))
+    val beyond = ZoneValues.ofDecimal(java.math.BigInteger.TEN.pow(25), DecimalType(30, 2))
+    val stored = DecimalType(10, 2)
+    val cell = new java.math.BigDecimal("1.50")
+    assert(
+      !excludes(Compare(wide, CompareOp.Eq, literal), FactKind.Bloom, stored, cell),
+      "promoted from decimal(10, 2)")
+    assert(excludes(Compare(wide, CompareOp.Eq, beyond), FactKind.Values, stored, cell))
+  }
+
+  test("a literal that passed through a Java string may stand for other bytes: nothing is left out (S94)") {
+    val lost = Compare(message, CompareOp.Eq, text("a\ufffd"))
+    assert(FactKind.values.forall(kind => !excludes(lost, kind, StringType, "b", "cccc")))
+  }
+
+  test("OR: bounds prove one side and a fact the other; AND: one is enough") {
+    val other = ColumnRef(2, LongType, "n")
+    val byBounds: Predicate = Compare(other, CompareOp.Gt, ZoneValues.ofLong(5))
+    val byFact: Predicate = Compare(message, CompareOp.Eq, text("timeout"))
+    val fact = factOf(FactKind.Values, StringType, Seq("full")).get
+    val known = Set((1, FactKind.Values: FactKind))
+    def asked(p: Predicate, bounds: Match) =
+      FactEvaluator.of(p, known).map(_.excludes((id, _) => Option.when(id == 1)(fact), _ => bounds))
+    assert(asked(Or(Seq(byBounds, byFact)), Match.None).contains(true))
+    val onlyFor: Predicate => Match = p => if (p == byBounds) Match.None else Match.Some
+    val either = FactEvaluator.of(Or(Seq(byBounds, byFact)), known).get
+    assert(either.excludes((id, _) => Option.when(id == 1)(fact), onlyFor))
+    assert(asked(Or(Seq(byBounds, byFact)), Match.Some).contains(false))
+    assert(asked(And(Seq(byBounds, byFact)), Match.Some).contains(true))
+    assert(asked(Or(Seq(Unknown("?"), byFact)), Match.Some).contains(false))
+    assert(asked(byBounds, Match.Some).isEmpty, "no fact tells of it")
+  }
+
+  test("AND of leaves about one column: no value satisfies both") {
+    val n = ColumnRef(1, LongType, "n")
+    def both(low: Long, high: Long) =
+      And(Seq(Compare(n, CompareOp.Gt, ZoneValues.ofLong(low)), Compare(n, CompareOp.Lt, ZoneValues.ofLong(high))))
+    val data = Seq(-100L, 7L, 100L, null)
+    assert(excludes(both(7, 100), FactKind.Values, LongType, data: _*))
+    assert(!excludes(both(6, 8), FactKind.Values, LongType, data: _*))
+  }
+
+  test("a block bloom over no value says no") {
+    val none = FactBuilder.of(FactKind.Bloom, 0, 1).build()
+    assert(!new BlockBloom(ByteBuffer.wrap(none)).mayHold(FactHashes.ofValue(text("x"))))
+  }
+}

@@ -1,0 +1,103 @@
+package zonemap.core.fact
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.segment._
+import zonemap.core.value._
+import zonemap.core.{Seeded, TestModel}
+
+/** Facts as they are stored. */
+class FactFileTest extends AnyFunSuite with Seeded {
+
+  private def builtOf(kind: FactKind, cells: Seq[Option[ZoneValue]], maxValues: Int = 100): Array[Byte] = {
+    val builder = FactBuilder.of(kind, cells.size.toLong, maxValues)
+    cells.foreach(_.fold(builder.addNull())(builder.add))
+    builder.build()
+  }
+
+  private def file(kind: FactKind, t: ColumnType, facts: Seq[(FactKey, Array[Byte])]): Array[Byte] =
+    FactFile.encode(kind, 7, t, facts)
+
+  private def open(bytes: Array[Byte]): FactFile = FactFile.open(ByteSource.ofBytes(bytes))
+
+  test("sets of values come back, file by file") {
+    rounds(50) { rng =>
+      val t = rng.pick(TestModel.types)
+      val sets = (0 until rng.int(20)).map { i =>
+        FactKey.of(s"s3://t/data/$i", i.toLong) ->
+          Seq.fill(rng.int(30))(Option.when(!rng.chance(10))(TestModel.encode(t, TestModel.value(t, rng))))
+      }
+      val read =
+        open(file(FactKind.Values, t, sets.map { case (key, cells) => key -> builtOf(FactKind.Values, cells) }))
+      assert((read.kind, read.fieldId, read.columnType) == ((FactKind.Values, 7, t)))
+      sets.foreach { case (key, cells) =>
+        read.find(key) match {
+          case Some(known: KnownValues) =>
+            assert(known.values.iterator.toSet == cells.flatten.toSet && known.hasNulls == cells.contains(None))
+          case other => fail(s"$other")
+        }
+      }
+      assert(read.find(FactKey.of("s3://t/data/0", 99)).isEmpty)
+    }
+  }
+
+  test("too many values, or too long ones, are no fact, and the file is entered all the same") {
+    val many = (0 to 100).map(i => Some(ZoneValues.ofLong(i.toLong)))
+    val long = (0 until 3).map(i => Some(ZoneValues.ofString(i.toString * 30000)))
+    val keys = Seq(FactKey.of("many", 1), FactKey.of("long", 1), FactKey.of("few", 1))
+    val facts = keys.zip(Seq(many, long, many.tail).map(builtOf(FactKind.Values, _)))
+    val read = open(file(FactKind.Values, LongType, facts))
+    assert(keys.map(read.has) == Seq(true, true, true))
+    assert(keys.map(read.find(_).isDefined) == Seq(false, false, true))
+  }
+
+  test("blooms hold all that was added, few others, and shrink to what was distinct") {
+    rounds(5) { rng =>
+      val values = Seq.fill(20000)(rng.long())
+      val bytes = builtOf(FactKind.Bloom, values.map(v => Some(ZoneValues.ofLong(v))))
+      val bloom = new BlockBloom(java.nio.ByteBuffer.wrap(bytes))
+      def holds(v: Long) = bloom.mayHold(FactHashes.ofValue(ZoneValues.ofLong(v)))
+      assert(values.forall(holds))
+      assert(Seq.fill(20000)(rng.long()).count(holds) < 400)
+      assert(bytes.length < 20000 * 1.5)
+      val few = builtOf(FactKind.Bloom, Seq.tabulate(20000)(i => Some(ZoneValues.ofLong(i % 5L))))
+      assert(few.length <= 1024, "five values of twenty thousand rows")
+    }
+  }
+
+  test("any damage is found: of the head when the file is opened, of a fact when it is read") {
+    rounds(100) { rng =>
+      val kind = rng.pick(FactKind.values)
+      val keys = (0 until 5).map(i => FactKey.of(s"f$i", 1))
+      val facts = keys.map { key =>
+        key -> builtOf(kind, Seq.fill(10)(Some(TestModel.encode(StringType, s"text ${rng.int(100)}"))))
+      }
+      val good = file(kind, StringType, facts)
+      def readAll(bytes: Array[Byte]) = {
+        val read = open(bytes)
+        keys.map(key => read.find(key) -> read.stored(key).toSeq)
+      }
+      val expected = readAll(good).map(_._2)
+      val bad =
+        if (rng.chance(30)) java.util.Arrays.copyOf(good, rng.int(good.length))
+        else {
+          val flipped = good.clone()
+          val at = rng.int(good.length)
+          flipped(at) = (flipped(at) ^ 1 << rng.int(8)).toByte
+          flipped
+        }
+      try assert(readAll(bad).map(_._2) == expected)
+      catch { case _: CorruptSegmentException => () }
+      intercept[CorruptSegmentException](readAll(bad))
+    }
+  }
+
+  test("versions name facts; without facts they are what they were") {
+    val plain = VersionFile("u", 1, "list", 2, Nil, Nil, 3, 4)
+    val facts = Seq(FactRef("facts/bloom/7/x.zmf", "00ff", 123, FactKind.Bloom, 7, 10, 9))
+    assert(VersionFile.decode(VersionFile.encode(plain)) == plain)
+    assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = facts))) == plain.copy(facts = facts))
+    assert(VersionFile.encode(plain)(8) == 1 && VersionFile.encode(plain.copy(facts = facts))(8) == 2)
+    assert(plain.copy(facts = facts).fileNames == Seq("facts/bloom/7/x.zmf"))
+  }
+}

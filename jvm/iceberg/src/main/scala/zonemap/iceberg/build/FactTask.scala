@@ -1,0 +1,75 @@
+package zonemap.iceberg.build
+
+import zonemap.core.fact.{FactBuilder, FactFile, FactKey}
+import zonemap.core.segment.{Checksums, FactRef}
+import zonemap.iceberg.store.IndexStore
+
+/** A data file that facts are built of, all its physical rows. `records` may be unknown: -1. */
+private[zonemap] final case class FactInput(path: String, sizeBytes: Long, format: String, records: Long) {
+  def key: FactKey = FactKey.of(path, sizeBytes)
+}
+
+/** Tells the builders of one data file, one a request, of every physical row. */
+private[zonemap] trait FactReader {
+  def read(file: FactInput, requests: Seq[FactRequest], builders: Seq[FactBuilder]): Unit
+}
+
+/**
+ * The making of facts about some data files, which are read once for all of them: what a build hands to a Spark task.
+ * Serializable. A task may run twice; only what its last run wrote is named.
+ */
+private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int) {
+
+  /** Reads the files and writes one file of facts a request. */
+  def write(reader: FactReader, store: IndexStore): Seq[FactRef] = {
+    val facts = files.map { file =>
+      val rows = if (file.records >= 0) file.records else file.sizeBytes / FactTask.BytesPerRowGuess
+      val builders = requests.map(r => FactBuilder.of(r.kind, rows, maxValues))
+      reader.read(file, requests, builders)
+      (file.key, builders.map(_.build()))
+    }
+    requests.indices.map { i =>
+      val request = requests(i)
+      FactTask.store(request, facts.map { case (key, bytes) => (key, bytes(i)) }, store)
+    }
+  }
+}
+
+private[zonemap] object FactTask {
+
+  /** Data files that one task reads: few enough for its facts to fit into memory several times. */
+  private val TargetBytes = 128L << 20
+  private val MaxFiles = 1024
+  private val BytesPerRowGuess = 8
+
+  /** Splits the making of facts about `files` into tasks. */
+  def group(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int): Seq[FactTask] = {
+    val groups = files.foldLeft(List.empty[(Long, List[FactInput])]) {
+      case ((bytes, group) :: done, file) if bytes + file.sizeBytes <= TargetBytes && group.size < MaxFiles =>
+        (bytes + file.sizeBytes, file :: group) :: done
+      case (done, file) => (file.sizeBytes, List(file)) :: done
+    }
+    groups.reverseIterator.map { case (_, group) => FactTask(group.reverse, requests, maxValues) }.toSeq
+  }
+
+  /** Writes one file of facts. */
+  def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
+    val distinct = facts.toMap.toSeq
+    val bytes = FactFile.encode(request.kind, request.fieldId, request.columnType, distinct)
+    val hash = Checksums.contentHash(bytes)
+    val path = store.writeFacts(request.kind, request.fieldId, hash, bytes)
+    FactRef(
+      path,
+      hash,
+      bytes.length.toLong,
+      request.kind,
+      request.fieldId,
+      distinct.size,
+      distinct.count(_._2.nonEmpty))
+  }
+}
+
+/** Runs the tasks of a build of facts; answers what each wrote. */
+private[zonemap] trait FactTaskRunner {
+  def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef]
+}

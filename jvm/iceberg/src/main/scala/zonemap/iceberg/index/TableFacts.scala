@@ -1,0 +1,103 @@
+package zonemap.iceberg.index
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{Table, TableProperties}
+import org.slf4j.LoggerFactory
+
+import zonemap.core.eval.FileFacts
+import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
+import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
+
+/**
+ * The facts about data files of one table: their names, and what was read of them.
+ *
+ * A fact belongs to a data file, by path and length, and not to a snapshot, so those that the newest version names serve
+ * every snapshot. A file of facts that is gone or damaged is told of once and then taken for absent. Thread-safe.
+ *
+ * @param sequenceNumber of the snapshot whose version names them
+ */
+private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[FactRef], store: IndexStore) {
+  import TableFacts._
+
+  private val opened = new ConcurrentHashMap[String, Option[Opened]]
+  private val byColumn: Map[(Int, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.fieldId, ref.kind))
+
+  /** The columns, by field id, and kinds that there are facts of. */
+  def known: Set[(Int, FactKind)] = byColumn.keySet
+
+  def bytesOf(fieldId: Int, kind: FactKind): Long = byColumn.getOrElse((fieldId, kind), Nil).map(_.sizeBytes).sum
+
+  /** The files of facts about a column that can be read. */
+  def files(fieldId: Int, kind: FactKind): Seq[(FactRef, FactFile)] =
+    byColumn.getOrElse((fieldId, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
+
+  /** The same names, with nothing read of them yet. */
+  def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from)
+
+  /** The facts about one data file. */
+  def of(path: String, lengthBytes: Long): FileFacts = {
+    val key = FactKey.of(path, lengthBytes)
+    (fieldId, kind) => byColumn.getOrElse((fieldId, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
+  }
+
+  private def find(ref: FactRef, key: FactKey): Option[Fact] =
+    open(ref).flatMap { opened =>
+      try opened.file.find(key)
+      catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => unusable(ref, e) }
+    }
+
+  private def open(ref: FactRef): Option[Opened] =
+    opened.computeIfAbsent(
+      ref.relativePath,
+      _ =>
+        try {
+          val source = store.openFacts(ref)
+          if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
+          val file = FactFile.open(source)
+          if (file.kind != ref.kind || file.fieldId != ref.fieldId)
+            throw new CorruptSegmentException("it is about another column")
+          Some(Opened(source, file))
+        } catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => warned(ref, e) }
+    )
+
+  private def unusable(ref: FactRef, error: Throwable): Option[Fact] = {
+    opened.put(ref.relativePath, warned(ref, error))
+    None
+  }
+
+  private def warned(ref: FactRef, error: Throwable): Option[Opened] = {
+    log.warn(
+      s"Zonemap: facts in '${store.root}/${ref.relativePath}' cannot be used: ${error.getMessage}. Their data files are " +
+        "kept; CALL zonemap.system.build(table => ..., facts => ...) makes them anew.")
+    None
+  }
+
+  /** Bytes that were fetched and are kept. */
+  def residentBytes: Long = {
+    var bytes = 0L
+    opened.values.forEach(_.foreach(o => bytes += FileIOByteSource.fetchedBytes(o.source)))
+    bytes
+  }
+
+  def release(): Unit = opened.values.forEach(_.foreach(o => FileIOByteSource.release(o.source)))
+}
+
+private[zonemap] object TableFacts {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  private final case class Opened(source: ByteSource, file: FactFile)
+
+  val Empty: TableFacts = new TableFacts(-1, Nil, null)
+
+  /**
+   * The facts that this JVM knows of a table. None where a name mapping says which columns files without field ids
+   * hold: it may be changed, and the files then have other values.
+   */
+  def of(table: Table): TableFacts = if (hasNameMapping(table)) Empty else IndexRegistry.of(table).facts
+
+  def hasNameMapping(table: Table): Boolean = table.properties().containsKey(TableProperties.DEFAULT_NAME_MAPPING)
+}

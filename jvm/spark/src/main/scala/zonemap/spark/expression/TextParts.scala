@@ -1,0 +1,48 @@
+package zonemap.spark.expression
+
+import org.apache.spark.sql.catalyst.expressions.{Contains, EndsWith, Expression, Like, Literal}
+import org.apache.spark.sql.types.StringType
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.value.BytesValue
+
+/** A condition that holds only for texts in which certain parts occur: LIKE, contains, endswith. SOUNDNESS, S96. */
+private[expression] object TextParts {
+
+  /** What is tested, and the parts; none when they are empty. */
+  def unapply(condition: Expression): Option[(Expression, Seq[BytesValue])] =
+    (condition match {
+      case Contains(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
+      case EndsWith(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
+      case Like(tested, Literal(pattern: UTF8String, _), escape) => Some((tested, partsOf(pattern.toString, escape)))
+      case _                                                     => None
+    }).map { case (tested, parts) => (tested, parts.filter(_.bytes.nonEmpty)) }.filter { case (tested, parts) =>
+      tested.dataType == StringType && parts.nonEmpty
+    }
+
+  /**
+   * The runs of a pattern between its wildcards; an escape makes the next character stand for itself. None of a pattern
+   * that Spark refuses when it meets a row.
+   */
+  private def partsOf(pattern: String, escape: Char): Seq[BytesValue] = {
+    var isValid = true
+    val parts = Seq.newBuilder[String]
+    val part = new StringBuilder
+    def end(): Unit = {
+      parts += part.result()
+      part.clear()
+    }
+    val characters = pattern.iterator
+    while (characters.hasNext)
+      characters.next() match {
+        case `escape` =>
+          val escaped = characters.nextOption().filter(c => c == '%' || c == '_' || c == escape)
+          isValid &= escaped.isDefined
+          escaped.foreach(part += _)
+        case '%' | '_' => end()
+        case other     => part += other
+      }
+    end()
+    if (isValid) parts.result().map(text => BytesValue(UTF8String.fromString(text).getBytes)) else Nil
+  }
+}
