@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 import zonemap
 from pruning import lake, oracle
-from pruning.cases import Case, cases
+from pruning.cases import FACTS, Case, cases, cases_with_facts
 from zonemap import _jvm
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
@@ -43,6 +43,9 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
         zonemap.build(spark, table)
     oracle.prepare(spark, tables[:2])
     rows = [_measure(spark, case) for case in cases()]
+    for table, facts in FACTS.items():
+        zonemap.build(spark, table, facts=facts)
+    rows += [_measure(spark, case) for case in cases_with_facts()]
     document = {
         "benchmark": "pruning",
         "versions": _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()},

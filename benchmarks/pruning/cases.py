@@ -129,3 +129,18 @@ def cases() -> list[Case]:
         where("shuffled", "id = 77777", _one("id", "77777"), SHUFFLED),
         where("shuffled", "ts >= TIMESTAMP'2025-12-24'", "hi_ts >= TIMESTAMP'2025-12-24'", SHUFFLED),
     ]
+
+
+#: What is built before :func:`cases_with_facts`, for each table.
+FACTS = {EVENTS: ["ngrams(note)", "bloom(user)"], SHUFFLED: ["bloom(id)"]}
+
+
+def cases_with_facts() -> list[Case]:
+    """What bounds cannot help with, once there are facts of the values."""
+    return [
+        where("n-grams", "note LIKE '%declined%'", "true"),
+        where("n-grams", "note LIKE '%declined%' AND ts >= TIMESTAMP'2025-01-01'", "hi_ts >= TIMESTAMP'2025-01-01'"),
+        where("bloom", "user = 424242", _one("user", "424242")),
+        where("bloom, shuffled", "id = 77777", _one("id", "77777"), SHUFFLED),
+        where("bloom, shuffled", "id IN (3, 141, 5926, 53589, 79323)", "true", SHUFFLED),
+    ]
