@@ -90,7 +90,12 @@ object StreamTable {
   private val FilesAManifest = 3200
   private val FileRows: java.lang.Long = 43000L
   private val FirstSecond = 1704067200L
-  private val Version = Map("format-version" -> "2", "write.distribution-mode" -> "none").asJava
+
+  /** Appends do not merge manifests: those of a structured streaming query never do. */
+  private val Version = Map(
+    "format-version" -> "2",
+    "write.distribution-mode" -> "none",
+    "commit.manifest-merge.enabled" -> "false").asJava
 
   val Columns = new Schema(
     Types.NestedField.optional(1, "id", Types.LongType.get()),
