@@ -1,16 +1,15 @@
 package zonemap.benchmarks.planning
 
-import java.nio.file.{Files, Path, Paths}
-import java.util.Comparator
+import java.nio.file.{Path, Paths}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import com.fasterxml.jackson.databind.{ObjectMapper, SerializationFeature}
 import org.apache.iceberg.{BaseTable, Table}
 import org.apache.iceberg.expressions.{Expression, Expressions}
 
+import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.benchmarks.planning.Measure.median
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
@@ -156,15 +155,8 @@ object PlanningBenchmark {
         case (key, list: Seq[_]) => key -> list.map { case m: Map[_, _] => m.asJava; case other => other }.asJava
         case other => other
       }.asJava).asJava)
-    Files.createDirectories(result.toAbsolutePath.getParent)
-    val mapper = new ObjectMapper().enable(SerializationFeature.INDENT_OUTPUT).enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
-    mapper.writeValue(result.toFile, document.asJava)
-    println(s"written: $result")
+    BenchmarkFiles.write(result, document.asJava)
   }
-
-  private def deleteTree(folder: Path): Unit =
-    if (Files.exists(folder))
-      Using.resource(Files.walk(folder))(_.sorted(Comparator.reverseOrder[Path]()).forEach(p => Files.delete(p)))
 
   /** Our plans are so short that several are taken in each pair, for a steadier median. */
   private val OurRepeats = 5

@@ -2,9 +2,9 @@ package zonemap.benchmarks.strategies
 
 import java.util.SplittableRandom
 
-object Stats {
+import zonemap.benchmarks.planning.Measure
 
-  def median(values: Seq[Double]): Double = quantile(values, 0.5)
+object Stats {
 
   def quantile(values: Seq[Double], q: Double): Double = {
     val sorted = values.sorted
@@ -16,7 +16,7 @@ object Stats {
   /** The median and its 95 % interval, by 2,000 resamples. */
   def interval(values: Seq[Double]): (Double, Double, Double) = {
     val random = new SplittableRandom(7)
-    val medians = Seq.fill(2000)(median(Seq.fill(values.size)(values(random.nextInt(values.size)))))
-    (median(values), quantile(medians, 0.025), quantile(medians, 0.975))
+    val medians = Seq.fill(2000)(Measure.median(Seq.fill(values.size)(values(random.nextInt(values.size)))))
+    (Measure.median(values), quantile(medians, 0.025), quantile(medians, 0.975))
   }
 }

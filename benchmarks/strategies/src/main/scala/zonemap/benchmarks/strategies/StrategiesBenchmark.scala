@@ -1,20 +1,18 @@
 package zonemap.benchmarks.strategies
 
 import java.lang.management.ManagementFactory
-import java.nio.file.{Files, Path, Paths}
-import java.util.Comparator
+import java.nio.file.{Path, Paths}
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
-import scala.util.Using
 
-import com.fasterxml.jackson.databind.{ObjectMapper, SerializationFeature}
 import org.apache.iceberg.Table
 import org.apache.iceberg.catalog.TableIdentifier
 import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.spark.sql.SparkSession
 
-import zonemap.benchmarks.planning.{Measure, Run}
+import zonemap.benchmarks.planning.{BenchmarkFiles, Measure, Run}
+import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
@@ -118,24 +116,24 @@ object StrategiesBenchmark {
       deleteTree(Paths.get(indexed.location()).resolveSibling(table))
     }
 
-    val (hotMillis, hotPlainMillis) = (Stats.median(hot.map(_._1)), Stats.median(hotPlain.map(_._1)))
-    val (coldMillis, coldPlainMillis) = (Stats.median(cold.map(_._1)), Stats.median(coldPlain.map(_._1)))
+    val (hotMillis, hotPlainMillis) = (Measure.median(hot.map(_._1)), Measure.median(hotPlain.map(_._1)))
+    val (coldMillis, coldPlainMillis) = (Measure.median(cold.map(_._1)), Measure.median(coldPlain.map(_._1)))
     val (loss, from, to) = Stats.interval(ours.indices.map(i => 1 - theirs(i).whole.wallMillis / ours(i).whole.wallMillis))
     val indexCpu = (ours.map(_.commitPathCpuMillis).sum + backgroundMillis) / pairs
-    val batchCpu = Stats.median(theirs.map(_.whole.cpuMillis).toSeq)
+    val batchCpu = Measure.median(theirs.map(_.whole.cpuMillis).toSeq)
     val result = Map[String, Any](
       "layout" -> layout.name,
       "reported" -> layout.reported,
-      "rowsPerSecond" -> stream.batch(0).count() / (Stats.median(ours.map(_.whole.wallMillis).toSeq) / 1000),
-      "rowsPerSecondWithoutIndex" -> stream.batch(0).count() / (Stats.median(theirs.map(_.whole.wallMillis).toSeq) / 1000),
+      "rowsPerSecond" -> stream.batch(0).count() / (Measure.median(ours.map(_.whole.wallMillis).toSeq) / 1000),
+      "rowsPerSecondWithoutIndex" -> stream.batch(0).count() / (Measure.median(theirs.map(_.whole.wallMillis).toSeq) / 1000),
       "writeLoss" -> loss,
       "writeLossFrom" -> from,
       "writeLossTo" -> to,
       "indexCpuMillisABatch" -> indexCpu,
       "batchCpuMillis" -> batchCpu,
       "indexCpuShare" -> indexCpu / batchCpu,
-      "commitPathRequests" -> Stats.median(ours.map(_.requests.toDouble).toSeq),
-      "commitPathMillisP50" -> Stats.median(ours.map(_.commitPathMillis).toSeq),
+      "commitPathRequests" -> Measure.median(ours.map(_.requests.toDouble).toSeq),
+      "commitPathMillisP50" -> Measure.median(ours.map(_.commitPathMillis).toSeq),
       "commitPathMillisP99" -> Stats.quantile(ours.map(_.commitPathMillis).toSeq, 0.99),
       "hotQueryMillis" -> hotMillis,
       "hotQueryMillisWithoutIndex" -> hotPlainMillis,
@@ -210,15 +208,6 @@ object StrategiesBenchmark {
       "iceberg" -> org.apache.iceberg.IcebergBuild.version(),
       "cores" -> Runtime.getRuntime.availableProcessors,
       "sizes" -> sizes.map(_.asJava).asJava)
-    Files.createDirectories(result.toAbsolutePath.getParent)
-    new ObjectMapper()
-      .enable(SerializationFeature.INDENT_OUTPUT)
-      .enable(SerializationFeature.ORDER_MAP_ENTRIES_BY_KEYS)
-      .writeValue(result.toFile, document.asJava)
-    println(s"written: $result")
+    BenchmarkFiles.write(result, document.asJava)
   }
-
-  private def deleteTree(folder: Path): Unit =
-    if (Files.exists(folder))
-      Using.resource(Files.walk(folder))(_.sorted(Comparator.reverseOrder[Path]()).forEach(p => Files.delete(p)))
 }
