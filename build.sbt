@@ -48,6 +48,8 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:TieredStopAtLevel=1",
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
+    // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.
+    "-Djdk.lang.Process.launchMechanism=VFORK",
     "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
     sys.props.get("zonemap.seed").orElse(sys.env.get("ZONEMAP_SEED")).map(seed => s"-Dzonemap.seed=$seed") ++
     sys.props.get("zonemap.checks").map(checks => s"-Dzonemap.checks=$checks"),

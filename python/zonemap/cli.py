@@ -196,7 +196,7 @@ def drop(
     show_default=True,
     help="Iceberg's runtime, as a version to fetch or as a jar.",
 )
-@click.option("--commits", type=click.IntRange(1, 64), default=48, show_default=True, help="Commits a table gets.")
+@click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits a table gets.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data

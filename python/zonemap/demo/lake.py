@@ -15,7 +15,7 @@ FLIGHTS = "lake.db.flights"
 METRICS = "lake.db.metrics"
 
 FILES_PER_COMMIT = 64
-METRICS_DAYS = 24
+METRICS_DAYS = 16
 FIRST_DAY = date(2013, 12, 1)
 _NAMES_PER_FAMILY = 64
 _FAMILIES = ("cpu", "disk", "gc", "http", "jvm", "mem", "net", "rpc")

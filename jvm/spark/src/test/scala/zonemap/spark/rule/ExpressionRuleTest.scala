@@ -139,11 +139,7 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
     "reverse(s) = 'x'" -> 12
   )
 
-  for ((ansi, zone) <- Seq(
-      true -> "UTC",
-      true -> "America/Havana",
-      false -> "America/Sao_Paulo",
-      false -> "Pacific/Apia"))
+  for ((ansi, zone) <- Seq(true -> "America/Havana", false -> "Pacific/Apia"))
     test(s"files kept: ANSI $ansi, $zone") {
       withConf("spark.sql.ansi.enabled" -> ansi.toString, "spark.sql.session.timeZone" -> zone) {
         val wrong = cases
