@@ -7,7 +7,7 @@ import zonemap.core.value._
 /**
  * A leaf asked of facts: what is derived from its literals is derived once, not once a file. Not thread-safe.
  *
- * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96.
+ * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96 and S114.
  */
 final private[eval] class FactLeaf(leaf: Leaf) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]
@@ -17,13 +17,17 @@ final private[eval] class FactLeaf(leaf: Leaf) {
   val kinds: Seq[FactKind] =
     if (FactLeaf.literals(leaf).exists(FactLeaf.mayStandForOthers(leaf, _))) Nil
     else
-      Seq(FactKind.Values) ++
+      Option.when(!leaf.isInstanceOf[Contains])(FactKind.Bounds).toSeq ++
+        Seq(FactKind.Values) ++
         Option.when(FactLeaf.points(leaf).isDefined)(FactKind.Bloom) ++
         Option.when(FactLeaf.texts(leaf).isDefined)(FactKind.NGrams)
 
   /** Proven: no row of the file that the fact is about matches. */
   def isExcludedBy(fact: Fact): Boolean =
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
+      case known: KnownBounds =>
+        val zone = ColumnZone(known.columnType, known.bounds)
+        ruleFor(known.columnType).exists(ZoneMatch.evaluate(_, zone) == Match.None)
       case known: KnownValues => FactLeaf.cells(known).forall(isExcludedFor(known.columnType, _))
       case bloom: ValueBloom  => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
       case grams: NGramBloom  => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))

@@ -1,6 +1,7 @@
 package zonemap.core.fact
 
 import zonemap.core.predicate.SortedValues
+import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
@@ -18,6 +19,9 @@ final private[zonemap] case class KnownValues(
     hasNulls: Boolean,
     hasNaN: Boolean)
     extends Fact
+
+/** The least and the greatest value, both reached, and whether there are nulls and NaN: of the data, not of a manifest. */
+final private[zonemap] case class KnownBounds(columnType: ColumnType, bounds: ColumnBounds) extends Fact
 
 /** Values that may be there; nulls and NaN are not values. */
 final private[zonemap] class ValueBloom(val columnType: ColumnType, bloom: BlockBloom) extends Fact {

@@ -27,6 +27,7 @@ private[zonemap] object FactBuilder {
     case FactKind.Values => new ValuesBuilder(maxValues)
     case FactKind.Bloom  => new BloomBuilder(expectedRows)
     case FactKind.NGrams => new NGramsBuilder
+    case FactKind.Bounds => new BoundsBuilder
   }
 
   /** What a file is entered with that has no fact, so that nobody looks for one in it again. */
@@ -45,10 +46,7 @@ final private class ValuesBuilder(maxValues: Int) extends FactBuilder {
 
   override def add(value: ZoneValue): Unit =
     if (!givenUp && !values.contains(value)) {
-      values += (value match {
-        case BytesValue(reused) => BytesValue(reused.clone())
-        case other              => other
-      })
+      values += value.copied
       bytes += value.sizeBytes
       if (values.size > maxValues || bytes > ValuesBuilder.MaxBytes) {
         givenUp = true
@@ -94,4 +92,37 @@ final private class NGramsBuilder extends FactBuilder {
     grams.stream().forEach(gram => bloom.add(FactHashes.ofGram(gram)))
     bloom.build()
   }
+}
+
+final private class BoundsBuilder extends FactBuilder {
+  private var rows = 0L
+  private var nulls = 0L
+  private var nans = 0L
+  private var lower: ZoneValue = _
+  private var upper: ZoneValue = _
+
+  override def addNull(): Unit = {
+    rows += 1
+    nulls += 1
+  }
+
+  override def addNaN(): Unit = {
+    rows += 1
+    nans += 1
+  }
+
+  override def add(value: ZoneValue): Unit = {
+    rows += 1
+    if (lower == null || value < lower) lower = value.copied
+    if (upper == null || value > upper) upper = value.copied
+  }
+
+  override def build(): Array[Byte] =
+    if (Seq(lower, upper).exists(bound => bound != null && bound.sizeBytes > BoundsBuilder.MaxBytes))
+      FactBuilder.NoFact
+    else FactCodec.encode(rows, nulls, nans, Option(lower), Option(upper))
+}
+
+private object BoundsBuilder {
+  private val MaxBytes = 16 << 10
 }

@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
-import zonemap.core.fact.FactKind
+import zonemap.core.fact.{FactFile, FactKind}
+import zonemap.core.predicate.ColumnId
 
 /** A segment file and which of its manifests (ordinals, ascending) the snapshot of a version has. */
 final private[zonemap] case class SegmentRef(
@@ -15,7 +16,7 @@ final private[zonemap] case class FactRef(
     contentHash: String,
     sizeBytes: Long,
     kind: FactKind,
-    fieldId: Int,
+    column: ColumnId,
     files: Int,
     facts: Int)
 
@@ -38,9 +39,10 @@ final private[zonemap] case class VersionFile(
 private[zonemap] object VersionFile {
   private val Magic = "ZMVERSON".getBytes("US-ASCII")
 
-  /** Versions that name no facts are written as 1, which every release reads. */
+  /** A version is written as the first format that can say what it names. */
   private val WithoutFacts = 1
   private val WithFacts = 2
+  private val WithKeys = 3
   private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
@@ -51,14 +53,18 @@ private[zonemap] object VersionFile {
       payload.varint(refs.size)
       refs.foreach(writeRef(payload, _))
     }
-    if (version.facts.nonEmpty) {
+    val format =
+      if (version.facts.isEmpty) WithoutFacts
+      else if (version.facts.forall(ref => FactFile.isPlain(ref.kind, ref.column))) WithFacts
+      else WithKeys
+    if (format >= WithFacts) {
       payload.varint(version.facts.size)
-      version.facts.foreach(writeFacts(payload, _))
+      version.facts.foreach(writeFacts(payload, format, _))
     }
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
       .raw(Magic)
-      .short(if (version.facts.isEmpty) WithoutFacts else WithFacts)
+      .short(format)
       .int(bytes.length)
       .int(Checksums.crc32c(bytes))
       .raw(bytes)
@@ -71,9 +77,9 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version != WithoutFacts && version != WithFacts)
+    if (version < WithoutFacts || version > WithKeys)
       throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $WithoutFacts and $WithFacts)")
+        s"unsupported format version $version (this release reads $WithoutFacts to $WithKeys)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
@@ -90,7 +96,7 @@ private[zonemap] object VersionFile {
     val deleteFiles = in.long()
     val segments = Vector.fill(in.count(1))(readRef(in))
     val deleteSegments = Vector.fill(in.count(1))(readRef(in))
-    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in))
+    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in, format))
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -104,23 +110,21 @@ private[zonemap] object VersionFile {
       facts)
   }
 
-  private def writeFacts(out: Output, ref: FactRef): Unit =
-    out
-      .text(ref.relativePath)
-      .text(ref.contentHash)
-      .long(ref.sizeBytes)
-      .byte(ref.kind.code)
-      .int(ref.fieldId)
-      .varint(ref.files)
-      .varint(ref.facts): Unit
+  private def writeFacts(out: Output, format: Int, ref: FactRef): Unit = {
+    out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes).byte(ref.kind.code).int(ref.column.fieldId)
+    if (format == WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
+    out.varint(ref.files).varint(ref.facts): Unit
+  }
 
-  private def readFacts(in: Input): FactRef = {
+  private def readFacts(in: Input, format: Int): FactRef = {
     val path = in.text()
     val hash = in.text()
     val size = in.long()
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
-    FactRef(path, hash, size, kind, in.int(), in.varint(), in.varint())
+    val fieldId = in.int()
+    val column = ColumnId(fieldId, if (format == WithKeys) FactFile.readMapKey(in) else None)
+    FactRef(path, hash, size, kind, column, in.varint(), in.varint())
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

@@ -2,6 +2,7 @@ package zonemap.core.fact
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.predicate.ColumnId
 import zonemap.core.segment._
 import zonemap.core.value._
 import zonemap.core.{Seeded, TestModel}
@@ -16,7 +17,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
   }
 
   private def file(kind: FactKind, t: ColumnType, facts: Seq[(FactKey, Array[Byte])]): Array[Byte] =
-    FactFile.encode(kind, 7, t, facts)
+    FactFile.encode(kind, ColumnId(7), t, facts)
 
   private def open(bytes: Array[Byte]): FactFile = FactFile.open(ByteSource.ofBytes(bytes))
 
@@ -29,7 +30,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
       }
       val read =
         open(file(FactKind.Values, t, sets.map { case (key, cells) => key -> builtOf(FactKind.Values, cells) }))
-      assert((read.kind, read.fieldId, read.columnType) == ((FactKind.Values, 7, t)))
+      assert((read.kind, read.column, read.columnType) == ((FactKind.Values, ColumnId(7), t)))
       sets.foreach { case (key, cells) =>
         read.find(key) match {
           case Some(known: KnownValues) =>
@@ -94,10 +95,41 @@ class FactFileTest extends AnyFunSuite with Seeded {
 
   test("versions name facts; without facts they are what they were") {
     val plain = VersionFile("u", 1, "list", 2, Nil, Nil, 3, 4)
-    val facts = Seq(FactRef("facts/bloom/7/x.zmf", "00ff", 123, FactKind.Bloom, 7, 10, 9))
+    val facts = Seq(FactRef("facts/bloom/7/x.zmf", "00ff", 123, FactKind.Bloom, ColumnId(7), 10, 9))
     assert(VersionFile.decode(VersionFile.encode(plain)) == plain)
     assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = facts))) == plain.copy(facts = facts))
     assert(VersionFile.encode(plain)(8) == 1 && VersionFile.encode(plain.copy(facts = facts))(8) == 2)
     assert(plain.copy(facts = facts).fileNames == Seq("facts/bloom/7/x.zmf"))
+  }
+
+  test("facts of keys and of bounds take the next format, others stay readable by older releases") {
+    val plain = VersionFile("u", 1, "list", 2, Nil, Nil, 3, 4)
+    def ref(kind: FactKind, column: ColumnId) = FactRef("facts/x.zmf", "00ff", 123, kind, column, 10, 9)
+    val keys = Seq(None, Some(ZoneValues.ofString("type")), Some(ZoneValues.ofLong(-4)))
+    val refs = ref(FactKind.Bounds, ColumnId(7)) +: keys.map(key => ref(FactKind.Bloom, ColumnId(8, key)))
+    assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = refs))) == plain.copy(facts = refs))
+    assert(refs.map(r => VersionFile.encode(plain.copy(facts = Seq(r)))(8).toInt) == Seq(3, 2, 3, 3))
+    keys.foreach { key =>
+      val stored = Seq(FactKey.of("f", 1) -> builtOf(FactKind.Values, Seq(Some(ZoneValues.ofString("timer")))))
+      val bytes = FactFile.encode(FactKind.Values, ColumnId(8, key), StringType, stored)
+      assert(open(bytes).column == ColumnId(8, key) && bytes(8) == (if (key.isEmpty) 1 else 2))
+      assert(open(bytes).find(FactKey.of("f", 1)).isDefined)
+    }
+  }
+
+  test("bounds are the least and the greatest value in full, and presence; very long ones are none") {
+    rounds(50) { rng =>
+      val t = rng.pick(TestModel.types)
+      val cells = Seq.fill(rng.int(20))(Option.when(!rng.chance(30))(TestModel.encode(t, TestModel.value(t, rng))))
+      val read = open(file(FactKind.Bounds, t, Seq(FactKey.of("f", 1) -> builtOf(FactKind.Bounds, cells))))
+      read.find(FactKey.of("f", 1)) match {
+        case Some(KnownBounds(columnType, bounds)) =>
+          val values = cells.flatten
+          assert(columnType == t && Option(bounds.lower) == values.minOption && Option(bounds.upper) == values.maxOption)
+          assert(bounds.nulls == Presence.ofCounts(cells.count(_.isEmpty).toLong, cells.size.toLong))
+        case other => fail(s"$other")
+      }
+    }
+    assert(builtOf(FactKind.Bounds, Seq(Some(ZoneValues.ofString("x" * 20000)))).isEmpty)
   }
 }

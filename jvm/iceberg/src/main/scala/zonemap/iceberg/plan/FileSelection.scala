@@ -5,6 +5,7 @@ import scala.collection.mutable
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, TableFacts}
 
 /**
@@ -31,7 +32,7 @@ private[plan] final class FileSelection(
 
   /** What facts did, if they were asked. */
   def factReport: Option[FactReport] =
-    factFilter.map(_.report(id => Option(bound.schema.findColumnName(id)).getOrElse(s"field $id")))
+    factFilter.map(_.report(ColumnNames.of(bound.schema, _)))
 
   /** Calls `use` with every segment that has survivors, and the survivors. */
   def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {

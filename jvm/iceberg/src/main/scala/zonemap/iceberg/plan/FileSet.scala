@@ -59,7 +59,7 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val asked = if (facts.known.exists(_._1 == column.fieldId)) everyNth(FileSet.MaxAskedOfFacts) else this
+    val asked = if (facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
       .map(v => asked.keep(Compare(column, CompareOp.Eq, v)).count.toDouble / asked.count)

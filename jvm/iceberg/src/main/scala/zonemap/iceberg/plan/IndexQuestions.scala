@@ -4,7 +4,7 @@ import org.apache.iceberg.Schema
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.Predicate
+import zonemap.core.predicate.{ColumnId, Predicate}
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
@@ -29,12 +29,9 @@ private[zonemap] object IndexQuestions {
       LimitCut.pays(index, limit.copy(filter = filter))
     }
 
-  /** Whether there are facts that tell of what is inside the texts of a column. */
-  def knowsTexts(table: ZoneMapTable, fieldId: Int): Boolean =
-    ScanPlanner.covers(table) && {
-      val known = TableFacts.of(table).known
-      Seq(FactKind.Values, FactKind.NGrams).exists(kind => known((fieldId, kind)))
-    }
+  /** The kinds of facts that there are of a column. */
+  def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
+    if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
   private def indexOf(table: ZoneMapTable): Option[(SnapshotIndex, Schema)] =

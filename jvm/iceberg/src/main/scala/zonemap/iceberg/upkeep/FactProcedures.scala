@@ -7,6 +7,7 @@ import zonemap.core.fact.{FactFile, FactKey, FactKind}
 import zonemap.core.segment.FactRef
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.IndexStore
@@ -17,6 +18,7 @@ import zonemap.iceberg.store.IndexStore
  * @param files data files that have the fact now
  * @param built data files that were read for it
  * @param expectedBytes what it was expected to cost, from a sample
+ * @param wrongBounds data files whose manifest contradicts the fact
  */
 private[zonemap] final case class FactResult(
     fact: String,
@@ -25,6 +27,7 @@ private[zonemap] final case class FactResult(
     stored: Int,
     bytes: Long,
     expectedBytes: Long,
+    wrongBounds: Int,
     seconds: Double)
 
 /** The work behind `facts` of the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
@@ -60,7 +63,7 @@ private[zonemap] object FactProcedures {
     val held = IndexRegistry.of(table).facts.reopened(store)
     val had = requests.map { request =>
       def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
-      request -> held.files(request.fieldId, request.kind).filter { case (_, file) => isUsable(file) }
+      request -> held.files(request.column, request.kind).filter { case (_, file) => isUsable(file) }
     }.toMap
     val missing = requests.map { request =>
       request -> files.filterNot { case (key, _) => had(request).exists(_._2.has(key)) }.map(_._2)
@@ -84,11 +87,14 @@ private[zonemap] object FactProcedures {
     }
     val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
     val live = files.iterator.map(_._1).toSet
-    val kept = requests.map { request =>
-      val readable =
-        had(request) ++ written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
-      request -> joined(request, readable.filter(_._2.keysIterator.exists(live)), live, store)
+    val readable = requests.map { request =>
+      val now = written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
+      request -> (had(request) ++ now).filter(_._2.keysIterator.exists(live))
     }
+    val kept = readable.map { case (request, facts) => request -> joined(request, facts, live, store) }
+    val wrong = readable.map { case (request, facts) =>
+      request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
+    }.toMap
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
     IndexProcedures.save(table, indexed, store, settings, Some(others ++ kept.flatMap(_._2)))
     // joined with others before anyone was told of them
@@ -104,6 +110,7 @@ private[zonemap] object FactProcedures {
         refs.size,
         bytes,
         expected.getOrElse(r, bytes),
+        wrong(r),
         seconds)
     }
   }
@@ -134,15 +141,12 @@ private[zonemap] object FactProcedures {
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
-    facts.known.toSeq.sortBy { case (fieldId, kind) => (kind.code, fieldId) }.map { case (fieldId, kind) =>
-      (name(table.schema(), fieldId, kind), facts.bytesOf(fieldId, kind))
+    facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.map { case (column, kind) =>
+      (s"${kind.name}(${ColumnNames.of(table.schema(), column)})", facts.bytesOf(column, kind))
     }
 
-  private def name(schema: org.apache.iceberg.Schema, fieldId: Int, kind: FactKind): String =
-    s"${kind.name}(${Option(schema.findColumnName(fieldId)).getOrElse(s"field $fieldId")})"
-
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
-    ref.kind == request.kind && ref.fieldId == request.fieldId
+    ref.kind == request.kind && ref.column == request.column
 
   /** One read of each file, for all that it lacks. */
   private def run(

@@ -22,17 +22,19 @@ private[spark] object Procedures {
     .add("seconds", DoubleType, nullable = false)
 
   private val factsDoc =
-    "Facts of columns beyond bounds, such as 'values(status), bloom(user_id), ngrams(message)'"
+    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note)'"
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
     "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With facts, a " +
-      "Spark job reads the data files that lack them; a row more for each fact, of the data files that have it.",
+      "Spark job reads the data files that lack them; a row more for each fact, of the data files that have it. wrong_bounds " +
+      "counts those whose manifest the rows contradict, where bounds are built.",
     Seq(table, Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all.")),
     buildColumns
       .add("part", StringType, nullable = false)
       .add("files_read", LongType, nullable = false)
       .add("expected_bytes", LongType, nullable = false)
+      .add("wrong_bounds", LongType, nullable = false)
   ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "build")
     val facts = arguments.text("facts").trim
@@ -43,7 +45,7 @@ private[spark] object Procedures {
     val results =
       if (requests.isEmpty) Nil
       else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
-    (row(built) ++ Seq[Any]("index", 0L, built.bytes)) +: results.map(r => factRow(snapshot, r))
+    (row(built) ++ Seq[Any]("index", 0L, built.bytes, 0L)) +: results.map(r => factRow(snapshot, r))
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
@@ -227,7 +229,8 @@ private[spark] object Procedures {
       r.seconds,
       r.fact,
       r.built.toLong,
-      r.expectedBytes)
+      r.expectedBytes,
+      r.wrongBounds.toLong)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

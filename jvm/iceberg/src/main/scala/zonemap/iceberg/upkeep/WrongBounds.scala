@@ -1,0 +1,60 @@
+package zonemap.iceberg.upkeep
+
+import org.apache.iceberg.Table
+import org.slf4j.LoggerFactory
+
+import zonemap.core.fact.{FactFile, FactKey, FactKind, KnownBounds}
+import zonemap.core.segment.{ColumnBounds, CorruptSegmentException}
+import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
+import zonemap.iceberg.build.FactRequest
+import zonemap.iceberg.index.SnapshotIndex
+
+/**
+ * Finds data files whose manifest has bounds or counts that their rows contradict: queries, planned by Iceberg or by us,
+ * leave such files out though they hold rows that match.
+ */
+private[upkeep] object WrongBounds {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+  private val NamedFiles = 10
+
+  /** The number of live files of which `facts` contradict what the manifests say; a warning names some of them. */
+  def report(table: Table, index: SnapshotIndex, request: FactRequest, facts: Seq[FactFile]): Int =
+    if (request.kind != FactKind.Bounds || request.column.mapKey.isDefined || request.columnType == UuidType) 0
+    else {
+      val wrong = paths(index, request.column.fieldId, facts).toVector
+      if (wrong.nonEmpty)
+        log.warn(
+          s"Zonemap: the manifests of ${table.name()} have wrong bounds or counts of '${request.name}' for ${wrong.size} " +
+            s"data files, and conditions on it may lose rows with any engine: ${wrong.take(NamedFiles).mkString(", ")}" +
+            s"${if (wrong.size > NamedFiles) ", ..." else ""}. Rewrite them, for instance with rewrite_data_files.")
+      wrong.size
+    }
+
+  private def paths(index: SnapshotIndex, fieldId: Int, facts: Seq[FactFile]): Iterator[String] =
+    for {
+      live <- index.segments.iterator
+      column <- live.segment.column(fieldId).iterator
+      reader = live.segment.newPathReader()
+      row <- live.liveRows().toArray.iterator
+      path = reader.path(row)
+      key = FactKey.of(path, live.segment.fileSizeBytes(row))
+      known <- facts.iterator.flatMap(find(_, key)).nextOption()
+      if ColumnType.comparable(known.columnType, column.columnType) &&
+        contradicts(known, column.columnType, column.bounds(row))
+    } yield path
+
+  /** A damaged fact tells nothing here; a plan that meets it warns of it. */
+  private def find(file: FactFile, key: FactKey): Option[KnownBounds] =
+    try file.find(key).collect { case known: KnownBounds => known }
+    catch { case _: CorruptSegmentException => None }
+
+  private def contradicts(known: KnownBounds, told: ColumnType, bounds: ColumnBounds): Boolean = {
+    def encoded(value: ZoneValue) = Option(value).flatMap(known.columnType.reencode(_, told))
+    val truth = known.bounds
+    encoded(bounds.lower).exists(lower => truth.lower != null && truth.lower < lower) ||
+    encoded(bounds.upper).exists(upper => truth.upper != null && truth.upper > upper) ||
+    (bounds.nulls == Presence.None && isSome(truth.nulls)) || (bounds.nans == Presence.None && isSome(truth.nans))
+  }
+
+  private def isSome(presence: Presence): Boolean = presence == Presence.Some || presence == Presence.All
+}
