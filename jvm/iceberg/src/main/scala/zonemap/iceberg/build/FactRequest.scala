@@ -1,6 +1,7 @@
 package zonemap.iceberg.build
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.iceberg.{Schema, Table}
 import org.apache.iceberg.types.{Type, TypeUtil}
@@ -45,15 +46,12 @@ private[zonemap] object FactRequest {
     requests.distinct
   }
 
-  /** The requests for all facts of which there are some, as far as their columns are still there. */
-  def known(table: Table, facts: TableFacts): Seq[FactRequest] = {
-    val schema = table.schema()
-    for {
-      (column, kind) <- facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }
-      field <- Option(schema.findField(column.fieldId))
-      columnType <- IcebergValues.columnType(field.`type`())
-    } yield FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text)
-  }
+  /** The requests for all facts of which there are some, as far as they could still be asked for. */
+  def known(table: Table, facts: TableFacts): Seq[FactRequest] =
+    facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
+      val asked = Try(new Asked(kind, ColumnNames.of(table.schema(), column), table).request)
+      asked.toOption.filter(_.column == column)
+    }
 
   /** One fact as it is written in a call. */
   private final class Asked(kind: FactKind, text: String, table: Table) {

@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
 import zonemap.core.fact.{FactFile, FactKey, FactKind}
-import zonemap.core.segment.FactRef
+import zonemap.core.segment.{CorruptSegmentException, FactRef}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
 import zonemap.iceberg.convert.ColumnNames
@@ -47,7 +47,7 @@ private[zonemap] object FactProcedures {
 
   /**
    * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
-   * the snapshot's version. A few files are read first, and what they cost decides whether the others are.
+   * its version, or the newest one's. A few files are read first, and what they cost decides whether the others are.
    */
   def build(
       table: Table,
@@ -96,7 +96,7 @@ private[zonemap] object FactProcedures {
       request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
     }.toMap
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
-    IndexProcedures.save(table, indexed, store, settings, Some(others ++ kept.flatMap(_._2)))
+    name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
     // joined with others before anyone was told of them
     val named = kept.flatMap(_._2).map(_.relativePath).toSet
     store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
@@ -113,6 +113,21 @@ private[zonemap] object FactProcedures {
         wrong(r),
         seconds)
     }
+  }
+
+  /** Names the facts in a version: the newest snapshot's, which later ones take them from. */
+  private def name(
+      table: Table,
+      indexed: SnapshotIndex,
+      store: IndexStore,
+      settings: PlannerSettings,
+      facts: Seq[FactRef]): Unit = {
+    // one may have been committed and stored while data was read
+    val newest = IndexRegistry.of(table).newest.filter(_.sequenceNumber > indexed.sequenceNumber).getOrElse(indexed)
+    val isNamed =
+      try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
+      catch { case _: CorruptSegmentException => false }
+    if (!isNamed) IndexProcedures.save(table, newest, store, settings, Some(facts)): Unit
   }
 
   /**

@@ -5,7 +5,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.upkeep.{BuildResult, FactProcedures, FactResult, IndexProcedures, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.upkeep.{BuildResult, FactProcedures, FactResult, FactUpkeep, IndexProcedures}
+import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
 /** The registry of `CALL zonemap.system.<name>`. */
@@ -50,11 +51,14 @@ private[spark] object Procedures {
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
     "refresh",
-    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know.",
+    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know. With " +
+      "upkeep.maintain-facts, new data files then get the facts that the table has.",
     Seq(table),
     buildColumns) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "refresh")
-    Seq(row(IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))))
+    val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
+    FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+    Seq(row(refreshed))
   }
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
