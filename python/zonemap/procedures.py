@@ -39,8 +39,9 @@ def build(spark: SparkSession, table: str, *, facts: Sequence[str] = ()) -> Buil
     Args:
         spark: The session.
         table: The table's name.
-        facts: What to know of columns: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)", and of
-            a map's key, "values(tags['type'])". A Spark job reads the data files that lack them; ["none"] drops all.
+        facts: What to know of columns: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
+            "ranges(ts)", and of a map's key, "values(tags['type'])". A Spark job reads the data files that lack them;
+            ["none"] drops all.
     """
     if isinstance(facts, str):
         raise InvalidArgumentError(f"Cannot use facts='{facts}': give a list, such as ['{facts}'].")

@@ -171,6 +171,19 @@ def test_bounds_read_from_the_data(spark) -> None:
     assert_files_and_rows(spark, table, cases, FILES)
 
 
+def test_ranges_of_files_with_late_rows(spark) -> None:
+    """Each file holds an hour, and a few rows of long ago: by its bounds it may hold anything between."""
+    table = tables.create(spark, "lake.facts.late", "id BIGINT, ts TIMESTAMP, tags MAP<STRING, INT>")
+    hour = f"timestamp_seconds(1767225600 + IF(id % {ROWS} = 0, id * 7 - 8640000, id div {ROWS} * 3600 + id % {ROWS} * 60))"
+    append(spark, table, ["id", f"{hour} AS ts", f"map('late', CAST(IF(id % {ROWS} = 0, -1, id) AS INT)) AS tags"])
+    where = "ts >= TIMESTAMP'2026-01-01 05:00:00Z' AND ts < TIMESTAMP'2026-01-01 06:00:00Z'"
+    product.build(spark, table)
+    assert count(spark, table, where) == 11
+    build(spark, table, "ranges(ts, tags['late'])")
+    cases = {where: 1, "ts < TIMESTAMP'2025-10-01'": FILES, "year(ts) = 2024": 0, "tags['late'] BETWEEN 45 AND 50": 1}
+    assert_files_and_rows(spark, table, cases, FILES)
+
+
 def test_bounds_of_many_columns(spark) -> None:
     columns = [f"c{i}" for i in range(104)]
     table = tables.create(spark, "lake.facts.columns", "id BIGINT, " + ", ".join(f"{c} INT" for c in columns))
@@ -207,6 +220,7 @@ def test_wrong_bounds_of_manifests_are_told_of(spark) -> None:
         ("values(tags)", "of a simple type"),
         ("values(none['x'])", "there is no such column"),
         ("ngrams(codes[404])", "N-grams are of string columns"),
+        ("ranges(tags['type'])", "Ranges are of numbers, dates and times"),
         ("values(tags[type])", "there is no such column"),
         ("values(codes['x)", "there is no such column"),
     ],

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactKind, KnownValues}
+import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate._
 import zonemap.core.value.ColumnType
 
@@ -50,20 +50,21 @@ private[zonemap] object FactEvaluator {
   }
 
   /**
-   * AND of leaves about one column. Its values are asked of all of them together: no value may satisfy each leaf though
-   * each leaf is satisfied by some.
+   * AND of leaves about one column. What its rows hold is asked of all of them together: no value may satisfy each leaf
+   * though each leaf is satisfied by some.
    */
   private def ofColumn(column: ColumnId, leaves: Seq[Leaf], known: Set[(ColumnId, FactKind)]): Seq[FactNode] = {
     val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
-    def ofValues(leaf: FactLeaf) = leaf.kinds.contains(FactKind.Values) && known((column, FactKind.Values))
-    val together = asked.filter { case (_, leaf) => ofValues(leaf) }
-    val areTogether = together.size > 1
+    def answers(leaf: FactLeaf, kind: FactKind) = known((column, kind)) && leaf.kinds.contains(kind)
+    val together = FactLeaf.kindsOfCells
+      .map(kind => (kind, asked.filter { case (_, leaf) => answers(leaf, kind) }))
+      .filter(_._2.size > 1)
+    val areTogether = together.iterator.map(_._1).toSet
     val alone = asked.flatMap { case (_, leaf) =>
-      val kinds =
-        leaf.kinds.filter(kind => known((column, kind)) && !(areTogether && kind == FactKind.Values))
+      val kinds = leaf.kinds.filter(kind => answers(leaf, kind) && !areTogether(kind))
       Option.when(kinds.nonEmpty)(new LeafExcludes(column, kinds, leaf))
     }
-    alone ++ Option.when(areTogether)(new LeavesExclude(column, together))
+    together.map { case (kind, leaves) => new LeavesExclude(column, kind, leaves) } ++ alone
   }
 }
 
@@ -80,17 +81,15 @@ final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: F
 }
 
 /** AND of leaves about one column: each of its values fails one of them. */
-final private class LeavesExclude(column: ColumnId, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
-  override val wanted: Set[(ColumnId, FactKind)] = Set((column, FactKind.Values))
+final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
+  override val wanted: Set[(ColumnId, FactKind)] = Set((column, kind))
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
-    facts.find(column, FactKind.Values).exists {
-      case known: KnownValues =>
-        val asked = leaves.collect {
-          case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
-        }
-        FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
-      case _ => false
+    facts.find(column, kind).exists { known =>
+      val asked = leaves.collect {
+        case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
+      }
+      FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
     }
 }
 

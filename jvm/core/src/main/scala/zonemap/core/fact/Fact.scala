@@ -1,7 +1,6 @@
 package zonemap.core.fact
 
 import zonemap.core.predicate.SortedValues
-import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
@@ -20,8 +19,13 @@ final private[zonemap] case class KnownValues(
     hasNaN: Boolean)
     extends Fact
 
-/** The least and the greatest value, both reached, and whether there are nulls and NaN: of the data, not of a manifest. */
-final private[zonemap] case class KnownBounds(columnType: ColumnType, bounds: ColumnBounds) extends Fact
+/** Ranges that all values lie in, in order and apart, both ends of each reached; one of bounds, none without values. */
+final private[zonemap] case class KnownRanges(
+    columnType: ColumnType,
+    ranges: IndexedSeq[(ZoneValue, ZoneValue)],
+    hasNulls: Boolean,
+    hasNaN: Boolean)
+    extends Fact
 
 /** Values that may be there; nulls and NaN are not values. */
 final private[zonemap] class ValueBloom(val columnType: ColumnType, bloom: BlockBloom) extends Fact {

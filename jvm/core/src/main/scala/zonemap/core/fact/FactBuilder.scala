@@ -28,6 +28,7 @@ private[zonemap] object FactBuilder {
     case FactKind.Bloom  => new BloomBuilder(expectedRows)
     case FactKind.NGrams => new NGramsBuilder
     case FactKind.Bounds => new BoundsBuilder
+    case FactKind.Ranges => new RangesBuilder
   }
 
   /** What a file is entered with that has no fact, so that nobody looks for one in it again. */
@@ -120,7 +121,7 @@ final private class BoundsBuilder extends FactBuilder {
   override def build(): Array[Byte] =
     if (Seq(lower, upper).exists(bound => bound != null && bound.sizeBytes > BoundsBuilder.MaxBytes))
       FactBuilder.NoFact
-    else FactCodec.encode(rows, nulls, nans, Option(lower), Option(upper))
+    else FactCodec.encodeBounds(rows, nulls, nans, Option(lower), Option(upper))
 }
 
 private object BoundsBuilder {

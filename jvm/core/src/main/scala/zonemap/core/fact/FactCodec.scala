@@ -3,8 +3,8 @@ package zonemap.core.fact
 import java.nio.ByteBuffer
 
 import zonemap.core.predicate.SortedValues
-import zonemap.core.segment.{ColumnBounds, Input, Output}
-import zonemap.core.value.{BytesValue, ColumnType, Encoding, LongValue, Presence, ZoneValue}
+import zonemap.core.segment.{Input, Output}
+import zonemap.core.value.{BytesValue, ColumnType, Encoding, LongValue, ZoneValue}
 
 /** The stored bytes of one fact: docs/design/FORMAT.md, "Fact files". */
 private[fact] object FactCodec {
@@ -13,12 +13,19 @@ private[fact] object FactCodec {
 
   def encode(values: SortedValues, hasNulls: Boolean, hasNaN: Boolean): Array[Byte] = {
     val out = new Output(64)
-    out.byte((if (hasNulls) NullsBit else 0) | (if (hasNaN) NaNBit else 0)).varint(values.size)
+    out.byte(flags(hasNulls, hasNaN)).varint(values.size)
     values.iterator.foreach(write(out, _))
     out.toBytes
   }
 
-  def encode(
+  def encodeRanges(ranges: Seq[(ZoneValue, ZoneValue)], hasNulls: Boolean, hasNaN: Boolean): Array[Byte] = {
+    val out = new Output(64)
+    out.byte(flags(hasNulls, hasNaN)).varint(ranges.size)
+    ranges.foreach { case (first, last) => write(write(out, first), last) }
+    out.toBytes
+  }
+
+  def encodeBounds(
       rows: Long,
       nulls: Long,
       nans: Long,
@@ -37,6 +44,7 @@ private[fact] object FactCodec {
       case FactKind.Bloom  => new ValueBloom(columnType, new BlockBloom(stored))
       case FactKind.NGrams => new NGramBloom(columnType, new BlockBloom(stored))
       case FactKind.Bounds => bounds(columnType, new Input(stored))
+      case FactKind.Ranges => ranges(columnType, new Input(stored))
     }
   }
 
@@ -48,15 +56,25 @@ private[fact] object FactCodec {
     KnownValues(columnType, SortedValues.of(values), (flags & NullsBit) != 0, (flags & NaNBit) != 0)
   }
 
-  private def bounds(columnType: ColumnType, in: Input): KnownBounds = {
-    val rows = in.long()
-    val nulls = Presence.ofCounts(in.long(), rows)
-    val nans = Presence.ofCounts(in.long(), rows)
-    val lower = in.optional(read(columnType, in)).orNull
-    val upper = in.optional(read(columnType, in)).orNull
+  private def bounds(columnType: ColumnType, in: Input): KnownRanges = {
+    in.long() // rows
+    val nulls = in.long()
+    val nans = in.long()
+    val lower = in.optional(read(columnType, in))
+    val upper = in.optional(read(columnType, in))
     in.end("bounds")
-    KnownBounds(columnType, ColumnBounds(lower, upper, tight = lower != null, nulls, nans))
+    KnownRanges(columnType, lower.zip(upper).toVector, nulls > 0, nans > 0)
   }
+
+  private def ranges(columnType: ColumnType, in: Input): KnownRanges = {
+    val flags = in.byte()
+    val ranges = Vector.fill(in.count(2))((read(columnType, in), read(columnType, in)))
+    in.end("ranges")
+    KnownRanges(columnType, ranges, (flags & NullsBit) != 0, (flags & NaNBit) != 0)
+  }
+
+  private def flags(hasNulls: Boolean, hasNaN: Boolean): Int =
+    (if (hasNulls) NullsBit else 0) | (if (hasNaN) NaNBit else 0)
 
   private def write(out: Output, value: ZoneValue): Output = value match {
     case LongValue(v)      => out.long(v)

@@ -55,7 +55,7 @@ final private[zonemap] class FactFile private (
 private[zonemap] object FactFile {
   private val Magic = "ZMFACTFL".getBytes("US-ASCII")
 
-  /** Files of facts about the value of a map's key, or of bounds, are written as 2; others as 1, as before there were any. */
+  /** What the first format can say is written in it. */
   private val Plain = 1
   private val WithKeys = 2
   private val NoKey = 0
@@ -106,9 +106,9 @@ private[zonemap] object FactFile {
     read(source, new Input(head), version, FixedBytes.toLong + length)
   }
 
-  /** Whether releases that know neither keys of maps nor bounds can read facts of this sort. */
+  /** Whether readers of the first format, which knew neither keys of maps nor all kinds, know facts of this sort. */
   private[core] def isPlain(kind: FactKind, column: ColumnId): Boolean =
-    column.mapKey.isEmpty && kind != FactKind.Bounds
+    column.mapKey.isEmpty && kind != FactKind.Bounds && kind != FactKind.Ranges
 
   /** The key of a map as its bytes: a byte that says of which sort, then the key. */
   private[core] def writeMapKey(out: Output, key: Option[ZoneValue]): Unit = key match {

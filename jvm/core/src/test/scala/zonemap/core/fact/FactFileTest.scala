@@ -42,6 +42,31 @@ class FactFileTest extends AnyFunSuite with Seeded {
     }
   }
 
+  test("ranges: all values lie in them, their ends are values, and the widest gaps stay open") {
+    def rangesOf(values: Seq[Long]) = {
+      val bytes = builtOf(FactKind.Ranges, values.map(v => Some(ZoneValues.ofLong(v))))
+      open(file(FactKind.Ranges, LongType, Seq(FactKey.of("f", 1) -> bytes))).find(FactKey.of("f", 1)) match {
+        case Some(known: KnownRanges) => known.ranges.map { case (LongValue(a), LongValue(b)) => (a, b); case _ => fail() }
+        case other                    => fail(s"$other")
+      }
+    }
+    rounds(200) { rng =>
+      val places = Seq.fill(1 + rng.int(30))(rng.long())
+      val values = Seq.fill(1 + rng.int(2000))(rng.pick(places) + rng.int(1000).toLong)
+      val ranges = rangesOf(values)
+      val there = values.toSet
+      assert(ranges.size <= 16 && ranges.forall { case (a, b) => a <= b && there(a) && there(b) })
+      assert(ranges.zip(ranges.drop(1)).forall { case ((_, b), (a, _)) => b < a })
+      assert(values.forall(v => ranges.exists { case (a, b) => a <= v && v <= b }))
+    }
+    val late = Seq(5L, 70000L, Long.MaxValue, Long.MinValue)
+    val hour = (0 until 5000).map(i => 1000000L + (i * 31) % 3600)
+    val single = Seq(Long.MinValue, 5L, 70000L).map(v => (v, v))
+    val expected = single ++ Seq((1000000L, 1003599L), (Long.MaxValue, Long.MaxValue))
+    assert(rangesOf(hour.take(2500) ++ late ++ hour.drop(2500)) == expected)
+    assert(rangesOf(Nil).isEmpty)
+  }
+
   test("too many values, or too long ones, are no fact, and the file is entered all the same") {
     val many = (0 to 100).map(i => Some(ZoneValues.ofLong(i.toLong)))
     val long = (0 until 3).map(i => Some(ZoneValues.ofString(i.toString * 30000)))
@@ -68,7 +93,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
 
   test("any damage is found: of the head when the file is opened, of a fact when it is read") {
     rounds(100) { rng =>
-      val kind = rng.pick(FactKind.values)
+      val kind = rng.pick(FactKind.values.filter(_ != FactKind.Ranges))
       val keys = (0 until 5).map(i => FactKey.of(s"f$i", 1))
       val facts = keys.map { key =>
         key -> builtOf(kind, Seq.fill(10)(Some(TestModel.encode(StringType, s"text ${rng.int(100)}"))))
@@ -123,10 +148,10 @@ class FactFileTest extends AnyFunSuite with Seeded {
       val cells = Seq.fill(rng.int(20))(Option.when(!rng.chance(30))(TestModel.encode(t, TestModel.value(t, rng))))
       val read = open(file(FactKind.Bounds, t, Seq(FactKey.of("f", 1) -> builtOf(FactKind.Bounds, cells))))
       read.find(FactKey.of("f", 1)) match {
-        case Some(KnownBounds(columnType, bounds)) =>
+        case Some(KnownRanges(columnType, ranges, hasNulls, hasNaN)) =>
           val values = cells.flatten
-          assert(columnType == t && Option(bounds.lower) == values.minOption && Option(bounds.upper) == values.maxOption)
-          assert(bounds.nulls == Presence.ofCounts(cells.count(_.isEmpty).toLong, cells.size.toLong))
+          assert(columnType == t && ranges == values.minOption.zip(values.maxOption).toSeq)
+          assert(hasNulls == cells.contains(None) && !hasNaN)
         case other => fail(s"$other")
       }
     }

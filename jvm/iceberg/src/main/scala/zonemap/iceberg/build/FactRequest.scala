@@ -29,7 +29,8 @@ private[zonemap] final case class FactRequest(kind: FactKind, column: ColumnId, 
 
 private[zonemap] object FactRequest {
   private val Example =
-    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note)', or 'none'."
+    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)', or " +
+      "'none'."
 
   /** What a text such as `values(a, b), bloom(c)` asks for. */
   def parse(text: String, table: Table): Seq[FactRequest] = {
@@ -81,6 +82,8 @@ private[zonemap] object FactRequest {
             "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"))
       if (kind == FactKind.NGrams && columnType != StringType)
         refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
+      if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
+        refuse(s"it is of type ${columnType.text}", "Ranges are of numbers, dates and times")
       FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text)
     }
 

@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.fact.{FactFile, FactKey, FactKind, KnownBounds}
+import zonemap.core.fact.{FactFile, FactKey, FactKind, KnownRanges}
 import zonemap.core.segment.{ColumnBounds, CorruptSegmentException}
 import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.build.FactRequest
@@ -38,23 +38,20 @@ private[upkeep] object WrongBounds {
       row <- live.liveRows().toArray.iterator
       path = reader.path(row)
       key = FactKey.of(path, live.segment.fileSizeBytes(row))
-      known <- facts.iterator.flatMap(find(_, key)).nextOption()
+      known <- facts.iterator.flatMap(find(_, key)).nextOption().iterator
       if ColumnType.comparable(known.columnType, column.columnType) &&
         contradicts(known, column.columnType, column.bounds(row))
     } yield path
 
   /** A damaged fact tells nothing here; a plan that meets it warns of it. */
-  private def find(file: FactFile, key: FactKey): Option[KnownBounds] =
-    try file.find(key).collect { case known: KnownBounds => known }
+  private def find(file: FactFile, key: FactKey): Option[KnownRanges] =
+    try file.find(key).collect { case known: KnownRanges => known }
     catch { case _: CorruptSegmentException => None }
 
-  private def contradicts(known: KnownBounds, told: ColumnType, bounds: ColumnBounds): Boolean = {
+  private def contradicts(known: KnownRanges, told: ColumnType, bounds: ColumnBounds): Boolean = {
     def encoded(value: ZoneValue) = Option(value).flatMap(known.columnType.reencode(_, told))
-    val truth = known.bounds
-    encoded(bounds.lower).exists(lower => truth.lower != null && truth.lower < lower) ||
-    encoded(bounds.upper).exists(upper => truth.upper != null && truth.upper > upper) ||
-    (bounds.nulls == Presence.None && isSome(truth.nulls)) || (bounds.nans == Presence.None && isSome(truth.nans))
+    known.ranges.exists { case (least, greatest) =>
+      encoded(bounds.lower).exists(least < _) || encoded(bounds.upper).exists(greatest > _)
+    } || (bounds.nulls == Presence.None && known.hasNulls) || (bounds.nans == Presence.None && known.hasNaN)
   }
-
-  private def isSome(presence: Presence): Boolean = presence == Presence.Some || presence == Presence.All
 }

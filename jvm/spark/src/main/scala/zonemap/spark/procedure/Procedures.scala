@@ -23,7 +23,7 @@ private[spark] object Procedures {
     .add("seconds", DoubleType, nullable = false)
 
   private val factsDoc =
-    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note)'"
+    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
