@@ -89,6 +89,8 @@ class Upkeep(_Settings):
         check_choice(confs.UPKEEP, self.mode, confs.UPKEEP_VALUES)
         _check_duration(confs.FLUSH_INTERVAL, self.flush_interval, "30s or 5m")
         _check_count(confs.FLUSH_MANIFESTS, self.flush_manifests, 1)
+        if not isinstance(self.maintain_facts, bool):
+            raise _malformed(confs.MAINTAIN_FACTS, self.maintain_facts, "True or False")
 
     def confs(self) -> dict[str, str]:
         """The confs this object sets, keys and values as Spark takes them."""

@@ -115,15 +115,18 @@ private[zonemap] object FactProcedures {
     }
   }
 
-  /** Names the facts in a version: the newest snapshot's, which later ones take them from. */
+  /** Names the facts in a version, which later ones take them from. */
   private def name(
       table: Table,
       indexed: SnapshotIndex,
       store: IndexStore,
       settings: PlannerSettings,
       facts: Seq[FactRef]): Unit = {
+    def isLater(other: SnapshotIndex) =
+      other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
+        .exists(IndexRegistry.lineage(table, _).contains(indexed.key.snapshotId))
     // one may have been committed and stored while data was read
-    val newest = IndexRegistry.of(table).newest.filter(_.sequenceNumber > indexed.sequenceNumber).getOrElse(indexed)
+    val newest = IndexRegistry.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
       try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
       catch { case _: CorruptSegmentException => false }
