@@ -10,7 +10,11 @@ final private[zonemap] case class SegmentRef(
     sizeBytes: Long,
     liveManifests: Seq[Int])
 
-/** A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about. */
+/**
+ * A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about.
+ *
+ * @param contradictsManifests whether rows of some live data file contradict what its manifest says of the column
+ */
 final private[zonemap] case class FactRef(
     relativePath: String,
     contentHash: String,
@@ -18,7 +22,8 @@ final private[zonemap] case class FactRef(
     kind: FactKind,
     column: ColumnId,
     files: Int,
-    facts: Int)
+    facts: Int,
+    contradictsManifests: Boolean = false)
 
 /** What the index holds for one snapshot. Counts are of live data and delete files. */
 final private[zonemap] case class VersionFile(
@@ -113,7 +118,8 @@ private[zonemap] object VersionFile {
   private def writeFacts(out: Output, format: Int, ref: FactRef): Unit = {
     out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes).byte(ref.kind.code).int(ref.column.fieldId)
     if (format == WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
-    out.varint(ref.files).varint(ref.facts): Unit
+    out.varint(ref.files).varint(ref.facts)
+    if (format == WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0): Unit
   }
 
   private def readFacts(in: Input, format: Int): FactRef = {
@@ -124,7 +130,7 @@ private[zonemap] object VersionFile {
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
     val fieldId = in.int()
     val column = ColumnId(fieldId, if (format == WithKeys) FactFile.readMapKey(in) else None)
-    FactRef(path, hash, size, kind, column, in.varint(), in.varint())
+    FactRef(path, hash, size, kind, column, in.varint(), in.varint(), format == WithKeys && in.byte() != 0)
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

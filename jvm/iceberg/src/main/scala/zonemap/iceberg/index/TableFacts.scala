@@ -33,6 +33,9 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   /** The kinds of facts that there are of a column. */
   def kindsOf(column: ColumnId): Set[FactKind] = FactKind.values.filter(kind => byColumn.contains((column, kind))).toSet
 
+  /** The columns of which some manifest is wrong: only facts may be asked of them. */
+  val distrusted: Set[Int] = refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
+
   def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
 
   /** The files of facts about a column that can be read. */

@@ -28,7 +28,8 @@ private[plan] final class FactFilter private (facts: TableFacts, evaluator: Fact
         found
       }
       asked += 1
-      if (evaluator.excludes(noting, SegmentEvaluator.rowMatch(segment, _, row))) rows.clear(row) else kept += 1
+      def byBounds(part: Predicate) = SegmentEvaluator.rowMatch(segment, BoundScan.trusting(part, facts), row)
+      if (evaluator.excludes(noting, byBounds)) rows.clear(row) else kept += 1
     }
     rows
   }

@@ -17,15 +17,18 @@ private[zonemap] object IndexQuestions {
   /** A bound of the first rows by one column, if some file falls out by it. */
   def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] =
     indexOf(table).flatMap { case (index, schema) =>
+      val facts = TableFacts.of(table)
       Option
-        .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .when(BoundScan.has(schema, asked.column) && !facts.distrusted(asked.column.fieldId)) {
+          asked.copy(filter = BoundScan.trusting(BoundScan.proving(asked.filter, schema), facts))
+        }
         .flatMap(TopKBound.of(index, _))
     }
 
   /** Whether some of the files are sure to hold the rows wanted. */
   def pays(table: ZoneMapTable, limit: LimitCut): Boolean =
     indexOf(table).exists { case (index, schema) =>
-      val filter: Predicate = BoundScan.proving(limit.filter, schema)
+      val filter: Predicate = BoundScan.trusting(BoundScan.proving(limit.filter, schema), TableFacts.of(table))
       LimitCut.pays(index, limit.copy(filter = filter))
     }
 

@@ -91,10 +91,12 @@ private[zonemap] object FactProcedures {
       val now = written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
       request -> (had(request) ++ now).filter(_._2.keysIterator.exists(live))
     }
-    val kept = readable.map { case (request, facts) => request -> joined(request, facts, live, store) }
     val wrong = readable.map { case (request, facts) =>
       request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
     }.toMap
+    val kept = readable.map { case (request, facts) =>
+      request -> joined(request, facts, live, store).map(_.copy(contradictsManifests = wrong(request) > 0))
+    }
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
     name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
     // joined with others before anyone was told of them

@@ -10,8 +10,8 @@ import zonemap.iceberg.build.FactRequest
 import zonemap.iceberg.index.SnapshotIndex
 
 /**
- * Finds data files whose manifest has bounds or counts that their rows contradict: queries, planned by Iceberg or by us,
- * leave such files out though they hold rows that match.
+ * Finds data files whose manifest has bounds or counts that their rows contradict. Iceberg leaves such files out though
+ * they hold rows that match; the index asks only facts of the column from then on.
  */
 private[upkeep] object WrongBounds {
   private val log = LoggerFactory.getLogger("zonemap.index")
@@ -25,8 +25,8 @@ private[upkeep] object WrongBounds {
       if (wrong.nonEmpty)
         log.warn(
           s"Zonemap: the manifests of ${table.name()} have wrong bounds or counts of '${request.name}' for ${wrong.size} " +
-            s"data files, and conditions on it may lose rows with any engine: ${wrong.take(NamedFiles).mkString(", ")}" +
-            s"${if (wrong.size > NamedFiles) ", ..." else ""}. Rewrite them, for instance with rewrite_data_files.")
+            s"data files: ${wrong.take(NamedFiles).mkString(", ")}${if (wrong.size > NamedFiles) ", ..." else ""}. Without " +
+            "the index, conditions on it lose their rows. Rewrite them, for instance with rewrite_data_files.")
       wrong.size
     }
 
