@@ -86,8 +86,8 @@ def doctor(session: bool, iceberg: str | None, output: str) -> None:
     "--facts",
     multiple=True,
     metavar="KIND(COLUMN)",
-    help="Read the data files for values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); 'none' drops all. "
-    "May be repeated.",
+    help="Read the data files for values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); 'none' "
+    "drops all. May be repeated.",
 )
 @_session_options
 def build(

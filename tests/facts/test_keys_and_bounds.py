@@ -74,7 +74,9 @@ def count(spark, table: str, where: str) -> int:
 def assert_files_and_rows(spark, table: str, cases: dict[str, int], total: int) -> None:
     """Each condition reads at most so many files, all of them where nothing tells, and gives the rows it gives without."""
     kept = [len(paths) for paths in plans.planned_files_of(spark, table, list(cases))]
-    wrong = {c: n for (c, most), n in zip(cases.items(), kept, strict=True) if n > most or (most == total and n != total)}
+    wrong = {
+        c: n for (c, most), n in zip(cases.items(), kept, strict=True) if n > most or (most == total and n != total)
+    }
     assert not wrong
     query = " UNION ALL ".join(f"SELECT {i} AS c, id FROM {table} WHERE {c}" for i, c in enumerate(cases))
     assert_rows_equal_off_on(spark, query, at_least=len(cases))
@@ -131,7 +133,13 @@ def test_keys_and_bounds_of_other_formats(spark, file_format: str) -> None:
     name = f"lake.facts.key_{file_format}"
     table = append(spark, tables.create(spark, name, KEYED), KEYED_SELECT, 8, file_format)
     build(spark, table, "values(tags['type'], codes[404], n['x']), bounds(at.m['k'], id)")
-    cases = {"tags['type'] = 'timer'": 2, "codes[404] = 3": 1, "n['x'] = double('NaN')": 1, "at.m['k'] = 'v5'": 1, "id = 7": 1}
+    cases = {
+        "tags['type'] = 'timer'": 2,
+        "codes[404] = 3": 1,
+        "n['x'] = double('NaN')": 1,
+        "at.m['k'] = 'v5'": 1,
+        "id = 7": 1,
+    }
     assert_files_and_rows(spark, table, cases, 8)
 
 

@@ -47,7 +47,9 @@ def test_upkeep_builds_the_facts_of_what_is_committed(spark) -> None:
     assert (files(spark, table, MISSING), files(spark, table, "tags['type'] = 'gauge'")) == (0, 2)
     spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()
     assert files(spark, table, MISSING) == 0, "the store names them"
-    assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE status <> 'a' AND tags['type'] = 'gauge'", at_least=20)
+    assert_rows_equal_off_on(
+        spark, f"SELECT * FROM {table} WHERE status <> 'a' AND tags['type'] = 'gauge'", at_least=20
+    )
     product.call(spark, "gc", table, ", dry_run => false, older_than_hours => 0")
     assert files(spark, table, MISSING) == 0, "nothing that is named was collected"
 
