@@ -86,7 +86,9 @@ private[eval] object FactLeaf {
   def cells(fact: Fact): Iterator[Cell] = fact match {
     case known: KnownValues => presence(known.hasNulls, known.hasNaN) ++ known.values.iterator.map(Cell.Value)
     case known: KnownRanges =>
-      presence(known.hasNulls, known.hasNaN) ++ known.ranges.iterator.map { case (first, last) => Cell.Range(first, last) }
+      presence(known.hasNulls, known.hasNaN) ++ known.ranges.iterator.map { case (first, last) =>
+        Cell.Range(first, last)
+      }
     case _ => throw new IllegalArgumentException(s"$fact does not say what there is")
   }
 

@@ -11,7 +11,7 @@ import zonemap.core.value.{BytesValue, ZoneValue}
  * Makes one fact of the values of one column in one data file. `add` is told every physical row; what it is given may be
  * overwritten afterwards. Not thread-safe.
  */
-sealed private[zonemap] trait FactBuilder {
+private[zonemap] trait FactBuilder {
   def addNull(): Unit
   def addNaN(): Unit
   def add(value: ZoneValue): Unit

@@ -64,7 +64,7 @@ private[predicate] object Simplifier {
         case DistinctFrom(column, value) if notNull(column.id)         => Compare(column, CompareOp.NotEq, value)
         case NotInOrNull(column, values) if notNull(column.id)         => NotIn(column, values)
         case NotStartsWithOrNull(column, prefix) if notNull(column.id) => NotStartsWith(column, prefix)
-        case other                                                          => other
+        case other                                                     => other
       }
       val implied = strict.collect { case leaf: Leaf if impliesNotNull(leaf) => leaf.column.id }.toSet
       strict.filter {

@@ -60,7 +60,8 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
         if (trees.size == 1) trees.head
         else if (conjunction) Told(And(trees.map(_.predicate)), row => trees.forall(_.isTrue(row)))
         else Told(Or(trees.map(_.predicate)), row => trees.exists(_.isTrue(row)))
-      val known = columns.indices.flatMap(i => kindsOf(columns(i)).filter(_ => rng.chance(70)).map((ColumnId(i + 1), _))).toSet
+      val known =
+        columns.indices.flatMap(i => kindsOf(columns(i)).filter(_ => rng.chance(70)).map((ColumnId(i + 1), _))).toSet
       val facts: Map[(ColumnId, FactKind), Fact] = known.flatMap { case (id, kind) =>
         factOf(kind, columns(id.fieldId - 1), data(id.fieldId - 1)).filter(_ => rng.chance(90)).map((id, kind) -> _)
       }.toMap
@@ -178,7 +179,9 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(bounds(IsNull(x), 1.0, Double.NaN) && !bounds(IsNull(x), 1.0, null))
     assert(bounds(NotNull(x), null, null) && bounds(IsNaN(x), 1.0, null) && !bounds(NotNull(x), null, Double.NaN))
     val long = "x" * 100
-    assert(excludes(Compare(message, CompareOp.Gt, text(long)), FactKind.Bounds, StringType, "a", long), "not cut short")
+    assert(
+      excludes(Compare(message, CompareOp.Gt, text(long)), FactKind.Bounds, StringType, "a", long),
+      "not cut short")
     assert(!excludes(parts("zzz"), FactKind.Bounds, StringType, "a"))
   }
 
@@ -186,7 +189,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val n = ColumnRef(1, LongType, "n")
     def both(low: Long, high: Long) =
       And(Seq(Compare(n, CompareOp.GtEq, ZoneValues.ofLong(low)), Compare(n, CompareOp.Lt, ZoneValues.ofLong(high))))
-    val data = (0L until 3000L).map(i => 100000L + i) ++ Seq(7L, 9000000L, null)
+    val data = (0L until 3000L).map(i => 100000L + i) ++ Seq[Any](7L, 9000000L, null)
     def ranges(p: Predicate) = excludes(p, FactKind.Ranges, LongType, data: _*)
     assert(ranges(both(8, 100000)) && ranges(both(103000, 9000000)) && ranges(both(9000001, 9000002)))
     assert(!ranges(both(7, 8)) && !ranges(both(102999, 103000)) && !ranges(both(8, 100001)) && !ranges(IsNull(n)))
@@ -206,10 +209,13 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val known = Set((ColumnId(1, Some(a)), FactKind.Values: FactKind))
     val one = factOf(FactKind.Values, LongType, Seq(1L, null))
     def asked(p: Predicate) =
-      FactEvaluator.of(p, known).map(_.excludes((id, _) => one.filter(_ => id == ColumnId(1, Some(a))), _ => Match.Some))
+      FactEvaluator
+        .of(p, known)
+        .map(_.excludes((id, _) => one.filter(_ => id == ColumnId(1, Some(a))), _ => Match.Some))
     assert(asked(is(b, 7)).isEmpty && asked(is(a, 7)).contains(true) && asked(is(a, 1)).contains(false))
     assert(asked(Or(Seq(is(a, 7), is(b, 7)))).contains(false) && asked(And(Seq(is(a, 7), is(b, 7)))).contains(true))
-    val zone = ColumnZone(LongType, ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(6), true, Presence.None, Presence.None))
+    val zone =
+      ColumnZone(LongType, ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(6), true, Presence.None, Presence.None))
     assert(ZoneMatch.evaluate(is(a, 1), _ => Some(zone)) == Match.Some)
     assert(ZoneMatch.evaluate(CompareColumns(at(a), CompareOp.Lt, at(b)), _ => Some(zone)) == Match.Some)
   }

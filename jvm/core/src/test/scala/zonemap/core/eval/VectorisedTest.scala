@@ -56,7 +56,7 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(fieldId = 99), op, value)
     case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(columnType = TimeType), op, value)
     case _ if rng.chance(3)                                    => rng.pick(Seq(True, False, Unknown("test")))
-    case Compare(column @ ColumnRef(_, IntType, _), op, value) => Compare(column.copy(columnType = LongType), op, value)
+    case Compare(column @ ColumnRef(_, IntType, _, _), op, value) => Compare(column.copy(columnType = LongType), op, value)
     case other                                                 => other
   }
 

@@ -46,8 +46,9 @@ class FactFileTest extends AnyFunSuite with Seeded {
     def rangesOf(values: Seq[Long]) = {
       val bytes = builtOf(FactKind.Ranges, values.map(v => Some(ZoneValues.ofLong(v))))
       open(file(FactKind.Ranges, LongType, Seq(FactKey.of("f", 1) -> bytes))).find(FactKey.of("f", 1)) match {
-        case Some(known: KnownRanges) => known.ranges.map { case (LongValue(a), LongValue(b)) => (a, b); case _ => fail() }
-        case other                    => fail(s"$other")
+        case Some(known: KnownRanges) =>
+          known.ranges.map { case (LongValue(a), LongValue(b)) => (a, b); case _ => fail() }
+        case other => fail(s"$other")
       }
     }
     rounds(200) { rng =>
@@ -131,7 +132,8 @@ class FactFileTest extends AnyFunSuite with Seeded {
     val plain = VersionFile("u", 1, "list", 2, Nil, Nil, 3, 4)
     def ref(kind: FactKind, column: ColumnId) = FactRef("facts/x.zmf", "00ff", 123, kind, column, 10, 9)
     val keys = Seq(None, Some(ZoneValues.ofString("type")), Some(ZoneValues.ofLong(-4)))
-    val refs = ref(FactKind.Bounds, ColumnId(7)).copy(contradictsManifests = true) +: keys.map(key => ref(FactKind.Bloom, ColumnId(8, key)))
+    val refs = ref(FactKind.Bounds, ColumnId(7)).copy(contradictsManifests = true) +: keys.map(key =>
+      ref(FactKind.Bloom, ColumnId(8, key)))
     assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = refs))) == plain.copy(facts = refs))
     assert(refs.map(r => VersionFile.encode(plain.copy(facts = Seq(r)))(8).toInt) == Seq(3, 2, 3, 3))
     keys.foreach { key =>

@@ -3,7 +3,7 @@ package zonemap.iceberg.build
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.iceberg.{Schema, Table}
+import org.apache.iceberg.Table
 import org.apache.iceberg.types.{Type, TypeUtil}
 import org.apache.iceberg.types.Types.NestedField
 
@@ -76,10 +76,10 @@ private[zonemap] object FactRequest {
         .columnType(valueType)
         .filter(isReadable)
         .filter(_ => isReached(column.fieldId, column.mapKey.isDefined))
-        .getOrElse(
-          refuse(
-            s"a column of type $valueType has none, nor has what is in a list",
-            "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"))
+        .getOrElse(refuse(
+          s"a column of type $valueType has none, nor has what is in a list",
+          "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"
+        ))
       if (kind == FactKind.NGrams && columnType != StringType)
         refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
       if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
@@ -96,7 +96,7 @@ private[zonemap] object FactRequest {
       if (!field.`type`().isMapType) refuse(s"${field.name()} is no map", "Name it without a key")
       val map = field.`type`().asMapType()
       val fits = (map.keyType().typeId(), key) match {
-        case (Type.TypeID.STRING, _: BytesValue)                      => true
+        case (Type.TypeID.STRING, _: BytesValue)                    => true
         case (Type.TypeID.INTEGER | Type.TypeID.LONG, LongValue(_)) => true
         case _                                                      => false
       }

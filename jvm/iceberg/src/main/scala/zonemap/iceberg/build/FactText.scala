@@ -41,11 +41,11 @@ private[build] object FactText {
     val commas = text.indices.filter { i =>
       val c = text(i)
       quote match {
-        case Some(open)                   => if (c == open) quote = None
+        case Some(open)                    => if (c == open) quote = None
         case None if c == '\'' || c == '`' => quote = Some(c)
-        case None if c == '('             => depth += 1
-        case None if c == ')'             => depth -= 1
-        case None                         => ()
+        case None if c == '('              => depth += 1
+        case None if c == ')'              => depth -= 1
+        case None                          => ()
       }
       c == ',' && depth == 0 && quote.isEmpty
     }

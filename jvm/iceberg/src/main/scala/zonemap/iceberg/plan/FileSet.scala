@@ -42,7 +42,8 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
         }
       }
     }
-    Option.when(known && !facts.distrusted(column.fieldId))(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
+    Option.when(known && !facts.distrusted(column.fieldId))(
+      ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
   /** The bounds of each row, or of the whole segment where that is a lot of rows. */

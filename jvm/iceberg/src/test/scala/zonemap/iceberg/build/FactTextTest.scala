@@ -24,6 +24,7 @@ class FactTextTest extends AnyFunSuite {
     assert(keyOf("at.m[ 'it''s [x]' ]").map(_._2).contains(ZoneValues.ofString("it's [x]")))
     assert(keyOf("codes[-404]").contains(("codes", ZoneValues.ofLong(-404))))
     assert(keyOf("tags['']").contains(("tags", ZoneValues.ofString(""))))
-    Seq("tags", "tags[type]", "tags['type'", "tags['a'b']", "codes[1.5]", "['x']").foreach(c => assert(keyOf(c).isEmpty, c))
+    Seq("tags", "tags[type]", "tags['type'", "tags['a'b']", "codes[1.5]", "['x']").foreach(c =>
+      assert(keyOf(c).isEmpty, c))
   }
 }

@@ -54,7 +54,8 @@ private[spark] object Procedures {
     "Brings the table's stored index to its current snapshot; reads only manifests the index does not know. With " +
       "upkeep.maintain-facts, new data files then get the facts that the table has.",
     Seq(table),
-    buildColumns) { (spark, arguments) =>
+    buildColumns
+  ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "refresh")
     val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
     FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))

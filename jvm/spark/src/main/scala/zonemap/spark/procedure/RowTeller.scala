@@ -14,7 +14,10 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
 
 /** Tells a builder of one column of each row. */
-private[procedure] final class RowTeller(path: Array[(Int, Int)], tell: (SpecializedGetters, Int) => Unit, tellNull: () => Unit) {
+private[procedure] final class RowTeller(
+    path: Array[(Int, Int)],
+    tell: (SpecializedGetters, Int) => Unit,
+    tellNull: () => Unit) {
 
   def tell(row: InternalRow): Unit = {
     var struct = row
@@ -38,7 +41,10 @@ private[procedure] object RowTeller {
       case Some(key) =>
         val mapId = TypeUtil.indexParents(projection.asStruct()).get(Integer.valueOf(column.fieldId))
         val keys = new KeyTeller(projection.findType(mapId).asMapType(), key, cells)
-        new RowTeller(pathTo(projection, mapId), (row, ordinal) => keys.tell(row.getMap(ordinal)), () => cells.tellNull())
+        new RowTeller(
+          pathTo(projection, mapId),
+          (row, ordinal) => keys.tell(row.getMap(ordinal)),
+          () => cells.tellNull())
     }
 
   /** The ordinals, struct by struct, that lead to a field, each with the number of fields of its struct. */

@@ -238,9 +238,14 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       override def knowsTexts(column: ColumnRef): Boolean = true
     }
     def told(text: String) =
-      empty.where(text).queryExecution.optimizedPlan.collectFirst { case Filter(condition, _) =>
-        new ExpressionTranslator(Keys).whenTrue(condition).toString
-      }.get
+      empty
+        .where(text)
+        .queryExecution
+        .optimizedPlan
+        .collectFirst { case Filter(condition, _) =>
+          new ExpressionTranslator(Keys).whenTrue(condition).toString
+        }
+        .get
     for (ansi <- Seq("true", "false")) withConf("spark.sql.ansi.enabled" -> ansi) {
       Seq(
         "m['type'] = 'timer'" -> "m[type] IN ['timer', 'timer\u0000')",
@@ -254,7 +259,12 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
         "c[7] + 1 > 5" -> "c[7] IN",
         "m['a'] = 'x' AND m['b'] = 'y'" -> "m[b] IN ['y', 'y\u0000')"
       ).foreach { case (text, expected) => assert(told(text).contains(expected), text) }
-      Seq("r[1.0D] = 5", "element_at(a, 1) = 'x'", "m[m['a']] = 'x'", "m['a'] < m['b']", "m['type'] COLLATE UTF8_LCASE = 'x'")
+      Seq(
+        "r[1.0D] = 5",
+        "element_at(a, 1) = 'x'",
+        "m[m['a']] = 'x'",
+        "m['a'] < m['b']",
+        "m['type'] COLLATE UTF8_LCASE = 'x'")
         .foreach(text => assert(told(text) == "true", text))
     }
   }

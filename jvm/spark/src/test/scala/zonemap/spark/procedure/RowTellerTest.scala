@@ -21,7 +21,8 @@ class RowTellerTest extends AnyFunSuite {
       4,
       "s",
       Types.StructType.of(
-        optional(5, "c", Types.MapType.ofOptional(6, 7, Types.IntegerType.get(), Types.LongType.get())))))
+        optional(5, "c", Types.MapType.ofOptional(6, 7, Types.IntegerType.get(), Types.LongType.get()))))
+  )
 
   private def told(column: ColumnId, columnType: ColumnType, rows: InternalRow*): (Set[ZoneValue], Boolean) = {
     val builder = FactBuilder.of(FactKind.Values, rows.size.toLong, 100)
