@@ -118,7 +118,8 @@ def test_scans_stay_as_they_are_where_no_fact_tells_of_the_key(spark, keyed) -> 
 def test_status_names_keys_and_drop_takes_one(spark) -> None:
     table = append(spark, tables.create(spark, "lake.facts.key_drop", KEYED), KEYED_SELECT, files=4)
     build(spark, table, "values(tags['type'], tags['host'])")
-    assert product.status(spark, table).facts.startswith("values(tags['type'])=")
+    told = product.status(spark, table).facts
+    assert told.startswith("values(tags['host'])=") and " values(tags['type'])=" in told
     product.call(spark, "drop", table, ", facts => 'values(tags[''host''])'")
     assert "host" not in product.status(spark, table).facts
     spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()

@@ -38,9 +38,10 @@ private[plan] final class FactFilter private (facts: TableFacts, evaluator: Fact
     FactReport(
       asked,
       kept,
-      answered.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.map { case (column, kind) =>
-        s"${kind.name}(${nameOf(column)})"
-      })
+      answered.toSeq
+        .map { case (column, kind) => (kind, nameOf(column)) }
+        .sortBy { case (kind, name) => (kind.code, name) }
+        .map { case (kind, name) => s"${kind.name}($name)" })
 }
 
 private[plan] object FactFilter {

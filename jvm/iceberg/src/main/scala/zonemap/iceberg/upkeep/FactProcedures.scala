@@ -161,9 +161,10 @@ private[zonemap] object FactProcedures {
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
-    facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.map { case (column, kind) =>
-      (s"${kind.name}(${ColumnNames.of(table.schema(), column)})", facts.bytesOf(column, kind))
-    }
+    facts.known.toSeq
+      .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }
+      .sortBy { case (kind, name, column) => (kind.code, column.fieldId, name) }
+      .map { case (kind, name, column) => (s"${kind.name}($name)", facts.bytesOf(column, kind)) }
 
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
