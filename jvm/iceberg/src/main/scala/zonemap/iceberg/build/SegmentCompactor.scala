@@ -59,7 +59,8 @@ private[zonemap] object SegmentCompactor {
 
   /** The segments without the columns that `choice` does not name; the same objects where they have none of those. */
   def slimmed(segments: IndexedSeq[LiveSegment], choice: ColumnChoice): IndexedSeq[LiveSegment] =
-    segments.map(s => if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
+    segments.map(s =>
+      if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
   /** The delete segments with few files become one. */
   def mergeDeletes(segments: IndexedSeq[LiveDeleteSegment]): IndexedSeq[LiveDeleteSegment] = {

@@ -20,12 +20,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def choose(t: Maintained, names: String*): BuildResult = {
     val table = t.table.load()
-    ColumnChange.run(
-      table,
-      t.table.current,
-      Planning.Off,
-      new LocalRunner(_),
-      ColumnChange.parse(names, table))
+    ColumnChange.run(table, t.table.current, Planning.Off, new LocalRunner(_), ColumnChange.parse(names, table))
   }
 
   private def stored(commits: Int = 3): Maintained = {
@@ -136,9 +131,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(t.differences().isEmpty)
   }
 
-  for ((names, why) <- Seq(
-      Seq("nope") -> "is no column",
-      Seq("id", "*") -> "stands beside"))
+  for ((names, why) <- Seq(Seq("nope") -> "is no column", Seq("id", "*") -> "stands beside"))
     test(s"refused: ${names.mkString(", ")}") {
       val t = stored(commits = 1)
       val refused = intercept[IllegalArgumentException](choose(t, names: _*))

@@ -37,7 +37,8 @@ private[spark] object Procedures {
         "columns",
         ArrayType(StringType),
         Some("NULL"),
-        "Names of the columns to hold bounds of, array('*') for all; NULL: those that were chosen before, at first all.")
+        "Names of the columns to hold bounds of, array('*') for all; NULL: those that were chosen before, at first all."
+      )
     ),
     buildColumns
       .add("part", StringType, nullable = false)

@@ -62,7 +62,8 @@ class StatisticsTest extends SharedSession {
         "spark.sql.zonemap.enabled" -> enabled.toString,
         "spark.sql.adaptive.enabled" -> "false",
         "spark.sql.zonemap.join.static" -> "false",
-        "spark.sql.autoBroadcastJoinThreshold" -> threshold) {
+        "spark.sql.autoBroadcastJoinThreshold" -> threshold
+      ) {
         val plan = sql(query).queryExecution.executedPlan
         (plan.exists(_.isInstanceOf[BroadcastHashJoinExec]), plan.exists(_.isInstanceOf[SortMergeJoinExec]))
       }
