@@ -25,7 +25,11 @@ final private[zonemap] case class FactRef(
     facts: Int,
     contradictsManifests: Boolean = false)
 
-/** What the index holds for one snapshot. Counts are of live data and delete files. */
+/**
+ * What the index holds for one snapshot. Counts are of live data and delete files.
+ *
+ * @param columns what maintainers are to index; segments may hold more columns, or fewer
+ */
 final private[zonemap] case class VersionFile(
     tableUuid: String,
     snapshotId: Long,
@@ -35,7 +39,8 @@ final private[zonemap] case class VersionFile(
     deleteSegments: Seq[SegmentRef],
     dataFiles: Long,
     deleteFiles: Long,
-    facts: Seq[FactRef] = Nil) {
+    facts: Seq[FactRef] = Nil,
+    columns: ColumnChoice = ColumnChoice.All) {
 
   /** The files of the store that the version names. */
   def fileNames: Seq[String] = (segments ++ deleteSegments).map(_.relativePath) ++ facts.map(_.relativePath)
@@ -44,10 +49,11 @@ final private[zonemap] case class VersionFile(
 private[zonemap] object VersionFile {
   private val Magic = "ZMVERSON".getBytes("US-ASCII")
 
-  /** A version is written as the first format that can say what it names. */
-  private val WithoutFacts = 1
+  /** A version is written in the least format that has room for what it names. */
+  private val SegmentsOnly = 1
   private val WithFacts = 2
-  private val WithKeys = 3
+  private val WithColumns = 3
+  private val WithKeys = 4
   private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
@@ -58,14 +64,13 @@ private[zonemap] object VersionFile {
       payload.varint(refs.size)
       refs.foreach(writeRef(payload, _))
     }
-    val format =
-      if (version.facts.isEmpty) WithoutFacts
-      else if (version.facts.forall(ref => FactFile.isPlain(ref.kind, ref.column))) WithFacts
-      else WithKeys
+    val format = formatOf(version)
     if (format >= WithFacts) {
       payload.varint(version.facts.size)
       version.facts.foreach(writeFacts(payload, format, _))
     }
+    if (format == WithKeys) payload.optional(version.columns.fieldIds)(writeColumns(payload, _))
+    else if (format == WithColumns) version.columns.fieldIds.foreach(writeColumns(payload, _))
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
       .raw(Magic)
@@ -76,15 +81,21 @@ private[zonemap] object VersionFile {
       .toBytes
   }
 
+  private def formatOf(version: VersionFile): Int =
+    if (version.facts.exists(ref => !FactFile.isPlain(ref.kind, ref.column))) WithKeys
+    else if (version.columns != ColumnChoice.All) WithColumns
+    else if (version.facts.nonEmpty) WithFacts
+    else SegmentsOnly
+
   /** Anything but the intact bytes of `encode` is a CorruptSegmentException. */
   def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
     val source = ByteSource.ofBytes(bytes)
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version < WithoutFacts || version > WithKeys)
+    if (version < SegmentsOnly || version > WithKeys)
       throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $WithoutFacts to $WithKeys)")
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
@@ -102,6 +113,11 @@ private[zonemap] object VersionFile {
     val segments = Vector.fill(in.count(1))(readRef(in))
     val deleteSegments = Vector.fill(in.count(1))(readRef(in))
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in, format))
+    val columns = format match {
+      case WithKeys    => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
+      case WithColumns => readColumns(in)
+      case _           => ColumnChoice.All
+    }
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -112,8 +128,17 @@ private[zonemap] object VersionFile {
       deleteSegments,
       dataFiles,
       deleteFiles,
-      facts)
+      facts,
+      columns)
   }
+
+  private def writeColumns(out: Output, fieldIds: Set[Int]): Output = {
+    out.varint(fieldIds.size)
+    fieldIds.toSeq.sorted.foreach(out.int(_))
+    out
+  }
+
+  private def readColumns(in: Input): ColumnChoice = ColumnChoice.only(Vector.fill(in.count(4))(in.int()))
 
   private def writeFacts(out: Output, format: Int, ref: FactRef): Unit = {
     out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes).byte(ref.kind.code).int(ref.column.fieldId)

@@ -135,7 +135,9 @@ class FactFileTest extends AnyFunSuite with Seeded {
     val refs = ref(FactKind.Bounds, ColumnId(7)).copy(contradictsManifests = true) +: keys.map(key =>
       ref(FactKind.Bloom, ColumnId(8, key)))
     assert(VersionFile.decode(VersionFile.encode(plain.copy(facts = refs))) == plain.copy(facts = refs))
-    assert(refs.map(r => VersionFile.encode(plain.copy(facts = Seq(r)))(8).toInt) == Seq(3, 2, 3, 3))
+    assert(refs.map(r => VersionFile.encode(plain.copy(facts = Seq(r)))(8).toInt) == Seq(4, 2, 4, 4))
+    val chosen = plain.copy(facts = refs, columns = ColumnChoice.only(Seq(3, 1)))
+    assert(VersionFile.decode(VersionFile.encode(chosen)) == chosen)
     keys.foreach { key =>
       val stored = Seq(FactKey.of("f", 1) -> builtOf(FactKind.Values, Seq(Some(ZoneValues.ofString("timer")))))
       val bytes = FactFile.encode(FactKind.Values, ColumnId(8, key), StringType, stored)

@@ -41,7 +41,8 @@ private[plan] final class FactFilter private (facts: TableFacts, evaluator: Fact
       answered.toSeq
         .map { case (column, kind) => (kind, nameOf(column)) }
         .sortBy { case (kind, name) => (kind.code, name) }
-        .map { case (kind, name) => s"${kind.name}($name)" })
+        .map { case (kind, name) => s"${kind.name}($name)" }
+    )
 }
 
 private[plan] object FactFilter {

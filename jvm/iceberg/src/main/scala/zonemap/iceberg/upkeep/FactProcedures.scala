@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.fact.{FactFile, FactKey, FactKind}
+import zonemap.core.fact.{FactFile, FactKey}
 import zonemap.core.segment.{CorruptSegmentException, FactRef}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
