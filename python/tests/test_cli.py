@@ -109,7 +109,7 @@ def test_doctor_compares_versions_as_numbers(monkeypatch: pytest.MonkeyPatch, ve
 
 
 def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    monkeypatch.setattr(procedures, "build", lambda spark, table, facts: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
+    monkeypatch.setattr(procedures, "build", lambda spark, table, **_: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--output", "json"]).output
     assert json.loads(output) == {
         "table": "lake.db.t",
@@ -123,16 +123,16 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
 
 
 def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    asked: list[tuple[str, ...]] = []
+    asked: list[object] = []
 
-    def build(spark: object, table: str, facts: tuple[str, ...]) -> BuildResult:
-        asked.append(facts)
+    def build(spark: object, table: str, facts: tuple[str, ...], columns: tuple[str, ...] | None) -> BuildResult:
+        asked.extend((facts, columns))
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)
-    options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)"]
+    options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)", "--columns", "ts"]
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
-    assert asked == [("values(tags['type'])", "bloom(b)")]
+    assert asked == [("values(tags['type'])", "bloom(b)"), ("ts",)]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
 

@@ -89,17 +89,24 @@ def doctor(session: bool, iceberg: str | None, output: str) -> None:
     help="Read the data files for values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); 'none' "
     "drops all. May be repeated.",
 )
+@click.option(
+    "--columns",
+    multiple=True,
+    metavar="COLUMN",
+    help="Hold bounds of this column and the others named, in old parts of the index too; '*' of all. May be repeated.",
+)
 @_session_options
 def build(
     table: str,
     facts: tuple[str, ...],
+    columns: tuple[str, ...],
     settings: tuple[str, ...],
     remote: str | None,
     iceberg: str | None,
     output: str,
 ) -> None:
     """Index the current snapshot of TABLE (catalog.namespace.table)."""
-    result = procedures.build(_start(settings, remote, iceberg), table, facts=facts)
+    result = procedures.build(_start(settings, remote, iceberg), table, facts=facts, columns=columns or None)
     if output == "json":
         output_of(output).rows("", [result.as_dict()])
     else:
