@@ -1,10 +1,10 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.Schema
+import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.Predicate
+import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
@@ -34,6 +34,22 @@ private[zonemap] object IndexQuestions {
     ScanPlanner.covers(table) && {
       val known = TableFacts.of(table).known
       Seq(FactKind.Values, FactKind.NGrams).exists(kind => known((fieldId, kind)))
+    }
+
+  /** What whole files answer of aggregates over a scan that planned `tasks`. */
+  def aggregates(
+      table: ZoneMapTable,
+      tasks: IndexedSeq[FileScanTask],
+      asked: AggregateQuestion): Either[AggregateReason, FileAnswers] =
+    Option(table.plannedFiles()) match {
+      case Some(files) if table.snapshotId() != null =>
+        val schema = SnapshotUtil.schemaFor(table, table.snapshotId())
+        def has(column: ColumnRef) = BoundScan.has(schema, column)
+        asked.aggregates.flatMap(FileAggregate.columnOf).find(!has(_)).map(c => AggregateReason.Function(c.name))
+          .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+          .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+          .flatMap(new FileAggregates(_, FileAggregates.specsOf(table), tasks).answer(files))
+      case _ => Left(AggregateReason.NotFromIndex)
     }
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
