@@ -8,7 +8,7 @@ import org.apache.iceberg.{FileScanTask, PartitionSpec}
 import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.segment.Segment
-import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
+import zonemap.core.value.{LongValue, StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, ManyGroups}
 
 /** An aggregate that can be answered file by file. */
@@ -84,8 +84,9 @@ private[plan] final class FileAggregates(
     def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs))
     val keys = question.grouping.map(known)
     val results = question.aggregates.map(resultOf(_, known))
+    val texts = Predicate.fieldIds(question.filter).toSeq.flatMap(segment.column).filter(_.columnType == StringType)
     val paths = segment.newPathReader()
-    rows.foreach { row =>
+    rows.filter(row => texts.forall(KnownColumn.saysWhatRowsHold(_, row))).foreach { row =>
       val path = paths.path(row)
       val count = records.get(path)
       if (count != null && !answered.contains(path))

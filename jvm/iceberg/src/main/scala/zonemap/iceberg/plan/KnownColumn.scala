@@ -67,7 +67,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
           case Some(bounds) if bounds.nulls(row) == Presence.All                        => Sure(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
-            if (lower == bounds.upper(row) && !KnownColumn.wentThroughJava(lower)) Sure(lower) else Unsure
+            if (lower == bounds.upper(row) && KnownColumn.saysWhatRowsHold(bounds, row)) Sure(lower) else Unsure
           case _ => Unsure
         }
       }
@@ -98,11 +98,17 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     else IcebergValues.encodeLiteral(column.columnType, constant).fold[Known[ZoneValue]](Unsure)(Sure(_))
 }
 
-private object KnownColumn {
+private[plan] object KnownColumn {
   private val Zero: ZoneValue = ZoneValues.ofDouble(0)
 
-  /** Bounds of texts are written from Java strings, which make U+FFFD of bytes that are no UTF-8: other texts meet in it. */
-  private def wentThroughJava(value: ZoneValue): Boolean =
+  /**
+   * Whether the bounds of a file are values of its rows where they meet. Those of texts are written from Java strings,
+   * which make U+FFFD of bytes that are no UTF-8: other texts meet in it.
+   */
+  def saysWhatRowsHold(bounds: BoundsColumn, row: Int): Boolean =
+    !mayStandForOther(bounds.lower(row)) && !mayStandForOther(bounds.upper(row))
+
+  private def mayStandForOther(value: ZoneValue): Boolean =
     value match {
       case text: BytesValue => text.utf8.contains('\uFFFD')
       case _                => false

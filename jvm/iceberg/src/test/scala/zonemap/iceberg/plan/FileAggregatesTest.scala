@@ -149,6 +149,9 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(answer(t, Seq(CountRows), grouping = Seq(s)) == ((1, Set("ab 10"))))
     val noText = table(Map("s" -> Stats.range("a\uFFFD", "a\uFFFD")))
     assert(answer(noText, Seq(CountRows), grouping = Seq(s)) == ((0, Set.empty)), "other bytes meet there")
+    val fromA = Compare(s, CompareOp.GtEq, ZoneValues.ofString("a"))
+    assert(answer(noText, Seq(CountRows), fromA) == ((0, Set.empty)))
+    assert(answer(t, Seq(CountRows), fromA) == ((1, Set("10"))))
     val nullsToo = table(Map("s" -> Stats.range("ab", "ab").copy(nulls = Some(1))))
     assert(answer(nullsToo, Seq(CountRows), grouping = Seq(s)) == ((0, Set.empty)))
   }
