@@ -3,7 +3,7 @@ package zonemap.iceberg.plan
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{FileFormat, FileScanTask, PartitionSpec, Schema}
+import org.apache.iceberg.{DataFile, FileFormat, FileScanTask, PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, Literal}
 import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField.optional
@@ -182,7 +182,7 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("deletes of every kind keep the files that they may touch") {
-    def with3(delete: (TestTable, Seq[org.apache.iceberg.DataFile]) => Unit, version: Int = 2): (Int, Set[String]) = {
+    def with3(delete: (TestTable, Seq[DataFile]) => Any, version: Int = 2): (Int, Set[String]) = {
       val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build(), version)
       val files = (0 until 3).map(k => TestFiles.data(t, ids(k * 10L, k * 10L + 9), Seq(Int.box(k / 2))))
       t.append(files: _*)

@@ -4,7 +4,7 @@ import zonemap.core.{Rng, Seeded}
 
 /** Random aggregates under random filters: the same rows with answers of the index and without. */
 class AggregateDifferentialTest extends AggregateTables with Seeded {
-  private val Queries = 14
+  private val Queries = 6
   private val Branches = 8
 
   private def leaf(rng: Rng): String = {
@@ -72,7 +72,7 @@ class AggregateDifferentialTest extends AggregateTables with Seeded {
       assert(
         with_ == without,
         s"\nonly with answers: ${with_.diff(without)}\nonly without: ${without.diff(with_)}\n" +
-          query.replace(" UNION ALL ", "\n"))
+          query.replace(" UNION ALL ", "\n")): Unit
     }
     println(s"AggregateDifferentialTest: $found of ${Queries * Branches} aggregates answered")
     assert(found > Queries * Branches / 6, s"$found answered")

@@ -5,6 +5,8 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
+import org.scalatest.Assertion
+
 import zonemap.spark.SharedSession
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.join.IcebergScans
@@ -55,6 +57,19 @@ trait AggregateTables extends SharedSession {
       case remaining: RemainingFilesScan => files(remaining.inner)
       case other                         => IcebergScans.paths(other).fold(0)(_.size)
     }
+
+  /** The rows of all queries in one, as texts with the number of their query. */
+  protected def together(queries: Seq[String]): String =
+    queries.zipWithIndex
+      .map { case (query, i) => s"SELECT $i AS query, CAST(struct(*) AS STRING) AS result FROM ($query)" }
+      .mkString(" UNION ALL ")
+
+  /** Fails unless Iceberg gives the same rows. */
+  protected def assertRowsAreIcebergs(queries: Seq[String]): Assertion = {
+    val all = together(queries)
+    val (ours, theirs) = (rows(sql(all)), stock(rows(sql(all))))
+    assert(ours == theirs, s"only with answers: ${ours.diff(theirs)}, only without: ${theirs.diff(ours)}")
+  }
 
   protected def explained(frame: DataFrame): String = ExplainText.of(frame.queryExecution.executedPlan)
 
