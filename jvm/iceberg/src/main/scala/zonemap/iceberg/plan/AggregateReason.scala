@@ -28,7 +28,8 @@ object AggregateReason {
 
   /** Every code and when it is given, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
-    Function("").code -> "Another function than COUNT, MIN and MAX, one with DISTINCT or FILTER, or not of a bare column.",
+    Function(
+      "").code -> "Another function than COUNT, MIN and MAX, one with DISTINCT or FILTER, or not of a bare column.",
     Grouping("").code -> "GROUP BY of something else than bare columns of types that files can hold one value of.",
     NotFromIndex.code -> "Iceberg planned the scan, or the plan comes with a scan that was planned before.",
     FewWholeFiles(0, 0).code ->

@@ -128,10 +128,10 @@ private[plan] final class FileAggregates(
     (aggregate, left, right) match {
       case (FileAggregate.CountRows | _: FileAggregate.CountValues, LongValue(a), LongValue(b)) =>
         ZoneValues.ofLong(Math.addExact(a, b))
-      case (_, null, value)             => value
-      case (_, value, null)             => value
+      case (_, null, value)               => value
+      case (_, value, null)               => value
       case (_: FileAggregate.Least, _, _) => if (left.compare(right) <= 0) left else right
-      case _                            => if (left.compare(right) >= 0) left else right
+      case _                              => if (left.compare(right) >= 0) left else right
     }
 }
 

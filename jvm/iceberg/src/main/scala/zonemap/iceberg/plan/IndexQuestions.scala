@@ -45,7 +45,10 @@ private[zonemap] object IndexQuestions {
       case Some(files) if table.snapshotId() != null =>
         val schema = SnapshotUtil.schemaFor(table, table.snapshotId())
         def has(column: ColumnRef) = BoundScan.has(schema, column)
-        asked.aggregates.flatMap(FileAggregate.columnOf).find(!has(_)).map(c => AggregateReason.Function(c.name))
+        asked.aggregates
+          .flatMap(FileAggregate.columnOf)
+          .find(!has(_))
+          .map(c => AggregateReason.Function(c.name))
           .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
           .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
           .flatMap(new FileAggregates(_, FileAggregates.specsOf(table), tasks).answer(files))

@@ -53,8 +53,8 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     constant(row).getOrElse {
       stored match {
         case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
-        case Some(bounds) if isExact(bounds, row)              => sure(if (least) bounds.lower(row) else bounds.upper(row))
-        case _                                                 => Unsure
+        case Some(bounds) if isExact(bounds, row) => sure(if (least) bounds.lower(row) else bounds.upper(row))
+        case _                                    => Unsure
       }
     }
 
@@ -64,7 +64,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     else
       constant(row).getOrElse {
         stored match {
-          case Some(bounds) if bounds.nulls(row) == Presence.All                        => Sure(null)
+          case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
             if (lower == bounds.upper(row) && KnownColumn.saysWhatRowsHold(bounds, row)) Sure(lower) else Unsure

@@ -65,15 +65,16 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
       filter: Predicate = True,
       grouping: Seq[ColumnRef] = Nil): (Int, Set[String]) =
     ask(t, aggregates, filter, grouping) match {
-      case Right(found) => (found.files.size, found.groups.map(g => (g.keys ++ g.results).map(text).mkString(" ")).toSet)
+      case Right(found) =>
+        (found.files.size, found.groups.map(g => (g.keys ++ g.results).map(text).mkString(" ")).toSet)
       case Left(FewWholeFiles(0, _)) => (0, Set.empty)
       case Left(reason)              => fail(s"$reason")
     }
 
   private def text(value: ZoneValue): String =
     value match {
-      case null             => "null"
-      case LongValue(v)     => v.toString
+      case null              => "null"
+      case LongValue(v)      => v.toString
       case bytes: BytesValue => bytes.utf8
     }
 
@@ -238,7 +239,8 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
     t.append(
       TestFiles.data(t, ids(0, 9), Seq(Int.box(1))),
       TestFiles.data(t, ids(10, 19) + ("p" -> Stats.range(5, 6)), Seq(Int.box(1))),
-      TestFiles.data(t, ids(20, 29), Seq(null)))
+      TestFiles.data(t, ids(20, 29), Seq(null))
+    )
     val asked = Seq(CountRows, CountValues(p), Greatest(p), Least(id))
     assert(answer(t, asked, grouping = Seq(p)) == ((3, Set("1 20 20 1 0", "null 10 0 null 20"))))
     assert(answer(t, Nil, grouping = Seq(p)) == ((3, Set("1", "null"))), "DISTINCT")
@@ -253,7 +255,8 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
       t.append(
         TestFiles.data(t, ids(10, 19) + ("p" -> Stats.range(1, 1)), rest(2)),
         TestFiles.data(t, ids(20, 29) + ("p" -> Stats.range(1, 2)), rest(2)),
-        TestFiles.data(t, ids(30, 39), rest(3)))
+        TestFiles.data(t, ids(30, 39), rest(3))
+      )
       assert(answer(t, Seq(CountRows), grouping = Seq(p)) == ((2, Set("1 20"))))
     }
 

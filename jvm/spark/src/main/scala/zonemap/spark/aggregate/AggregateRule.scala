@@ -21,7 +21,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case subquery: Subquery if subquery.correlated                                    => plan
+      case subquery: Subquery if subquery.correlated                                       => plan
       case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(conf) => plan
       case _ =>
         lazy val once = scansMetOnce(plan)
@@ -43,7 +43,8 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
 
   private def answered(aggregate: Aggregate, once: Scan => Boolean): Option[LogicalPlan] =
     aggregate match {
-      case AggregatedScan(found) if IcebergScans.isFilterable(found.scan.scan) && isOn(found) && once(found.scan.scan) =>
+      case AggregatedScan(found)
+          if IcebergScans.isFilterable(found.scan.scan) && isOn(found) && once(found.scan.scan) =>
         for {
           tasks <- IcebergScans.fileTasks(found.scan.scan)
           if tasks.nonEmpty
@@ -57,9 +58,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
   private def isOn(found: AggregatedScan): Boolean =
     found.relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
 
-  private def answersOf(
-      found: AggregatedScan,
-      tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
+  private def answersOf(found: AggregatedScan, tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
     found.question.flatMap(IndexQuestions.aggregates(found.relation.table, tasks, _))
 
   private def told(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
@@ -79,7 +78,8 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       val path = task.file().location()
       if (!answers.files.contains(path)) remaining.add(path): Unit
     }
-    val note = s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
+    val note =
+      s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
     if (remaining.isEmpty) {
       rows.setTagValue(AnsweredScan.Tag, AnsweredScan(found.relation.sparkTable, note))
       plan.whole(rows)

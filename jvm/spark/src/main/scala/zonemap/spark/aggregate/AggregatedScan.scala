@@ -49,7 +49,7 @@ private[aggregate] final class AggregatedScan(
     val asked: Option[FileAggregate] = function match {
       case AggregateExpression(plain, Complete, false, None, _) =>
         plain match {
-          case Count(Seq(Literal(value, _))) if value != null            => Some(FileAggregate.CountRows)
+          case Count(Seq(Literal(value, _))) if value != null           => Some(FileAggregate.CountRows)
           case Count(Seq(child)) if sourceOf(child).exists(!_.nullable) => Some(FileAggregate.CountRows)
           case Count(Seq(child)) => columnOf(child).map(FileAggregate.CountValues)
           case Min(child)        => columnOf(child).map(FileAggregate.Least)

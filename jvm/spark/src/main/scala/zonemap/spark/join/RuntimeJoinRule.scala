@@ -32,10 +32,10 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case subquery: Subquery if subquery.correlated                                              => plan
-      case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled                => plan
-      case _ if OtherEngines.areConfigured(conf)                                                  => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop])                                            => plan
+      case subquery: Subquery if subquery.correlated                               => plan
+      case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled => plan
+      case _ if OtherEngines.areConfigured(conf)                                   => plan
+      case _ if plan.exists(_.isInstanceOf[UnionLoop])                             => plan
       case _ =>
         Guarded
           .orNothing("the keys of its joins at run time") {

