@@ -15,9 +15,7 @@ STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
 ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", "1.11.0")
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", Path(__file__).resolve().parents[2] / "build" / "jars"))
 #: VFORK: Hadoop runs two ``chmod`` processes for each local file it writes, half of what a small file costs.
-JVM_FLAGS = (
-    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
-)
+JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
 
 LOG4J = """\
 rootLogger.level = error
