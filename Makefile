@@ -18,7 +18,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-quick bench-pruning bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-quick bench-pruning bench-tpch bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -66,11 +66,23 @@ docs: | tools ## write the generated pages of docs/reference
 bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)
 	dev/sbt "planningBenchmark/run build/bench benchmarks/planning/results/planning.json 3 100000 1000000"
 
+bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about 20 minutes, tables are kept)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix build/bench/matrix benchmarks/planning/results/matrix.json 3 100000 1 100 1000 10000 100000 1000000"
+
+bench-kernel: ## JMH: one predicate over the codes of 2,700,000 files, time and allocations (about 5 minutes)
+	mkdir -p build/bench
+	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json"
+	cp build/bench/kernel.json benchmarks/jmh/results/kernel.json
+
 bench-quick: ## the same over 1,000 and 20,000 files
 	dev/sbt "planningBenchmark/run build/bench build/bench/planning-quick.json 3 1000 20000"
 
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
 	cd benchmarks && ../$(BIN)/python -m pruning ../build/bench/pruning pruning/results/pruning.json ../$(ICEBERG_JAR)
+
+bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time and shuffled (about 15 minutes)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
+	cd benchmarks && ../$(BIN)/python -m tpch ../build/bench/tpch tpch/results/tpch.json ../$(ICEBERG_JAR) 0.5
 
 bench-strategies: ## seven ways to keep an index beside a stream (about 25 minutes)
 	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 215000 100000:30 1000:10 1000000:10"

@@ -93,15 +93,26 @@ def benchmarkSettings(suite: String): Seq[Setting[_]] = Seq(
   Compile / run / baseDirectory := (ThisBuild / baseDirectory).value,
   Compile / run / javaOptions ++= sparkJvmOptions :+ ("-Xmx" + sys.props.getOrElse("zonemap.heap", "8g")),
   // the class path of Provided libraries, which sbt leaves out of `run`
+  Compile / runMain := Defaults.runMainTask(Compile / fullClasspath, Compile / run / runner).evaluated,
   Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
 
 lazy val planningBenchmark = (project in file("benchmarks/planning"))
   .dependsOn(iceberg % "compile->compile;provided->provided")
   .settings(benchmarkSettings("planning"))
+  .settings(Compile / run / mainClass := Some("zonemap.benchmarks.planning.PlanningBenchmark"))
 
 lazy val strategiesBenchmark = (project in file("benchmarks/strategies"))
   .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
   .settings(benchmarkSettings("strategies"))
+
+lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
+  .enablePlugins(JmhPlugin)
+  .dependsOn(core % "compile->compile;provided->provided")
+  .settings(
+    name := "zonemap-benchmark-jmh",
+    publish / skip := true,
+    libraryDependencies += zstdJni,
+    Jmh / run / baseDirectory := (ThisBuild / baseDirectory).value)
 
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, spark)

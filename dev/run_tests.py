@@ -30,7 +30,7 @@ from xml.sax.saxutils import quoteattr
 ROOT = Path(__file__).resolve().parent.parent
 REPORTS = ROOT / "build" / "reports"
 NO_TESTS_COLLECTED = 5
-AT_ONCE = 2
+AT_ONCE = 3  # a suite keeps less than one of two cores busy
 
 # Folders whose tests share a process, and its warm JVM; the longest first, the others after them.
 TOGETHER = (("sql",), ("differential",), ("joins", "topk", "expressions", "facts"), ("layouts",), ("bugs",))

@@ -7,9 +7,16 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import planning, pruning, strategies
+from report import kernel, matrix, planning, pruning, strategies, tpch
 
-SUITES = (planning, strategies, pruning)
+SUITES = {
+    planning: "planning/results/planning.json",
+    matrix: "planning/results/matrix.json",
+    kernel: "jmh/results/kernel.json",
+    strategies: "strategies/results/strategies.json",
+    pruning: "pruning/results/pruning.json",
+    tpch: "tpch/results/tpch.json",
+}
 HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do not edit. -->
 
 # How fresh, how big, how fast
@@ -28,12 +35,11 @@ def main(folder: Path) -> None:
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
     parts = [HEAD]
-    for suite in SUITES:
-        name = suite.__name__.rpartition(".")[2]
-        result = Path(__file__).parent.parent / name / "results" / f"{name}.json"
+    for suite, name in SUITES.items():
+        result = Path(__file__).parent.parent / name
         if result.exists():
-            document: dict[str, Any] = json.loads(result.read_text())
-            plot = folder / "images" / f"{name}.svg"
+            document: Any = json.loads(result.read_text())
+            plot = folder / "images" / f"{result.stem}.svg"
             suite.plot(document, plot)
             parts.append(suite.section(document, f"images/{plot.name}"))
     (folder / "benchmarks.md").write_text("\n".join(parts))

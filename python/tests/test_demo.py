@@ -19,7 +19,9 @@ QUERY = Query("a < b", lake.FLIGHTS, "SELECT 1 WHERE a < 'b' AND c = '$x'")
 
 
 def run(*rows: str, scans: int = 0, ms: float = 10, files: int = 5) -> compare.Run:
-    return compare.Run(planning_ms=ms / 2, query_ms=ms, files=files, read=files, indexed_scans=scans, rows=rows)
+    return compare.Run(
+        planning_ms=ms / 2, query_ms=ms, files=files, bytes=100 * files, read=files, indexed_scans=scans, rows=rows
+    )
 
 
 def comparison(off: compare.Run, on: compare.Run) -> compare.Comparison:

@@ -23,6 +23,7 @@ STATUS = {
     "cold_disk_bytes": 300,
     "store": "file:/lake/t/_zonemaps_v2/<uuid>",
     "levels": "micro 2, hour 1",
+    "columns": "all",
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65536,
 }
@@ -167,6 +168,20 @@ def test_prewarm_refuses_before_anything_is_sent(given: dict[str, Any], named: s
     session = _Session(WARMED)
     with pytest.raises(InvalidArgumentError, match=named):
         zonemap.prewarm(session, "t", **given)  # type: ignore[arg-type]
+    assert session.statements == []
+
+
+def test_build_sends_the_columns() -> None:
+    session = _Session(BUILT)
+    zonemap.build(session, "t", columns=["*"])  # type: ignore[arg-type]
+    assert session.statements == ["CALL zonemap.system.build(table => 't', columns => array('*'))"]
+
+
+@pytest.mark.parametrize("columns", ["ts", []])
+def test_build_refuses_no_list_of_columns(columns: Any) -> None:
+    session = _Session(BUILT)
+    with pytest.raises(InvalidArgumentError, match="list of column names"):
+        zonemap.build(session, "t", columns=columns)  # type: ignore[arg-type]
     assert session.statements == []
 
 

@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY")
 
 
-def build(spark: SparkSession, table: str, *, facts: Sequence[str] = ()) -> BuildResult:
+def build(
+    spark: SparkSession, table: str, *, facts: Sequence[str] = (), columns: Sequence[str] | None = None
+) -> BuildResult:
     """Indexes the current snapshot of ``table`` from its manifests; data files are opened for ``facts`` only.
 
     The index goes into the table's index store; nothing is committed to the table. Time and driver memory
@@ -41,10 +43,17 @@ def build(spark: SparkSession, table: str, *, facts: Sequence[str] = ()) -> Buil
         table: The table's name.
         facts: What to know of columns beyond their bounds: "values(status)", "bloom(user_id)", "ngrams(message)".
             A Spark job reads the data files that lack them; ["none"] drops all.
+        columns: The columns to hold bounds of from now on, ["*"] for all; parts of the index that lack one are built
+            anew, others lose what is not named. None: the columns chosen before, at first all.
+
+    Raises:
+        InvalidArgumentError: ``facts`` is one text, or ``columns`` is one text or empty.
     """
     if isinstance(facts, str):
         raise InvalidArgumentError(f"Cannot use facts='{facts}': give a list, such as ['{facts}'].")
     arguments = f", facts => {identifiers.text_literal(', '.join(facts))}" if facts else ""
+    if columns is not None:
+        arguments += _columns(columns)
     return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
 
 
@@ -78,9 +87,7 @@ def prewarm(
             raise InvalidArgumentError(f"Cannot use hours={hours}: give 0 or more hours.")
         arguments += f", hours => {hours:d}"
     if columns is not None:
-        if isinstance(columns, str) or not columns:
-            raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names.")
-        arguments += f", columns => array({', '.join(identifiers.text_literal(name) for name in columns)})"
+        arguments += _columns(columns)
     return PrewarmResult.from_rows(table, _call(spark, "prewarm", table, arguments))
 
 
@@ -136,6 +143,12 @@ def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Seque
 def statement(procedure: str, table: str, arguments: str = "") -> str:
     """The CALL statement that is sent for ``procedure``; ``arguments`` begins with a comma."""
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
+
+
+def _columns(names: Sequence[str]) -> str:
+    if isinstance(names, str) or not names:
+        raise InvalidArgumentError(f"Cannot use columns={names!r}: give a list of column names.")
+    return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
 
 
 def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:

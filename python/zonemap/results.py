@@ -119,6 +119,7 @@ class StatusResult(_OneRow):
         cold_disk_bytes: Local disk that does.
         store: Folder of the index files, or None if it lives in memory only.
         levels: Segments a level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
+        columns: The columns whose bounds are held, "all" if that was not narrowed.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: The bytes of all of them.
     """
@@ -136,6 +137,7 @@ class StatusResult(_OneRow):
     cold_disk_bytes: int
     store: str | None
     levels: str
+    columns: str
     facts: str
     fact_bytes: int
 

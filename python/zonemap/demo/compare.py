@@ -25,6 +25,7 @@ class Run:
         planning_ms: From SQL text to physical plan, file planning included.
         query_ms: From SQL text to the last row.
         files: Data files the scans planned to read.
+        bytes: Their size.
         read: Data files of the query's own table that tasks opened, where each is one split.
         indexed_scans: Scans that were planned from the index.
         rows: The answer, one text a row, sorted.
@@ -33,6 +34,7 @@ class Run:
     planning_ms: float
     query_ms: float
     files: int
+    bytes: int
     read: int
     indexed_scans: int
     rows: tuple[str, ...]
@@ -112,6 +114,7 @@ def _run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
         planning_ms=(planned - start) * 1000,
         query_ms=(end - start) * 1000,
         files=_jvm.scan_metric(frame, "resultDataFiles"),
+        bytes=_jvm.scan_metric(frame, "totalDataFileSize"),
         read=_jvm.scan_metric(frame, "numSplits", query.table),
         indexed_scans=_jvm.planned_scans(spark) - scans,
         rows=tuple(sorted(map(str, rows))),

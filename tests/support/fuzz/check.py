@@ -44,6 +44,7 @@ class Totals:
     planned_scans: int = 0
     fallbacks: int = 0
     shadow_mismatches: int = 0
+    stock_extra_rows: int = 0  # rows that do not match and that Iceberg gives too
     stock_lost_files: int = 0  # predicates for which Iceberg leaves out a file with matching rows
     stock_errors: int = 0  # predicates Iceberg cannot plan (STOCK_DEFECTS)
     states: dict[str, int] = field(default_factory=dict)
@@ -193,7 +194,14 @@ class Checker:
             difference = [f"lost {theirs_bag - ours_bag}", f"extra {ours_bag - theirs_bag}"]
             self._fail(state, predicate, "rows differ from Iceberg's", difference)
         rids = [row["rid"] for row in ours]
-        if len(rids) != len(set(rids)) or not set(rids) <= want.rids or theirs_bag - ours_bag:
+        extra = set(rids) - want.rids
+        if state.time_travel:
+            # Iceberg judges with today's schema whether partitions alone decide a filter; where names have been swapped
+            # since, it tells Spark to drop conditions (a date compared with a far number is always true).
+            undecided = {row["rid"] for row in theirs} - want.rids
+            self.totals.stock_extra_rows += len(undecided)
+            extra -= undecided
+        if len(rids) != len(set(rids)) or extra or theirs_bag - ours_bag:
             self._fail(state, predicate, "rows differ from the rows held", [f"{sorted(set(rids) ^ want.rids)}"])
 
     def _fail(self, state: State, predicate: Predicate, what: str, details: list[str]) -> None:

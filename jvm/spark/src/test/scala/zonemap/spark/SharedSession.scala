@@ -58,6 +58,7 @@ object SharedSession {
       .config("spark.ui.enabled", "false")
       .config("spark.sql.shuffle.partitions", "1")
       .config("spark.sql.codegen.wholeStage", "false")
+      .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
       .config("spark.driver.bindAddress", "127.0.0.1")
       .config("spark.driver.host", "127.0.0.1")
       .config(

@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.util.{HashMap => JHashMap, Random}
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.iceberg.{DataFile, DataFiles, FileFormat, Metrics, PartitionData, PartitionSpec, Schema, Table}
+import org.apache.iceberg.{DataFile, DataFiles, DeleteFile, FileFormat, FileMetadata, Metrics, PartitionData, PartitionSpec, Schema, Table}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
 
@@ -58,6 +58,41 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     }
     table
   }
+
+  /** Appends `commits` of `filesACommit` files each, of the last day. */
+  def appendMore(table: Table, commits: Int, filesACommit: Int): Unit = {
+    val random = new Random(seed + 1)
+    (0 until commits).foreach { _ =>
+      val append = table.newFastAppend()
+      (0 until filesACommit).foreach(_ => append.appendFile(dataFile(table.spec(), files - 1, random)))
+      append.commit()
+    }
+  }
+
+  /** Commits position deletes, a file of them for each of `share` of the data files. */
+  def delete(table: Table, share: Double): Unit =
+    if (share > 0) {
+      val every = math.max(1, math.round(1 / share).toInt)
+      val delta = table.newRowDelta()
+      val random = new Random(seed)
+      (0 until files).foreach { i =>
+        val file = dataFile(table.spec(), i, random)
+        if (i % every == 0) delta.addDeletes(positionDeletes(table.spec(), file)): Unit
+      }
+      delta.commit()
+    }
+
+  private def positionDeletes(tableSpec: PartitionSpec, of: DataFile): DeleteFile =
+    FileMetadata
+      .deleteFileBuilder(tableSpec)
+      .ofPositionDeletes()
+      .withPath(of.location().replace(".parquet", "-deletes.parquet"))
+      .withFormat(FileFormat.PARQUET)
+      .withFileSizeInBytes(2000)
+      .withRecordCount(10)
+      .withPartition(of.partition())
+      .withReferencedDataFile(of.location())
+      .build()
 
   private def dataFile(tableSpec: PartitionSpec, i: Int, random: Random): DataFile = {
     val day = (i.toLong * days / files).toInt

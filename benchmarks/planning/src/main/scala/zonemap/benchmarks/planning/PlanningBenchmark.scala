@@ -62,7 +62,7 @@ object PlanningBenchmark {
       "queries" -> measured)
   }
 
-  private def queries(atlas: AtlasTable): Seq[Query] = {
+  private[planning] def queries(atlas: AtlasTable): Seq[Query] = {
     val from = atlas.dayMicros(atlas.dayCount / 3)
     val until = atlas.dayMicros(math.max(atlas.dayCount / 3 + 1, atlas.dayCount / 2))
     val days = Expressions.and(

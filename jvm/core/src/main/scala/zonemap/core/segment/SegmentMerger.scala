@@ -9,9 +9,16 @@ import zonemap.core.value.{ColumnType, ZoneValue}
  */
 private[zonemap] object SegmentMerger {
 
-  /** @param segments in commit order, each with the ordinals of its live manifests in ascending order */
-  def merge(segments: Seq[(Segment, Seq[Int])], maxBoundaries: Int = Dictionary.MaxBoundaries): Array[Byte] = {
-    val builder = new SegmentBuilder(columns(segments.map(_._1)), maxBoundaries)
+  /**
+   * @param segments in commit order, each with the ordinals of its live manifests in ascending order
+   * @param choice the columns to keep of those they have
+   */
+  def merge(
+      segments: Seq[(Segment, Seq[Int])],
+      choice: ColumnChoice = ColumnChoice.All,
+      maxBoundaries: Int = Dictionary.MaxBoundaries): Array[Byte] = {
+    val kept = columns(segments.map(_._1)).filter(spec => choice.holds(spec.fieldId))
+    val builder = new SegmentBuilder(kept, maxBoundaries)
     segments.foreach { case (segment, live) => append(builder, segment, live) }
     builder.build()
   }

@@ -19,7 +19,11 @@ final private[zonemap] case class FactRef(
     files: Int,
     facts: Int)
 
-/** What the index holds for one snapshot. Counts are of live data and delete files. */
+/**
+ * What the index holds for one snapshot. Counts are of live data and delete files.
+ *
+ * @param columns what maintainers are to index; segments may hold more columns, or fewer
+ */
 final private[zonemap] case class VersionFile(
     tableUuid: String,
     snapshotId: Long,
@@ -29,7 +33,8 @@ final private[zonemap] case class VersionFile(
     deleteSegments: Seq[SegmentRef],
     dataFiles: Long,
     deleteFiles: Long,
-    facts: Seq[FactRef] = Nil) {
+    facts: Seq[FactRef] = Nil,
+    columns: ColumnChoice = ColumnChoice.All) {
 
   /** The files of the store that the version names. */
   def fileNames: Seq[String] = (segments ++ deleteSegments).map(_.relativePath) ++ facts.map(_.relativePath)
@@ -38,9 +43,10 @@ final private[zonemap] case class VersionFile(
 private[zonemap] object VersionFile {
   private val Magic = "ZMVERSON".getBytes("US-ASCII")
 
-  /** Versions that name no facts are written as 1, which every release reads. */
-  private val WithoutFacts = 1
+  /** A version is written in the least format that has room for what it names. */
+  private val SegmentsOnly = 1
   private val WithFacts = 2
+  private val WithColumns = 3
   private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
@@ -51,19 +57,30 @@ private[zonemap] object VersionFile {
       payload.varint(refs.size)
       refs.foreach(writeRef(payload, _))
     }
-    if (version.facts.nonEmpty) {
+    val format = formatOf(version)
+    if (format >= WithFacts) {
       payload.varint(version.facts.size)
       version.facts.foreach(writeFacts(payload, _))
+    }
+    if (format >= WithColumns) {
+      val fieldIds = version.columns.fieldIds.toSeq.flatten.sorted
+      payload.varint(fieldIds.size)
+      fieldIds.foreach(payload.int(_))
     }
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
       .raw(Magic)
-      .short(if (version.facts.isEmpty) WithoutFacts else WithFacts)
+      .short(format)
       .int(bytes.length)
       .int(Checksums.crc32c(bytes))
       .raw(bytes)
       .toBytes
   }
+
+  private def formatOf(version: VersionFile): Int =
+    if (version.columns != ColumnChoice.All) WithColumns
+    else if (version.facts.nonEmpty) WithFacts
+    else SegmentsOnly
 
   /** Anything but the intact bytes of `encode` is a CorruptSegmentException. */
   def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
@@ -71,9 +88,9 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version != WithoutFacts && version != WithFacts)
+    if (version < SegmentsOnly || version > WithColumns)
       throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $WithoutFacts and $WithFacts)")
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithColumns)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
@@ -91,6 +108,8 @@ private[zonemap] object VersionFile {
     val segments = Vector.fill(in.count(1))(readRef(in))
     val deleteSegments = Vector.fill(in.count(1))(readRef(in))
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in))
+    val columns =
+      if (format < WithColumns) ColumnChoice.All else ColumnChoice.only(Vector.fill(in.count(4))(in.int()))
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -101,7 +120,8 @@ private[zonemap] object VersionFile {
       deleteSegments,
       dataFiles,
       deleteFiles,
-      facts)
+      facts,
+      columns)
   }
 
   private def writeFacts(out: Output, ref: FactRef): Unit =

@@ -37,7 +37,7 @@ class MergeTest extends AnyFunSuite with Seeded {
         val live = manifests.indices.filter(_ => rng.chance(70))
         (segmentOf(known, manifests, rng.pick(Seq(2, 32767))), live)
       }
-      val merged = Segment.open(SegmentMerger.merge(inputs, rng.pick(Seq(2, 4, 32767))))
+      val merged = Segment.open(SegmentMerger.merge(inputs, maxBoundaries = rng.pick(Seq(2, 4, 32767))))
       val sources =
         for ((s, live) <- inputs; m <- live;
           r <- s.manifests(m).firstRow until s.manifests(m).firstRow + s.manifests(m).rowCount) yield (s, r)
@@ -73,6 +73,15 @@ class MergeTest extends AnyFunSuite with Seeded {
       assert(merged.column(1).get.columnType == wide)
       assert((0 to 1).map(merged.column(1).get.upper) == Seq(same, same))
     }
+  }
+
+  test("columns that are not chosen are left out, and the files stay") {
+    val value = LongValue(4)
+    val bounds = ColumnBounds(value, value, tight = true, Presence.None, Presence.None)
+    val columns = Seq(ColumnSpec(1, LongType), ColumnSpec(2, LongType))
+    val both = segmentOf(columns, Seq(0 -> Seq(Array(bounds, bounds))))
+    val merged = Segment.open(SegmentMerger.merge(Seq(both -> Seq(0)), ColumnChoice.only(Seq(2, 9))))
+    assert(merged.columnIds == Set(2) && merged.rows == 1 && merged.column(2).get.lower(0) == value)
   }
 
   test("a field id used again with another type: nothing is known of the old files") {

@@ -142,6 +142,10 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     val version = VersionFile("uuid", -5L, "s3://t/snap-1.avro", 9L, refs, refs.take(1), 100L, 3L)
     assert(VersionFile.decode(VersionFile.encode(version)) == version)
     assert(VersionFile.decode(VersionFile.encode(version.copy(segments = Nil))) == version.copy(segments = Nil))
+    Seq(ColumnChoice.only(Seq(7, 3)), ColumnChoice.only(Nil)).foreach { choice =>
+      val chosen = version.copy(columns = choice)
+      assert(VersionFile.decode(VersionFile.encode(chosen)) == chosen)
+    }
     intercept[IllegalArgumentException](
       VersionFile.encode(version.copy(segments = Seq(refs.head.copy(liveManifests = Seq(2, 1))))))
   }

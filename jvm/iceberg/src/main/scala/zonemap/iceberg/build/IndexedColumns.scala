@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.{Schema, Snapshot, Table}
 import org.apache.iceberg.types.Types
 
-import zonemap.core.segment.ColumnSpec
+import zonemap.core.segment.{ColumnChoice, ColumnSpec}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.IcebergValues
 
@@ -42,11 +42,13 @@ private[zonemap] object IndexedColumns {
       )
   }
 
-  def of(table: Table, snapshot: Snapshot): IndexedColumns = {
+  /** Those of the columns of `snapshot` that `choice` names. */
+  def of(table: Table, snapshot: Snapshot, choice: ColumnChoice): IndexedColumns = {
     val others = table.schemas().values().asScala.toSeq.sortBy(-_.schemaId())
     val schemas = Option(snapshot.schemaId()).flatMap(id => Option(table.schemas().get(id))).toSeq ++
       (table.schema() +: others)
-    of(schemas)
+    val all = of(schemas)
+    all.copy(specs = all.specs.filter(spec => choice.holds(spec.fieldId)))
   }
 
   def of(schemas: Seq[Schema]): IndexedColumns = {

@@ -1,6 +1,6 @@
 package zonemap.iceberg.build
 
-import zonemap.core.segment.{ByteSource, DeleteSegment, DeleteSegmentBuilder, Segment, SegmentMerger}
+import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, DeleteSegmentBuilder, Segment, SegmentMerger}
 import zonemap.iceberg.index.{LiveDeleteSegment, LiveSegment, SegmentOrigin}
 import zonemap.iceberg.store.Level
 
@@ -29,25 +29,38 @@ private[zonemap] object SegmentCompactor {
    * many small ones.
    *
    * @param purge also rewrite every segment that has dead manifests; without it those that are mostly dead
+   * @param choice the columns that what is written keeps
    */
-  def mergeUp(segments: IndexedSeq[LiveSegment], purge: Boolean): IndexedSeq[LiveSegment] = {
+  def mergeUp(
+      segments: IndexedSeq[LiveSegment],
+      purge: Boolean,
+      choice: ColumnChoice = ColumnChoice.All): IndexedSeq[LiveSegment] = {
     val ordered = segments.sortBy(s => (lastSequence(s), s.origin.committedAtMillis.getOrElse(Long.MinValue)))
     def of(level: Level) = ordered.filter(_.origin.level == level)
-    val hours = of(Level.Hour) ++ lift(of(Level.Micro), Level.Hour, bucket(_, HourMillis))
+    val hours = of(Level.Hour) ++ lift(of(Level.Micro), Level.Hour, choice, bucket(_, HourMillis))
     val newestDay = hours.lastOption.map(bucket(_, DayMillis))
     val (closed, open) =
       if (hours.size > MaxHours) (hours, IndexedSeq.empty)
       else hours.partition(s => !newestDay.contains(bucket(s, DayMillis)))
-    val days = of(Level.Day) ++ lift(closed, Level.Day, bucket(_, DayMillis))
-    val fewDays = if (days.count(_.liveCount < SmallRows) > MaxSmallDays) lift(days, Level.Day, _ => 0L) else days
-    (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level) else s)
+    val days = of(Level.Day) ++ lift(closed, Level.Day, choice, bucket(_, DayMillis))
+    val fewDays =
+      if (days.count(_.liveCount < SmallRows) > MaxSmallDays) lift(days, Level.Day, choice, _ => 0L) else days
+    (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level, choice) else s)
   }
 
   /** The micro segments that no store holds yet become one: what a flush writes. */
-  def joinUnstored(segments: IndexedSeq[LiveSegment], storeRoot: String): IndexedSeq[LiveSegment] = {
+  def joinUnstored(
+      segments: IndexedSeq[LiveSegment],
+      storeRoot: String,
+      choice: ColumnChoice): IndexedSeq[LiveSegment] = {
     val (runs, others) = segments.partition(s => s.origin.level == Level.Micro && !s.origin.isStoredIn(storeRoot))
-    others ++ (if (runs.size < 2) runs else packed(runs.sortBy(lastSequence)).map(merged(_, Level.Micro)))
+    others ++ (if (runs.size < 2) runs else packed(runs.sortBy(lastSequence)).map(merged(_, Level.Micro, choice)))
   }
+
+  /** The segments without the columns that `choice` does not name; the same objects where they have none of those. */
+  def slimmed(segments: IndexedSeq[LiveSegment], choice: ColumnChoice): IndexedSeq[LiveSegment] =
+    segments.map(s =>
+      if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
   /** The delete segments with few files become one. */
   def mergeDeletes(segments: IndexedSeq[LiveDeleteSegment]): IndexedSeq[LiveDeleteSegment] = {
@@ -64,8 +77,11 @@ private[zonemap] object SegmentCompactor {
   private def lift(
       ordered: IndexedSeq[LiveSegment],
       level: Level,
+      choice: ColumnChoice,
       bucketOf: LiveSegment => Long): IndexedSeq[LiveSegment] =
-    neighbours(ordered)((before, next) => bucketOf(before.last) == bucketOf(next)).flatMap(packed).map(merged(_, level))
+    neighbours(ordered)((before, next) => bucketOf(before.last) == bucketOf(next))
+      .flatMap(packed)
+      .map(merged(_, level, choice))
 
   /** Neighbours packed up to the target of rows. */
   private def packed(ordered: IndexedSeq[LiveSegment]): IndexedSeq[IndexedSeq[LiveSegment]] =
@@ -78,22 +94,24 @@ private[zonemap] object SegmentCompactor {
       case (done, next)                                => done :+ IndexedSeq(next)
     }
 
-  private def merged(group: IndexedSeq[LiveSegment], level: Level): LiveSegment =
+  private def merged(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment =
     if (group.size == 1 && isFullyLive(group.head)) {
       val only = group.head
       if (only.origin.level == level) only
       else new LiveSegment(only.segment, only.origin.risenTo(level), only.liveManifests)
-    } else {
-      // read through copies, so that the inputs, which other snapshots may hold, keep nothing of it
-      val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
-      val source = ByteSource.ofBytes(SegmentMerger.merge(inputs))
-      val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
-      val origin =
-        if (level == Level.Micro) SegmentOrigin.inMemory(source, level, committedAt)
-        else SegmentOrigin.spilled(source, level, committedAt)
-      val segment = Segment.open(origin.source)
-      new LiveSegment(segment, origin, segment.manifests.indices.toArray)
-    }
+    } else rewritten(group, level, choice)
+
+  private def rewritten(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment = {
+    // read through copies, so that the inputs, which other snapshots may hold, keep nothing of it
+    val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
+    val source = ByteSource.ofBytes(SegmentMerger.merge(inputs, choice))
+    val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
+    val origin =
+      if (level == Level.Micro) SegmentOrigin.inMemory(source, level, committedAt)
+      else SegmentOrigin.spilled(source, level, committedAt)
+    val segment = Segment.open(origin.source)
+    new LiveSegment(segment, origin, segment.manifests.indices.toArray)
+  }
 
   private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment]): LiveDeleteSegment = {
     val builder = new DeleteSegmentBuilder

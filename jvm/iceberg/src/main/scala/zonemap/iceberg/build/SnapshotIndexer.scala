@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, PartitionSpec, Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, DeleteSegment, Segment, SegmentManifest, SegmentRef}
+import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
@@ -13,11 +13,13 @@ import zonemap.iceberg.store.{IndexStore, Level}
  * The manifests of a snapshot, split into those the index knows and those it does not.
  *
  * @param held the segments of the snapshot held last
+ * @param choice the columns to index of what is unknown
  */
 private[zonemap] final class ManifestDiff(
     val knownData: Seq[Located[Segment]],
     val unknownData: Seq[ManifestFile],
     val held: Iterable[LiveSegment],
+    val choice: ColumnChoice,
     val knownDeletes: Seq[Located[DeleteSegment]],
     val unknownDeletes: Seq[ManifestFile]) {
 
@@ -36,20 +38,30 @@ private[zonemap] final class ManifestDiff(
  */
 private[zonemap] object SnapshotIndexer {
 
-  /** Reads the manifest list and looks every manifest up. Manifests without live entries are left out. */
-  def diff(table: Table, snapshot: Snapshot, index: TableIndex): ManifestDiff = {
+  /**
+   * Reads the manifest list and looks every manifest up. Manifests without live entries are left out.
+   *
+   * @param isUsable segments of data files that count as known
+   */
+  def diff(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      isUsable: Segment => Boolean = _ => true): ManifestDiff = {
     val live = snapshot
       .allManifests(table.io())
       .asScala
       .toSeq
       .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
     val (dataManifests, deleteManifests) = live.partition(_.content() == ManifestContent.DATA)
-    val data = dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m))))
+    val data =
+      dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m)).filter(known => isUsable(known.segment))))
     val deletes = deleteManifests.map(m => (m, index.deleteManifest(ManifestIdentities.of(m))))
     new ManifestDiff(
       data.flatMap(_._2),
       data.collect { case (m, None) => m },
       index.newest.fold(Iterable.empty[LiveSegment])(_.segments),
+      index.choice,
       deletes.flatMap(_._2),
       deletes.collect { case (m, None) => m }
     )
@@ -58,7 +70,7 @@ private[zonemap] object SnapshotIndexer {
   /** Decodes what `diff` does not know into memory and puts the snapshot together. */
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
     val specs = specsOf(table)
-    val columns = IndexedColumns.of(table, snapshot)
+    val columns = IndexedColumns.of(table, snapshot, diff.choice)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
       SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
     val data = SegmentTask.group(diff.unknownData, columns, Level.Micro).map { task =>
@@ -87,7 +99,7 @@ private[zonemap] object SnapshotIndexer {
       runner: SegmentTaskRunner,
       segmentRows: Int = SegmentTask.TargetRows,
       written: Seq[SegmentRef] = Nil): SnapshotIndex = {
-    val columns = IndexedColumns.of(table, snapshot)
+    val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
     def run(manifests: Seq[ManifestFile], level: Level) = {
       val tasks = SegmentTask.group(manifests, columns, level, segmentRows)

@@ -3,7 +3,7 @@ package zonemap.iceberg.index
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{ByteSource, Segment, SegmentManifest, SegmentRef}
+import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.store.{FileIOByteSource, Level, SpillFile}
 
 /**
@@ -125,13 +125,15 @@ private[zonemap] final class LiveSegment(
  * Immutable and thread-safe; shared by all sessions of the JVM.
  *
  * @param facts the facts that a store's version of the snapshot names; `None` if it was not read from one
+ * @param choice the columns to index, as that version says
  */
 private[zonemap] final class SnapshotIndex(
     val key: SnapshotKey,
     val sequenceNumber: Long,
     val segments: IndexedSeq[LiveSegment],
     val deletes: SnapshotDeletes,
-    val facts: Option[TableFacts] = None) {
+    val facts: Option[TableFacts] = None,
+    val choice: Option[ColumnChoice] = None) {
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum

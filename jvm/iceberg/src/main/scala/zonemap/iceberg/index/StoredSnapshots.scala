@@ -2,7 +2,7 @@ package zonemap.iceberg.index
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, DeleteSegment, Segment}
+import zonemap.core.segment.{ByteSource, Checksums, ColumnChoice, CorruptSegmentException, DeleteSegment, Segment}
 import zonemap.core.segment.{FactRef, SegmentManifest, SegmentRef, VersionFile}
 import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
@@ -44,16 +44,24 @@ private[zonemap] object StoredSnapshots {
   /** Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. */
   def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex = {
     val current = SnapshotIndexer.relocated(snapshot, index)
-    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root)), store)
+    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
   }
 
   /**
    * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored.
    *
    * @param facts the facts that the version names; `None`: those that are there
+   * @param choice the columns to index from now on; `None`: those that are by now
    */
-  def save(table: Table, index: SnapshotIndex, store: IndexStore, facts: Option[Seq[FactRef]] = None): SnapshotIndex = {
-    val named = facts.getOrElse(factsOf(table, index, store))
+  def save(
+      table: Table,
+      index: SnapshotIndex,
+      store: IndexStore,
+      facts: Option[Seq[FactRef]] = None,
+      choice: Option[ColumnChoice] = None): SnapshotIndex = {
+    lazy val before = standing(table, index, store)
+    val named = facts.getOrElse(before._1)
+    val columns = choice.getOrElse(before._2)
     val data = index.segments.map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {
@@ -78,7 +86,8 @@ private[zonemap] object StoredSnapshots {
       deleteSegments = deleteRefs,
       dataFiles = index.dataFiles,
       deleteFiles = index.deletes.all.length.toLong,
-      facts = named
+      facts = named,
+      columns = columns
     )
     store.writeVersion(version)
     new SnapshotIndex(
@@ -86,21 +95,30 @@ private[zonemap] object StoredSnapshots {
       index.sequenceNumber,
       data,
       new SnapshotDeletes(deletes, SnapshotDeletes.unpartitioned(table)),
-      Some(new TableFacts(index.sequenceNumber, named, store))
+      Some(new TableFacts(index.sequenceNumber, named, store)),
+      Some(columns)
     )
   }
 
   /**
-   * The facts that the next version goes on naming. The store is asked, not this JVM: another one may have built some,
-   * or let go of some, since.
+   * The facts and columns that the next version goes on naming. The store is asked, not this JVM: another one may have
+   * built some, or let go of some, since.
    */
-  private def factsOf(table: Table, index: SnapshotIndex, store: IndexStore): Seq[FactRef] =
+  private def standing(table: Table, index: SnapshotIndex, store: IndexStore): (Seq[FactRef], ColumnChoice) =
     try
-      (store.readLatest().iterator ++ Iterator.single(index.key.snapshotId))
-        .flatMap(store.readVersion)
-        .find(_.tableUuid == table.uuid().toString)
-        .fold(Seq.empty[FactRef])(_.facts)
-    catch { case _: CorruptSegmentException => IndexRegistry.of(table).facts.refs }
+      newestVersion(table, index.key.snapshotId, store)
+        .fold((Seq.empty[FactRef], ColumnChoice.All))(version => (version.facts, version.columns))
+    catch {
+      case _: CorruptSegmentException =>
+        val known = IndexRegistry.of(table)
+        (known.facts.refs, known.choice)
+    }
+
+  /** The version of the table that was written last, as far as the hint tells, else that of the snapshot. */
+  def newestVersion(table: Table, snapshotId: Long, store: IndexStore): Option[VersionFile] =
+    (store.readLatest().iterator ++ Iterator.single(snapshotId))
+      .flatMap(store.readVersion)
+      .find(_.tableUuid == table.uuid().toString)
 
   private def stored(
       origin: SegmentOrigin,
@@ -149,7 +167,8 @@ private[zonemap] object StoredSnapshots {
       version.sequenceNumber,
       data.toIndexedSeq,
       new SnapshotDeletes(deletes.toIndexedSeq, SnapshotDeletes.unpartitioned(table)),
-      Some(new TableFacts(version.sequenceNumber, version.facts, store))
+      Some(new TableFacts(version.sequenceNumber, version.facts, store)),
+      Some(version.columns)
     )
     verify(
       index.dataFiles == version.dataFiles,

@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import org.apache.iceberg.TableOperations
 
-import zonemap.core.segment.{ByteSource, DeleteSegment, ManifestIdentity, Segment}
+import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, ManifestIdentity, Segment}
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{ColdCache, IndexStore}
 
@@ -37,6 +37,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
   @volatile private var heldFacts = TableFacts.Empty
+  @volatile private var held = TableIndex.FirstChoice
 
   /** The facts about data files of this table, whichever snapshots they are in. */
   def facts: TableFacts = heldFacts
@@ -44,6 +45,14 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** Takes over facts, unless a later snapshot's are held; equal ones stay as they are, with what was read of them. */
   def learn(facts: TableFacts): Unit = synchronized {
     if (facts.sequenceNumber >= heldFacts.sequenceNumber && facts.refs != heldFacts.refs) heldFacts = facts
+  }
+
+  /** The columns that new segments are to hold. */
+  def choice: ColumnChoice = held.columns
+
+  /** Takes over what the version of a snapshot says of columns, unless a later snapshot's is held. */
+  def choose(sequenceNumber: Long, columns: ColumnChoice): Unit = synchronized {
+    if (sequenceNumber >= held.sequenceNumber) held = DatedChoice(sequenceNumber, columns)
   }
 
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
@@ -54,6 +63,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     newestPut = Some(snapshot)
     learn(snapshot)
     snapshot.facts.foreach(learn)
+    snapshot.choice.foreach(choose(snapshot.sequenceNumber, _))
     replaced.foreach(forgetSegmentsOf)
     if (snapshots.size > TableIndex.MaxSnapshots) evictOldest(): Unit
   }
@@ -167,6 +177,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     newestPut = None
     lastSeen = None
     heldFacts = TableFacts.Empty
+    held = TableIndex.FirstChoice
   }
 
   private def distinct: Map[Segment, SegmentOrigin] = {
@@ -201,7 +212,12 @@ private[zonemap] object TableIndex {
 
   /** Snapshots of one table held at once; more are rarely asked for, and each has its own list of segments. */
   val MaxSnapshots = 32
+
+  private val FirstChoice = DatedChoice(Long.MinValue, ColumnChoice.All)
 }
+
+/** A choice of columns and the sequence number of the snapshot whose version has it. */
+private final case class DatedChoice(sequenceNumber: Long, columns: ColumnChoice)
 
 /** A table as it was loaded by someone in this JVM, with the settings of that use. */
 private[zonemap] final case class SeenTable(name: String, operations: TableOperations, settings: PlannerSettings)

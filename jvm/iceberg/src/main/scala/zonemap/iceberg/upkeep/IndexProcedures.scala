@@ -2,7 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{CorruptSegmentException, FactRef}
+import zonemap.core.segment.{ColumnChoice, CorruptSegmentException, FactRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
@@ -20,6 +20,7 @@ private[zonemap] final case class BuildResult(
 /**
  * What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered.
  *
+ * @param columns the names of the columns that are indexed, "all" where that is not a choice
  * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
  */
 private[zonemap] final case class StatusResult(
@@ -36,6 +37,7 @@ private[zonemap] final case class StatusResult(
     coldDiskBytes: Long,
     store: String,
     levels: String,
+    columns: String,
     facts: Seq[(String, Long)])
 
 /** What a merge did to the segments of one level. */
@@ -49,13 +51,13 @@ private[zonemap] final case class LevelMerge(
 /** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
 private[zonemap] object IndexProcedures {
 
-  /** Indexes `snapshot` from its manifests alone, whatever the store holds, and writes it to the store. */
+  /** Indexes `snapshot` from its manifests alone, whatever segments the store holds, and writes it to the store. */
   def build(
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
       runner: Table => SegmentTaskRunner): BuildResult =
-    indexInto(table, snapshot, settings, new TableIndex(table.uuid()), runner)
+    indexInto(table, snapshot, settings, unknown(table, snapshot, settings), runner)
 
   /** Brings the store to `snapshot`: manifests the index knows are not read again. */
   def refresh(
@@ -78,7 +80,7 @@ private[zonemap] object IndexProcedures {
     val known = stored(table, snapshot, settings)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     val before = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table))
-    val after = save(table, Merging.all(table, before), store, settings)
+    val after = save(table, Merging.all(table, before, known), store, settings)
     def data(index: SnapshotIndex, level: Level) =
       index.segments.map(_.origin).filter(_.level == level).map(_.source.sizeBytes)
     def deletes(index: SnapshotIndex) = index.deletes.segments.map(_.origin.source.sizeBytes)
@@ -88,8 +90,17 @@ private[zonemap] object IndexProcedures {
       row(Level.Deletes, deletes(before), deletes(after))
   }
 
+  /** Nothing but which columns to index. */
+  private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
+    val store = IndexStore.of(table, settings.storeLocation)
+    val index = new TableIndex(table.uuid())
+    readable(StoredSnapshots.newestVersion(table, snapshot.snapshotId(), store))
+      .foreach(version => index.choose(version.sequenceNumber, version.columns))
+    index
+  }
+
   /** What the store holds of `snapshot` or of one near it. */
-  private def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
+  private[upkeep] def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val known = new TableIndex(table.uuid())
@@ -121,24 +132,31 @@ private[zonemap] object IndexProcedures {
     val isStored = (merged eq indexed) && known.get(SnapshotKey.of(snapshot)).isDefined
     IndexRegistry.of(table).learn(known.facts)
     val stored = if (isStored) remembered(table, merged, settings) else save(table, merged, store, settings)
+    result(stored, started)
+  }
+
+  private[upkeep] def result(stored: SnapshotIndex, startedNanos: Long): BuildResult =
     BuildResult(
-      snapshot.snapshotId(),
+      stored.key.snapshotId,
       stored.dataFiles,
       stored.deletes.all.length.toLong,
       stored.segments.size + stored.deletes.segments.size,
       bytes(stored),
-      (System.nanoTime() - started) / 1e9
+      (System.nanoTime() - startedNanos) / 1e9
     )
-  }
 
-  /** @param facts the facts that the version is to name; `None`: those that are there */
+  /**
+   * @param facts the facts that the version is to name; `None`: those that are there
+   * @param choice the columns that are to be indexed; `None`: those that are
+   */
   private[upkeep] def save(
       table: Table,
       snapshot: SnapshotIndex,
       store: IndexStore,
       settings: PlannerSettings,
-      facts: Option[Seq[FactRef]] = None): SnapshotIndex =
-    remembered(table, StoredSnapshots.save(table, snapshot, store, facts), settings)
+      facts: Option[Seq[FactRef]] = None,
+      choice: Option[ColumnChoice] = None): SnapshotIndex =
+    remembered(table, StoredSnapshots.save(table, snapshot, store, facts, choice), settings)
 
   /** The snapshot, known to this JVM from now on. */
   private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
@@ -177,6 +195,8 @@ private[zonemap] object IndexProcedures {
       coldDiskBytes = ColdCache.diskBytesOf(store.root),
       store = store.root,
       levels = exact.fold("")(_.levels),
+      columns = ColumnChange
+        .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
       facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts))
     )
   }

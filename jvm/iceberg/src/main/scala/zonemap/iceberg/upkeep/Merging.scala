@@ -2,6 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.Table
 
+import zonemap.core.segment.ColumnChoice
 import zonemap.iceberg.build.{MergePoint, MergePolicy, SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex, TableIndex}
 import zonemap.iceberg.store.Level
@@ -23,14 +24,21 @@ private[zonemap] object Merging {
     else {
       // merged by someone else meanwhile, it may no longer be due
       val relocated = snapshot.withSegments(SnapshotIndexer.relocated(snapshot, index))
-      if (isDue(table, relocated, policy)) merged(table, relocated, policy.hardCap, purge = false) else relocated
+      if (isDue(table, relocated, policy)) merged(table, relocated, policy.hardCap, purge = false, index.choice)
+      else relocated
     }
 
   /** `snapshot` with all its segments merged one level up and without dead manifests. */
-  def all(table: Table, snapshot: SnapshotIndex): SnapshotIndex = merged(table, snapshot, maxDeletes = 2, purge = true)
+  def all(table: Table, snapshot: SnapshotIndex, index: TableIndex): SnapshotIndex =
+    merged(table, snapshot, maxDeletes = 2, purge = true, index.choice)
 
-  private def merged(table: Table, snapshot: SnapshotIndex, maxDeletes: Int, purge: Boolean): SnapshotIndex = {
-    val data = SegmentCompactor.mergeUp(snapshot.segments, purge)
+  private def merged(
+      table: Table,
+      snapshot: SnapshotIndex,
+      maxDeletes: Int,
+      purge: Boolean,
+      choice: ColumnChoice): SnapshotIndex = {
+    val data = SegmentCompactor.mergeUp(snapshot.segments, purge, choice)
     val deletes =
       if (snapshot.deletes.segments.size < maxDeletes) snapshot.deletes
       else

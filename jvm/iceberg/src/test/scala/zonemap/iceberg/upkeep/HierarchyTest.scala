@@ -12,15 +12,21 @@ import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots, TableIndex}
 import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.store.IndexStore
 
-/** The number of segments that a plan touches, whatever happened to the table before. */
+/**
+ * The number of segments that a plan touches, whatever happened to the table before. ZONEMAP_HIERARCHY_COMMITS sets how
+ * many commits there are at most.
+ */
 class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = IndexRegistry.clear()
 
   private val bound = MergePolicy.DefaultHardCap + SegmentCompactor.MaxHours + SegmentCompactor.MaxSmallDays
 
-  test("segments held, files opened and bytes read after 1, 10, 100 and 1,000 commits") {
+  private val ages =
+    Iterator.iterate(1)(_ * 10).takeWhile(_ <= sys.env.get("ZONEMAP_HIERARCHY_COMMITS").fold(1000)(_.toInt)).toSeq
+
+  test(s"segments held, files opened and bytes read after ${ages.mkString(", ")} commits") {
     val t = new Maintained
-    val seen = for (target <- Seq(1, 10, 100, 1000)) yield {
+    val seen = for (target <- ages) yield {
       while (t.fileCount < 2 * target) {
         t.append()
         if (t.fileCount % 200 == 0) t.expire(retain = 50)

@@ -5,7 +5,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.upkeep.{BuildResult, FactProcedures, FactResult, IndexProcedures, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactProcedures, FactResult, IndexProcedures}
+import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
 /** The registry of `CALL zonemap.system.<name>`. */
@@ -26,9 +27,19 @@ private[spark] object Procedures {
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
-    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With facts, a " +
-      "Spark job reads the data files that lack them; a row more for each fact, of the data files that have it.",
-    Seq(table, Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all.")),
+    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With columns, " +
+      "the index holds those from now on: segments that lack one are built anew, others lose what is not named. With " +
+      "facts, a Spark job reads the data files that lack them; a row more for each fact, of the data files that have it.",
+    Seq(
+      table,
+      Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all."),
+      Parameter(
+        "columns",
+        ArrayType(StringType),
+        Some("NULL"),
+        "Names of the columns to hold bounds of, array('*') for all; NULL: those that were chosen before, at first all."
+      )
+    ),
     buildColumns
       .add("part", StringType, nullable = false)
       .add("files_read", LongType, nullable = false)
@@ -38,7 +49,10 @@ private[spark] object Procedures {
     val facts = arguments.text("facts").trim
     val isNone = facts.equalsIgnoreCase("none")
     val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
-    val built = IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
+    val columns = arguments.texts("columns")
+    val built =
+      if (columns.isEmpty) IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
+      else ColumnChange.run(iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
     if (isNone) FactProcedures.drop(iceberg, settings(spark), None, dryRun = false): Unit
     val results =
       if (requests.isEmpty) Nil
@@ -75,6 +89,7 @@ private[spark] object Procedures {
       .add("cold_disk_bytes", LongType, nullable = false)
       .add("store", StringType, nullable = false)
       .add("levels", StringType, nullable = false)
+      .add("columns", StringType, nullable = false)
       .add("facts", StringType, nullable = false)
       .add("fact_bytes", LongType, nullable = false)
   ) { (spark, arguments) =>
@@ -95,6 +110,7 @@ private[spark] object Procedures {
         status.coldDiskBytes,
         status.store,
         status.levels,
+        status.columns,
         status.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" "),
         status.facts.map(_._2).sum
       ))

@@ -54,6 +54,18 @@ class ProceduresTest extends SharedSession {
     assert(errorOf(s"prewarm(table => '$t', hours => -1)").contains("'hours'"))
   }
 
+  test("build with columns: only those are held, by later builds too, until all are asked for") {
+    val t = newTable("chosen")
+    build(t)
+    def columns = call(s"status('$t')").getAs[String]("columns")
+    assert(columns == "all")
+    val all = call(s"build('$t')").getAs[Long]("bytes")
+    assert(call(s"build(table => '$t', columns => array('ID'))").getAs[Long]("bytes") < all && columns == "id")
+    assert(call(s"build('$t')").getAs[Long]("bytes") < all && columns == "id")
+    assert(call(s"build(table => '$t', columns => array('*'))").getAs[Long]("data_files") == 5 && columns == "all")
+    assert(errorOf(s"build(table => '$t', columns => array('nope'))").contains("'nope' is no column"))
+  }
+
   test("names of catalog, namespace and procedure ignore case") {
     val t = newTable("upper")
     assert(sql(s"CALL ZoneMap.SYSTEM.Build('$t')").count() == 1)

@@ -1,0 +1,97 @@
+"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale>``: all queries, index off and on, both layouts."""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import zonemap
+from tpch import lake
+from tpch.queries import QUERIES
+from zonemap import _jvm
+from zonemap.demo.compare import Comparison, compare, planning_ms, query_ms
+from zonemap.demo.queries import Query
+
+_CONFS = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.driver.memory": "8g",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+    "spark.sql.defaultCatalog": "lake",
+}
+
+
+def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
+    """Writes ``result``.
+
+    Args:
+        folder: for the data; emptied first.
+        result: where the figures go, as JSON.
+        iceberg: Iceberg's runtime jar.
+        scale: TPC-H's scale factor.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    lake.generate(folder / "generated", scale)
+    builder = SparkSession.Builder().appName("zonemap-tpch")
+    for key, value in _CONFS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.sql.catalog.lake.warehouse", str((folder / "lake").resolve()))
+    spark = zonemap.configure(builder, iceberg=iceberg).getOrCreate()
+    rows = []
+    for layout in lake.LAYOUTS:
+        for table in lake.write(spark, folder / "generated", layout):
+            zonemap.build(spark, table)
+        spark.sql(f"USE lake.{layout}")
+        rows += [_measure(spark, layout, name, sql) for name, sql in QUERIES.items()]
+    document = {
+        "benchmark": "tpch",
+        "scale": scale,
+        "versions": _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()},
+        "queries": rows,
+    }
+    spark.stop()
+    result.parent.mkdir(parents=True, exist_ok=True)
+    result.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"written: {result}")
+
+
+def _measure(spark: SparkSession, layout: str, name: str, sql: str) -> dict[str, Any]:
+    compared = compare(spark, Query(name, f"lake.{layout}.lineitem", sql), 0)
+    if not compared.rows_equal:
+        raise AssertionError(f"{layout} {name}: rows differ between index off and on")
+    row = {"layout": layout, "query": name, "rows": len(compared.on[-1].rows)} | _sides(compared)
+    off, on = row["off"], row["on"]
+    print(
+        f"{layout:9} {name:4} files {off['files']:4} -> {on['files']:4}  lineitem files read {off['lineitem']:4} -> "
+        f"{on['lineitem']:4}  planning ms {off['planningMillis']:7} -> {on['planningMillis']:7}  "
+        f"query ms {off['queryMillis']:8} -> {on['queryMillis']:8}",
+        flush=True,
+    )
+    return row
+
+
+def _sides(compared: Comparison) -> dict[str, Any]:
+    return {
+        side: {
+            "files": runs[-1].files,
+            "bytes": runs[-1].bytes,
+            "lineitem": runs[-1].read,
+            "planningMillis": round(planning_ms(runs), 1),
+            "queryMillis": round(query_ms(runs), 1),
+        }
+        for side, runs in (("off", compared.off), ("on", compared.on))
+    }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], float(sys.argv[4]))

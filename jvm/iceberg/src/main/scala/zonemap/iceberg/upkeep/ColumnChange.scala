@@ -1,0 +1,74 @@
+package zonemap.iceberg.upkeep
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{Schema, Snapshot, Table}
+
+import zonemap.core.segment.ColumnChoice
+import zonemap.iceberg.build.{IndexedColumns, SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.IndexStore
+
+/**
+ * Which columns the index of a table holds, changed later. Thread-safe: no state.
+ *
+ * The choice stands in the versions of the table's store, so that whoever keeps the index up follows it.
+ */
+private[zonemap] object ColumnChange {
+
+  /** Names all columns, those of later schemas included. */
+  val Everything = "*"
+
+  /**
+   * Has the index hold the columns of `choice`, in old segments too: those that lack one are built anew from their
+   * manifests, others lose what is not asked for without a read of manifests.
+   */
+  def run(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      runner: Table => SegmentTaskRunner,
+      choice: ColumnChoice): BuildResult = {
+    val started = System.nanoTime()
+    val store = IndexStore.of(table, settings.storeLocation)
+    val known = IndexProcedures.stored(table, snapshot, settings)
+    known.choose(Long.MaxValue, choice)
+    val wanted = IndexedColumns.of(table, snapshot, choice).fieldIds
+    val diff = SnapshotIndexer.diff(table, snapshot, known, segment => wanted.forall(segment.columnIds))
+    val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
+    val slim = indexed.withSegments(SegmentCompactor.slimmed(indexed.segments, choice))
+    val stored = IndexProcedures.save(table, slim, store, settings, choice = Some(choice))
+    IndexProcedures.result(stored, started)
+  }
+
+  /**
+   * The choice that `names` of columns make.
+   *
+   * @throws IllegalArgumentException if a name is no column of the table, or one without bounds
+   */
+  def parse(names: Seq[String], table: Table): ColumnChoice = {
+    def refuse(name: String, why: String) =
+      throw new IllegalArgumentException(
+        s"Cannot index the columns of '${table.name()}': '$name' $why. Name columns or fields of structs that have a " +
+          s"simple type, or '$Everything' for all.")
+    val schema = table.schema()
+    val bounded = IndexedColumns.of(Seq(schema)).fieldIds.toSet
+    if (names.contains(Everything)) {
+      names.find(_ != Everything).foreach(refuse(_, s"stands beside '$Everything'"))
+      ColumnChoice.All
+    } else
+      ColumnChoice.only(names.map { name =>
+        val fieldId = Option(schema.findField(name))
+          .orElse(Option(schema.caseInsensitiveFindField(name)))
+          .fold(refuse(name, "is no column of it"))(_.fieldId())
+        if (bounded(fieldId)) fieldId else refuse(name, "has no bounds")
+      })
+  }
+
+  /** The columns by name, "all" where all are chosen. */
+  def describe(table: Table, choice: ColumnChoice): String =
+    choice.fieldIds.fold("all")(ids => names(table.schema(), ids).mkString(", "))
+
+  private def names(schema: Schema, fieldIds: Set[Int]): Seq[String] =
+    schema.idToName().asScala.toSeq.collect { case (id, name) if fieldIds(id) => (id.intValue, name) }.sorted.map(_._2)
+}
