@@ -8,7 +8,7 @@ import org.apache.iceberg.{FileScanTask, PartitionSpec}
 import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.segment.Segment
-import zonemap.core.value.{LongValue, StringType, ZoneValue, ZoneValues}
+import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, ManyGroups}
 
 /** An aggregate that can be answered file by file. */
@@ -60,7 +60,7 @@ private[plan] final class FileAggregates(
     question: AggregateQuestion,
     specs: Int => Option[PartitionSpec],
     tasks: IndexedSeq[FileScanTask]) {
-  private val records = FileAggregates.wholeFiles(tasks)
+  private lazy val records = FileAggregates.wholeFiles(tasks)
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
   private val answered = new java.util.HashSet[String]
 
@@ -84,9 +84,13 @@ private[plan] final class FileAggregates(
     def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs))
     val keys = question.grouping.map(known)
     val results = question.aggregates.map(resultOf(_, known))
-    val texts = Predicate.fieldIds(question.filter).toSeq.flatMap(segment.column).filter(_.columnType == StringType)
+    val tested = Predicate
+      .fieldIds(question.filter)
+      .toSeq
+      .flatMap(segment.column)
+      .map(stored => known(ColumnRef(stored.fieldId, stored.columnType, "")))
     val paths = segment.newPathReader()
-    rows.filter(row => texts.forall(KnownColumn.saysWhatRowsHold(_, row))).foreach { row =>
+    rows.filter(row => tested.forall(_.boundsAreOfWhatIsRead(row))).foreach { row =>
       val path = paths.path(row)
       val count = records.get(path)
       if (count != null && !answered.contains(path))

@@ -6,7 +6,7 @@ import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
-import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, ZoneValue, ZoneValues}
+import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.convert.IcebergValues
 
 /** What the rows of a file hold of a column, when it is known for sure. A value is null where all rows are null. */
@@ -67,9 +67,36 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
           case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
-            if (lower == bounds.upper(row) && KnownColumn.saysWhatRowsHold(bounds, row)) Sure(lower) else Unsure
+            if (lower == bounds.upper(row) && isFaithful(bounds, row)) Sure(lower) else Unsure
           case _ => Unsure
         }
+      }
+
+  /**
+   * Whether what bounds prove of the file's rows holds for the rows that readers return: where they take the value from the
+   * partition it is within the bounds.
+   */
+  def boundsAreOfWhatIsRead(row: Int): Boolean =
+    stored.forall { bounds =>
+      isFaithful(bounds, row) && (constant(row) match {
+        case None              => true
+        case Some(Unsure)      => false
+        case Some(Sure(null))  => bounds.nulls(row) == Presence.All
+        case Some(Sure(value)) => bounds.nulls(row) == Presence.None && isWithin(value, bounds, row)
+      })
+    }
+
+  private def isWithin(value: ZoneValue, bounds: BoundsColumn, row: Int): Boolean = {
+    val (lower, upper) = (bounds.lower(row), bounds.upper(row))
+    lower != null && upper != null && lower.compare(value) <= 0 && value.compare(upper) <= 0
+  }
+
+  /** Bounds of texts are written from Java strings, which make U+FFFD of bytes that are no UTF-8: other texts meet in it. */
+  private def isFaithful(bounds: BoundsColumn, row: Int): Boolean =
+    bounds.columnType != StringType ||
+      Seq(bounds.lower(row), bounds.upper(row)).forall {
+        case text: BytesValue => !text.utf8.contains('\uFFFD')
+        case _                => true
       }
 
   /** Texts may be cut, and NaN is no bound: neither is known exactly. */
@@ -98,19 +125,6 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     else IcebergValues.encodeLiteral(column.columnType, constant).fold[Known[ZoneValue]](Unsure)(Sure(_))
 }
 
-private[plan] object KnownColumn {
+private object KnownColumn {
   private val Zero: ZoneValue = ZoneValues.ofDouble(0)
-
-  /**
-   * Whether the bounds of a file are values of its rows where they meet. Those of texts are written from Java strings,
-   * which make U+FFFD of bytes that are no UTF-8: other texts meet in it.
-   */
-  def saysWhatRowsHold(bounds: BoundsColumn, row: Int): Boolean =
-    !mayStandForOther(bounds.lower(row)) && !mayStandForOther(bounds.upper(row))
-
-  private def mayStandForOther(value: ZoneValue): Boolean =
-    value match {
-      case text: BytesValue => text.utf8.contains('\uFFFD')
-      case _                => false
-    }
 }

@@ -246,6 +246,17 @@ class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(answer(t, Nil, grouping = Seq(p)) == ((3, Set("1", "null"))), "DISTINCT")
   }
 
+  test("a condition is proven by the bounds of a partition column only if the partition's value is within them") {
+    def files(value: Any, stats: Stats): Int = {
+      val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build())
+      t.append(TestFiles.data(t, Map("p" -> stats), Seq(value)))
+      answer(t, Seq(CountRows), Compare(p, CompareOp.GtEq, long(5)))._1
+    }
+    assert(files(Int.box(6), Stats.range(5, 6)) == 1)
+    assert(files(Int.box(1), Stats.range(5, 6)) == 0)
+    assert(files(null, Stats.range(5, 6)) == 0)
+  }
+
   for (version <- Seq(1, 2))
     test(s"GROUP BY after the spec has changed, format version $version") {
       val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build(), version)
