@@ -132,7 +132,7 @@ def cases() -> list[Case]:
 
 
 #: What is built before :func:`cases_with_facts`, for each table.
-FACTS = {EVENTS: ["ngrams(note)", "bloom(user)"], SHUFFLED: ["bloom(id)"]}
+FACTS = {EVENTS: ["ngrams(note)", "bloom(user)", "values(tags['type'])"], SHUFFLED: ["bloom(id)"]}
 
 
 def cases_with_facts() -> list[Case]:
@@ -141,6 +141,7 @@ def cases_with_facts() -> list[Case]:
         where("n-grams", "note LIKE '%declined%'", "true"),
         where("n-grams", "note LIKE '%declined%' AND ts >= TIMESTAMP'2025-01-01'", "hi_ts >= TIMESTAMP'2025-01-01'"),
         where("bloom", "user = 424242", _one("user", "424242")),
+        where("map key", "tags['type'] = 'refund'", "true"),
         where("bloom, shuffled", "id = 77777", _one("id", "77777"), SHUFFLED),
         where("bloom, shuffled", "id IN (3, 141, 5926, 53589, 79323)", "true", SHUFFLED),
     ]

@@ -14,6 +14,7 @@ from conftest import ROOT
 import zonemap
 from zonemap import (
     BuildResult,
+    BuiltFact,
     DropResult,
     GarbageFile,
     GcResult,
@@ -108,7 +109,7 @@ def test_doctor_compares_versions_as_numbers(monkeypatch: pytest.MonkeyPatch, ve
 
 
 def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    monkeypatch.setattr(procedures, "build", lambda spark, table: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
+    monkeypatch.setattr(procedures, "build", lambda spark, table, facts: BuildResult(table, 7, 1, 0, 1, 9, 0.5))
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--output", "json"]).output
     assert json.loads(output) == {
         "table": "lake.db.t",
@@ -119,6 +120,20 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
         "bytes": 9,
         "seconds": 0.5,
     }
+
+
+def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def build(spark: object, table: str, facts: tuple[str, ...]) -> BuildResult:
+        asked.append(facts)
+        return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 64, 70, 0, 1.5),))
+
+    monkeypatch.setattr(procedures, "build", build)
+    options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)"]
+    output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
+    assert asked == [("values(tags['type'])", "bloom(b)")]
+    assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
 
 @pytest.mark.parametrize(("flags", "word"), [([], "deleted"), (["--dry-run"], "would delete")])

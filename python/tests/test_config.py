@@ -23,7 +23,15 @@ ROOT = Path(__file__).resolve().parents[2]
                 "cold.cache-disk-max-bytes": "4g",
             },
         ),
-        (Upkeep(), {"upkeep": "auto", "upkeep.flush-interval": "30s", "upkeep.flush-manifests": "64"}),
+        (
+            Upkeep(),
+            {
+                "upkeep": "auto",
+                "upkeep.flush-interval": "30s",
+                "upkeep.flush-manifests": "64",
+                "upkeep.maintain-facts": "false",
+            },
+        ),
         (
             MergePolicy(),
             {
@@ -94,6 +102,7 @@ def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -
         (Upkeep, "flush_interval", "soon", "upkeep.flush-interval"),
         (Upkeep, "flush_manifests", 0, "upkeep.flush-manifests"),
         (Upkeep, "flush_manifests", "64", "upkeep.flush-manifests"),
+        (Upkeep, "maintain_facts", "true", "upkeep.maintain-facts"),
         (MergePolicy, "policy", "sometimes", "merge.policy"),
         (MergePolicy, "limit", 0, "merge.limit"),
         (MergePolicy, "forced_every", True, "merge.forced-every"),

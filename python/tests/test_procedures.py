@@ -77,15 +77,17 @@ def test_build_of_facts_sends_a_list_and_returns_a_row_a_fact() -> None:
         "part": "bloom(user_id)",
         "files_read": 9,
         "expected_bytes": 70,
+        "wrong_bounds": 0,
         "data_files": 9,
         "bytes": 64,
         "seconds": 1.5,
     }
-    session = _Session({**BUILT, "part": "index", "files_read": 0, "expected_bytes": 9}, {**BUILT, **fact})
+    index = {**BUILT, "part": "index", "files_read": 0, "expected_bytes": 9, "wrong_bounds": 0}
+    session = _Session(index, {**BUILT, **fact})
     result = zonemap.build(session, "t", facts=["bloom(user_id)", "values(a)"])  # type: ignore[arg-type]
     assert session.statements == ["CALL zonemap.system.build(table => 't', facts => 'bloom(user_id), values(a)')"]
     assert result.data_files == 4096
-    assert result.facts == (zonemap.BuiltFact("bloom(user_id)", 9, 9, 64, 70, 1.5),)
+    assert result.facts == (zonemap.BuiltFact("bloom(user_id)", 9, 9, 64, 70, 0, 1.5),)
     assert result.as_dict()["facts"][0] == fact
     with pytest.raises(InvalidArgumentError, match="give a list"):
         zonemap.build(session, "t", facts="bloom(x)")  # type: ignore[arg-type]

@@ -82,11 +82,30 @@ def doctor(session: bool, iceberg: str | None, output: str) -> None:
 
 @cli.command()
 @click.argument("table")
+@click.option(
+    "--facts",
+    multiple=True,
+    metavar="KIND(COLUMN)",
+    help="Read the data files for values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); 'none' "
+    "drops all. May be repeated.",
+)
 @_session_options
-def build(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+def build(
+    table: str,
+    facts: tuple[str, ...],
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
     """Index the current snapshot of TABLE (catalog.namespace.table)."""
-    result = procedures.build(_start(settings, remote, iceberg), table)
-    output_of(output).rows("built", [result.as_dict()])
+    result = procedures.build(_start(settings, remote, iceberg), table, facts=facts)
+    if output == "json":
+        output_of(output).rows("", [result.as_dict()])
+    else:
+        output_of(output).rows("built", [{k: v for k, v in result.as_dict().items() if k != "facts"}])
+        if result.facts:
+            output_of(output).rows("facts", [asdict(fact) for fact in result.facts])
 
 
 @cli.command()

@@ -74,6 +74,7 @@ class Upkeep(_Settings):
             has a store already, else memory.
         flush_interval: How long what is indexed may wait in memory for the store; units as of ``DualIndex.hot_window``.
         flush_manifests: So many manifests in memory are written before the interval is over.
+        maintain_facts: Whether new data files get the facts that their table has, by Spark jobs in the background.
 
     Raises:
         InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
@@ -82,11 +83,14 @@ class Upkeep(_Settings):
     mode: str = "auto"
     flush_interval: str = "30s"
     flush_manifests: int = 64
+    maintain_facts: bool = False
 
     def __post_init__(self) -> None:
         check_choice(confs.UPKEEP, self.mode, confs.UPKEEP_VALUES)
         _check_duration(confs.FLUSH_INTERVAL, self.flush_interval, "30s or 5m")
         _check_count(confs.FLUSH_MANIFESTS, self.flush_manifests, 1)
+        if not isinstance(self.maintain_facts, bool):
+            raise _malformed(confs.MAINTAIN_FACTS, self.maintain_facts, "True or False")
 
     def confs(self) -> dict[str, str]:
         """The confs this object sets, keys and values as Spark takes them."""
@@ -94,6 +98,7 @@ class Upkeep(_Settings):
             confs.UPKEEP: self.mode,
             confs.FLUSH_INTERVAL: self.flush_interval,
             confs.FLUSH_MANIFESTS: str(self.flush_manifests),
+            confs.MAINTAIN_FACTS: str(self.maintain_facts).lower(),
         }
 
 

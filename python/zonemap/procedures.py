@@ -41,8 +41,9 @@ def build(
     Args:
         spark: The session.
         table: The table's name.
-        facts: What to know of columns beyond their bounds: "values(status)", "bloom(user_id)", "ngrams(message)".
-            A Spark job reads the data files that lack them; ["none"] drops all.
+        facts: What to know of columns: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
+            "ranges(ts)", and of a map's key, "values(tags['type'])". A Spark job reads the data files that lack them;
+            ["none"] drops all.
         columns: The columns to hold bounds of from now on, ["*"] for all; parts of the index that lack one are built
             anew, others lose what is not named. None: the columns chosen before, at first all.
 

@@ -52,6 +52,7 @@ class BuiltFact:
         files_read: Data files that were read for it by this call; the others had it.
         bytes: What it takes in the store.
         expected_bytes: What it was expected to take, from the first few files.
+        wrong_bounds: Of "bounds": data files whose manifest the rows contradict; the driver's log names them.
         seconds: Wall time of the facts of this call; they are built in one pass.
     """
 
@@ -60,6 +61,7 @@ class BuiltFact:
     files_read: int
     bytes: int
     expected_bytes: int
+    wrong_bounds: int
     seconds: float
 
 

@@ -3,18 +3,18 @@ package zonemap.spark
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.IcebergBuild
-import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
-import zonemap.iceberg.upkeep.{CommitListener, Upkeep}
+import zonemap.iceberg.upkeep.{CommitListener, FactUpkeep, Upkeep}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.join.{RegisterScanRules, StaticJoinRule}
-import zonemap.spark.procedure.{ProcedureRule, Procedures}
+import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
@@ -36,6 +36,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
 
   override def install(extensions: SparkSessionExtensions): Unit = {
     CommitListener.register(_ => committerSettings)
+    registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_))
@@ -44,6 +45,15 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
+  }
+
+  /** Upkeep reads data with the session that is there when it has to; jobs find our classes as this thread does. */
+  private def registerFactRunner(): Unit = {
+    val loader = Thread.currentThread().getContextClassLoader
+    FactUpkeep.register { table =>
+      Thread.currentThread().setContextClassLoader(loader)
+      SparkSession.getDefaultSession.filterNot(_.sparkContext.isStopped).map(new SparkJobRunner(_, table))
+    }
   }
 
   /** The settings of the session that runs on this thread; a malformed conf follows nothing. */
@@ -55,7 +65,8 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   override def plannedScans: Long = PlanLog.plannedScans
   override def fallbacks: Long = PlanLog.fallbacks
   override def shadowMismatches: Long = PlanLog.shadowMismatches
-  override def awaitUpkeep(timeoutMillis: Long): Boolean = Upkeep.await(timeoutMillis)
+  override def awaitUpkeep(timeoutMillis: Long): Boolean =
+    Upkeep.await(timeoutMillis) && FactUpkeep.await(timeoutMillis)
 }
 
 private object IcebergRuntime {

@@ -1,12 +1,12 @@
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactKind, KnownValues}
+import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate._
 import zonemap.core.value.ColumnType
 
 /** The facts about one data file. */
 private[zonemap] trait FileFacts {
-  def find(fieldId: Int, kind: FactKind): Option[Fact]
+  def find(column: ColumnId, kind: FactKind): Option[Fact]
 }
 
 /**
@@ -16,8 +16,8 @@ private[zonemap] trait FileFacts {
  */
 final private[zonemap] class FactEvaluator private (root: FactNode) {
 
-  /** What may be asked for: field ids and kinds. */
-  val wanted: Set[(Int, FactKind)] = root.wanted
+  /** What may be asked for: columns and kinds. */
+  val wanted: Set[(ColumnId, FactKind)] = root.wanted
 
   /**
    * Proven: no row of the file matches.
@@ -30,65 +30,72 @@ final private[zonemap] class FactEvaluator private (root: FactNode) {
 private[zonemap] object FactEvaluator {
 
   /** None if only facts that nobody has could tell more than bounds do. */
-  def of(predicate: Predicate, known: Set[(Int, FactKind)]): Option[FactEvaluator] =
+  def of(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactEvaluator] =
     compile(predicate, known).map(new FactEvaluator(_))
 
-  private def compile(predicate: Predicate, known: Set[(Int, FactKind)]): Option[FactNode] = predicate match {
+  private def compile(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactNode] = predicate match {
     case And(children) =>
-      val nodes = children.flatMap(compile(_, known)) ++ together(children, known)
+      val (leaves, others) = children.partitionMap {
+        case leaf: Leaf => Left(leaf)
+        case other      => Right(other)
+      }
+      val nodes = leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all, known) } ++
+        others.flatMap(compile(_, known))
       Option.when(nodes.nonEmpty)(new AnyExcludes(nodes))
     case Or(children) =>
       val nodes = children.map(child => (child, compile(child, known)))
       Option.when(nodes.exists(_._2.isDefined))(new AllExclude(nodes))
-    case leaf: Leaf =>
-      val asked = new FactLeaf(leaf)
-      val kinds = asked.kinds.filter(kind => known((leaf.column.fieldId, kind)))
-      Option.when(kinds.nonEmpty)(new LeafExcludes(leaf.column.fieldId, kinds, asked))
+    case leaf: Leaf                                          => ofColumn(leaf.column.id, Seq(leaf), known).headOption
     case True | False | Unknown(_) | CompareColumns(_, _, _) => None
   }
 
-  /** Leaves about one column, which no value of it may satisfy together though each of them is satisfied by some. */
-  private def together(children: Seq[Predicate], known: Set[(Int, FactKind)]): Seq[FactNode] =
-    children
-      .collect { case leaf: Leaf => leaf }
-      .groupBy(_.column.fieldId)
-      .toSeq
-      .flatMap { case (fieldId, leaves) =>
-        val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf))).filter(_._2.kinds.contains(FactKind.Values))
-        Option.when(asked.size > 1 && known((fieldId, FactKind.Values)))(new LeavesExclude(fieldId, asked))
-      }
+  /**
+   * AND of leaves about one column. What its rows hold is asked of all of them together: no value may satisfy each leaf
+   * though each leaf is satisfied by some.
+   */
+  private def ofColumn(column: ColumnId, leaves: Seq[Leaf], known: Set[(ColumnId, FactKind)]): Seq[FactNode] = {
+    val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
+    def answers(leaf: FactLeaf, kind: FactKind) = known((column, kind)) && leaf.kinds.contains(kind)
+    val together = FactLeaf.kindsOfCells
+      .map(kind => (kind, asked.filter { case (_, leaf) => answers(leaf, kind) }))
+      .filter(_._2.size > 1)
+    val areTogether = together.iterator.map(_._1).toSet
+    val alone = asked.flatMap { case (_, leaf) =>
+      val kinds = leaf.kinds.filter(kind => answers(leaf, kind) && !areTogether(kind))
+      Option.when(kinds.nonEmpty)(new LeafExcludes(column, kinds, leaf))
+    }
+    together.map { case (kind, leaves) => new LeavesExclude(column, kind, leaves) } ++ alone
+  }
 }
 
 sealed private trait FactNode {
-  def wanted: Set[(Int, FactKind)]
+  def wanted: Set[(ColumnId, FactKind)]
   def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean
 }
 
-final private class LeafExcludes(fieldId: Int, kinds: Seq[FactKind], leaf: FactLeaf) extends FactNode {
-  override val wanted: Set[(Int, FactKind)] = kinds.iterator.map(fieldId -> _).toSet
+final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: FactLeaf) extends FactNode {
+  override val wanted: Set[(ColumnId, FactKind)] = kinds.iterator.map(column -> _).toSet
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
-    kinds.exists(kind => facts.find(fieldId, kind).exists(leaf.isExcludedBy))
+    kinds.exists(kind => facts.find(column, kind).exists(leaf.isExcludedBy))
 }
 
 /** AND of leaves about one column: each of its values fails one of them. */
-final private class LeavesExclude(fieldId: Int, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
-  override val wanted: Set[(Int, FactKind)] = Set((fieldId, FactKind.Values))
+final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
+  override val wanted: Set[(ColumnId, FactKind)] = Set((column, kind))
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
-    facts.find(fieldId, FactKind.Values).exists {
-      case known: KnownValues =>
-        val asked = leaves.collect {
-          case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
-        }
-        FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
-      case _ => false
+    facts.find(column, kind).exists { known =>
+      val asked = leaves.collect {
+        case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
+      }
+      FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
     }
 }
 
 /** AND. The bounds were asked before. */
 final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
-  override val wanted: Set[(Int, FactKind)] = nodes.iterator.flatMap(_.wanted).toSet
+  override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_.wanted).toSet
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
     nodes.exists(_.excludes(facts, byBounds))
@@ -96,7 +103,7 @@ final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
 
 /** OR: bounds may prove one child and a fact another. */
 final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extends FactNode {
-  override val wanted: Set[(Int, FactKind)] = nodes.iterator.flatMap(_._2).flatMap(_.wanted).toSet
+  override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_._2).flatMap(_.wanted).toSet
 
   override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
     nodes.forall { case (predicate, node) =>

@@ -7,7 +7,7 @@ import zonemap.core.value._
 /**
  * A leaf asked of facts: what is derived from its literals is derived once, not once a file. Not thread-safe.
  *
- * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96.
+ * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96 and S114.
  */
 final private[eval] class FactLeaf(leaf: Leaf) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]
@@ -17,27 +17,29 @@ final private[eval] class FactLeaf(leaf: Leaf) {
   val kinds: Seq[FactKind] =
     if (FactLeaf.literals(leaf).exists(FactLeaf.mayStandForOthers(leaf, _))) Nil
     else
-      Seq(FactKind.Values) ++
+      (if (leaf.isInstanceOf[Contains]) Nil else Seq(FactKind.Bounds, FactKind.Ranges)) ++
+        Seq(FactKind.Values) ++
         Option.when(FactLeaf.points(leaf).isDefined)(FactKind.Bloom) ++
         Option.when(FactLeaf.texts(leaf).isDefined)(FactKind.NGrams)
 
   /** Proven: no row of the file that the fact is about matches. */
   def isExcludedBy(fact: Fact): Boolean =
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
-      case known: KnownValues => FactLeaf.cells(known).forall(isExcludedFor(known.columnType, _))
-      case bloom: ValueBloom  => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
-      case grams: NGramBloom  => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
+      case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
+      case bloom: ValueBloom               => pointHashes(bloom.columnType).exists(_.forall(!bloom.mayHold(_)))
+      case grams: NGramBloom               => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
     })
 
-  /** Proven: a row with this value, stored as `stored`, does not match. */
+  /** Proven: a row with such a value, stored as `stored`, does not match. */
   def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = (leaf, cell) match {
     case (Contains(_, parts), Cell.Value(value)) => !parts.forall(FactLeaf.occurs(_, value))
     case _ =>
       ruleFor(stored).exists { rule =>
         val answer = cell match {
-          case Cell.Null         => rule.nullRows
-          case Cell.NaN          => rule.nanRows
-          case Cell.Value(value) => rule.ofValues(value, value, tight = true)
+          case Cell.Null               => rule.nullRows
+          case Cell.NaN                => rule.nanRows
+          case Cell.Value(value)       => rule.ofValues(value, value, tight = true)
+          case Cell.Range(first, last) => rule.ofValues(first, last, tight = true)
         }
         answer == Match.None
       }
@@ -70,14 +72,28 @@ private[eval] object Cell {
   case object Null extends Cell
   case object NaN extends Cell
   final case class Value(value: ZoneValue) extends Cell
+
+  /** Some value from `first` to `last`, which some rows hold. */
+  final case class Range(first: ZoneValue, last: ZoneValue) extends Cell
 }
 
 private[eval] object FactLeaf {
 
-  /** All that the rows of a file hold. */
-  def cells(known: KnownValues): Iterator[Cell] =
-    Iterator(Cell.Null).filter(_ => known.hasNulls) ++ Iterator(Cell.NaN).filter(_ => known.hasNaN) ++
-      known.values.iterator.map(Cell.Value)
+  /** The kinds of facts that say all that the rows of a file hold. */
+  val kindsOfCells: Seq[FactKind] = Seq(FactKind.Bounds, FactKind.Ranges, FactKind.Values)
+
+  /** All that the rows of a file hold, by a fact of such a kind. */
+  def cells(fact: Fact): Iterator[Cell] = fact match {
+    case known: KnownValues => presence(known.hasNulls, known.hasNaN) ++ known.values.iterator.map(Cell.Value)
+    case known: KnownRanges =>
+      presence(known.hasNulls, known.hasNaN) ++ known.ranges.iterator.map { case (first, last) =>
+        Cell.Range(first, last)
+      }
+    case _ => throw new IllegalArgumentException(s"$fact does not say what there is")
+  }
+
+  private def presence(hasNulls: Boolean, hasNaN: Boolean): Iterator[Cell] =
+    Iterator(Cell.Null).filter(_ => hasNulls) ++ Iterator(Cell.NaN).filter(_ => hasNaN)
 
   /** The values that match, if they are a few points: NaN and null rows do not match such a leaf. */
   private def points(leaf: Leaf): Option[Seq[ZoneValue]] = leaf match {

@@ -52,16 +52,19 @@ private[zonemap] object SegmentEvaluator {
     case Or(children)  => new OrNode(children.map(compile(segment, _, scratch)))
     case leaf: Leaf =>
       val evaluator = for {
-        column <- segment.column(leaf.column.fieldId)
+        column <- columnOf(segment, leaf.column)
         rule <- LeafRule.of(leaf, column.columnType)
       } yield new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch))
       evaluator.getOrElse(new ConstantNode(segment, Match.Some))
     case CompareColumns(left, op, right) =>
       val node =
-        for (l <- segment.column(left.fieldId); r <- segment.column(right.fieldId))
+        for (l <- columnOf(segment, left); r <- columnOf(segment, right))
           yield new ColumnPairNode(op, l, r)
       node.getOrElse(new ConstantNode(segment, Match.Some))
   }
+
+  private def columnOf(segment: Segment, column: ColumnRef) =
+    if (column.mapKey.isDefined) None else segment.column(column.fieldId)
 }
 
 /** A compiled predicate. Results are fresh bitmaps, subsets of the candidates. */

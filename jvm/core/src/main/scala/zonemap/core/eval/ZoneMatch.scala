@@ -24,12 +24,16 @@ private[zonemap] object ZoneMatch {
     case Unknown(_)    => Match.Some
     case And(children) => Match.and(children.iterator.map(evaluate(_, stats)))
     case Or(children)  => Match.or(children.iterator.map(evaluate(_, stats)))
-    case leaf: Leaf    => stats.column(leaf.column.fieldId).fold[Match](Match.Some)(evaluate(leaf, _))
+    case leaf: Leaf    => zoneOf(leaf.column, stats).fold[Match](Match.Some)(evaluate(leaf, _))
 
     case CompareColumns(left, op, right) =>
-      val zones = for (l <- stats.column(left.fieldId); r <- stats.column(right.fieldId)) yield (l, r)
+      val zones = for (l <- zoneOf(left, stats); r <- zoneOf(right, stats)) yield (l, r)
       zones.fold[Match](Match.Some) { case (l, r) => ColumnPair.evaluate(op, l, r) }
   }
+
+  /** Bounds are of columns; of what a map has for a key they tell nothing. */
+  private def zoneOf(column: ColumnRef, stats: ZoneStats): Option[ColumnZone] =
+    if (column.mapKey.isDefined) None else stats.column(column.fieldId)
 
   private def evaluate(leaf: Leaf, zone: ColumnZone): Match =
     LeafRule.of(leaf, zone.columnType).fold[Match](Match.Some)(evaluate(_, zone))

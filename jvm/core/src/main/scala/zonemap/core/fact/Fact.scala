@@ -19,6 +19,14 @@ final private[zonemap] case class KnownValues(
     hasNaN: Boolean)
     extends Fact
 
+/** Ranges that all values lie in, in order and apart, both ends of each reached; one of bounds, none without values. */
+final private[zonemap] case class KnownRanges(
+    columnType: ColumnType,
+    ranges: IndexedSeq[(ZoneValue, ZoneValue)],
+    hasNulls: Boolean,
+    hasNaN: Boolean)
+    extends Fact
+
 /** Values that may be there; nulls and NaN are not values. */
 final private[zonemap] class ValueBloom(val columnType: ColumnType, bloom: BlockBloom) extends Fact {
   def mayHold(hash: Long): Boolean = bloom.mayHold(hash)

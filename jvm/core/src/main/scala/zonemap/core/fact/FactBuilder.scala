@@ -11,7 +11,7 @@ import zonemap.core.value.{BytesValue, ZoneValue}
  * Makes one fact of the values of one column in one data file. `add` is told every physical row; what it is given may be
  * overwritten afterwards. Not thread-safe.
  */
-sealed private[zonemap] trait FactBuilder {
+private[zonemap] trait FactBuilder {
   def addNull(): Unit
   def addNaN(): Unit
   def add(value: ZoneValue): Unit
@@ -27,6 +27,8 @@ private[zonemap] object FactBuilder {
     case FactKind.Values => new ValuesBuilder(maxValues)
     case FactKind.Bloom  => new BloomBuilder(expectedRows)
     case FactKind.NGrams => new NGramsBuilder
+    case FactKind.Bounds => new BoundsBuilder
+    case FactKind.Ranges => new RangesBuilder
   }
 
   /** What a file is entered with that has no fact, so that nobody looks for one in it again. */
@@ -45,10 +47,7 @@ final private class ValuesBuilder(maxValues: Int) extends FactBuilder {
 
   override def add(value: ZoneValue): Unit =
     if (!givenUp && !values.contains(value)) {
-      values += (value match {
-        case BytesValue(reused) => BytesValue(reused.clone())
-        case other              => other
-      })
+      values += value.copied
       bytes += value.sizeBytes
       if (values.size > maxValues || bytes > ValuesBuilder.MaxBytes) {
         givenUp = true
@@ -94,4 +93,37 @@ final private class NGramsBuilder extends FactBuilder {
     grams.stream().forEach(gram => bloom.add(FactHashes.ofGram(gram)))
     bloom.build()
   }
+}
+
+final private class BoundsBuilder extends FactBuilder {
+  private var rows = 0L
+  private var nulls = 0L
+  private var nans = 0L
+  private var lower: ZoneValue = _
+  private var upper: ZoneValue = _
+
+  override def addNull(): Unit = {
+    rows += 1
+    nulls += 1
+  }
+
+  override def addNaN(): Unit = {
+    rows += 1
+    nans += 1
+  }
+
+  override def add(value: ZoneValue): Unit = {
+    rows += 1
+    if (lower == null || value < lower) lower = value.copied
+    if (upper == null || value > upper) upper = value.copied
+  }
+
+  override def build(): Array[Byte] =
+    if (Seq(lower, upper).exists(bound => bound != null && bound.sizeBytes > BoundsBuilder.MaxBytes))
+      FactBuilder.NoFact
+    else FactCodec.encodeBounds(rows, nulls, nans, Option(lower), Option(upper))
+}
+
+private object BoundsBuilder {
+  private val MaxBytes = 16 << 10
 }

@@ -13,11 +13,27 @@ private[fact] object FactCodec {
 
   def encode(values: SortedValues, hasNulls: Boolean, hasNaN: Boolean): Array[Byte] = {
     val out = new Output(64)
-    out.byte((if (hasNulls) NullsBit else 0) | (if (hasNaN) NaNBit else 0)).varint(values.size)
-    values.iterator.foreach {
-      case LongValue(v)      => out.long(v)
-      case BytesValue(bytes) => out.bytes(bytes)
-    }
+    out.byte(flags(hasNulls, hasNaN)).varint(values.size)
+    values.iterator.foreach(write(out, _))
+    out.toBytes
+  }
+
+  def encodeRanges(ranges: Seq[(ZoneValue, ZoneValue)], hasNulls: Boolean, hasNaN: Boolean): Array[Byte] = {
+    val out = new Output(64)
+    out.byte(flags(hasNulls, hasNaN)).varint(ranges.size)
+    ranges.foreach { case (first, last) => write(write(out, first), last) }
+    out.toBytes
+  }
+
+  def encodeBounds(
+      rows: Long,
+      nulls: Long,
+      nans: Long,
+      lower: Option[ZoneValue],
+      upper: Option[ZoneValue]): Array[Byte] = {
+    val out = new Output(64)
+    out.long(rows).long(nulls).long(nans)
+    Seq(lower, upper).foreach(bound => out.optional(bound)(write(out, _)))
     out.toBytes
   }
 
@@ -27,19 +43,46 @@ private[fact] object FactCodec {
       case FactKind.Values => values(columnType, new Input(stored))
       case FactKind.Bloom  => new ValueBloom(columnType, new BlockBloom(stored))
       case FactKind.NGrams => new NGramBloom(columnType, new BlockBloom(stored))
+      case FactKind.Bounds => bounds(columnType, new Input(stored))
+      case FactKind.Ranges => ranges(columnType, new Input(stored))
     }
   }
 
   private def values(columnType: ColumnType, in: Input): KnownValues = {
     val flags = in.byte()
     val count = in.count(1)
-    val values = Vector.fill[ZoneValue](count) {
-      columnType.encoding match {
-        case Encoding.Longs => LongValue(in.long())
-        case Encoding.Bytes => BytesValue(in.bytes())
-      }
-    }
+    val values = Vector.fill(count)(read(columnType, in))
     in.end("a set of values")
     KnownValues(columnType, SortedValues.of(values), (flags & NullsBit) != 0, (flags & NaNBit) != 0)
+  }
+
+  private def bounds(columnType: ColumnType, in: Input): KnownRanges = {
+    in.long() // rows
+    val nulls = in.long()
+    val nans = in.long()
+    val lower = in.optional(read(columnType, in))
+    val upper = in.optional(read(columnType, in))
+    in.end("bounds")
+    KnownRanges(columnType, lower.zip(upper).toVector, nulls > 0, nans > 0)
+  }
+
+  private def ranges(columnType: ColumnType, in: Input): KnownRanges = {
+    val flags = in.byte()
+    val ranges = Vector.fill(in.count(2))((read(columnType, in), read(columnType, in)))
+    in.end("ranges")
+    KnownRanges(columnType, ranges, (flags & NullsBit) != 0, (flags & NaNBit) != 0)
+  }
+
+  private def flags(hasNulls: Boolean, hasNaN: Boolean): Int =
+    (if (hasNulls) NullsBit else 0) | (if (hasNaN) NaNBit else 0)
+
+  private def write(out: Output, value: ZoneValue): Output = value match {
+    case LongValue(v)      => out.long(v)
+    case BytesValue(bytes) => out.bytes(bytes)
+  }
+
+  private def read(columnType: ColumnType, in: Input): ZoneValue = columnType.encoding match {
+    case Encoding.Longs => LongValue(in.long())
+    case Encoding.Bytes => BytesValue(in.bytes())
   }
 }

@@ -2,8 +2,9 @@ package zonemap.core.fact
 
 import java.nio.{ByteBuffer, ByteOrder}
 
+import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, Input, Output}
-import zonemap.core.value.ColumnType
+import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
  * Facts of one kind about one column in many data files, by the keys of the files. Opening reads the head; a fact is
@@ -12,7 +13,7 @@ import zonemap.core.value.ColumnType
 final private[zonemap] class FactFile private (
     source: ByteSource,
     val kind: FactKind,
-    val fieldId: Int,
+    val column: ColumnId,
     val columnType: ColumnType,
     keys: Array[FactKey],
     entries: Array[FactFile.Entry]) {
@@ -53,24 +54,37 @@ final private[zonemap] class FactFile private (
 
 private[zonemap] object FactFile {
   private val Magic = "ZMFACTFL".getBytes("US-ASCII")
-  private val FormatVersion = 1
+
+  /** What the first format can say is written in it. */
+  private val Plain = 1
+  private val WithKeys = 2
+  private val NoKey = 0
+  private val LongKey = 1
+  private val BytesKey = 2
   private val FixedBytes = 18
   private val EntryBytes = 28
 
   final private case class Entry(offset: Long, length: Int, crc32c: Int)
 
   /** The bytes of a file of facts; `facts` are what builders made, one a key. */
-  def encode(kind: FactKind, fieldId: Int, columnType: ColumnType, facts: Seq[(FactKey, Array[Byte])]): Array[Byte] = {
+  def encode(
+      kind: FactKind,
+      column: ColumnId,
+      columnType: ColumnType,
+      facts: Seq[(FactKey, Array[Byte])]): Array[Byte] = {
+    val version = if (isPlain(kind, column)) Plain else WithKeys
     val sorted = facts.sortBy(_._1)
     val head = new Output(64 + sorted.size * EntryBytes)
-    head.byte(kind.code).int(fieldId).text(columnType.text).int(sorted.size)
+    head.byte(kind.code).int(column.fieldId)
+    if (version == WithKeys) writeMapKey(head, column.mapKey)
+    head.text(columnType.text).int(sorted.size)
     sorted.foldLeft(0) { case (offset, (key, bytes)) =>
       head.long(key.high).long(key.low).int(offset).int(bytes.length).int(Checksums.crc32c(bytes))
       Math.addExact(offset, bytes.length)
     }
     val headBytes = head.toBytes
     val out = new Output(FixedBytes + headBytes.length + sorted.iterator.map(_._2.length).sum)
-    out.raw(Magic).short(FormatVersion).int(headBytes.length).int(Checksums.crc32c(headBytes)).raw(headBytes)
+    out.raw(Magic).short(version).int(headBytes.length).int(Checksums.crc32c(headBytes)).raw(headBytes)
     sorted.foreach { case (_, bytes) => out.raw(bytes) }
     out.toBytes
   }
@@ -81,20 +95,40 @@ private[zonemap] object FactFile {
     val fixed = new Input(source.read(0, FixedBytes))
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
-    if (version != FormatVersion)
-      throw new CorruptSegmentException(s"unsupported format version $version (this release reads $FormatVersion)")
+    if (version != Plain && version != WithKeys)
+      throw new CorruptSegmentException(
+        s"unsupported format version $version (this release reads $Plain and $WithKeys)")
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")
     val head = source.read(FixedBytes.toLong, length)
     if (Checksums.crc32c(head) != crc) Input.damaged("the checksum of the head does not match")
-    read(source, new Input(head), FixedBytes.toLong + length)
+    read(source, new Input(head), version, FixedBytes.toLong + length)
   }
 
-  private def read(source: ByteSource, in: Input, dataStart: Long): FactFile = {
+  /** Whether readers of the first format, which knew neither keys of maps nor all kinds, know facts of this sort. */
+  private[core] def isPlain(kind: FactKind, column: ColumnId): Boolean =
+    column.mapKey.isEmpty && kind != FactKind.Bounds && kind != FactKind.Ranges
+
+  /** The key of a map as its bytes: a byte that says of which sort, then the key. */
+  private[core] def writeMapKey(out: Output, key: Option[ZoneValue]): Unit = key match {
+    case None                    => out.byte(NoKey): Unit
+    case Some(LongValue(v))      => out.byte(LongKey).long(v): Unit
+    case Some(BytesValue(bytes)) => out.byte(BytesKey).bytes(bytes): Unit
+  }
+
+  private[core] def readMapKey(in: Input): Option[ZoneValue] = in.byte() match {
+    case NoKey    => None
+    case LongKey  => Some(LongValue(in.long()))
+    case BytesKey => Some(BytesValue(in.bytes()))
+    case other    => Input.damaged(s"a key of sort $other")
+  }
+
+  private def read(source: ByteSource, in: Input, version: Int, dataStart: Long): FactFile = {
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"a fact of kind $code"))
     val fieldId = in.int()
+    val column = ColumnId(fieldId, if (version == WithKeys) readMapKey(in) else None)
     val text = in.text()
     val columnType = ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
     val count = in.checked(in.int(), EntryBytes)
@@ -108,6 +142,6 @@ private[zonemap] object FactFile {
       entries(row) = entry
     }
     in.end("the head")
-    new FactFile(source, kind, fieldId, columnType, keys, entries)
+    new FactFile(source, kind, column, columnType, keys, entries)
   }
 }

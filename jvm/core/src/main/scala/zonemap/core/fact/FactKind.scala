@@ -16,7 +16,13 @@ private[zonemap] object FactKind {
   /** A bloom filter of the runs of three bytes in the texts. */
   case object NGrams extends FactKind(3, "ngrams")
 
-  val values: Seq[FactKind] = Seq(Values, Bloom, NGrams)
+  /** The least and the greatest value, and how many rows are null or NaN. */
+  case object Bounds extends FactKind(4, "bounds")
+
+  /** A few ranges that all values lie in: late rows do not widen them as they do bounds. */
+  case object Ranges extends FactKind(5, "ranges")
+
+  val values: Seq[FactKind] = Seq(Values, Bloom, NGrams, Bounds, Ranges)
 
   def ofCode(code: Int): Option[FactKind] = values.find(_.code == code)
 

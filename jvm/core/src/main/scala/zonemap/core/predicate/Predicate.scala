@@ -22,8 +22,23 @@ final private[zonemap] case class Or(children: Seq[Predicate]) extends Predicate
 /** A condition that is not understood: it may hold for any row and is never proven for one. */
 final private[zonemap] case class Unknown(reason: String) extends Predicate
 
-/** A column as the query sees it: its field id and its type in the pinned schema. The name is for display only. */
-final private[zonemap] case class ColumnRef(fieldId: Int, columnType: ColumnType, name: String)
+/**
+ * What tells columns apart: the field id; of the value that a map has for one key, the field id of the map's values and
+ * the key.
+ */
+final private[zonemap] case class ColumnId(fieldId: Int, mapKey: Option[ZoneValue] = None)
+
+/**
+ * A column as the query sees it: its field id and its type in the pinned schema. The name is for display only. With a
+ * key it is the value of that key, null in rows that lack it; only facts tell of it, bounds never do.
+ */
+final private[zonemap] case class ColumnRef(
+    fieldId: Int,
+    columnType: ColumnType,
+    name: String,
+    mapKey: Option[ZoneValue] = None) {
+  def id: ColumnId = ColumnId(fieldId, mapKey)
+}
 
 /** `left op right` of two columns, with `<`, `<=` or `=`: rows with a null on either side do not match. */
 final private[zonemap] case class CompareColumns(left: ColumnRef, op: CompareOp, right: ColumnRef) extends Predicate {

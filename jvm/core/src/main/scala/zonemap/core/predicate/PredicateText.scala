@@ -22,7 +22,10 @@ private[predicate] object PredicateText {
       Seq(s"${op.code}columns", column(left), column(right)).mkString("(", " ", ")")
   }
 
-  private def column(column: ColumnRef): String = s"${column.fieldId} \"${column.columnType.text}\""
+  private def column(column: ColumnRef): String = {
+    val key = column.mapKey.fold("")(k => s"[${canonical(k)}]")
+    s"${column.fieldId}$key \"${column.columnType.text}\""
+  }
 
   private def parts(leaf: Leaf): (String, Seq[String]) = leaf match {
     case Compare(_, op, value)    => (op.code, Seq(canonical(value)))

@@ -40,12 +40,12 @@ private[predicate] object Simplifier {
   /** One leaf for all ranges of a column, in the place of the first. */
   private def joinRanges(children: Seq[Predicate], join: (ValueRanges, ValueRanges) => ValueRanges): Seq[Predicate] = {
     val byColumn =
-      children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.fieldId, l.column.columnType))
+      children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.id, l.column.columnType))
     if (byColumn.isEmpty) children
     else
       children.flatMap {
         case leaf: InRanges =>
-          val same = byColumn((leaf.column.fieldId, leaf.column.columnType))
+          val same = byColumn((leaf.column.id, leaf.column.columnType))
           if (!(same.head eq leaf)) None
           else {
             val ranges = same.iterator.map(_.ranges).reduce(join)
@@ -57,18 +57,18 @@ private[predicate] object Simplifier {
 
   /** `x IS NOT NULL` beside a leaf that null rows match: the SQL variant of the leaf says both. */
   private def absorbNotNull(children: Seq[Predicate]): Seq[Predicate] = {
-    val notNull = children.collect { case NotNull(column) => column.fieldId }.toSet
+    val notNull = children.collect { case NotNull(column) => column.id }.toSet
     if (notNull.isEmpty) children
     else {
       val strict = children.map {
-        case DistinctFrom(column, value) if notNull(column.fieldId)         => Compare(column, CompareOp.NotEq, value)
-        case NotInOrNull(column, values) if notNull(column.fieldId)         => NotIn(column, values)
-        case NotStartsWithOrNull(column, prefix) if notNull(column.fieldId) => NotStartsWith(column, prefix)
-        case other                                                          => other
+        case DistinctFrom(column, value) if notNull(column.id)         => Compare(column, CompareOp.NotEq, value)
+        case NotInOrNull(column, values) if notNull(column.id)         => NotIn(column, values)
+        case NotStartsWithOrNull(column, prefix) if notNull(column.id) => NotStartsWith(column, prefix)
+        case other                                                     => other
       }
-      val implied = strict.collect { case leaf: Leaf if impliesNotNull(leaf) => leaf.column.fieldId }.toSet
+      val implied = strict.collect { case leaf: Leaf if impliesNotNull(leaf) => leaf.column.id }.toSet
       strict.filter {
-        case NotNull(column) => !implied(column.fieldId)
+        case NotNull(column) => !implied(column.id)
         case _               => true
       }
     }

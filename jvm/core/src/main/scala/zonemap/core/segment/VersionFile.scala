@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
-import zonemap.core.fact.FactKind
+import zonemap.core.fact.{FactFile, FactKind}
+import zonemap.core.predicate.ColumnId
 
 /** A segment file and which of its manifests (ordinals, ascending) the snapshot of a version has. */
 final private[zonemap] case class SegmentRef(
@@ -9,15 +10,20 @@ final private[zonemap] case class SegmentRef(
     sizeBytes: Long,
     liveManifests: Seq[Int])
 
-/** A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about. */
+/**
+ * A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about.
+ *
+ * @param contradictsManifests whether rows of some live data file contradict what its manifest says of the column
+ */
 final private[zonemap] case class FactRef(
     relativePath: String,
     contentHash: String,
     sizeBytes: Long,
     kind: FactKind,
-    fieldId: Int,
+    column: ColumnId,
     files: Int,
-    facts: Int)
+    facts: Int,
+    contradictsManifests: Boolean = false)
 
 /**
  * What the index holds for one snapshot. Counts are of live data and delete files.
@@ -47,6 +53,7 @@ private[zonemap] object VersionFile {
   private val SegmentsOnly = 1
   private val WithFacts = 2
   private val WithColumns = 3
+  private val WithKeys = 4
   private val HeaderBytes = 18
 
   def encode(version: VersionFile): Array[Byte] = {
@@ -60,13 +67,10 @@ private[zonemap] object VersionFile {
     val format = formatOf(version)
     if (format >= WithFacts) {
       payload.varint(version.facts.size)
-      version.facts.foreach(writeFacts(payload, _))
+      version.facts.foreach(writeFacts(payload, format, _))
     }
-    if (format >= WithColumns) {
-      val fieldIds = version.columns.fieldIds.toSeq.flatten.sorted
-      payload.varint(fieldIds.size)
-      fieldIds.foreach(payload.int(_))
-    }
+    if (format == WithKeys) payload.optional(version.columns.fieldIds)(writeColumns(payload, _))
+    else if (format == WithColumns) version.columns.fieldIds.foreach(writeColumns(payload, _))
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
       .raw(Magic)
@@ -78,7 +82,8 @@ private[zonemap] object VersionFile {
   }
 
   private def formatOf(version: VersionFile): Int =
-    if (version.columns != ColumnChoice.All) WithColumns
+    if (version.facts.exists(ref => !FactFile.isPlain(ref.kind, ref.column))) WithKeys
+    else if (version.columns != ColumnChoice.All) WithColumns
     else if (version.facts.nonEmpty) WithFacts
     else SegmentsOnly
 
@@ -88,9 +93,9 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version < SegmentsOnly || version > WithColumns)
+    if (version < SegmentsOnly || version > WithKeys)
       throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $SegmentsOnly to $WithColumns)")
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
@@ -107,9 +112,12 @@ private[zonemap] object VersionFile {
     val deleteFiles = in.long()
     val segments = Vector.fill(in.count(1))(readRef(in))
     val deleteSegments = Vector.fill(in.count(1))(readRef(in))
-    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in))
-    val columns =
-      if (format < WithColumns) ColumnChoice.All else ColumnChoice.only(Vector.fill(in.count(4))(in.int()))
+    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in, format))
+    val columns = format match {
+      case WithKeys    => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
+      case WithColumns => readColumns(in)
+      case _           => ColumnChoice.All
+    }
     in.end("the version file")
     VersionFile(
       tableUuid,
@@ -124,23 +132,30 @@ private[zonemap] object VersionFile {
       columns)
   }
 
-  private def writeFacts(out: Output, ref: FactRef): Unit =
+  private def writeColumns(out: Output, fieldIds: Set[Int]): Output = {
+    out.varint(fieldIds.size)
+    fieldIds.toSeq.sorted.foreach(out.int(_))
     out
-      .text(ref.relativePath)
-      .text(ref.contentHash)
-      .long(ref.sizeBytes)
-      .byte(ref.kind.code)
-      .int(ref.fieldId)
-      .varint(ref.files)
-      .varint(ref.facts): Unit
+  }
 
-  private def readFacts(in: Input): FactRef = {
+  private def readColumns(in: Input): ColumnChoice = ColumnChoice.only(Vector.fill(in.count(4))(in.int()))
+
+  private def writeFacts(out: Output, format: Int, ref: FactRef): Unit = {
+    out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes).byte(ref.kind.code).int(ref.column.fieldId)
+    if (format == WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
+    out.varint(ref.files).varint(ref.facts)
+    if (format == WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0): Unit
+  }
+
+  private def readFacts(in: Input, format: Int): FactRef = {
     val path = in.text()
     val hash = in.text()
     val size = in.long()
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
-    FactRef(path, hash, size, kind, in.int(), in.varint(), in.varint())
+    val fieldId = in.int()
+    val column = ColumnId(fieldId, if (format == WithKeys) FactFile.readMapKey(in) else None)
+    FactRef(path, hash, size, kind, column, in.varint(), in.varint(), format == WithKeys && in.byte() != 0)
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

@@ -12,10 +12,14 @@ sealed private[zonemap] trait ZoneValue extends Ordered[ZoneValue] {
 
   /** Heap or file bytes of the payload; for sizing only. */
   def sizeBytes: Int
+
+  /** The same value, whatever becomes of the bytes this one was made of. */
+  def copied: ZoneValue
 }
 
 final private[zonemap] case class LongValue(v: Long) extends ZoneValue {
   override def sizeBytes: Int = java.lang.Long.BYTES
+  override def copied: ZoneValue = this
 
   override def compare(that: ZoneValue): Int = that match {
     case LongValue(other) => java.lang.Long.compare(v, other)
@@ -25,6 +29,7 @@ final private[zonemap] case class LongValue(v: Long) extends ZoneValue {
 
 final private[zonemap] case class BytesValue(bytes: Array[Byte]) extends ZoneValue {
   override def sizeBytes: Int = bytes.length
+  override def copied: ZoneValue = BytesValue(bytes.clone())
 
   override def compare(that: ZoneValue): Int = that match {
     case BytesValue(other) => Arrays.compareUnsigned(bytes, other)

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.fact._
 import zonemap.core.predicate._
-import zonemap.core.segment.ByteSource
+import zonemap.core.segment.{ByteSource, ColumnBounds}
 import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates, Told}
 
@@ -21,10 +21,13 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       case d: Double if d.isNaN => builder.addNaN()
       case value                => builder.add(TestModel.encode(t, value))
     }
-    FactFile.open(ByteSource.ofBytes(FactFile.encode(kind, 1, t, Seq(key -> builder.build())))).find(key)
+    FactFile.open(ByteSource.ofBytes(FactFile.encode(kind, ColumnId(1), t, Seq(key -> builder.build())))).find(key)
   }
 
-  private def kindsOf(t: ColumnType) = if (t == StringType) FactKind.values else Seq(FactKind.Values, FactKind.Bloom)
+  private def kindsOf(t: ColumnType) = {
+    val others = if (t == StringType) FactKind.values else FactKind.values.filter(_ != FactKind.NGrams)
+    if (t.encoding == Encoding.Longs) others else others.filter(_ != FactKind.Ranges)
+  }
 
   private def cells(t: ColumnType, rows: Int, rng: Rng): Seq[Any] = {
     val nulls = rng.pick(Seq(0, 0, 20, 100))
@@ -45,7 +48,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("random files and predicates: what is left out has no matching row (S91 to S96)") {
+  test("random files and predicates: what is left out has no matching row (S91 to S96, S114)") {
     var leftOut = 0
     rounds(4000) { rng =>
       val columns = Seq.fill(1 + rng.int(2))(rng.pick(TestModel.types))
@@ -57,9 +60,10 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
         if (trees.size == 1) trees.head
         else if (conjunction) Told(And(trees.map(_.predicate)), row => trees.forall(_.isTrue(row)))
         else Told(Or(trees.map(_.predicate)), row => trees.exists(_.isTrue(row)))
-      val known = columns.indices.flatMap(i => kindsOf(columns(i)).filter(_ => rng.chance(70)).map((i + 1, _))).toSet
-      val facts: Map[(Int, FactKind), Fact] = known.flatMap { case (id, kind) =>
-        factOf(kind, columns(id - 1), data(id - 1)).filter(_ => rng.chance(90)).map((id, kind) -> _)
+      val known =
+        columns.indices.flatMap(i => kindsOf(columns(i)).filter(_ => rng.chance(70)).map((ColumnId(i + 1), _))).toSet
+      val facts: Map[(ColumnId, FactKind), Fact] = known.flatMap { case (id, kind) =>
+        factOf(kind, columns(id.fieldId - 1), data(id.fieldId - 1)).filter(_ => rng.chance(90)).map((id, kind) -> _)
       }.toMap
       val matches = (0 until rows).exists(r => told.isTrue(columns.indices.map(i => (i + 1) -> data(i)(r)).toMap))
       FactEvaluator.of(told.predicate, known).foreach { evaluator =>
@@ -79,7 +83,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       val told = TestPredicates.tree(Seq(t), 0, rng)
       for {
         fact <- factOf(FactKind.Values, t, data)
-        evaluator <- FactEvaluator.of(told.predicate, Set((1, FactKind.Values)))
+        evaluator <- FactEvaluator.of(told.predicate, Set((ColumnId(1), FactKind.Values)))
         if told.predicate.isInstanceOf[Leaf]
       } {
         val excluded = evaluator.excludes((_, kind) => Option.when(kind == FactKind.Values)(fact), _ => Match.Some)
@@ -93,7 +97,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
 
   private def excludes(predicate: Predicate, kind: FactKind, t: ColumnType, data: Any*): Boolean =
     FactEvaluator
-      .of(predicate, Set((1, kind)))
+      .of(predicate, Set((ColumnId(1), kind)))
       .exists(_.excludes((_, _) => factOf(kind, t, data), _ => Match.Some))
 
   private def parts(texts: String*) = Contains(message, texts.map(t => BytesValue(t.getBytes("UTF-8"))))
@@ -135,7 +139,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
 
   test("a literal that passed through a Java string may stand for other bytes: nothing is left out (S94)") {
     val lost = Compare(message, CompareOp.Eq, text("a\ufffd"))
-    assert(FactKind.values.forall(kind => !excludes(lost, kind, StringType, "b", "cccc")))
+    assert(kindsOf(StringType).forall(kind => !excludes(lost, kind, StringType, "b", "cccc")))
   }
 
   test("OR: bounds prove one side and a fact the other; AND: one is enough") {
@@ -143,13 +147,13 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val byBounds: Predicate = Compare(other, CompareOp.Gt, ZoneValues.ofLong(5))
     val byFact: Predicate = Compare(message, CompareOp.Eq, text("timeout"))
     val fact = factOf(FactKind.Values, StringType, Seq("full")).get
-    val known = Set((1, FactKind.Values: FactKind))
+    val known = Set((ColumnId(1), FactKind.Values: FactKind))
     def asked(p: Predicate, bounds: Match) =
-      FactEvaluator.of(p, known).map(_.excludes((id, _) => Option.when(id == 1)(fact), _ => bounds))
+      FactEvaluator.of(p, known).map(_.excludes((id, _) => Option.when(id == ColumnId(1))(fact), _ => bounds))
     assert(asked(Or(Seq(byBounds, byFact)), Match.None).contains(true))
     val onlyFor: Predicate => Match = p => if (p == byBounds) Match.None else Match.Some
     val either = FactEvaluator.of(Or(Seq(byBounds, byFact)), known).get
-    assert(either.excludes((id, _) => Option.when(id == 1)(fact), onlyFor))
+    assert(either.excludes((id, _) => Option.when(id == ColumnId(1))(fact), onlyFor))
     assert(asked(Or(Seq(byBounds, byFact)), Match.Some).contains(false))
     assert(asked(And(Seq(byBounds, byFact)), Match.Some).contains(true))
     assert(asked(Or(Seq(Unknown("?"), byFact)), Match.Some).contains(false))
@@ -163,6 +167,71 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val data = Seq(-100L, 7L, 100L, null)
     assert(excludes(both(7, 100), FactKind.Values, LongType, data: _*))
     assert(!excludes(both(6, 8), FactKind.Values, LongType, data: _*))
+  }
+
+  test("exact bounds answer orders, null and NaN tests of columns whose manifests tell nothing (S114)") {
+    val x = ColumnRef(1, DoubleType, "x")
+    def bounds(p: Predicate, data: Any*) = excludes(p, FactKind.Bounds, DoubleType, data: _*)
+    def compare(op: CompareOp, value: Double) = Compare(x, op, ZoneValues.ofDouble(value))
+    assert(bounds(compare(CompareOp.Gt, 3), 1.0, 3.0, null) && !bounds(compare(CompareOp.GtEq, 3), 1.0, 3.0, null))
+    assert(!bounds(compare(CompareOp.Gt, 3), 1.0, Double.NaN), "NaN is above")
+    assert(bounds(compare(CompareOp.NotEq, 2), 2.0, 2.0, null), "reached bounds are tight")
+    assert(bounds(IsNull(x), 1.0, Double.NaN) && !bounds(IsNull(x), 1.0, null))
+    assert(bounds(NotNull(x), null, null) && bounds(IsNaN(x), 1.0, null) && !bounds(NotNull(x), null, Double.NaN))
+    val long = "x" * 100
+    assert(
+      excludes(Compare(message, CompareOp.Gt, text(long)), FactKind.Bounds, StringType, "a", long),
+      "not cut short")
+    assert(!excludes(parts("zzz"), FactKind.Bounds, StringType, "a"))
+  }
+
+  test("ranges: no value between late rows and the others (S117)") {
+    val n = ColumnRef(1, LongType, "n")
+    def both(low: Long, high: Long) =
+      And(Seq(Compare(n, CompareOp.GtEq, ZoneValues.ofLong(low)), Compare(n, CompareOp.Lt, ZoneValues.ofLong(high))))
+    val data = (0L until 3000L).map(i => 100000L + i) ++ Seq[Any](7L, 9000000L, null)
+    def ranges(p: Predicate) = excludes(p, FactKind.Ranges, LongType, data: _*)
+    assert(ranges(both(8, 100000)) && ranges(both(103000, 9000000)) && ranges(both(9000001, 9000002)))
+    assert(!ranges(both(7, 8)) && !ranges(both(102999, 103000)) && !ranges(both(8, 100001)) && !ranges(IsNull(n)))
+    assert(!excludes(both(8, 100000), FactKind.Bounds, LongType, data: _*))
+    assert(ranges(InRanges(n, ValueRanges.between(ZoneValues.ofLong(8), ZoneValues.ofLong(99999)))) && ranges(IsNaN(n)))
+  }
+
+  test("the keys of a map are columns of their own, of which bounds never tell (S111)") {
+    val (a, b) = (ZoneValues.ofString("a"), ZoneValues.ofString("b"))
+    def at(key: ZoneValue) = ColumnRef(1, LongType, "m", Some(key))
+    def is(key: ZoneValue, value: Long) = InRanges(at(key), ValueRanges.point(ZoneValues.ofLong(value)))
+    val both = Predicate.and(is(a, 1), is(b, 2))
+    assert(both == And(Seq(is(a, 1), is(b, 2))), "ranges of two keys are not joined")
+    assert(Predicate.and(NotNull(at(a)), is(b, 2)) == And(Seq(NotNull(at(a)), is(b, 2))))
+    assert(Predicate.canonical(is(a, 1)) != Predicate.canonical(is(b, 1)))
+    assert(Predicate.canonical(is(a, 1)) != Predicate.canonical(is(a, 1).copy(column = ColumnRef(1, LongType, "m"))))
+    val known = Set((ColumnId(1, Some(a)), FactKind.Values: FactKind))
+    val one = factOf(FactKind.Values, LongType, Seq(1L, null))
+    def asked(p: Predicate) =
+      FactEvaluator
+        .of(p, known)
+        .map(_.excludes((id, _) => one.filter(_ => id == ColumnId(1, Some(a))), _ => Match.Some))
+    assert(asked(is(b, 7)).isEmpty && asked(is(a, 7)).contains(true) && asked(is(a, 1)).contains(false))
+    assert(asked(Or(Seq(is(a, 7), is(b, 7)))).contains(false) && asked(And(Seq(is(a, 7), is(b, 7)))).contains(true))
+    val zone =
+      ColumnZone(LongType, ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(6), true, Presence.None, Presence.None))
+    assert(ZoneMatch.evaluate(is(a, 1), _ => Some(zone)) == Match.Some)
+    assert(ZoneMatch.evaluate(CompareColumns(at(a), CompareOp.Lt, at(b)), _ => Some(zone)) == Match.Some)
+  }
+
+  test("leaves of one column are asked of its values once, together") {
+    val n = ColumnRef(1, LongType, "n")
+    val leaves = Seq(CompareOp.Gt, CompareOp.Lt).map(op => Compare(n, op, ZoneValues.ofLong(5)): Predicate)
+    var finds = 0
+    val fact = factOf(FactKind.Values, LongType, Seq(4L, 6L))
+    val facts: FileFacts = (_, _) => {
+      finds += 1
+      fact
+    }
+    val known = Set((ColumnId(1), FactKind.Values: FactKind))
+    assert(FactEvaluator.of(And(leaves), known).exists(_.excludes(facts, _ => Match.Some)))
+    assert(finds == 1)
   }
 
   test("a block bloom over no value says no") {

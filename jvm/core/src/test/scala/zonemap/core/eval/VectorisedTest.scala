@@ -51,13 +51,14 @@ class VectorisedTest extends AnyFunSuite with Seeded {
 
   /** Now and then a leaf on a missing column, of a type that does not compare, or nothing at all. */
   private def mutate(predicate: Predicate, rng: Rng): Predicate = predicate match {
-    case And(children)                                         => And(children.map(mutate(_, rng)))
-    case Or(children)                                          => Or(children.map(mutate(_, rng)))
-    case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(fieldId = 99), op, value)
-    case Compare(column, op, value) if rng.chance(5)           => Compare(column.copy(columnType = TimeType), op, value)
-    case _ if rng.chance(3)                                    => rng.pick(Seq(True, False, Unknown("test")))
-    case Compare(column @ ColumnRef(_, IntType, _), op, value) => Compare(column.copy(columnType = LongType), op, value)
-    case other                                                 => other
+    case And(children)                               => And(children.map(mutate(_, rng)))
+    case Or(children)                                => Or(children.map(mutate(_, rng)))
+    case Compare(column, op, value) if rng.chance(5) => Compare(column.copy(fieldId = 99), op, value)
+    case Compare(column, op, value) if rng.chance(5) => Compare(column.copy(columnType = TimeType), op, value)
+    case _ if rng.chance(3)                          => rng.pick(Seq(True, False, Unknown("test")))
+    case Compare(column @ ColumnRef(_, IntType, _, _), op, value) =>
+      Compare(column.copy(columnType = LongType), op, value)
+    case other => other
   }
 
   test("small segments, exact codes") {

@@ -1,91 +1,138 @@
 package zonemap.iceberg.build
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
-import org.apache.iceberg.{Schema, Table}
+import org.apache.iceberg.Table
+import org.apache.iceberg.types.{Type, TypeUtil}
 import org.apache.iceberg.types.Types.NestedField
 
 import zonemap.core.fact.FactKind
+import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.iceberg.index.TableFacts
 
 /**
  * A fact that is to be built for the data files of a table. Serializable.
  *
- * @param typeText the column's type in the schema that the files are read with
+ * @param name what the column is called in the schema that the files are read with
+ * @param typeText the column's type there
  */
-private[zonemap] final case class FactRequest(kind: FactKind, fieldId: Int, column: String, typeText: String) {
+private[zonemap] final case class FactRequest(kind: FactKind, column: ColumnId, name: String, typeText: String) {
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
 
   /** As it is written in a call: `bloom(user_id)`. */
-  def text: String = s"${kind.name}($column)"
+  def text: String = s"${kind.name}($name)"
 }
 
 private[zonemap] object FactRequest {
-  private val Example = "Write a list such as 'values(status), bloom(user_id), ngrams(message)', or 'none'."
-  private val Item = """\s*(\w+)\s*\(([^()]*)\)\s*""".r
+  private val Example =
+    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)', or " +
+      "'none'."
 
   /** What a text such as `values(a, b), bloom(c)` asks for. */
   def parse(text: String, table: Table): Seq[FactRequest] = {
     def malformed(why: String) = throw new IllegalArgumentException(s"Cannot use facts '$text': $why. $Example")
-    // a comma between facts is one that follows a closing parenthesis
-    val requests = text.split("(?<=\\))\\s*,").toSeq.flatMap {
-      case Item(name, columns) =>
+    val requests = FactText.split(text).flatMap {
+      case FactText.Item(name, columns) =>
         val kind = FactKind.ofName(name).getOrElse {
           malformed(s"'$name' is none of ${FactKind.values.map(_.name).mkString(", ")}")
         }
-        val names = columns.split(',').map(_.trim.stripPrefix("`").stripSuffix("`")).toSeq
-        if (names.exists(_.isEmpty)) malformed(s"$name() lacks a column")
-        names.map(of(kind, _, table))
-      case other => malformed(s"'${other.trim}' is not of the form kind(column)")
+        if (columns.exists(_.isEmpty)) malformed(s"$name() lacks a column")
+        columns.map(new Asked(kind, _, table).request)
+      case other => malformed(s"'$other' is not of the form kind(column)")
     }
     requests.distinct
   }
 
-  private def of(kind: FactKind, column: String, table: Table): FactRequest = {
-    def refuse(why: String, what: String) =
-      throw new IllegalArgumentException(s"Cannot build ${kind.name}($column) of '${table.name()}': $why. $what.")
-    if (TableFacts.hasNameMapping(table))
-      refuse(
-        "it has files without field ids, whose columns its name mapping tells, and that may be changed",
-        "Rewrite the data files and remove the property schema.name-mapping.default"
-      )
-    val schema = table.schema()
-    val field = Option(schema.findField(column))
-      .orElse(Option(schema.caseInsensitiveFindField(column)))
-      .getOrElse(refuse("there is no such column", s"The columns are ${names(schema)}"))
-    val columnType = IcebergValues
-      .columnType(field.`type`())
-      .filter(isReadable)
-      .filter(_ => isReached(schema, field))
-      .getOrElse(
+  /** The requests for all facts of which there are some, as far as they could still be asked for. */
+  def known(table: Table, facts: TableFacts): Seq[FactRequest] =
+    facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
+      val asked = Try(new Asked(kind, ColumnNames.of(table.schema(), column), table).request)
+      asked.toOption.filter(_.column == column)
+    }
+
+  /** One fact as it is written in a call. */
+  private final class Asked(kind: FactKind, text: String, table: Table) {
+    private val schema = table.schema()
+
+    def request: FactRequest = {
+      if (TableFacts.hasNameMapping(table))
         refuse(
-          s"a column of type ${field.`type`()} has none, nor has what is in a list or a map",
-          "Name a column, or a field of a struct, of a simple type"))
-    if (kind == FactKind.NGrams && columnType != StringType)
-      refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
-    if (isPartitionValue(table, field))
-      refuse("it is a partition column, of which every file has one value", "Partitions prune by it already")
-    FactRequest(kind, field.fieldId(), schema.findColumnName(field.fieldId()), columnType.text)
+          "it has files without field ids, whose columns its name mapping tells, and that may be changed",
+          "Rewrite the data files and remove the property schema.name-mapping.default"
+        )
+      val (column, valueType) = text match {
+        case FactText.MapKey(map, key) => ofKey(find(map), key)
+        case name =>
+          val field = find(FactText.bare(name))
+          if (isPartitionValue(field))
+            refuse("it is a partition column, of which every file has one value", "Partitions prune by it already")
+          (ColumnId(field.fieldId()), field.`type`())
+      }
+      val columnType = IcebergValues
+        .columnType(valueType)
+        .filter(isReadable)
+        .filter(_ => isReached(column.fieldId, column.mapKey.isDefined))
+        .getOrElse(refuse(
+          s"a column of type $valueType has none, nor has what is in a list",
+          "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"
+        ))
+      if (kind == FactKind.NGrams && columnType != StringType)
+        refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
+      if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
+        refuse(s"it is of type ${columnType.text}", "Ranges are of numbers, dates and times")
+      FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text)
+    }
+
+    private def find(name: String): NestedField =
+      Option(schema.findField(name))
+        .orElse(Option(schema.caseInsensitiveFindField(name)))
+        .getOrElse(refuse("there is no such column", s"The columns are $names"))
+
+    private def ofKey(field: NestedField, key: ZoneValue): (ColumnId, Type) = {
+      if (!field.`type`().isMapType) refuse(s"${field.name()} is no map", "Name it without a key")
+      val map = field.`type`().asMapType()
+      val fits = (map.keyType().typeId(), key) match {
+        case (Type.TypeID.STRING, _: BytesValue)                    => true
+        case (Type.TypeID.INTEGER | Type.TypeID.LONG, LongValue(_)) => true
+        case _                                                      => false
+      }
+      if (!fits)
+        refuse(
+          s"its keys are of type ${map.keyType()}",
+          "Keys that are strings, in quotes, or whole numbers can have facts")
+      (ColumnId(map.valueId(), Some(key)), map.valueType())
+    }
+
+    private def names: String = schema.columns().asScala.map(_.name()).mkString(", ")
+
+    /** Spark has no values of the other types. */
+    private def isReadable(columnType: ColumnType): Boolean =
+      columnType match {
+        case TimeType | TimestampNsType | TimestampTzNsType => false
+        case _                                              => true
+      }
+
+    /** Whether only structs lead to the field, and to a map of which it is the value. */
+    private def isReached(fieldId: Int, isMapValue: Boolean): Boolean = {
+      val parents = TypeUtil.indexParents(schema.asStruct())
+      val above = Iterator
+        .iterate(Option(parents.get(Integer.valueOf(fieldId))))(_.flatMap(id => Option(parents.get(id))))
+        .takeWhile(_.isDefined)
+        .flatten
+      above.drop(if (isMapValue) 1 else 0).forall(id => schema.findType(id).isStructType)
+    }
+
+    /** Readers take the values of identity partitions from the file's tuple; the file may hold others, or none. */
+    private def isPartitionValue(field: NestedField): Boolean =
+      table.specs().values().asScala.exists { spec =>
+        spec.fields().asScala.exists(f => f.sourceId() == field.fieldId() && f.transform().isIdentity)
+      }
+
+    private def refuse(why: String, what: String): Nothing =
+      throw new IllegalArgumentException(s"Cannot build ${kind.name}($text) of '${table.name()}': $why. $what.")
   }
-
-  private def names(schema: Schema): String = schema.columns().asScala.map(_.name()).mkString(", ")
-
-  /** Spark has no values of the other types. */
-  private def isReadable(columnType: ColumnType): Boolean =
-    columnType match {
-      case TimeType | TimestampNsType | TimestampTzNsType => false
-      case _                                              => true
-    }
-
-  private def isReached(schema: Schema, field: NestedField): Boolean =
-    IndexedColumns.of(Seq(schema)).fieldIds.contains(field.fieldId())
-
-  /** Readers take the values of identity partitions from the file's tuple; the file may hold others, or none. */
-  private def isPartitionValue(table: Table, field: NestedField): Boolean =
-    table.specs().values().asScala.exists { spec =>
-      spec.fields().asScala.exists(f => f.sourceId() == field.fieldId() && f.transform().isIdentity)
-    }
 }

@@ -55,17 +55,10 @@ private[zonemap] object FactTask {
   /** Writes one file of facts. */
   def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
     val distinct = facts.toMap.toSeq
-    val bytes = FactFile.encode(request.kind, request.fieldId, request.columnType, distinct)
+    val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
     val hash = Checksums.contentHash(bytes)
-    val path = store.writeFacts(request.kind, request.fieldId, hash, bytes)
-    FactRef(
-      path,
-      hash,
-      bytes.length.toLong,
-      request.kind,
-      request.fieldId,
-      distinct.size,
-      distinct.count(_._2.nonEmpty))
+    val path = store.writeFacts(request.kind, request.column.fieldId, hash, bytes)
+    FactRef(path, hash, bytes.length.toLong, request.kind, request.column, distinct.size, distinct.count(_._2.nonEmpty))
   }
 }
 

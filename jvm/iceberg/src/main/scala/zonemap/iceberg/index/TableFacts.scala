@@ -9,6 +9,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.eval.FileFacts
 import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
+import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
 
@@ -24,16 +25,22 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   import TableFacts._
 
   private val opened = new ConcurrentHashMap[String, Option[Opened]]
-  private val byColumn: Map[(Int, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.fieldId, ref.kind))
+  private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
 
-  /** The columns, by field id, and kinds that there are facts of. */
-  def known: Set[(Int, FactKind)] = byColumn.keySet
+  /** The columns and kinds that there are facts of. */
+  def known: Set[(ColumnId, FactKind)] = byColumn.keySet
 
-  def bytesOf(fieldId: Int, kind: FactKind): Long = byColumn.getOrElse((fieldId, kind), Nil).map(_.sizeBytes).sum
+  /** The kinds of facts that there are of a column. */
+  def kindsOf(column: ColumnId): Set[FactKind] = FactKind.values.filter(kind => byColumn.contains((column, kind))).toSet
+
+  /** The columns of which some manifest is wrong: only facts may be asked of them. */
+  val distrusted: Set[Int] = refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
+
+  def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
 
   /** The files of facts about a column that can be read. */
-  def files(fieldId: Int, kind: FactKind): Seq[(FactRef, FactFile)] =
-    byColumn.getOrElse((fieldId, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
+  def files(column: ColumnId, kind: FactKind): Seq[(FactRef, FactFile)] =
+    byColumn.getOrElse((column, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
 
   /** The same names, with nothing read of them yet. */
   def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from)
@@ -41,7 +48,7 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   /** The facts about one data file. */
   def of(path: String, lengthBytes: Long): FileFacts = {
     val key = FactKey.of(path, lengthBytes)
-    (fieldId, kind) => byColumn.getOrElse((fieldId, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
+    (column, kind) => byColumn.getOrElse((column, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
   }
 
   private def find(ref: FactRef, key: FactKey): Option[Fact] =
@@ -58,7 +65,7 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
           val source = store.openFacts(ref)
           if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
           val file = FactFile.open(source)
-          if (file.kind != ref.kind || file.fieldId != ref.fieldId)
+          if (file.kind != ref.kind || file.column != ref.column)
             throw new CorruptSegmentException("it is about another column")
           Some(Opened(source, file))
         } catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => warned(ref, e) }

@@ -10,6 +10,7 @@ import org.apache.iceberg.types.{Type, TypeUtil}
 import zonemap.core.predicate.{And, ColumnRef, CompareColumns, False, Leaf, Or, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
+import zonemap.iceberg.index.TableFacts
 
 /**
  * The filter of a scan bound to one schema, with the specs bound to the same schema.
@@ -104,13 +105,21 @@ private[zonemap] object BoundScan {
   private[plan] def proving(predicate: Predicate, schema: Schema): Predicate =
     replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
 
-  private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate = {
+  /** The predicate as bounds may be asked of it: without conditions on columns of which a manifest is wrong. */
+  private[plan] def trusting(predicate: Predicate, facts: TableFacts): Predicate =
+    if (facts.distrusted.isEmpty) predicate
+    else replace(predicate, column => !facts.distrusted(column.fieldId), Unknown("bounds that are wrong"))
+
+  private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate =
+    replace(predicate, has(schema, _), unfit)
+
+  private def replace(predicate: Predicate, fits: ColumnRef => Boolean, unfit: Predicate): Predicate = {
     def fit(node: Predicate): Predicate =
       node match {
         case And(children)             => And(children.map(fit))
         case Or(children)              => Or(children.map(fit))
-        case leaf: Leaf                => if (has(schema, leaf.column)) leaf else unfit
-        case pair: CompareColumns      => if (has(schema, pair.left) && has(schema, pair.right)) pair else unfit
+        case leaf: Leaf                => if (fits(leaf.column)) leaf else unfit
+        case pair: CompareColumns      => if (fits(pair.left) && fits(pair.right)) pair else unfit
         case True | False | Unknown(_) => node
       }
     Predicate.simplify(fit(predicate))

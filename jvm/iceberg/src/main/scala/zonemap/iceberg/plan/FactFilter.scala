@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts, SegmentEvaluator}
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.Predicate
+import zonemap.core.predicate.{ColumnId, Predicate}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.index.TableFacts
 
@@ -13,7 +13,7 @@ import zonemap.iceberg.index.TableFacts
  * one instance a plan.
  */
 private[plan] final class FactFilter private (facts: TableFacts, evaluator: FactEvaluator) {
-  private val answered = mutable.Set.empty[(Int, FactKind)]
+  private val answered = mutable.Set.empty[(ColumnId, FactKind)]
   private var asked = 0L
   private var kept = 0L
 
@@ -22,24 +22,27 @@ private[plan] final class FactFilter private (facts: TableFacts, evaluator: Fact
     lazy val paths = segment.newPathReader()
     rows.forEach { row =>
       val file = facts.of(paths.path(row), segment.fileSizeBytes(row))
-      val noting: FileFacts = (fieldId, kind) => {
-        val found = file.find(fieldId, kind)
-        if (found.isDefined) answered += fieldId -> kind
+      val noting: FileFacts = (column, kind) => {
+        val found = file.find(column, kind)
+        if (found.isDefined) answered += column -> kind
         found
       }
       asked += 1
-      if (evaluator.excludes(noting, SegmentEvaluator.rowMatch(segment, _, row))) rows.clear(row) else kept += 1
+      def byBounds(part: Predicate) = SegmentEvaluator.rowMatch(segment, BoundScan.trusting(part, facts), row)
+      if (evaluator.excludes(noting, byBounds)) rows.clear(row) else kept += 1
     }
     rows
   }
 
-  def report(nameOf: Int => String): FactReport =
+  def report(nameOf: ColumnId => String): FactReport =
     FactReport(
       asked,
       kept,
-      answered.toSeq.sortBy { case (id, kind) => (kind.code, id) }.map { case (id, kind) =>
-        s"${kind.name}(${nameOf(id)})"
-      })
+      answered.toSeq
+        .map { case (column, kind) => (kind, nameOf(column)) }
+        .sortBy { case (kind, name) => (kind.code, name) }
+        .map { case (kind, name) => s"${kind.name}($name)" }
+    )
 }
 
 private[plan] object FactFilter {

@@ -5,6 +5,7 @@ import scala.collection.mutable
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, TableFacts}
 
 /**
@@ -22,6 +23,7 @@ private[plan] final class FileSelection(
     request: ScanRequest,
     facts: TableFacts = TableFacts.Empty) {
   private val factFilter = FactFilter.of(facts, bound.predicate)
+  private val byBounds = BoundScan.trusting(bound.predicate, facts)
   private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
 
   private var limited: Option[Long] = None
@@ -31,12 +33,14 @@ private[plan] final class FileSelection(
 
   /** What facts did, if they were asked. */
   def factReport: Option[FactReport] =
-    factFilter.map(_.report(id => Option(bound.schema.findColumnName(id)).getOrElse(s"field $id")))
+    factFilter.map(_.report(ColumnNames.of(bound.schema, _)))
 
   /** Calls `use` with every segment that has survivors, and the survivors. */
   def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {
     val survivors = index.segments.map(select)
-    val enough = bound.limit.flatMap(limit => LimitCut.files(index, survivors, limit))
+    val enough = bound.limit.flatMap { limit =>
+      LimitCut.files(index, survivors, limit.copy(filter = BoundScan.trusting(limit.filter, facts)))
+    }
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
     val planned = enough.getOrElse(survivors)
     index.segments.indices.foreach { i =>
@@ -47,8 +51,8 @@ private[plan] final class FileSelection(
   private def select(live: LiveSegment): Bitmap = {
     val candidates = live.liveRows()
     val kept =
-      if (bound.predicate == True) candidates
-      else SegmentEvaluator.mayMatch(live.segment, bound.predicate, candidates)
+      if (byBounds == True) candidates
+      else SegmentEvaluator.mayMatch(live.segment, byBounds, candidates)
     val inPartitions = keepPartitions(live.segment, kept)
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }

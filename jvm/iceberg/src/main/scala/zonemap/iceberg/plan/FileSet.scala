@@ -19,8 +19,9 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
     if (predicate == True) this
     else {
       val filter = FactFilter.of(facts, predicate)
+      val trusted = BoundScan.trusting(predicate, facts)
       val kept = parts.map { case (segment, rows) =>
-        val byBounds = SegmentEvaluator.mayMatch(segment, predicate, rows)
+        val byBounds = SegmentEvaluator.mayMatch(segment, trusted, rows)
         segment -> filter.fold(byBounds)(_.keep(segment, byBounds))
       }
       new FileSet(kept, facts)
@@ -28,7 +29,7 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
 
   /**
    * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no
-   * bounds or may hold NaN, which is in no range.
+   * bounds or wrong ones, or may hold NaN, which is in no range.
    */
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = {
     val ranges = Seq.newBuilder[ValueRanges]
@@ -41,7 +42,8 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
         }
       }
     }
-    Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
+    Option.when(known && !facts.distrusted(column.fieldId))(
+      ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
   /** The bounds of each row, or of the whole segment where that is a lot of rows. */
@@ -59,7 +61,7 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val asked = if (facts.known.exists(_._1 == column.fieldId)) everyNth(FileSet.MaxAskedOfFacts) else this
+    val asked = if (facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
       .map(v => asked.keep(Compare(column, CompareOp.Eq, v)).count.toDouble / asked.count)

@@ -4,7 +4,7 @@ import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
@@ -17,24 +17,24 @@ private[zonemap] object IndexQuestions {
   /** A bound of the first rows by one column, if some file falls out by it. */
   def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] =
     indexOf(table).flatMap { case (index, schema) =>
+      val facts = TableFacts.of(table)
       Option
-        .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .when(BoundScan.has(schema, asked.column) && !facts.distrusted(asked.column.fieldId)) {
+          asked.copy(filter = BoundScan.trusting(BoundScan.proving(asked.filter, schema), facts))
+        }
         .flatMap(TopKBound.of(index, _))
     }
 
   /** Whether some of the files are sure to hold the rows wanted. */
   def pays(table: ZoneMapTable, limit: LimitCut): Boolean =
     indexOf(table).exists { case (index, schema) =>
-      val filter: Predicate = BoundScan.proving(limit.filter, schema)
+      val filter: Predicate = BoundScan.trusting(BoundScan.proving(limit.filter, schema), TableFacts.of(table))
       LimitCut.pays(index, limit.copy(filter = filter))
     }
 
-  /** Whether there are facts that tell of what is inside the texts of a column. */
-  def knowsTexts(table: ZoneMapTable, fieldId: Int): Boolean =
-    ScanPlanner.covers(table) && {
-      val known = TableFacts.of(table).known
-      Seq(FactKind.Values, FactKind.NGrams).exists(kind => known((fieldId, kind)))
-    }
+  /** The kinds of facts that there are of a column. */
+  def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
+    if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
 
   /** What whole files answer of aggregates over a scan that planned `tasks`. */
   def aggregates(

@@ -3,10 +3,11 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.fact.{FactFile, FactKey, FactKind}
-import zonemap.core.segment.FactRef
+import zonemap.core.fact.{FactFile, FactKey}
+import zonemap.core.segment.{CorruptSegmentException, FactRef}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.IndexStore
@@ -17,6 +18,7 @@ import zonemap.iceberg.store.IndexStore
  * @param files data files that have the fact now
  * @param built data files that were read for it
  * @param expectedBytes what it was expected to cost, from a sample
+ * @param wrongBounds data files whose manifest contradicts the fact
  */
 private[zonemap] final case class FactResult(
     fact: String,
@@ -25,6 +27,7 @@ private[zonemap] final case class FactResult(
     stored: Int,
     bytes: Long,
     expectedBytes: Long,
+    wrongBounds: Int,
     seconds: Double)
 
 /** The work behind `facts` of the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
@@ -44,7 +47,7 @@ private[zonemap] object FactProcedures {
 
   /**
    * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
-   * the snapshot's version. A few files are read first, and what they cost decides whether the others are.
+   * its version, or the newest one's. A few files are read first, and what they cost decides whether the others are.
    */
   def build(
       table: Table,
@@ -60,7 +63,7 @@ private[zonemap] object FactProcedures {
     val held = IndexRegistry.of(table).facts.reopened(store)
     val had = requests.map { request =>
       def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
-      request -> held.files(request.fieldId, request.kind).filter { case (_, file) => isUsable(file) }
+      request -> held.files(request.column, request.kind).filter { case (_, file) => isUsable(file) }
     }.toMap
     val missing = requests.map { request =>
       request -> files.filterNot { case (key, _) => had(request).exists(_._2.has(key)) }.map(_._2)
@@ -84,13 +87,18 @@ private[zonemap] object FactProcedures {
     }
     val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
     val live = files.iterator.map(_._1).toSet
-    val kept = requests.map { request =>
-      val readable =
-        had(request) ++ written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
-      request -> joined(request, readable.filter(_._2.keysIterator.exists(live)), live, store)
+    val readable = requests.map { request =>
+      val now = written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
+      request -> (had(request) ++ now).filter(_._2.keysIterator.exists(live))
+    }
+    val wrong = readable.map { case (request, facts) =>
+      request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
+    }.toMap
+    val kept = readable.map { case (request, facts) =>
+      request -> joined(request, facts, live, store).map(_.copy(contradictsManifests = wrong(request) > 0))
     }
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
-    IndexProcedures.save(table, indexed, store, settings, Some(others ++ kept.flatMap(_._2)))
+    name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
     // joined with others before anyone was told of them
     val named = kept.flatMap(_._2).map(_.relativePath).toSet
     store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
@@ -104,8 +112,27 @@ private[zonemap] object FactProcedures {
         refs.size,
         bytes,
         expected.getOrElse(r, bytes),
+        wrong(r),
         seconds)
     }
+  }
+
+  /** Names the facts in a version, which later ones take them from. */
+  private def name(
+      table: Table,
+      indexed: SnapshotIndex,
+      store: IndexStore,
+      settings: PlannerSettings,
+      facts: Seq[FactRef]): Unit = {
+    def isLater(other: SnapshotIndex) =
+      other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
+        .exists(IndexRegistry.lineage(table, _).contains(indexed.key.snapshotId))
+    // one may have been committed and stored while data was read
+    val newest = IndexRegistry.of(table).newest.filter(isLater).getOrElse(indexed)
+    val isNamed =
+      try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
+      catch { case _: CorruptSegmentException => false }
+    if (!isNamed) IndexProcedures.save(table, newest, store, settings, Some(facts)): Unit
   }
 
   /**
@@ -134,15 +161,13 @@ private[zonemap] object FactProcedures {
 
   /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
-    facts.known.toSeq.sortBy { case (fieldId, kind) => (kind.code, fieldId) }.map { case (fieldId, kind) =>
-      (name(table.schema(), fieldId, kind), facts.bytesOf(fieldId, kind))
-    }
-
-  private def name(schema: org.apache.iceberg.Schema, fieldId: Int, kind: FactKind): String =
-    s"${kind.name}(${Option(schema.findColumnName(fieldId)).getOrElse(s"field $fieldId")})"
+    facts.known.toSeq
+      .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }
+      .sortBy { case (kind, name, column) => (kind.code, column.fieldId, name) }
+      .map { case (kind, name, column) => (s"${kind.name}($name)", facts.bytesOf(column, kind)) }
 
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
-    ref.kind == request.kind && ref.fieldId == request.fieldId
+    ref.kind == request.kind && ref.column == request.column
 
   /** One read of each file, for all that it lacks. */
   private def run(

@@ -28,7 +28,7 @@ private[upkeep] object FactSample {
       store: IndexStore): Map[FactRequest, Long] =
     asked.map { case (request, files) =>
       val facts = written
-        .filter(ref => ref.kind == request.kind && ref.fieldId == request.fieldId)
+        .filter(ref => ref.kind == request.kind && ref.column == request.column)
         .map(ref => FactFile.open(store.openFacts(ref)))
       val costs = sample.map(file => (file, facts.map(_.bytesOf(file.key)).sum))
       val expected = scaled(costs, files)
@@ -50,7 +50,7 @@ private[upkeep] object FactSample {
         table,
         request,
         s"each of the ${costs.size} files looked at has more than ${FactProcedures.MaxValues} distinct values",
-        s"A bloom filter answers = and IN of such a column: bloom(${request.column})"
+        s"A bloom filter answers = and IN of such a column: bloom(${request.name})"
       )
 
   private def requireShare(

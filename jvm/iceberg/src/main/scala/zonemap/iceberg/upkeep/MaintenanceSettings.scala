@@ -9,6 +9,7 @@ import zonemap.iceberg.build.MergePolicy
  * @param followCommits whether commits of this JVM are indexed without a query
  * @param flushIntervalMillis how long what is in memory may wait for the store
  * @param flushManifests how many manifests in memory make the store be written before the interval is over
+ * @param maintainFacts whether data files that are new get the facts that the table has
  * @param hotWindowMillis segments with commits younger than this are let go of last
  */
 final case class MaintenanceSettings(
@@ -16,4 +17,5 @@ final case class MaintenanceSettings(
     followCommits: Boolean = true,
     flushIntervalMillis: Long = 30L * 1000,
     flushManifests: Int = 64,
+    maintainFacts: Boolean = false,
     hotWindowMillis: Long = 6L * 3600 * 1000)

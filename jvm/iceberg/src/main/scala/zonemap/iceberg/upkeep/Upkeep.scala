@@ -169,7 +169,8 @@ private[zonemap] object Upkeep {
       val store = IndexStore.of(table, settings.storeLocation)
       val stored = StoredSnapshots.flush(table, covered, index, store)
       index.storeState.found()
-      SnapshotResolver.keep(index, stored, settings): Unit
+      SnapshotResolver.keep(index, stored, settings)
+      Option(table.snapshot(covered.key.snapshotId)).foreach(FactUpkeep.enqueue(table, _, settings))
     } catch {
       case e: StoreWriteException =>
         index.storeState.refused()

@@ -259,6 +259,16 @@ private[spark] object ZoneMapConf {
     atLeast(1)
   )
 
+  val MaintainFacts: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "upkeep.maintain-facts",
+    "false",
+    "true, false",
+    "Build the facts that a table has (build(facts => ...)) for data files that are new: in the background once upkeep " +
+      "has written a snapshot to the table's store, and in refresh, which zonemap follow calls. Spark jobs read those " +
+      "files, each once.",
+    flag
+  )
+
   val MergePolicyName: ConfEntry[String] = ConfEntry(
     Prefix + "merge.policy",
     "probabilistic",
@@ -313,6 +323,7 @@ private[spark] object ZoneMapConf {
     FollowCommits,
     FlushInterval,
     FlushManifests,
+    MaintainFacts,
     MergePolicyName,
     MergeLimit,
     MergeForcedEvery,
@@ -349,6 +360,7 @@ private[spark] object ZoneMapConf {
               followCommits = FollowCommits.read(conf, options),
               flushIntervalMillis = FlushInterval.read(conf, options),
               flushManifests = FlushManifests.read(conf, options),
+              maintainFacts = MaintainFacts.read(conf, options),
               hotWindowMillis = HotWindow.read(conf, options)
             )
           )

@@ -14,8 +14,8 @@ import zonemap.core.value.{BytesValue, ColumnType, UuidType}
 private[spark] trait ColumnResolver {
 
   /**
-   * The column that an attribute, or a field of a struct in one, stands for; None for anything else, and for columns
-   * without bounds whose order Spark shares.
+   * The column that an attribute, a field of a struct in one or the value of a map's key stands for; None for anything
+   * else, and for columns without bounds or facts whose order Spark shares.
    */
   def column(expression: Expression): Option[ColumnRef]
 
@@ -59,7 +59,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case TextParts(tested, parts) if outcome =>
         columns.column(tested).filter(columns.knowsTexts).fold[Predicate](True)(Contains(_, parts))
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
-      case _: AttributeReference | _: GetStructField             => rowsOf(condition, truth(outcome))
+      case Bare(_)                                               => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
       case _                                                     => True
     }
@@ -70,6 +70,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       left <- columns.column(unwidened(comparison.left))
       right <- columns.column(unwidened(comparison.right))
       if ColumnType.comparable(left.columnType, right.columnType) && left.columnType != UuidType
+      if left.mapKey.isEmpty && right.mapKey.isEmpty
     } yield (comparison, outcome) match {
       case (_: LessThan, true) | (_: GreaterThanOrEqual, false) => CompareColumns(left, CompareOp.Lt, right)
       case (_: LessThanOrEqual, true) | (_: GreaterThan, false) => CompareColumns(left, CompareOp.LtEq, right)
@@ -121,7 +122,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case And(left, right)                            => combine(all = false, whenNull(left), whenNull(right))
       case Or(left, right)                             => combine(all = false, whenNull(left), whenNull(right))
       case Comparison(tested, _)                       => rowsOf(tested, Wanted.onlyNull)
-      case _: AttributeReference | _: GetStructField   => rowsOf(condition, Wanted.onlyNull)
+      case Bare(_)                                     => rowsOf(condition, Wanted.onlyNull)
       case _                                           => True
     }
 
@@ -131,8 +132,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
-        case _: AttributeReference | _: GetStructField =>
-          columns.column(expression).fold[Predicate](True)(wanted.on)
+        case Bare(_)                  => columns.column(expression).fold[Predicate](True)(wanted.on)
         // the first that is not null: SOUNDNESS, S45
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
@@ -176,4 +176,13 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
 private object ExpressionTranslator {
   private val MaxLooks = 2000
+}
+
+/** What may be a column: nothing is computed in it. */
+private object Bare {
+  def unapply(expression: Expression): Option[Expression] =
+    expression match {
+      case _: AttributeReference | _: GetStructField | MapEntry(_, _) => Some(expression)
+      case _                                                          => None
+    }
 }

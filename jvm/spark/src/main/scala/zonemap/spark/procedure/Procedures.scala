@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactProcedures, FactResult, IndexProcedures}
+import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactProcedures, FactResult, FactUpkeep, IndexProcedures}
 import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
@@ -23,13 +23,14 @@ private[spark] object Procedures {
     .add("seconds", DoubleType, nullable = false)
 
   private val factsDoc =
-    "Facts of columns beyond bounds, such as 'values(status), bloom(user_id), ngrams(message)'"
+    "Facts of columns, such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)'"
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
     "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With columns, " +
       "the index holds those from now on: segments that lack one are built anew, others lose what is not named. With " +
-      "facts, a Spark job reads the data files that lack them; a row more for each fact, of the data files that have it.",
+      "facts, a Spark job reads the data files that lack them; a row more for each fact, of the data files that have it. " +
+      "wrong_bounds counts those whose manifest the rows contradict, where bounds are built.",
     Seq(
       table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all."),
@@ -44,6 +45,7 @@ private[spark] object Procedures {
       .add("part", StringType, nullable = false)
       .add("files_read", LongType, nullable = false)
       .add("expected_bytes", LongType, nullable = false)
+      .add("wrong_bounds", LongType, nullable = false)
   ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "build")
     val facts = arguments.text("facts").trim
@@ -57,16 +59,20 @@ private[spark] object Procedures {
     val results =
       if (requests.isEmpty) Nil
       else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
-    (row(built) ++ Seq[Any]("index", 0L, built.bytes)) +: results.map(r => factRow(snapshot, r))
+    (row(built) ++ Seq[Any]("index", 0L, built.bytes, 0L)) +: results.map(r => factRow(snapshot, r))
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
     "refresh",
-    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know.",
+    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know. With " +
+      "upkeep.maintain-facts, new data files then get the facts that the table has.",
     Seq(table),
-    buildColumns) { (spark, arguments) =>
+    buildColumns
+  ) { (spark, arguments) =>
     val (iceberg, snapshot) = snapshotOf(spark, arguments, "refresh")
-    Seq(row(IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))))
+    val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
+    FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+    Seq(row(refreshed))
   }
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
@@ -243,7 +249,8 @@ private[spark] object Procedures {
       r.seconds,
       r.fact,
       r.built.toLong,
-      r.expectedBytes)
+      r.expectedBytes,
+      r.wrongBounds.toLong)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

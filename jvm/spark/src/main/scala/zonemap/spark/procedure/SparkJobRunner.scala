@@ -16,7 +16,7 @@ import zonemap.iceberg.store.IndexStore
  * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
  * bytes once more, under another name, which nobody is told of.
  */
-private[procedure] final class SparkJobRunner(spark: SparkSession, table: Table)
+private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
     extends SegmentTaskRunner
     with FactTaskRunner {
 

@@ -15,12 +15,13 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.core.predicate.{ColumnRef, Predicate, True}
-import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal}
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.core.fact.FactKind
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
+import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
+import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator, MapEntry}
 
 /**
  * Hands the conditions that Iceberg cannot take (functions of a column, mostly) to our planner, as ranges of columns.
@@ -56,7 +57,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
       condition: Expression): Option[DataSourceV2Relation] =
     Guarded.orNothing(s"the functions in a filter on ${table.name()}") {
       val predicate =
-        translate(relation, SparkTables.schema(table), condition, IndexQuestions.knowsTexts(ours, _))
+        translate(relation, SparkTables.schema(table), condition, IndexQuestions.factsOf(ours, _))
       Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
     }
 
@@ -84,8 +85,8 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
       relation: DataSourceV2Relation,
       schema: Schema,
       condition: Expression,
-      knowsTexts: Int => Boolean = _ => false): Predicate = {
-    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema, knowsTexts))
+      factsOf: ColumnId => Set[FactKind] = _ => Set.empty): Predicate = {
+    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema, factsOf))
     val told =
       splitConjunctivePredicates(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
     Predicate.and(told: _*)
@@ -127,21 +128,39 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
   private val DigestBytes = 16
 }
 
-/** The columns of a relation and the fields of its structs, by name in the schema it was resolved with. */
+/**
+ * The columns of a relation and the fields of its structs, by name in the schema it was resolved with; and the values of
+ * a map's key where there are facts of them.
+ */
 private[spark] final class SchemaColumns(
     relation: DataSourceV2Relation,
     schema: Schema,
-    knowsTextsOf: Int => Boolean = _ => false)
+    factsOf: ColumnId => Set[FactKind] = _ => Set.empty)
     extends ColumnResolver {
 
-  override def knowsTexts(column: ColumnRef): Boolean = knowsTextsOf(column.fieldId)
+  override def knowsTexts(column: ColumnRef): Boolean =
+    factsOf(column.id).exists(kind => kind == FactKind.Values || kind == FactKind.NGrams)
 
   override def column(expression: Expression): Option[ColumnRef] =
+    expression match {
+      case MapEntry(map, key) => ofKey(map, key, expression.dataType)
+      case _ =>
+        for {
+          (field, name) <- find(expression)
+          columnType <- IcebergValues.columnType(field.`type`())
+          if shares(columnType, expression.dataType)
+        } yield ColumnRef(field.fieldId, columnType, name)
+    }
+
+  private def ofKey(map: Expression, key: ZoneValue, dataType: DataType): Option[ColumnRef] =
     for {
-      (field, name) <- find(expression)
-      columnType <- IcebergValues.columnType(field.`type`())
-      if shares(columnType, expression.dataType)
-    } yield ColumnRef(field.fieldId, columnType, name)
+      (field, _) <- find(map)
+      if field.`type`().isMapType
+      values = field.`type`().asMapType()
+      columnType <- IcebergValues.columnType(values.valueType())
+      id = ColumnId(values.valueId(), Some(key))
+      if shares(columnType, dataType) && factsOf(id).nonEmpty
+    } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
 
   /** The field of the schema behind a column, or behind a field of a struct in one, and its full name. */
   private def find(expression: Expression): Option[(NestedField, String)] =

@@ -14,9 +14,9 @@ import org.apache.spark.sql.types._
 
 import zonemap.core.eval.{ColumnZone, FactEvaluator, Match, ZoneMatch}
 import zonemap.core.fact.{FactKind, KnownValues}
-import zonemap.core.predicate.{ColumnRef, Predicate, SortedValues, True}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, SortedValues, True}
 import zonemap.core.segment.ColumnBounds
-import zonemap.core.value.{ColumnType, Presence, ZoneValue, ZoneValues}
+import zonemap.core.value.{BytesValue, ColumnType, LongValue, Presence, ZoneValue, ZoneValues}
 import zonemap.core.{Rng, Seeded}
 import zonemap.spark.SharedSession
 
@@ -216,6 +216,59 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     }
   }
 
+  test("the value of a map's key (S112)") {
+    val maps = new StructType()
+      .add("m", MapType(StringType, StringType))
+      .add("c", MapType(IntegerType, LongType))
+      .add("r", MapType(DoubleType, LongType))
+      .add("a", ArrayType(StringType))
+    val empty = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], maps)
+    object Keys extends ColumnResolver {
+      override def column(expression: Expression): Option[ColumnRef] =
+        expression match {
+          case MapEntry(map: AttributeReference, key) =>
+            val shown = key match {
+              case BytesValue(bytes) => new String(bytes, "UTF-8")
+              case LongValue(v)      => v.toString
+            }
+            val columnType = ColumnType.parse(if (map.name == "m") "string" else "long").get
+            Some(ColumnRef(maps.fieldIndex(map.name), columnType, s"${map.name}[$shown]", Some(key)))
+          case _ => None
+        }
+      override def knowsTexts(column: ColumnRef): Boolean = true
+    }
+    def told(text: String) =
+      empty
+        .where(text)
+        .queryExecution
+        .optimizedPlan
+        .collectFirst { case Filter(condition, _) =>
+          new ExpressionTranslator(Keys).whenTrue(condition).toString
+        }
+        .get
+    for (ansi <- Seq("true", "false")) withConf("spark.sql.ansi.enabled" -> ansi) {
+      Seq(
+        "m['type'] = 'timer'" -> "m[type] IN ['timer', 'timer\u0000')",
+        "element_at(m, 'type') = 'timer'" -> "m[type] IN ['timer', 'timer\u0000')",
+        "try_element_at(m, 'type') = 'timer'" -> "m[type] IN ['timer', 'timer\u0000')",
+        "m['type'] IN ('a', 'b')" -> "m[type] IN ['a', 'a\u0000') or ['b', 'b\u0000')",
+        "m['type'] IS NULL" -> "m[type] IS NULL",
+        "m['type'] IS NOT NULL" -> "m[type] IS NOT NULL",
+        "coalesce(m['type'], 'x') = 'x'" -> "OR m[type] IS NULL",
+        "m['type'] LIKE '%abc%'" -> "m[type] CONTAINS 'abc'",
+        "c[7] + 1 > 5" -> "c[7] IN",
+        "m['a'] = 'x' AND m['b'] = 'y'" -> "m[b] IN ['y', 'y\u0000')"
+      ).foreach { case (text, expected) => assert(told(text).contains(expected), text) }
+      Seq(
+        "r[1.0D] = 5",
+        "element_at(a, 1) = 'x'",
+        "m[m['a']] = 'x'",
+        "m['a'] < m['b']",
+        "m['type'] COLLATE UTF8_LCASE = 'x'")
+        .foreach(text => assert(told(text) == "true", text))
+    }
+  }
+
   test("a text that LIKE matches is never left out by its own value") {
     var matched = 0
     rounds(300) { rng =>
@@ -229,7 +282,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
         val id = schema.fieldIndex("s")
         val fact = KnownValues(columnTypes("s"), SortedValues.of(Seq(ZoneValues.ofString(text))), false, false)
         val excluded = FactEvaluator
-          .of(predicate, Set((id, FactKind.Values)))
+          .of(predicate, Set((ColumnId(id), FactKind.Values)))
           .exists(_.excludes((_, kind) => Option.when(kind == FactKind.Values)(fact), _ => Match.Some))
         if (condition.eval(row) == true) {
           matched += 1

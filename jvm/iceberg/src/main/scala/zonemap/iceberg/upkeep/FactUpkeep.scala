@@ -1,0 +1,70 @@
+package zonemap.iceberg.upkeep
+
+import java.util.UUID
+import java.util.concurrent.{ConcurrentHashMap, Executors, TimeUnit, TimeoutException}
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{Snapshot, Table}
+import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.build.{FactRequest, FactTaskRunner}
+import zonemap.iceberg.index.TableFacts
+import zonemap.iceberg.plan.PlannerSettings
+
+/**
+ * Builds the facts that a table has for data files that are new, where the settings ask for it.
+ *
+ * A thread of its own, because data is read: neither a commit nor the index waits for it. One table at a time, and of the
+ * snapshots of a table that wait the newest only. A failure is logged and leaves the files without facts, which keeps
+ * them in plans; the next snapshot tries again. Thread-safe.
+ */
+private[zonemap] object FactUpkeep {
+  private val log = LoggerFactory.getLogger("zonemap.upkeep")
+  private val waiting = new ConcurrentHashMap[UUID, () => Unit]
+  private val upToDate = new ConcurrentHashMap[UUID, Long]
+  private val NoSnapshot = -1L
+  @volatile private var runnerOf: Table => Option[FactTaskRunner] = _ => None
+
+  private lazy val worker = Executors.newSingleThreadExecutor { (task: Runnable) =>
+    val thread = new Thread(task, "zonemap-facts")
+    thread.setDaemon(true)
+    thread.setPriority(Thread.MIN_PRIORITY)
+    thread
+  }
+
+  /** Who reads data for [[enqueue]], asked on the thread that will wait for it; `None` when nobody can now. */
+  def register(runner: Table => Option[FactTaskRunner]): Unit = runnerOf = runner
+
+  /** Builds what the snapshot's files lack, soon. The store has the snapshot. */
+  def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
+    if (isWanted(table, snapshot, settings)) {
+      val uuid = table.uuid()
+      val work = () => runnerOf(table).foreach(run(table, snapshot, settings, _))
+      if (waiting.put(uuid, work) == null) worker.execute(() => Option(waiting.remove(uuid)).foreach(_.apply()))
+    }
+
+  /** Builds what the snapshot's files lack, now. The store has the snapshot. */
+  def run(table: Table, snapshot: Snapshot, settings: PlannerSettings, runner: FactTaskRunner): Unit =
+    if (isWanted(table, snapshot, settings))
+      try {
+        val requests = FactRequest.known(table, TableFacts.of(table))
+        if (requests.nonEmpty) FactProcedures.build(table, snapshot, settings, requests, runner): Unit
+        upToDate.put(table.uuid(), snapshot.snapshotId()): Unit
+      } catch {
+        case NonFatal(e) =>
+          log.warn(s"Cannot build the facts of snapshot ${snapshot.snapshotId()} of ${table.name()}: $e")
+      }
+
+  /** Waits until everything queued so far is done, for tests and orderly ends; `false` when time ran out. */
+  def await(timeoutMillis: Long): Boolean =
+    try {
+      val nothing: Runnable = () => ()
+      worker.submit(nothing).get(timeoutMillis, TimeUnit.MILLISECONDS)
+      true
+    } catch { case _: TimeoutException => false }
+
+  private def isWanted(table: Table, snapshot: Snapshot, settings: PlannerSettings): Boolean =
+    settings.maintenance.maintainFacts && TableFacts.of(table).refs.nonEmpty &&
+      upToDate.getOrDefault(table.uuid(), NoSnapshot) != snapshot.snapshotId()
+}

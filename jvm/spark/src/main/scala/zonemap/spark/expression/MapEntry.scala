@@ -1,0 +1,34 @@
+package zonemap.spark.expression
+
+import org.apache.spark.sql.catalyst.expressions.{ElementAt, Expression, GetMapValue, Literal}
+import org.apache.spark.sql.types.{DataType, IntegerType, LongType, MapType, StringType}
+
+import zonemap.core.value.ZoneValue
+
+/**
+ * The value that a map has for one literal key: `tags['type']`, `element_at(tags, 'type')`. Null, and no error in either
+ * ANSI mode, for rows without the key. Keys whose equality is not that of their bytes are not told of. SOUNDNESS, S112.
+ */
+private[spark] object MapEntry {
+
+  /** The map and the key. */
+  def unapply(expression: Expression): Option[(Expression, ZoneValue)] =
+    expression match {
+      case GetMapValue(map, Literal(key, keyType))     => of(map, key, keyType)
+      case ElementAt(map, Literal(key, keyType), _, _) => of(map, key, keyType)
+      case _                                           => None
+    }
+
+  private def of(map: Expression, key: Any, keyType: DataType): Option[(Expression, ZoneValue)] =
+    map.dataType match {
+      case MapType(`keyType`, _, _) if hasFacts(keyType) =>
+        CatalystValues.encode(keyType, key) match {
+          case Encoded.Value(value) => Some((map, value))
+          case _                    => None
+        }
+      case _ => None
+    }
+
+  private def hasFacts(keyType: DataType): Boolean =
+    keyType == StringType || keyType == IntegerType || keyType == LongType
+}

@@ -1,0 +1,123 @@
+package zonemap.spark.procedure
+
+import java.util.UUID
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.types.{Type, TypeUtil, Types}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.SpecializedGetters
+import org.apache.spark.sql.catalyst.util.{ArrayData, MapData}
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.fact.FactBuilder
+import zonemap.core.predicate.ColumnId
+import zonemap.core.value._
+
+/** Tells a builder of one column of each row. */
+private[procedure] final class RowTeller(
+    path: Array[(Int, Int)],
+    tell: (SpecializedGetters, Int) => Unit,
+    tellNull: () => Unit) {
+
+  def tell(row: InternalRow): Unit = {
+    var struct = row
+    var depth = 0
+    while (struct != null && depth < path.length - 1) {
+      val (ordinal, _) = path(depth)
+      val fields = path(depth + 1)._2
+      struct = if (struct.isNullAt(ordinal)) null else struct.getStruct(ordinal, fields)
+      depth += 1
+    }
+    val ordinal = path(path.length - 1)._1
+    if (struct == null || struct.isNullAt(ordinal)) tellNull() else tell(struct, ordinal)
+  }
+}
+
+private[procedure] object RowTeller {
+
+  def of(projection: Schema, column: ColumnId, cells: CellTeller): RowTeller =
+    column.mapKey match {
+      case None => new RowTeller(pathTo(projection, column.fieldId), cells.tell, () => cells.tellNull())
+      case Some(key) =>
+        val mapId = TypeUtil.indexParents(projection.asStruct()).get(Integer.valueOf(column.fieldId))
+        val keys = new KeyTeller(projection.findType(mapId).asMapType(), key, cells)
+        new RowTeller(
+          pathTo(projection, mapId),
+          (row, ordinal) => keys.tell(row.getMap(ordinal)),
+          () => cells.tellNull())
+    }
+
+  /** The ordinals, struct by struct, that lead to a field, each with the number of fields of its struct. */
+  private def pathTo(projection: Schema, fieldId: Int): Array[(Int, Int)] = {
+    val parents = TypeUtil.indexParents(projection.asStruct())
+    val ids = Iterator
+      .iterate(Option(Integer.valueOf(fieldId)))(_.flatMap(id => Option(parents.get(id))))
+      .takeWhile(_.isDefined)
+      .flatten
+      .toSeq
+      .reverse
+    val structs = projection.asStruct() +: ids.init.map(id => projection.findType(id).asStructType())
+    structs
+      .zip(ids)
+      .map { case (struct, id) =>
+        (struct.fields().indexOf(struct.field(id)), struct.fields().size)
+      }
+      .toArray
+  }
+}
+
+/**
+ * Tells of the value that a map has for one key, null where it lacks the key. Of a key that a file holds twice both
+ * values are told: which of them Spark takes is Spark's.
+ */
+private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTeller) {
+  private val isKey: (ArrayData, Int) => Boolean =
+    (key, map.keyType().typeId()) match {
+      case (BytesValue(bytes), _) =>
+        val text = UTF8String.fromBytes(bytes)
+        (keys, i) => keys.getUTF8String(i) == text
+      case (LongValue(v), Type.TypeID.INTEGER) => (keys, i) => keys.getInt(i).toLong == v
+      case (LongValue(v), _)                   => (keys, i) => keys.getLong(i) == v
+    }
+
+  def tell(entries: MapData): Unit = {
+    val keys = entries.keyArray()
+    val values = entries.valueArray()
+    var found = false
+    var i = 0
+    while (i < entries.numElements()) {
+      if (!keys.isNullAt(i) && isKey(keys, i)) {
+        found = true
+        if (values.isNullAt(i)) cells.tellNull() else cells.tell(values, i)
+      }
+      i += 1
+    }
+    if (!found) cells.tellNull()
+  }
+}
+
+/** Tells a builder of values where a column's type has them. */
+private[procedure] final class CellTeller(columnType: ColumnType, builder: FactBuilder) {
+
+  def tellNull(): Unit = builder.addNull()
+
+  /** A value that is not null. */
+  def tell(row: SpecializedGetters, ordinal: Int): Unit =
+    columnType match {
+      case BooleanType                                => builder.add(ZoneValues.ofBoolean(row.getBoolean(ordinal)))
+      case IntType | DateType                         => builder.add(ZoneValues.ofLong(row.getInt(ordinal).toLong))
+      case LongType | TimestampType | TimestampTzType => builder.add(ZoneValues.ofLong(row.getLong(ordinal)))
+      case FloatType                                  => tellDouble(row.getFloat(ordinal).toDouble)
+      case DoubleType                                 => tellDouble(row.getDouble(ordinal))
+      case StringType                                 => builder.add(BytesValue(row.getUTF8String(ordinal).getBytes))
+      case BinaryType | FixedType(_)                  => builder.add(BytesValue(row.getBinary(ordinal)))
+      case UuidType => builder.add(ZoneValues.ofUuid(UUID.fromString(row.getUTF8String(ordinal).toString)))
+      case decimal @ DecimalType(precision, scale) =>
+        val value = row.getDecimal(ordinal, precision, scale).toJavaBigDecimal
+        builder.add(ZoneValues.ofDecimal(value.setScale(scale).unscaledValue, decimal))
+      case other => throw new IllegalStateException(s"No values of type ${other.text}.")
+    }
+
+  private def tellDouble(value: Double): Unit =
+    if (value.isNaN) builder.addNaN() else builder.add(ZoneValues.ofDouble(value))
+}
