@@ -67,7 +67,7 @@ AGGREGATES = {
 @pytest.mark.parametrize("case", AGGREGATES)
 def test_aggregate_pushdown_is_kept(spark, lake, case: str) -> None:
     query, pushed = AGGREGATES[case]
-    stock, ours = both(spark, query, {})
+    stock, ours = both(spark, query, {"spark.sql.zonemap.aggregates.enabled": "false"})
     assert ("LocalTableScan" in ours.plan) == ("LocalTableScan" in stock.plan)
     if pushed is not None:
         assert ("LocalTableScan" in stock.plan) == pushed

@@ -32,7 +32,7 @@ def _invoke(spark: SparkSession, target, name: str):
 
 def _scan_files(spark: SparkSession, scan) -> list[str]:
     """Paths of the tasks of one Iceberg scan, one entry a task, before splitting."""
-    if scan.getClass().getSimpleName() == "KeyFilteredScan":
+    if scan.getClass().getSimpleName() in ("KeyFilteredScan", "RemainingFilesScan"):
         scan = scan.inner()
     if _method(spark._jvm, scan.getClass(), "tasks") is not None:
         return _FILE.findall(_invoke(spark, scan, "tasks").toString())

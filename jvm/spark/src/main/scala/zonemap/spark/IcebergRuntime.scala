@@ -13,7 +13,7 @@ import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
 import zonemap.iceberg.upkeep.{CommitListener, FactUpkeep, Upkeep}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.{RegisterRuntimeJoinRule, StaticJoinRule}
+import zonemap.spark.join.{RegisterScanRules, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
 
@@ -39,7 +39,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
-    extensions.injectPlanNormalizationRule(new RegisterRuntimeJoinRule(_))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_))
     extensions.injectPreCBORule(_ => SwapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

@@ -16,6 +16,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
  *                            pre-CBO                      StaticJoinRule  keys of joins become ranges
  *   V2 scan push-down        Iceberg's scan asks ZoneMapTable.newBatchScan() for its files
+ *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts cut the planned files
  * }}}
  *

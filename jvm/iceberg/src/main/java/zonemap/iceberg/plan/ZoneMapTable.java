@@ -26,6 +26,7 @@ public final class ZoneMapTable extends BaseTable {
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
   private transient volatile FileSet plannedFiles;
+  private transient volatile AggregateReason notAnswered;
 
   /**
    * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
@@ -155,6 +156,16 @@ public final class ZoneMapTable extends BaseTable {
 
   void planned(PlanReport report) {
     this.lastPlan = report;
+    this.notAnswered = null;
+  }
+
+  /** Why aggregates over the last scan were not answered from the index; null if they were, or if there are none. */
+  public AggregateReason notAnswered() {
+    return notAnswered;
+  }
+
+  public void notAnswered(AggregateReason reason) {
+    this.notAnswered = reason;
   }
 
   /** What became of the last scan planned through this table; null before the first. Thread-safe. */

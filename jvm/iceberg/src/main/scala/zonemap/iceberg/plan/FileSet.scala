@@ -87,6 +87,10 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
 
+  /** Calls `use` with each segment and its files among these, which must not be changed. */
+  private[plan] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
+    parts.foreach { case (segment, rows) => use(segment, rows) }
+
   /** Whether these are the files with these paths, neither more nor fewer. */
   private[zonemap] def are(paths: java.util.Set[String]): Boolean =
     paths.size == count && parts.forall { case (segment, rows) =>

@@ -1,10 +1,10 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.Schema
+import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, Predicate}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
@@ -35,6 +35,25 @@ private[zonemap] object IndexQuestions {
   /** The kinds of facts that there are of a column. */
   def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
     if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
+
+  /** What whole files answer of aggregates over a scan that planned `tasks`. */
+  def aggregates(
+      table: ZoneMapTable,
+      tasks: IndexedSeq[FileScanTask],
+      asked: AggregateQuestion): Either[AggregateReason, FileAnswers] =
+    Option(table.plannedFiles()) match {
+      case Some(files) if table.snapshotId() != null =>
+        val schema = SnapshotUtil.schemaFor(table, table.snapshotId())
+        def has(column: ColumnRef) = BoundScan.has(schema, column)
+        asked.aggregates
+          .flatMap(FileAggregate.columnOf)
+          .find(!has(_))
+          .map(c => AggregateReason.Function(c.name))
+          .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+          .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+          .flatMap(new FileAggregates(_, FileAggregates.specsOf(table), tasks).answer(files))
+      case _ => Left(AggregateReason.NotFromIndex)
+    }
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
   private def indexOf(table: ZoneMapTable): Option[(SnapshotIndex, Schema)] =

@@ -48,6 +48,7 @@ private[spark] final case class ZoneMapConf(
     runtimeJoins: Boolean,
     topK: Boolean,
     limit: Boolean,
+    aggregates: Boolean,
     planner: PlannerSettings)
 
 /**
@@ -112,6 +113,15 @@ private[spark] object ZoneMapConf {
     "true, false",
     "Plan only as many files as hold k rows for LIMIT k without ORDER BY.",
     flag)
+
+  val Aggregates: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "aggregates.enabled",
+    "true",
+    "true, false",
+    "Answer COUNT, MIN and MAX, also grouped by partition columns or others of one value a file, for files of which the " +
+      "index knows the answer, and read only the others. Not used in shadow mode, nor beside Comet and Gluten.",
+    flag
+  )
 
   val Shadow: ConfEntry[Boolean] = ConfEntry(
     Prefix + "shadow",
@@ -298,6 +308,7 @@ private[spark] object ZoneMapConf {
     RuntimeJoins,
     TopK,
     Limit,
+    Aggregates,
     Shadow,
     Upkeep,
     CoverOnReadMode,
@@ -330,6 +341,7 @@ private[spark] object ZoneMapConf {
           RuntimeJoins.read(conf, options),
           TopK.read(conf, options),
           Limit.read(conf, options),
+          Aggregates.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),
             upkeep = Upkeep.read(conf, options),

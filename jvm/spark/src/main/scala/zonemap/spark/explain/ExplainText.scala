@@ -3,12 +3,13 @@ package zonemap.spark.explain
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.{PlanMode, PlanReport, ZoneMapTable}
+import zonemap.spark.aggregate.{AnsweredScan, RemainingFilesScan}
 import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.rule.{SwapDecision, SwapRule}
 
@@ -20,16 +21,23 @@ import zonemap.spark.rule.{SwapDecision, SwapRule}
 private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
-    val scans = collectWithSubqueries(plan) { case scan: BatchScanExec => scan }
-    val texts =
-      scans.flatMap(scan => Option(scan.table).collect { case t: SparkTable => describe(t) ++ atRunTime(scan) })
+    val texts = collectWithSubqueries(plan) {
+      case scan: BatchScanExec =>
+        Option(scan.table).collect { case table: SparkTable => describe(table) ++ afterPlanning(scan, table) }
+      case rows: LocalTableScanExec =>
+        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(scan => describe(scan.table) + "\n  " + scan.note)
+    }.flatten
     if (texts.isEmpty) "no scan of an Iceberg table" else texts.mkString("\n")
   }
 
-  private def atRunTime(scan: BatchScanExec): String =
-    scan.scan match {
-      case filtered: KeyFilteredScan => filtered.notes.map("\n  " + _).mkString
-      case _                         => ""
+  private def afterPlanning(scan: BatchScanExec, table: SparkTable): String =
+    (scan.scan, table.table()) match {
+      case (filtered: KeyFilteredScan, _)     => filtered.notes.map("\n  " + _).mkString
+      case (remaining: RemainingFilesScan, _) => "\n  " + remaining.note
+      case (_, ours: ZoneMapTable) if ours.notAnswered() != null =>
+        val reason = ours.notAnswered()
+        s"\n  aggregates: all files read, ${reason.code} (${reason.message})"
+      case _ => ""
     }
 
   private def describe(table: SparkTable): String =

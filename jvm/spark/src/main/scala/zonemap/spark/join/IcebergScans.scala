@@ -50,6 +50,13 @@ private[spark] object IcebergScans {
     Option.when(known)(out)
   }
 
+  /** The planned tasks, a file each; `None` when it is another kind of scan. */
+  def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {
+    val planned = tasks(scan)
+    val files = planned.collect { case task: FileScanTask => task }
+    Option.when(files.size == planned.size)(files)
+  }
+
   /** Takes away the tasks of these files; returns how many were and are left. */
   def remove(scan: Scan, paths: java.util.Set[String]): (Int, Int) = {
     val before = tasks(scan)

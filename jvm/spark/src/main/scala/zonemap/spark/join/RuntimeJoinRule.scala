@@ -32,9 +32,10 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
-      case subquery: Subquery if subquery.correlated                                              => plan
-      case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled || otherEngine => plan
-      case _ if plan.exists(_.isInstanceOf[UnionLoop])                                            => plan
+      case subquery: Subquery if subquery.correlated                               => plan
+      case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled => plan
+      case _ if OtherEngines.areConfigured(conf)                                   => plan
+      case _ if plan.exists(_.isInstanceOf[UnionLoop])                             => plan
       case _ =>
         Guarded
           .orNothing("the keys of its joins at run time") {
@@ -46,13 +47,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
             })
           }
           .getOrElse(plan)
-    }
-
-  /** Engines that know Spark's and Iceberg's scans by their class. */
-  private def otherEngine: Boolean =
-    Seq("spark.plugins", "spark.sql.extensions").exists { key =>
-      val value = conf.getConfString(key, "").toLowerCase
-      value.contains("comet") || value.contains("gluten")
     }
 
   /**

@@ -10,20 +10,23 @@ import org.apache.spark.sql.internal.SQLConf
 import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.expression.ColumnResolver
 import zonemap.spark.rule.{ExpressionRule, SchemaColumns, SparkTables, SwapDecision, SwapRule}
 
 /** A relation whose scans read one pinned snapshot and are planned by us. */
-private[join] final case class ZoneMapRelation(
+private[spark] final case class ZoneMapRelation(
     relation: DataSourceV2Relation,
     sparkTable: SparkTable,
     table: ZoneMapTable) {
 
+  /** The columns of the index, by what Spark calls them. */
+  def columns: ColumnResolver = new SchemaColumns(relation, SparkTables.schema(sparkTable))
+
   /** The column of the index that an attribute is. */
   def column(attribute: Attribute): Option[ColumnRef] =
     attribute match {
-      case reference: AttributeReference =>
-        new SchemaColumns(relation, SparkTables.schema(sparkTable)).column(reference)
-      case _ => None
+      case reference: AttributeReference => columns.column(reference)
+      case _                             => None
     }
 
   /** At least the files that hold rows for which all `conditions` are TRUE; `None` when the snapshot is not covered. */
@@ -35,7 +38,7 @@ private[join] final case class ZoneMapRelation(
   def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
 }
 
-private[join] object ZoneMapRelation {
+private[spark] object ZoneMapRelation {
   private val OtherFiles = Seq(
     SparkReadOptions.START_SNAPSHOT_ID,
     SparkReadOptions.END_SNAPSHOT_ID,

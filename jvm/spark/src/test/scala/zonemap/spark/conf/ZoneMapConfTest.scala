@@ -27,6 +27,7 @@ class ZoneMapConfTest extends AnyFunSuite {
           runtimeJoins = true,
           topK = true,
           limit = true,
+          aggregates = true,
           PlannerSettings())))
   }
 
@@ -39,6 +40,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("enabled", " false ", false, _.enabled),
     ("topk", "false", false, _.topK),
     ("limit", "false", false, _.limit),
+    ("aggregates.enabled", "false", false, _.aggregates),
     ("shadow", "true", true, _.planner.shadow),
     ("upkeep", "off", UpkeepMode.Off, _.planner.upkeep),
     ("upkeep", "Memory", UpkeepMode.Memory, _.planner.upkeep),

@@ -2,7 +2,7 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import zonemap.iceberg.plan.StockReason
+import zonemap.iceberg.plan.{AggregateReason, StockReason}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.procedure.Procedures
 import zonemap.spark.rule.SwapReason
@@ -70,6 +70,9 @@ object ReferencePages {
     }
   )
 
+  private def rows(catalogue: Seq[(String, String)]): Seq[String] =
+    catalogue.map { case (code, when) => s"| `$code` | $when |" }
+
   private def reasons: String = page(
     Seq(
       "# Why a scan was planned by Iceberg",
@@ -79,6 +82,16 @@ object ReferencePages {
       "| Code | When |",
       "|---|---|"
     ),
-    (StockReason.catalogue ++ SwapReason.catalogue).map { case (code, when) => s"| `$code` | $when |" }
+    rows(StockReason.catalogue ++ SwapReason.catalogue),
+    Seq(
+      "",
+      "## Why all files of an aggregate were read",
+      "",
+      "The index plans these scans; EXPLAIN names the code beside \"aggregates\".",
+      "",
+      "| Code | When |",
+      "|---|---|"
+    ),
+    rows(AggregateReason.catalogue)
   )
 }

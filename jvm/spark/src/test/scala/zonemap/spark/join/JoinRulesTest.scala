@@ -105,7 +105,7 @@ class JoinRulesTest extends SharedSession {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    new RegisterRuntimeJoinRule(spark).apply(planned.head)
+    new RegisterScanRules(spark).apply(planned.head)
     val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
     assert(table.contains(null))
   }

@@ -5,18 +5,23 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
+import zonemap.spark.aggregate.AggregateRule
+
 /**
- * Puts [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after scans are planned.
+ * Puts [[AggregateRule]] and [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after
+ * scans are planned.
  *
  * Those are a list that users may set, so it is looked at with every query; a rule of ours is added once.
  *
  * A plan that comes with planned scans has been optimized before and may be run again, with other keys: recursive queries
- * do that. Keys change a scan for good, so such scans never get any.
+ * do that. Keys and answered aggregates change a scan for good, so such scans never get any.
  */
-private[spark] final class RegisterRuntimeJoinRule(session: SparkSession) extends Rule[LogicalPlan] {
+private[spark] final class RegisterScanRules(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     val methods = session.experimental
-    if (!methods.extraOptimizations.contains(RuntimeJoinRule)) methods.extraOptimizations :+= RuntimeJoinRule
+    // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
+    val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)
+    if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation =>
         ZoneMapRelation.unapply(scan.relation).foreach(_.table.forgetPlannedFiles())

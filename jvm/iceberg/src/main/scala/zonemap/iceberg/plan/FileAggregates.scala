@@ -1,0 +1,181 @@
+package zonemap.iceberg.plan
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{FileScanTask, PartitionSpec}
+
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate.{ColumnRef, Predicate, True}
+import zonemap.core.segment.Segment
+import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
+import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, ManyGroups}
+
+/** An aggregate that can be answered file by file. */
+private[zonemap] sealed trait FileAggregate
+
+private[zonemap] object FileAggregate {
+  case object CountRows extends FileAggregate
+
+  /** Of the rows that are not null. */
+  final case class CountValues(column: ColumnRef) extends FileAggregate
+  final case class Least(column: ColumnRef) extends FileAggregate
+  final case class Greatest(column: ColumnRef) extends FileAggregate
+
+  def columnOf(aggregate: FileAggregate): Option[ColumnRef] =
+    aggregate match {
+      case CountRows           => None
+      case CountValues(column) => Some(column)
+      case Least(column)       => Some(column)
+      case Greatest(column)    => Some(column)
+    }
+}
+
+/**
+ * Aggregates over a scan.
+ *
+ * @param filter TRUE for a row only if the query's whole condition is
+ */
+private[zonemap] final case class AggregateQuestion(
+    filter: Predicate,
+    grouping: Seq[ColumnRef],
+    aggregates: Seq[FileAggregate])
+
+/** The results of a group over whole files: counts, and values, which are null where no row has one. */
+private[zonemap] final case class GroupAnswer(keys: Seq[ZoneValue], results: Seq[ZoneValue])
+
+/**
+ * @param groups over the rows of `files`, and no other
+ * @param files paths of planned files; the scan has to read the rest
+ */
+private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: java.util.Set[String])
+
+/**
+ * Answers aggregates from what is known of whole files (SOUNDNESS, S101 to S106).
+ *
+ * A planned file is answered if all of its rows are in the result, none is deleted, and each of the group's keys and
+ * results is known exactly. One pass over the files, a microsecond or two each for its path.
+ */
+private[plan] final class FileAggregates(
+    question: AggregateQuestion,
+    specs: Int => Option[PartitionSpec],
+    tasks: IndexedSeq[FileScanTask]) {
+  private lazy val records = FileAggregates.wholeFiles(tasks)
+  private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
+  private val answered = new java.util.HashSet[String]
+
+  /** @param files what the index knows of the planned files, or of more */
+  def answer(files: FileSet): Either[AggregateReason, FileAnswers] = {
+    files.foreachSegment { (segment, rows) =>
+      if (!rows.isEmpty && groups.size <= FileAggregates.MaxGroups) {
+        val complete =
+          if (question.filter == True) rows else SegmentEvaluator.mustMatch(segment, question.filter, rows)
+        if (!complete.isEmpty) addSegment(segment, complete.toArray)
+      }
+    }
+    if (groups.size > FileAggregates.MaxGroups) Left(ManyGroups(FileAggregates.MaxGroups))
+    else if (answered.isEmpty || answered.size * FileAggregates.LeastShare < tasks.size)
+      Left(FewWholeFiles(answered.size.toLong, tasks.size.toLong))
+    else Right(FileAnswers(groups.iterator.map { case (k, r) => GroupAnswer(k, r.toSeq) }.toSeq, answered))
+  }
+
+  private def addSegment(segment: Segment, rows: Array[Int]): Unit = {
+    val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
+    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs))
+    val keys = question.grouping.map(known)
+    val results = question.aggregates.map(resultOf(_, known))
+    val tested = Predicate
+      .fieldIds(question.filter)
+      .toSeq
+      .flatMap(segment.column)
+      .map(stored => known(ColumnRef(stored.fieldId, stored.columnType, "")))
+    val paths = segment.newPathReader()
+    rows.filter(row => tested.forall(_.boundsAreOfWhatIsRead(row))).foreach { row =>
+      val path = paths.path(row)
+      val count = records.get(path)
+      if (count != null && !answered.contains(path))
+        for {
+          key <- FileAggregates.allSure(keys.map(_.single(row)))
+          found <- FileAggregates.allSure(results.map(_(row, count)))
+        } {
+          add(key, found)
+          answered.add(path): Unit
+        }
+    }
+  }
+
+  private def resultOf(aggregate: FileAggregate, known: ColumnRef => KnownColumn): (Int, Long) => Known[ZoneValue] =
+    aggregate match {
+      case FileAggregate.CountRows => (_, records) => Known.Sure(ZoneValues.ofLong(records))
+      case FileAggregate.CountValues(column) =>
+        val facts = known(column)
+        (row, records) =>
+          facts.count(row, records) match {
+            case Known.Sure(count) => Known.Sure(ZoneValues.ofLong(count))
+            case Known.Unsure      => Known.Unsure
+          }
+      case FileAggregate.Least(column) =>
+        val facts = known(column)
+        (row, _) => facts.extreme(row, least = true)
+      case FileAggregate.Greatest(column) =>
+        val facts = known(column)
+        (row, _) => facts.extreme(row, least = false)
+    }
+
+  private def add(key: Seq[ZoneValue], found: Seq[ZoneValue]): Unit =
+    groups.get(key) match {
+      case None        => groups.put(key, found.toArray): Unit
+      case Some(total) => total.indices.foreach(i => total(i) = merged(question.aggregates(i), total(i), found(i)))
+    }
+
+  private def merged(aggregate: FileAggregate, left: ZoneValue, right: ZoneValue): ZoneValue =
+    (aggregate, left, right) match {
+      case (FileAggregate.CountRows | _: FileAggregate.CountValues, LongValue(a), LongValue(b)) =>
+        ZoneValues.ofLong(Math.addExact(a, b))
+      case (_, null, value)               => value
+      case (_, value, null)               => value
+      case (_: FileAggregate.Least, _, _) => if (left.compare(right) <= 0) left else right
+      case _                              => if (left.compare(right) >= 0) left else right
+    }
+}
+
+private object FileAggregates {
+
+  /** Rows that the plan of a query can carry without harm. */
+  private val MaxGroups = 10000
+
+  /** Below one file in so many a second branch of the plan is not worth it. */
+  private val LeastShare = 10
+
+  /**
+   * How many rows each file has that readers return as a whole, by path. A file that is planned twice counts twice in the
+   * query and is none of them; nor is any file if readers leave out rows by what Spark does not check (S58).
+   */
+  private def wholeFiles(tasks: IndexedSeq[FileScanTask]): java.util.Map[String, java.lang.Long] = {
+    val whole = new java.util.HashMap[String, java.lang.Long]
+    val seen = new java.util.HashSet[String]
+    if (!readersFilterMore(tasks)) tasks.foreach { task =>
+      val path = task.file().location()
+      if (!seen.add(path)) whole.remove(path)
+      else if (isWhole(task)) whole.put(path, task.file().recordCount())
+    }
+    whole
+  }
+
+  private def isWhole(task: FileScanTask): Boolean =
+    task.deletes().isEmpty && !task.isDataTask && task.file().recordCount() > 0 &&
+      task.start() == 0 && task.length() == task.file().fileSizeInBytes()
+
+  /** One file a spec tells it: such a filter is the residual of every file. */
+  private def readersFilterMore(tasks: IndexedSeq[FileScanTask]): Boolean = {
+    val specs = new java.util.HashSet[Integer]
+    tasks.exists(task => specs.add(task.file().specId()) && PartitionFilter.holdsMiscounted(task.residual()))
+  }
+
+  private def allSure(known: Seq[Known[ZoneValue]]): Option[Seq[ZoneValue]] =
+    Option.when(known.forall(_ != Known.Unsure))(known.collect { case Known.Sure(value) => value })
+
+  /** The specs of a table by id. */
+  def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
+    table.specs().asScala.map { case (id, spec) => id.intValue -> spec }.get
+}

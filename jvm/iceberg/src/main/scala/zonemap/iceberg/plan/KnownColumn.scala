@@ -1,0 +1,130 @@
+package zonemap.iceberg.plan
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.PartitionSpec
+
+import zonemap.core.predicate.ColumnRef
+import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
+import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
+import zonemap.iceberg.convert.IcebergValues
+
+/** What the rows of a file hold of a column, when it is known for sure. A value is null where all rows are null. */
+private[plan] sealed trait Known[+A]
+
+private[plan] object Known {
+  final case class Sure[A](value: A) extends Known[A]
+  case object Unsure extends Known[Nothing]
+}
+
+/**
+ * What the files of one segment hold of a column, exactly: no bound that might lie beside the true extreme, and nothing of
+ * a file that might lack the column, whose rows then have a default (SOUNDNESS, S102 to S105).
+ *
+ * Where the partition of a file has the column as it is, readers take the value from there whatever is in the file, and so
+ * does this. Not thread-safe.
+ */
+private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs: Int => Option[PartitionSpec]) {
+  import Known._
+
+  private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
+    ColumnType.comparable(found.columnType, column.columnType) &&
+    found.columnType.encoding == column.columnType.encoding
+  }
+
+  /** What readers put in place of the column, for each partition; `None` where they read the file. */
+  private lazy val constants: IndexedSeq[Option[Known[ZoneValue]]] = segment.partitions.map(constantOf)
+
+  /** How many rows of a file with so many are not null. */
+  def count(row: Int, records: Long): Known[Long] =
+    constant(row) match {
+      case Some(Sure(value)) => Sure(if (value == null) 0L else records)
+      case Some(Unsure)      => Unsure
+      case None =>
+        stored.fold[Presence](Presence.Unknown)(_.nulls(row)) match {
+          case Presence.None => Sure(records)
+          case Presence.All  => Sure(0L)
+          case _             => Unsure
+        }
+    }
+
+  /** The least or the greatest value. */
+  def extreme(row: Int, least: Boolean): Known[ZoneValue] =
+    constant(row).getOrElse {
+      stored match {
+        case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
+        case Some(bounds) if isExact(bounds, row) => sure(if (least) bounds.lower(row) else bounds.upper(row))
+        case _                                    => Unsure
+      }
+    }
+
+  /** The one value of all rows. Of texts too: bounds that meet leave room for one value only. */
+  def single(row: Int): Known[ZoneValue] =
+    if (column.columnType.mayHoldNaN) Unsure
+    else
+      constant(row).getOrElse {
+        stored match {
+          case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
+          case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
+            val lower = bounds.lower(row)
+            if (lower == bounds.upper(row) && isFaithful(bounds, row)) Sure(lower) else Unsure
+          case _ => Unsure
+        }
+      }
+
+  /**
+   * Whether what bounds prove of the file's rows holds for the rows that readers return: where they take the value from the
+   * partition it is within the bounds.
+   */
+  def boundsAreOfWhatIsRead(row: Int): Boolean =
+    stored.forall { bounds =>
+      isFaithful(bounds, row) && (constant(row) match {
+        case None              => true
+        case Some(Unsure)      => false
+        case Some(Sure(null))  => bounds.nulls(row) == Presence.All
+        case Some(Sure(value)) => bounds.nulls(row) == Presence.None && isWithin(value, bounds, row)
+      })
+    }
+
+  private def isWithin(value: ZoneValue, bounds: BoundsColumn, row: Int): Boolean = {
+    val (lower, upper) = (bounds.lower(row), bounds.upper(row))
+    lower != null && upper != null && lower.compare(value) <= 0 && value.compare(upper) <= 0
+  }
+
+  /** Bounds of texts are written from Java strings, which make U+FFFD of bytes that are no UTF-8: other texts meet in it. */
+  private def isFaithful(bounds: BoundsColumn, row: Int): Boolean =
+    bounds.columnType != StringType ||
+      Seq(bounds.lower(row), bounds.upper(row)).forall {
+        case text: BytesValue => !text.utf8.contains('\uFFFD')
+        case _                => true
+      }
+
+  /** Texts may be cut, and NaN is no bound: neither is known exactly. */
+  private def isExact(bounds: BoundsColumn, row: Int): Boolean =
+    bounds.tight(row) && bounds.columnType.encoding == Encoding.Longs &&
+      (!bounds.columnType.mayHoldNaN || bounds.nans(row) == Presence.None)
+
+  /** Of the two zeros a bound does not say which one it is. */
+  private def sure(value: ZoneValue): Known[ZoneValue] =
+    if (column.columnType.mayHoldNaN && value == KnownColumn.Zero) Unsure else Sure(value)
+
+  private def constant(row: Int): Option[Known[ZoneValue]] = constants(segment.partitionOrdinal(row))
+
+  private def constantOf(partition: PartitionTuple): Option[Known[ZoneValue]] =
+    specs(partition.specId) match {
+      case None => Some(Unsure)
+      case Some(spec) =>
+        val fields = spec.fields().asScala
+        val at = fields.indexWhere(field => field.sourceId() == column.fieldId && field.transform().isIdentity)
+        Option.when(at >= 0)(partition.values.lift(at).fold[Known[ZoneValue]](Unsure)(valueOf))
+    }
+
+  private def valueOf(constant: AnyRef): Known[ZoneValue] =
+    if (constant == null) Sure(null)
+    else if (column.columnType.mayHoldNaN) Unsure
+    else IcebergValues.encodeLiteral(column.columnType, constant).fold[Known[ZoneValue]](Unsure)(Sure(_))
+}
+
+private object KnownColumn {
+  private val Zero: ZoneValue = ZoneValues.ofDouble(0)
+}

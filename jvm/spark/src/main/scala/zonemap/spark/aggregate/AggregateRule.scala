@@ -1,0 +1,97 @@
+package zonemap.spark.aggregate
+
+import org.apache.iceberg.FileScanTask
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions}
+import zonemap.spark.join.{IcebergScans, KeyFilteredScan, OtherEngines}
+import zonemap.spark.rule.Guarded
+
+/**
+ * COUNT, MIN and MAX over a scan: whole files of which the index knows the answer are taken out of the scan, and their
+ * results put beside it as rows (SOUNDNESS, S101 to S110).
+ *
+ * It runs over planned scans, after Iceberg had its turn to answer the aggregate itself: what a file adds is decided for
+ * each planned task, so that every file is either answered or read, whoever planned it. See ADR 11.
+ */
+private[spark] object AggregateRule extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan match {
+      case subquery: Subquery if subquery.correlated                                       => plan
+      case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(conf) => plan
+      case _ =>
+        lazy val once = scansMetOnce(plan)
+        plan.transformUp { case aggregate: Aggregate =>
+          Guarded.orNothing("its aggregates from the index")(answered(aggregate, once(_))).getOrElse(aggregate)
+        }
+    }
+
+  /** A scan that stands at two places cannot be changed for one of them. */
+  private def scansMetOnce(plan: LogicalPlan): Scan => Boolean = {
+    val places = new java.util.IdentityHashMap[Scan, Int]
+    plan.foreachWithSubqueries {
+      case relation: DataSourceV2ScanRelation =>
+        places.merge(KeyFilteredScan.unwrapped(relation.scan), 1, (a, b) => a + b): Unit
+      case _ => ()
+    }
+    scan => places.get(scan) == 1
+  }
+
+  private def answered(aggregate: Aggregate, once: Scan => Boolean): Option[LogicalPlan] =
+    aggregate match {
+      case AggregatedScan(found)
+          if IcebergScans.isFilterable(found.scan.scan) && isOn(found) && once(found.scan.scan) =>
+        for {
+          tasks <- IcebergScans.fileTasks(found.scan.scan)
+          if tasks.nonEmpty
+          answers <- told(found, answersOf(found, tasks))
+          plan = new AnsweredPlan(found, answers.groups)
+          rows <- plan.rows
+        } yield replaced(found, tasks, answers, plan, rows)
+      case _ => None
+    }
+
+  private def isOn(found: AggregatedScan): Boolean =
+    found.relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
+
+  private def answersOf(found: AggregatedScan, tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
+    found.question.flatMap(IndexQuestions.aggregates(found.relation.table, tasks, _))
+
+  private def told(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
+    answers.left.foreach(found.relation.table.notAnswered)
+    answers.toOption
+  }
+
+  /** Nothing may fail once the scan's tasks have been taken away. */
+  private def replaced(
+      found: AggregatedScan,
+      tasks: IndexedSeq[FileScanTask],
+      answers: FileAnswers,
+      plan: AnsweredPlan,
+      rows: LocalRelation): LogicalPlan = {
+    val remaining = new java.util.HashSet[String]
+    tasks.foreach { task =>
+      val path = task.file().location()
+      if (!answers.files.contains(path)) remaining.add(path): Unit
+    }
+    val note =
+      s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
+    if (remaining.isEmpty) {
+      rows.setTagValue(AnsweredScan.Tag, AnsweredScan(found.relation.sparkTable, note))
+      plan.whole(rows)
+    } else {
+      val left = found.scan.copy(
+        scan = new RemainingFilesScan(found.scan.scan, remaining, note),
+        keyGroupedPartitioning = None,
+        ordering = None)
+      val changed =
+        plan.withRest(rows, found.aggregate.child.transformDown { case scan if scan eq found.scan => left })
+      IcebergScans.remove(found.scan.scan, answers.files): Unit
+      changed
+    }
+  }
+}

@@ -1,0 +1,99 @@
+package zonemap.spark.aggregate
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.Aggregate
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.types.{DoubleType, FloatType}
+
+import zonemap.core.predicate.ColumnRef
+import zonemap.iceberg.plan.{AggregateQuestion, AggregateReason, FileAggregate}
+import zonemap.spark.expression.ExactTranslator
+import zonemap.spark.join.ZoneMapRelation
+
+/**
+ * An aggregate right above projections and filters, all deterministic, over a planned scan of ours.
+ *
+ * @param output what the topmost projection puts out, in terms of the scan's columns
+ * @param conditions all conditions of the filters that Spark still checks, in the same terms
+ */
+private[aggregate] final class AggregatedScan(
+    val aggregate: Aggregate,
+    output: Seq[NamedExpression],
+    conditions: Seq[Expression],
+    val scan: DataSourceV2ScanRelation,
+    val relation: ZoneMapRelation) {
+
+  /** The keys of the groups as attributes of the aggregate's child. */
+  lazy val keys: Seq[AttributeReference] = aggregate.groupingExpressions.collect { case a: AttributeReference => a }
+
+  /** Each aggregate function once. */
+  lazy val functions: Seq[AggregateExpression] =
+    aggregate.aggregateExpressions
+      .flatMap(_.collect { case function: AggregateExpression => function })
+      .distinctBy(_.canonicalized)
+
+  def question: Either[AggregateReason, AggregateQuestion] =
+    for {
+      grouping <- all(aggregate.groupingExpressions)(keyOf)
+      aggregates <- all(functions)(askedOf)
+    } yield AggregateQuestion(new ExactTranslator(relation.columns).whenTrue(conditions), grouping, aggregates)
+
+  private def keyOf(key: Expression): Either[AggregateReason, ColumnRef] =
+    columnOf(key)
+      .filter(_ => key.dataType != FloatType && key.dataType != DoubleType)
+      .toRight(AggregateReason.Grouping(key.sql))
+
+  private def askedOf(function: AggregateExpression): Either[AggregateReason, FileAggregate] = {
+    val asked: Option[FileAggregate] = function match {
+      case AggregateExpression(plain, Complete, false, None, _) =>
+        plain match {
+          case Count(Seq(Literal(value, _))) if value != null           => Some(FileAggregate.CountRows)
+          case Count(Seq(child)) if sourceOf(child).exists(!_.nullable) => Some(FileAggregate.CountRows)
+          case Count(Seq(child)) => columnOf(child).map(FileAggregate.CountValues)
+          case Min(child)        => columnOf(child).map(FileAggregate.Least)
+          case Max(child)        => columnOf(child).map(FileAggregate.Greatest)
+          case _                 => None
+        }
+      case _ => None
+    }
+    asked.toRight(AggregateReason.Function(function.sql))
+  }
+
+  private def columnOf(expression: Expression): Option[ColumnRef] =
+    sourceOf(expression).flatMap(relation.columns.column)
+
+  /** The column of the scan that an attribute is, as it is or by another name. */
+  private def sourceOf(expression: Expression): Option[AttributeReference] =
+    expression match {
+      case attribute: AttributeReference =>
+        output
+          .find(_.exprId == attribute.exprId)
+          .map {
+            case Alias(child, _) => child
+            case other           => other
+          }
+          .collect { case source: AttributeReference => source }
+          .filter(source => scan.output.exists(_.exprId == source.exprId))
+      case _ => None
+    }
+
+  private def all[A, B](from: Seq[A])(f: A => Either[AggregateReason, B]): Either[AggregateReason, Seq[B]] = {
+    val found = from.map(f)
+    found.collectFirst { case Left(reason) => reason }.toLeft(found.collect { case Right(value) => value })
+  }
+}
+
+private[aggregate] object AggregatedScan {
+  def unapply(aggregate: Aggregate): Option[AggregatedScan] =
+    aggregate match {
+      case Aggregate(grouping, _, PhysicalOperation(output, conditions, scan: DataSourceV2ScanRelation), None)
+          if (output ++ conditions ++ grouping).forall(_.deterministic) =>
+        ZoneMapRelation
+          .unapply(scan.relation)
+          .map(new AggregatedScan(aggregate, output, conditions, scan, _))
+          .filter(found => grouping.nonEmpty || found.functions.nonEmpty)
+      case _ => None
+    }
+}

@@ -1,0 +1,78 @@
+package zonemap.spark.aggregate
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, LogicalPlan, Project, Union}
+import org.apache.spark.sql.types.DataType
+
+import zonemap.core.value.ZoneValue
+import zonemap.iceberg.plan.GroupAnswer
+import zonemap.spark.expression.BoundLiteral
+
+/**
+ * The plan that takes the place of an aggregate: over the rows that the index answered, and over what the rest of the files
+ * give, aggregated alike.
+ *
+ * All of it is ordinary Catalyst. Counts of parts are summed, and of least and greatest values the least and the greatest
+ * taken; the columns that come out are those of the aggregate, by their ids.
+ */
+private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[GroupAnswer]) {
+  private val keys = found.keys
+  private val functions = found.functions
+
+  /** A row for each group; `None` where a value does not fit its type, as after time travel to a narrower one. */
+  val rows: Option[LocalRelation] = {
+    val types = keys.map(_.dataType) ++ functions.map(_.dataType)
+    val data = groups.map { group =>
+      val values = (group.keys ++ group.results).zip(types).map { case (value, dataType) => catalyst(value, dataType) }
+      Option.when(values.forall(_.isDefined))(InternalRow.fromSeq(values.flatten))
+    }
+    val output =
+      keys.map(k => AttributeReference(k.name, k.dataType, k.nullable)()) ++
+        functions.map(f => AttributeReference(f.aggregateFunction.prettyName, f.dataType, f.nullable)())
+    Option.when(data.forall(_.isDefined))(LocalRelation(output, data.flatten))
+  }
+
+  /** Nothing is left to read: each group is in one row. */
+  def whole(rows: LocalRelation): LogicalPlan = Project(results(rows.output, (_, part) => part), rows)
+
+  /** @param rest the aggregate's child over the files that are left */
+  def withRest(rows: LocalRelation, rest: LogicalPlan): LogicalPlan = {
+    val partial = Aggregate(
+      found.aggregate.groupingExpressions,
+      keys.map(k => Alias(k, k.name)()) ++ functions.map(f => Alias(f, f.aggregateFunction.prettyName)()),
+      rest)
+    val union = Union(partial, rows)
+    Aggregate(union.output.take(keys.size), results(union.output, merged), union)
+  }
+
+  private def merged(function: AggregateExpression, part: Attribute): Expression =
+    function.aggregateFunction match {
+      case _: Min => Min(part).toAggregateExpression()
+      case _: Max => Max(part).toAggregateExpression()
+      case _      => Coalesce(Seq(Sum(part).toAggregateExpression(), Literal(0L)))
+    }
+
+  /** What the aggregate puts out, over columns that hold its keys and the results of its functions. */
+  private def results(
+      parts: Seq[Attribute],
+      total: (AggregateExpression, Attribute) => Expression): Seq[NamedExpression] = {
+    val keyParts = keys.map(_.exprId).zip(parts).toMap
+    val totals = functions.zip(parts.drop(keys.size)).map { case (f, part) => f.canonicalized -> total(f, part) }.toMap
+    def over(expression: Expression): Expression =
+      expression match {
+        case function: AggregateExpression => totals(function.canonicalized)
+        case attribute: AttributeReference => keyParts.getOrElse(attribute.exprId, attribute)
+        case other                         => other.mapChildren(over)
+      }
+    found.aggregate.aggregateExpressions.map {
+      case key: AttributeReference =>
+        Alias(keyParts(key.exprId), key.name)(key.exprId, key.qualifier, Some(key.metadata))
+      case other => over(other).asInstanceOf[NamedExpression]
+    }
+  }
+
+  private def catalyst(value: ZoneValue, dataType: DataType): Option[Any] =
+    if (value == null) Some(null) else BoundLiteral.of(value, dataType, isLower = false).map(_.value)
+}

@@ -1,0 +1,62 @@
+package zonemap.spark.aggregate
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.types.StructType
+
+/**
+ * Iceberg's scan without the files that the index has answered for.
+ *
+ * It reads other files than any scan that looks like it, so it equals none that reads other ones: neither as a scan nor as
+ * a batch, which is what Spark compares to share what was read (SOUNDNESS, S108).
+ *
+ * @param remaining paths of the files that are read
+ * @param note what people are told
+ */
+private[spark] final class RemainingFilesScan(
+    val inner: Scan,
+    private val remaining: java.util.Set[String],
+    val note: String)
+    extends Scan
+    with SupportsReportStatistics {
+
+  override def toBatch: Batch = new RemainingFilesBatch(inner.toBatch, remaining)
+  override def readSchema(): StructType = inner.readSchema()
+  override def description(): String = s"${inner.description()} [$note]"
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
+  override def estimateStatistics(): Statistics = inner.asInstanceOf[SupportsReportStatistics].estimateStatistics()
+  override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = inner.reportDriverMetrics()
+
+  override def equals(other: Any): Boolean =
+    other match {
+      case that: RemainingFilesScan => inner == that.inner && remaining == that.remaining
+      case _                        => false
+    }
+
+  override def hashCode(): Int = inner.hashCode()
+  override def toString: String = inner.toString
+}
+
+private final class RemainingFilesBatch(private val inner: Batch, private val remaining: java.util.Set[String])
+    extends Batch {
+  override def planInputPartitions(): Array[InputPartition] = inner.planInputPartitions()
+  override def createReaderFactory(): PartitionReaderFactory = inner.createReaderFactory()
+
+  override def equals(other: Any): Boolean =
+    other match {
+      case that: RemainingFilesBatch => inner == that.inner && remaining == that.remaining
+      case _                         => false
+    }
+
+  override def hashCode(): Int = inner.hashCode()
+}
+
+/** A scan of which nothing is left to read, for EXPLAIN: it stands at the rows that took its place. */
+private[spark] final case class AnsweredScan(table: SparkTable, note: String)
+
+private[spark] object AnsweredScan {
+  val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")
+}

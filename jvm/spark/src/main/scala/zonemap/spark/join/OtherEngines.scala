@@ -1,0 +1,12 @@
+package zonemap.spark.join
+
+import org.apache.spark.sql.internal.SQLConf
+
+/** Engines that know Spark's and Iceberg's scans by their class, so that none may be wrapped beside them. */
+private[spark] object OtherEngines {
+  def areConfigured(conf: SQLConf): Boolean =
+    Seq("spark.plugins", "spark.sql.extensions").exists { key =>
+      val value = conf.getConfString(key, "").toLowerCase
+      value.contains("comet") || value.contains("gluten")
+    }
+}
