@@ -18,6 +18,9 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
+# sbt, pip and Maven at once
+MAKEFLAGS += --jobs=3
+
 .PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-quick bench-pruning bench-tpch bench-strategies bench-report clean tools
 
 help: ## list the targets
@@ -67,12 +70,12 @@ bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (ab
 	dev/sbt "planningBenchmark/run build/bench benchmarks/planning/results/planning.json 3 100000 1000000"
 
 bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about 20 minutes, tables are kept)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix build/bench/matrix benchmarks/planning/results/matrix.json 3 100000 1 100 1000 10000 100000 1000000"
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix build/bench/matrix benchmarks/planning/results/matrix.json 3 100000 1 100 1000 10000 100000"
 
 bench-kernel: ## JMH: one predicate over the codes of 2,700,000 files, time and allocations (about 5 minutes)
 	mkdir -p build/bench
 	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json"
-	cp build/bench/kernel.json benchmarks/jmh/results/kernel.json
+	"$$(dev/find-python.sh)" benchmarks/jmh/keep.py build/bench/kernel.json benchmarks/jmh/results/kernel.json
 
 bench-quick: ## the same over 1,000 and 20,000 files
 	dev/sbt "planningBenchmark/run build/bench build/bench/planning-quick.json 3 1000 20000"

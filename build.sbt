@@ -107,11 +107,11 @@ lazy val strategiesBenchmark = (project in file("benchmarks/strategies"))
 
 lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
   .enablePlugins(JmhPlugin)
-  .dependsOn(core % "compile->compile;provided->provided")
+  .dependsOn(core)
   .settings(
     name := "zonemap-benchmark-jmh",
     publish / skip := true,
-    libraryDependencies += zstdJni,
+    libraryDependencies += zstdJni.withConfigurations(Some("compile")),
     Jmh / run / baseDirectory := (ThisBuild / baseDirectory).value)
 
 lazy val root = (project in file("."))

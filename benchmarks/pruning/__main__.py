@@ -3,40 +3,24 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+import session
 from pyspark.sql import SparkSession
 
 import zonemap
 from pruning import lake, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
-from zonemap import _jvm
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
-
-_CONFS = {
-    "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.driver.memory": "4g",
-    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.lake.type": "hadoop",
-}
 
 
 def main(folder: Path, result: Path, iceberg: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
-    builder = SparkSession.Builder().appName("zonemap-pruning")
-    for key, value in _CONFS.items():
-        builder = builder.config(key, value)
-    builder = builder.config("spark.sql.catalog.lake.warehouse", str(folder.resolve()))
-    spark = zonemap.configure(builder, iceberg=iceberg).getOrCreate()
+    spark = session.start("pruning", folder, iceberg, "4g")
     lake.write(spark)
     tables = [lake.EVENTS, lake.SHUFFLED, lake.CAMPAIGNS, lake.DEVICES]
     for table in tables:
@@ -48,7 +32,7 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
     rows += [_measure(spark, case) for case in cases_with_facts()]
     document = {
         "benchmark": "pruning",
-        "versions": _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()},
+        "versions": session.versions(spark),
         "filesPerTable": lake.FILES,
         "cases": rows,
     }

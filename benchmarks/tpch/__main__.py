@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import json
-import platform
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
+import session
 from pyspark.sql import SparkSession
 
 import zonemap
 from tpch import lake
 from tpch.queries import QUERIES
-from zonemap import _jvm
 from zonemap.demo.compare import Comparison, compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
-
-_CONFS = {
-    "spark.master": "local[2]",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.sql.session.timeZone": "UTC",
-    "spark.driver.memory": "8g",
-    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-    "spark.sql.catalog.lake.type": "hadoop",
-    "spark.sql.defaultCatalog": "lake",
-}
 
 
 def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
@@ -42,11 +29,7 @@ def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
     """
     shutil.rmtree(folder, ignore_errors=True)
     lake.generate(folder / "generated", scale)
-    builder = SparkSession.Builder().appName("zonemap-tpch")
-    for key, value in _CONFS.items():
-        builder = builder.config(key, value)
-    builder = builder.config("spark.sql.catalog.lake.warehouse", str((folder / "lake").resolve()))
-    spark = zonemap.configure(builder, iceberg=iceberg).getOrCreate()
+    spark = session.start("tpch", folder / "lake", iceberg, "8g")
     rows = []
     for layout in lake.LAYOUTS:
         for table in lake.write(spark, folder / "generated", layout):
@@ -56,7 +39,7 @@ def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
     document = {
         "benchmark": "tpch",
         "scale": scale,
-        "versions": _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()},
+        "versions": session.versions(spark),
         "queries": rows,
     }
     spark.stop()

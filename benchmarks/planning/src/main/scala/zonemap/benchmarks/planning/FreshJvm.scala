@@ -13,7 +13,7 @@ object FreshJvm {
 
   def main(arguments: Array[String]): Unit = {
     val Array(location, files, columns, query, side) = arguments
-    val io = new CountedFileIO(0)
+    val io = new RemoteFileIO(0)
     val opened = new Opened(location, io)
     val asked = PlanningMatrix.queries(AtlasTable(files.toInt, columns.toInt, commits = 1))(query.toInt)
     opened.table.currentSnapshot(): Unit

@@ -179,7 +179,7 @@ object PlanningMatrix {
     }
 
   /** A table, reached through counted files. */
-  private[planning] final class Opened(val location: String, val io: CountedFileIO) {
+  private[planning] final class Opened(val location: String, val io: RemoteFileIO) {
     private val operations = new Through(
       new HadoopTables(new Configuration).load(location).asInstanceOf[BaseTable].operations(),
       io)
@@ -207,7 +207,7 @@ object PlanningMatrix {
       properties: Map[String, String] = Map.empty): Opened = {
     val location = folder.resolve(shape.name).toString
     if (!Files.exists(folder.resolve(s"${shape.name}.done"))) make(folder, shape, location)
-    new Opened(location, new CountedFileIO(requestMillis, properties))
+    new Opened(location, new RemoteFileIO(requestMillis, properties))
   }
 
   private def make(folder: Path, shape: Shape, location: String): Unit = {
@@ -215,7 +215,7 @@ object PlanningMatrix {
     println(s"${shape.name}: writing metadata")
     val table = shape.atlas.create(location)
     shape.atlas.delete(table, shape.deletes)
-    val opened = new Opened(location, new CountedFileIO(0))
+    val opened = new Opened(location, new RemoteFileIO(0))
     IndexProcedures.build(
       opened.table,
       opened.table.currentSnapshot(),

@@ -21,7 +21,7 @@ final case class Traffic(requests: Long, bytes: Long)
  *
  * @param requestMillis what each request takes besides the read itself
  */
-final class CountedFileIO(requestMillis: Long, properties: Map[String, String] = Map.empty) extends FileIO {
+final class RemoteFileIO(requestMillis: Long, properties: Map[String, String] = Map.empty) extends FileIO {
   private val files = new HadoopFileIO(new Configuration)
   private val requests = new LongAdder
   private val bytes = new LongAdder

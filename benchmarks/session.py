@@ -1,0 +1,43 @@
+"""The Spark session of the suites that run queries: two cores, one Iceberg catalog `lake`, the extension."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import zonemap
+from zonemap import _jvm
+
+_CONFS = {
+    "spark.master": "local[2]",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+    "spark.sql.catalog.lake.type": "hadoop",
+    "spark.driver.extraJavaOptions": "-Djdk.lang.Process.launchMechanism=VFORK",
+}
+
+
+def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSession:
+    """A session for one suite.
+
+    Args:
+        suite: its name.
+        warehouse: folder of the catalog.
+        iceberg: Iceberg's runtime jar.
+        memory: of the driver, such as "4g".
+    """
+    builder = SparkSession.Builder().appName(f"zonemap-{suite}").config("spark.driver.memory", memory)
+    for key, value in _CONFS.items():
+        builder = builder.config(key, value)
+    builder = builder.config("spark.sql.catalog.lake.warehouse", str(warehouse.resolve()))
+    return zonemap.configure(builder, iceberg=iceberg).getOrCreate()
+
+
+def versions(spark: SparkSession) -> dict[str, str | None]:
+    """What the figures were measured with."""
+    return _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
