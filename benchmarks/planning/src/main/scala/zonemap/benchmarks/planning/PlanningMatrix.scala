@@ -225,17 +225,17 @@ object PlanningMatrix {
     Files.createFile(folder.resolve(s"${shape.name}.done")): Unit
   }
 
-  private def row(axis: String, value: String, query: Query, sides: Seq[(String, Any)]): Row = {
-    val said = sides.map { case (side, numbers: java.util.Map[_, _]) =>
-      val n = numbers.asInstanceOf[java.util.Map[String, Any]].asScala
+  private def row(axis: String, value: String, query: Query, sides: Seq[(String, Map[String, Any])]): Row = {
+    val said = sides.map { case (side, n) =>
       s"$side ${n("files")} files ${"%.2f".format(n("cpuMillis"))} CPU ms ${"%.2f".format(n("wallMillis"))} ms " +
         s"${n("requests")} requests"
-    case other => other.toString }
-    println(s"  $axis ${value}: ${query.name}: ${said.mkString("; ")}")
-    Map[String, Any]("axis" -> axis, "value" -> value, "query" -> query.name) ++ sides
+    }
+    println(s"  $axis $value: ${query.name}: ${said.mkString("; ")}")
+    Map[String, Any]("axis" -> axis, "value" -> value, "query" -> query.name) ++
+      sides.map { case (side, numbers) => side -> numbers.asJava }
   }
 
-  private def summary(runs: Seq[Measured]): java.util.Map[String, Any] =
+  private def summary(runs: Seq[Measured]): Map[String, Any] =
     Map[String, Any](
       "runs" -> runs.size,
       "files" -> runs.last.files,
@@ -244,7 +244,7 @@ object PlanningMatrix {
       "allocatedBytes" -> median(runs.map(_.run.allocatedBytes.toDouble)).toLong,
       "requests" -> median(runs.map(_.traffic.requests.toDouble)).toLong,
       "bytesRead" -> median(runs.map(_.traffic.bytes.toDouble)).toLong
-    ).asJava
+    )
 }
 
 /** A table's operations with other files under them. */
