@@ -7,13 +7,14 @@ import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex}
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 
 /**
- * A stream of small commits with snapshot expiry, the index following in memory. ZONEMAP_SOAK_COMMITS sets how many
- * commits; a day of batches of 10 seconds has 8,640.
+ * A stream of small commits, the index following in memory. Old snapshots are expired with every commit, small manifests
+ * rewritten every hour of commits. ZONEMAP_SOAK_COMMITS sets how many commits; a day of batches of 10 seconds has 8,640.
  */
 class SoakTest extends AnyFunSuite {
   private val commits = sys.env.get("ZONEMAP_SOAK_COMMITS").fold(500)(_.toInt)
   private val filesACommit = 32
   private val columns = 20
+  private val commitsAnHour = 360
 
   test(s"$commits commits of $filesACommit files with $columns columns: resident bytes a file stay flat") {
     IndexRegistry.clear()
@@ -25,6 +26,7 @@ class SoakTest extends AnyFunSuite {
     val bytesPerFile = (1 to commits).flatMap { k =>
       t.append(filesACommit)
       t.expire(retain = 20)
+      if (k % commitsAnHour == 0) t.rewriteManifests(smallerThan = 1L << 20)
       val started = System.nanoTime()
       t.maintain(settings)
       cpuMillis += (System.nanoTime() - started) / 1e6
