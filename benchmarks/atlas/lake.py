@@ -16,12 +16,13 @@ ROWS_A_FILE = 2000
 
 _FIRST_DAY = datetime(2024, 1, 1, tzinfo=UTC)
 _NAMES = 1_000_000
+_STEP = _NAMES // (FILES_A_PARTITION * ROWS_A_FILE)
 
 
 def query(table: str, *, name: bool = True) -> str:
     """The talk's query over six of the 28 days; without the name, what partitions alone can leave out of it."""
     start, end = (f"TIMESTAMP'{_FIRST_DAY + timedelta(days=day):%Y-%m-%d} 00:00:00'" for day in (9, 15))
-    named = f"name = 'metric.{_NAMES * 3 // 10:09d}' AND " if name else ""
+    named = f"name = 'metric.{4800 * _STEP:09d}' AND " if name else ""
     return f"SELECT DISTINCT tags['type'] AS type FROM {table} WHERE {named}ts > {start} AND ts <= {end} ORDER BY type"
 
 
@@ -41,7 +42,7 @@ def write(spark: SparkSession) -> None:
         rows.select(
             F.timestamp_seconds(second).alias("ts"),
             F.format_string("region-%02d", partition % REGIONS).alias("region"),
-            F.format_string("metric.%09d", (row * (_NAMES // per_partition)).cast("long")).alias("name"),
+            F.format_string("metric.%09d", (row * _STEP).cast("long")).alias("name"),
             (row / 7).alias("value"),
             F.create_map(F.lit("type"), kind, F.lit("unit"), F.lit("ms")).alias("tags"),
         ).repartitionByRange(

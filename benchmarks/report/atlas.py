@@ -68,7 +68,8 @@ def section(document: dict[str, Any], image: str) -> str:
             "six of 28 days, from SQL text to splits, beside what the talk that introduced Iceberg told of its query "
             "over 2.7 million files and 2,688 partitions, on another machine. Metadata of "
             f"{document['files']:,} files in as many partitions, 30 columns; "
-            f"the index has {document['indexBytes'] / 1e6:,.0f} MB and was built by a Spark job in {document['buildSeconds']:,.0f} s.\n",
+            f"the index has {document['indexBytes'] / 1e6:,.0f} MB and was built by a Spark job in "
+            f"{document['buildSeconds']:,.0f} s.\n",
             pages.table(("", "splits", "planning", "query"), [*PUBLISHED, *planned]),
             f"The same query run, over {run['tableFiles']:,} files with rows:\n",
             pages.table(("", "files read", "planning", "query"), small),
