@@ -40,10 +40,11 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
         Guarded
           .orNothing("the keys of its joins at run time") {
             val once = scansMetOnce(plan)
-            val inMerge = plan.exists(_.isInstanceOf[WriteDelta])
+            val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
+            val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
             Some(plan.transformUp {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
-              case join: Join                                           => withFilters(join, once, inMerge)
+              case join: Join                                           => withFilters(join, once, ofDelta)
             })
           }
           .getOrElse(plan)
@@ -74,15 +75,15 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     scan => places.get(KeyFilteredScan.unwrapped(scan)) == 1
   }
 
-  private def withFilters(join: Join, once: Scan => Boolean, inMerge: Boolean): LogicalPlan =
+  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         buildSide(join) match {
           case Some(BuildRight) if canPruneLeft(joinType) =>
-            val filtered = withFilters(left, leftKeys, right, rightKeys, once, inMerge)
+            val filtered = withFilters(left, leftKeys, right, rightKeys, once, ofDelta)
             if (filtered eq left) join else join.copy(left = filtered)
           case Some(BuildLeft) if canPruneRight(joinType) =>
-            val filtered = withFilters(right, rightKeys, left, leftKeys, once, inMerge)
+            val filtered = withFilters(right, rightKeys, left, leftKeys, once, ofDelta)
             if (filtered eq right) join else join.copy(right = filtered)
           case _ => join
         }
@@ -98,7 +99,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
           if canBroadcastBySize(source, conf) && Repeatable(source) =>
         val filtered =
-          withFilters(target, targetKeys, source, sourceKeys, once, inMerge = true, onlyInBroadcast = false)
+          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, onlyInBroadcast = false)
         if (filtered eq target) join else join.copy(left = filtered)
       case _ => join
     }
@@ -119,12 +120,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       build: LogicalPlan,
       buildKeys: Seq[Expression],
       once: Scan => Boolean,
-      inMerge: Boolean,
+      ofDelta: Boolean,
       onlyInBroadcast: Boolean = true): LogicalPlan = {
 
     def filtered(scan: DataSourceV2ScanRelation, column: Attribute, index: Int): Option[LogicalPlan] =
       for {
-        known <- knownScan(scan, inMerge)
+        known <- knownScan(scan, ofDelta)
         (relation, files) = known
         ref <- relation.column(column)
         wrapped <- wrap(scan, relation, files, column.name, ref)
@@ -138,7 +139,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       probeKeys.zipWithIndex.foldLeft(probe) {
         case (plan, (Column(key), i)) if key.dataType == buildKeys(i).dataType =>
           KeyTarget
-            .changed(plan, key, isProbeSide, inMerge && numbersRows(_)) { (leaf, conditions, column) =>
+            .changed(plan, key, isProbeSide, ofDelta && numbersRows(_)) { (leaf, conditions, column) =>
               leaf match {
                 case scan: DataSourceV2ScanRelation if once(scan.scan) && !conditions.exists(filtersBy(_, column)) =>
                   filtered(scan, column, i)
@@ -151,11 +152,11 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
   }
 
   /** The relation of a scan, and the files that the scan was planned with, or more. */
-  private def knownScan(scan: DataSourceV2ScanRelation, inMerge: Boolean): Option[(ZoneMapRelation, FileSet)] = {
+  private def knownScan(scan: DataSourceV2ScanRelation, ofDelta: Boolean): Option[(ZoneMapRelation, FileSet)] = {
     val found = ZoneMapRelation.unapply(scan.relation) match {
       case Some(relation) => Option(relation.table.plannedFiles()).map(relation -> _)
-      case None if inMerge =>
-        ZoneMapRelation.ofMergeTarget(scan.relation).flatMap(target => FileSet.live(target.table).map(target -> _))
+      case None if ofDelta =>
+        ZoneMapRelation.ofDeltaTarget(scan.relation).flatMap(target => FileSet.live(target.table).map(target -> _))
       case None => None
     }
     found.filter(_._1.conf.exists(_.runtimeJoins))

@@ -46,11 +46,12 @@ private[spark] object ZoneMapRelation {
     SparkReadOptions.END_TIMESTAMP)
 
   /**
-   * The target of a MERGE that writes deletes, which Iceberg plans by itself, as a relation that we can look up.
+   * The target of a MERGE, UPDATE or DELETE that writes deletes, which Iceberg plans by itself, as a relation that we can
+   * look up.
    *
    * Its operation reads the very snapshot that the table below it is pinned to.
    */
-  def ofMergeTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
+  def ofDeltaTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
     Option(RowLevelTables.mergeOnReadTarget(relation.table)).flatMap { target =>
       SwapRule.decide(target, relation.options) match {
         case SwapDecision.Swap(inner, settings) =>
