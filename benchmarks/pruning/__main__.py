@@ -12,7 +12,7 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
-from pruning import lake, oracle
+from pruning import commands, lake, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
@@ -30,6 +30,8 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
     for table, facts in FACTS.items():
         zonemap.build(spark, table, facts=facts)
     rows += [_measure(spark, case) for case in cases_with_facts()]
+    commands.write(spark)
+    rows += commands.measure(spark)
     document = {
         "benchmark": "pruning",
         "versions": session.versions(spark),

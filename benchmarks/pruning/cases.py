@@ -53,6 +53,10 @@ def _best(column: str, direction: str, rows: int) -> str:
     return f"{best}_{column} {beats} (SELECT {worst}(v) FROM ({running}) WHERE c >= {rows})"
 
 
+def _single(column: str, test: str) -> str:
+    return f"lo_{column} < hi_{column} OR {test.format('lo_' + column)}"
+
+
 def _joined(dimension: str, key: str, predicate: str) -> str:
     return f"EXISTS (SELECT 1 FROM {dimension} d WHERE {predicate} AND d.{key} BETWEEN lo_{key} AND hi_{key})"
 
@@ -96,6 +100,14 @@ def cases() -> list[Case]:
             f"({_one('id', '5')}) OR lo_price < 12 OR ({_one('campaign', '90')})",
         ),
         where("a weak clause beside", "id < 500 AND length(note) > 2 AND rand() < 2", "lo_id < 500"),
+        where("one value a file", "campaign % 10 = 3", _single("campaign", "{} % 10 = 3")),
+        where("one value a file", "md5(string(campaign)) LIKE '%7'", _single("campaign", "md5(string({})) LIKE '%7'")),
+        where("one value a file", "reverse(string(place.zone)) = '71'", _single("zone", "reverse(string({})) = '71'")),
+        where(
+            "one value a file",
+            "hash(campaign, place.zone) % 20 = 7",
+            "lo_campaign < hi_campaign OR lo_zone < hi_zone OR hash(lo_campaign, lo_zone) % 20 = 7",
+        ),
         where("two columns", "quantity > campaign", "hi_quantity > lo_campaign"),
         Case("top-k", "{t} ORDER BY ts DESC LIMIT 10", _best("ts", "DESC", 10)),
         Case("top-k", "{t} WHERE price > 500 ORDER BY price LIMIT 20", "hi_price > 500 AND lo_price <= 600"),
@@ -142,6 +154,7 @@ def cases_with_facts() -> list[Case]:
         where("n-grams", "note LIKE '%declined%' AND ts >= TIMESTAMP'2025-01-01'", "hi_ts >= TIMESTAMP'2025-01-01'"),
         where("bloom", "user = 424242", _one("user", "424242")),
         where("map key", "tags['type'] = 'refund'", "true"),
+        where("set of values", "upper(tags['type']) LIKE '%FUND'", "true"),
         where("bloom, shuffled", "id = 77777", _one("id", "77777"), SHUFFLED),
         where("bloom, shuffled", "id IN (3, 141, 5926, 53589, 79323)", "true", SHUFFLED),
     ]

@@ -75,29 +75,48 @@ def plan(frame: DataFrame) -> None:
 
 def scan_metric(frame: DataFrame, name: str, table: str = "") -> int:
     """Sum of a metric, such as ``resultDataFiles``, over the scans (of one table) of a query that has run."""
-    metrics = (scan.metrics().get(name) for scan in scans(frame) if str(scan.table().name()).startswith(table))
-    return sum(int(metric.get().value()) for metric in metrics if metric.isDefined())
+    return _sum_of_metric(scans(frame), name, table)
+
+
+def command_metric(frame: DataFrame, name: str, table: str) -> int:
+    """The same of a command, such as MERGE: of its scans and of those of the subqueries that it asked beforehand."""
+    query: Any = frame
+    plan = query._jdf.queryExecution().executedPlan()
+    if plan.getClass().getSimpleName() == "CommandResultExec":
+        plan = plan.commandPhysicalPlan()
+    return _sum_of_metric(_scans(_nodes(plan, subqueries=True)), name, table)
 
 
 def scans(frame: DataFrame) -> Iterator[Any]:
     """The scans of tables in a query's physical plan."""
     query: Any = frame
-    for node in _nodes(query._jdf.queryExecution().executedPlan()):
-        if node.getClass().getSimpleName() == "BatchScanExec":
-            yield node
+    return _scans(_nodes(query._jdf.queryExecution().executedPlan()))
 
 
-def _nodes(node: Any) -> Iterator[Any]:
-    """The physical plan's nodes, into the final plan of adaptive execution."""
+def _sum_of_metric(found: Iterator[Any], name: str, table: str) -> int:
+    metrics = (scan.metrics().get(name) for scan in found if str(scan.table().name()).startswith(table))
+    return sum(int(metric.get().value()) for metric in metrics if metric.isDefined())
+
+
+def _scans(nodes: Iterator[Any]) -> Iterator[Any]:
+    return (node for node in nodes if node.getClass().getSimpleName() == "BatchScanExec")
+
+
+def _nodes(node: Any, subqueries: bool = False) -> Iterator[Any]:
+    """The physical plan's nodes, into the final plan of adaptive execution, and into subqueries that are not reused."""
     yield node
     name = node.getClass().getSimpleName()
     if name == "AdaptiveSparkPlanExec":
-        yield from _nodes(node.executedPlan())
+        yield from _nodes(node.executedPlan(), subqueries)
     elif name.endswith("QueryStageExec"):
-        yield from _nodes(node.plan())
-    children = node.children()
-    for position in range(children.size()):
-        yield from _nodes(children.apply(position))
+        yield from _nodes(node.plan(), subqueries)
+    below = [node.children()]
+    if subqueries and name != "AdaptiveSparkPlanExec":
+        below.append(node.subqueries())
+    for plans in below:
+        for position in range(plans.size()):
+            if plans.apply(position).getClass().getSimpleName() != "ReusedSubqueryExec":
+                yield from _nodes(plans.apply(position), subqueries)
 
 
 def _classic(spark: SparkSession) -> Any:

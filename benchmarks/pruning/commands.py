@@ -1,0 +1,131 @@
+"""Row-level commands by keys: MERGE and DELETE on a table of a thousand files, rolled back after each run."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import zonemap
+from zonemap import _jvm, confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TARGET = "lake.db.accounts"
+KEYS = "lake.db.account_changes"
+FILES = 1000
+ROWS_PER_FILE = 50
+CHANGES = 100
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command on the table of accounts, which changes the rows of :data:`CHANGES` keys.
+
+    Attributes:
+        group: The class of commands.
+        mode: How it writes: ``copy-on-write`` or ``merge-on-read``.
+        sql: The statement.
+    """
+
+    group: str
+    mode: str
+    sql: str
+
+    @property
+    def reads(self) -> int:
+        """How often the best plan reads a file that holds keys: to find them, and to write it anew."""
+        return 2 if self.mode == "copy-on-write" else 1
+
+
+_MERGE = (
+    f"MERGE INTO {TARGET} t USING {KEYS} s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET balance = s.balance WHEN NOT MATCHED THEN INSERT *"
+)
+_DELETE = f"DELETE FROM {TARGET} WHERE id IN (SELECT id FROM {KEYS})"
+
+COMMANDS = [
+    Command("MERGE, copy-on-write", "copy-on-write", _MERGE),
+    Command("MERGE, merge-on-read", "merge-on-read", _MERGE),
+    Command("DELETE, copy-on-write", "copy-on-write", _DELETE),
+    Command("DELETE, merge-on-read", "merge-on-read", _DELETE),
+]
+
+
+def write(spark: SparkSession) -> None:
+    """Writes and indexes both tables: ids ascend with the file, the keys are all over them."""
+    spark.sql(
+        f"CREATE TABLE {TARGET} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
+        "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
+    )
+    rows = FILES * ROWS_PER_FILE
+    accounts = spark.range(0, rows, 1, FILES)
+    accounts.selectExpr("id", "id / 7D AS balance", "sha1(string(id)) AS owner").writeTo(TARGET).append()
+    step = rows // (CHANGES - 2)
+    spark.sql(
+        f"CREATE TABLE {KEYS} USING iceberg AS "
+        f"SELECT id * {step} AS id, -1D AS balance, 'changed' AS owner FROM range({CHANGES})"
+    )
+    for table in (TARGET, KEYS):
+        zonemap.build(spark, table)
+
+
+def measure(spark: SparkSession) -> list[dict[str, Any]]:
+    """Each command with the index off and on, from the same snapshot; what they leave behind is the same."""
+    snapshot = _snapshot(spark)
+    by_content = _by_content(spark)
+    by_bounds = _by_bounds(spark)
+    rows = []
+    for command in COMMANDS:
+        kind = command.sql.split(" ")[0].lower()
+        spark.sql(f"ALTER TABLE {TARGET} SET TBLPROPERTIES ('write.{kind}.mode' = '{command.mode}')")
+        stock, ours = (_run(spark, command, snapshot, enabled) for enabled in (False, True))
+        if stock["left"] != ours["left"]:
+            raise AssertionError(f"{command.sql}: rows differ between index off and on")
+        row = {
+            "group": command.group,
+            "table": TARGET,
+            "query": command.sql,
+            "files": FILES,
+            "stockFiles": stock["read"],
+            "zonemapFiles": ours["read"],
+            # what is written anew are files with keys, however they were found
+            "boundsOracle": by_bounds + (command.reads - 1) * by_content,
+            "contentOracle": command.reads * by_content,
+            "stockQueryMillis": stock["millis"],
+            "zonemapQueryMillis": ours["millis"],
+        }
+        print(
+            f"{command.group:22} {row['stockFiles']:4} -> {row['zonemapFiles']:4}  bounds {row['boundsOracle']:4}  "
+            f"content {row['contentOracle']:4}  query ms {row['stockQueryMillis']:8} -> {row['zonemapQueryMillis']:8}"
+        )
+        rows.append(row)
+    return rows
+
+
+def _run(spark: SparkSession, command: Command, snapshot: int, enabled: bool) -> dict[str, Any]:
+    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
+    start = time.perf_counter()
+    frame = spark.sql(command.sql)
+    millis = round((time.perf_counter() - start) * 1000, 1)
+    spark.sql(f"SET {confs.ENABLED}=false")
+    left = spark.sql(f"SELECT count(*), sum(hash(id, balance, owner)) FROM {TARGET}").collect()[0]
+    spark.sql(f"CALL lake.system.rollback_to_snapshot('{TARGET}', {snapshot})")
+    spark.sql(f"SET {confs.ENABLED}=true")
+    return {"read": _jvm.command_metric(frame, "numSplits", TARGET), "millis": millis, "left": tuple(left)}
+
+
+def _snapshot(spark: SparkSession) -> int:
+    return int(spark.sql(f"SELECT snapshot_id FROM {TARGET}.refs WHERE name = 'main'").collect()[0][0])
+
+
+def _by_content(spark: SparkSession) -> int:
+    matched = f"SELECT DISTINCT t._file FROM {TARGET} t JOIN {KEYS} s ON t.id = s.id"
+    return int(spark.sql(f"SELECT count(*) FROM ({matched})").collect()[0][0])
+
+
+def _by_bounds(spark: SparkSession) -> int:
+    bounds = f"SELECT min(id) AS lo, max(id) AS hi FROM {TARGET} GROUP BY _file"
+    met = f"EXISTS (SELECT 1 FROM {KEYS} s WHERE s.id BETWEEN b.lo AND b.hi)"
+    return int(spark.sql(f"SELECT count(*) FROM ({bounds}) b WHERE {met}").collect()[0][0])
