@@ -41,7 +41,7 @@ KEY_CASES = {
     "tags['type'] IS NOT NULL": 13,
     "coalesce(tags['type'], 'timer') = 'timer'": 7,
     "NOT (tags['type'] = 'timer')": 9,
-    "upper(tags['type']) = 'TIMER'": FILES,
+    "upper(tags['type']) = 'TIMER'": 4,
     "tags['host'] = 'host-25'": 2,
     "tags['host'] LIKE '%ost-25%'": 4,
     "tags['host'] IN ('host-25', 'host-85') AND tags['type'] = 'timer'": 2,

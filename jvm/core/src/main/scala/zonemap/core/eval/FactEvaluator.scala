@@ -1,18 +1,24 @@
 package zonemap.core.eval
 
-import zonemap.core.fact.{Fact, FactKind}
+import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate._
-import zonemap.core.value.ColumnType
+import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
 
-/** The facts about one data file. */
+/** What is known of one data file beyond the order of its bounds. */
 private[zonemap] trait FileFacts {
   def find(column: ColumnId, kind: FactKind): Option[Fact]
+
+  /**
+   * All that the rows of the file can hold in a column, null for NULL, where that is one value at most; None where it is
+   * not known to be.
+   */
+  def held(column: ColumnRef): Option[Seq[ZoneValue]] = None
 }
 
 /**
- * Asks a predicate of the facts about files that bounds have left over. A leaf is NONE if the bounds or a fact prove it;
- * AND is NONE if a child is, OR if all are. Nothing is ever proven to be ALL. Not thread-safe; make one a plan with
- * [[FactEvaluator.of]].
+ * Asks a predicate of the facts about files that bounds have left over, and of the values of files that hold few. A leaf
+ * is NONE if the bounds or a fact prove it; AND is NONE if a child is, OR if all are. Nothing is ever proven to be ALL.
+ * Not thread-safe; make one a plan with [[FactEvaluator.of]].
  */
 final private[zonemap] class FactEvaluator private (root: FactNode) {
 
@@ -29,7 +35,7 @@ final private[zonemap] class FactEvaluator private (root: FactNode) {
 
 private[zonemap] object FactEvaluator {
 
-  /** None if only facts that nobody has could tell more than bounds do. */
+  /** None if the predicate has nothing to evaluate and only facts that nobody has could tell more than bounds do. */
   def of(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactEvaluator] =
     compile(predicate, known).map(new FactEvaluator(_))
 
@@ -39,13 +45,17 @@ private[zonemap] object FactEvaluator {
         case leaf: Leaf => Left(leaf)
         case other      => Right(other)
       }
-      val nodes = leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all, known) } ++
-        others.flatMap(compile(_, known))
+      // values of files that hold few are at hand, facts are looked up
+      val (conditions, rest) = others.partition(_.isInstanceOf[Evaluated])
+      val nodes = conditions.flatMap(compile(_, known)) ++
+        leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all, known) } ++
+        rest.flatMap(compile(_, known))
       Option.when(nodes.nonEmpty)(new AnyExcludes(nodes))
     case Or(children) =>
       val nodes = children.map(child => (child, compile(child, known)))
       Option.when(nodes.exists(_._2.isDefined))(new AllExclude(nodes))
     case leaf: Leaf                                          => ofColumn(leaf.column.id, Seq(leaf), known).headOption
+    case evaluated: Evaluated                                => Some(new ConditionExcludes(evaluated, known))
     case True | False | Unknown(_) | CompareColumns(_, _, _) => None
   }
 
@@ -109,4 +119,61 @@ final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extend
     nodes.forall { case (predicate, node) =>
       byBounds(predicate) == Match.None || node.exists(_.excludes(facts, byBounds))
     }
+}
+
+/** A condition that is TRUE for no combination of what the file holds in its columns. SOUNDNESS, S118 to S122. */
+final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId, FactKind)]) extends FactNode {
+
+  override val wanted: Set[(ColumnId, FactKind)] =
+    evaluated.columns.iterator.map(column => (column.id, FactKind.Values: FactKind)).filter(known).toSet
+
+  /** Files that hold the same often share the very object that says so. */
+  private val answers = new java.util.IdentityHashMap[Seq[ZoneValue], java.lang.Boolean]
+
+  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+    if (evaluated.columns.size == 1)
+      heldIn(facts, evaluated.columns.head) match {
+        case Some(values) =>
+          val before = answers.get(values)
+          if (before != null) before
+          else {
+            val answer = refutes(List(values))
+            if (answers.size < RowCondition.MaxKnown) answers.put(values, answer)
+            answer
+          }
+        case None => false
+      }
+    else {
+      val held = evaluated.columns.iterator.map(heldIn(facts, _)).takeWhile(_.isDefined).flatten.toList
+      held.size == evaluated.columns.size && refutes(held)
+    }
+
+  private def refutes(held: List[Seq[ZoneValue]]): Boolean =
+    held.map(_.size.toLong).product <= ConditionExcludes.MaxCombinations &&
+      combinations(held).forall(!evaluated.condition.mayHold(_))
+
+  private def heldIn(facts: FileFacts, column: ColumnRef): Option[Seq[ZoneValue]] =
+    facts.held(column).orElse {
+      if (wanted((column.id, FactKind.Values))) facts.find(column.id, FactKind.Values).flatMap(valuesOf(_, column))
+      else None
+    }
+
+  /** NaN is no value of the index, and a zero may be either of two. */
+  private def valuesOf(fact: Fact, column: ColumnRef): Option[Seq[ZoneValue]] = fact match {
+    case KnownValues(stored, values, hasNulls, false)
+        if ColumnType.comparable(stored, column.columnType) && stored.encoding == column.columnType.encoding &&
+          !(stored.mayHoldNaN && values.contains(ConditionExcludes.Zero)) =>
+      Some(values.iterator.toSeq ++ Option.when(hasNulls)(null))
+    case _ => None
+  }
+
+  private def combinations(held: List[Seq[ZoneValue]]): Iterator[List[ZoneValue]] = held match {
+    case Nil           => Iterator.single(Nil)
+    case first :: rest => first.iterator.flatMap(value => combinations(rest).map(value :: _))
+  }
+}
+
+private object ConditionExcludes {
+  private val MaxCombinations = 1024L
+  private val Zero = ZoneValues.ofDouble(0)
 }

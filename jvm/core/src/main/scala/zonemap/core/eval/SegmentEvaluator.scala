@@ -45,11 +45,11 @@ private[zonemap] object SegmentEvaluator {
   }
 
   private def compile(segment: Segment, predicate: Predicate, scratch: ZoneBuffer): EvaluationNode = predicate match {
-    case True          => new ConstantNode(segment, Match.All)
-    case False         => new ConstantNode(segment, Match.None)
-    case Unknown(_)    => new ConstantNode(segment, Match.Some)
-    case And(children) => new AndNode(children.map(compile(segment, _, scratch)))
-    case Or(children)  => new OrNode(children.map(compile(segment, _, scratch)))
+    case True                         => new ConstantNode(segment, Match.All)
+    case False                        => new ConstantNode(segment, Match.None)
+    case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment, Match.Some)
+    case And(children)                => new AndNode(children.map(compile(segment, _, scratch)))
+    case Or(children)                 => new OrNode(children.map(compile(segment, _, scratch)))
     case leaf: Leaf =>
       val evaluator = for {
         column <- columnOf(segment, leaf.column)

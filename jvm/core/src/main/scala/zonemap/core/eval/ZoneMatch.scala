@@ -19,12 +19,12 @@ private[zonemap] trait ZoneStats {
 private[zonemap] object ZoneMatch {
 
   def evaluate(predicate: Predicate, stats: ZoneStats): Match = predicate match {
-    case True          => Match.All
-    case False         => Match.None
-    case Unknown(_)    => Match.Some
-    case And(children) => Match.and(children.iterator.map(evaluate(_, stats)))
-    case Or(children)  => Match.or(children.iterator.map(evaluate(_, stats)))
-    case leaf: Leaf    => zoneOf(leaf.column, stats).fold[Match](Match.Some)(evaluate(leaf, _))
+    case True                         => Match.All
+    case False                        => Match.None
+    case Unknown(_) | Evaluated(_, _) => Match.Some
+    case And(children)                => Match.and(children.iterator.map(evaluate(_, stats)))
+    case Or(children)                 => Match.or(children.iterator.map(evaluate(_, stats)))
+    case leaf: Leaf                   => zoneOf(leaf.column, stats).fold[Match](Match.Some)(evaluate(leaf, _))
 
     case CompareColumns(left, op, right) =>
       val zones = for (l <- zoneOf(left, stats); r <- zoneOf(right, stats)) yield (l, r)

@@ -49,6 +49,14 @@ private[zonemap] object CompareColumns {
   private val operators: Set[CompareOp] = Set(CompareOp.Lt, CompareOp.LtEq, CompareOp.Eq)
 }
 
+/**
+ * A condition that tells nothing until it is evaluated on values of its columns, in their order. Bounds have no answer to
+ * it but where they leave room for one value; it is never proven for a file, only refuted.
+ */
+final private[zonemap] case class Evaluated(columns: Seq[ColumnRef], condition: RowCondition) extends Predicate {
+  require(columns.nonEmpty, "A condition without columns needs no values.")
+}
+
 /** A condition on one column. */
 sealed private[zonemap] trait Leaf extends Predicate {
   def column: ColumnRef
@@ -138,6 +146,7 @@ private[zonemap] object Predicate {
     case leaf: Leaf    => Set(leaf.column.fieldId)
 
     case CompareColumns(left, _, right) => Set(left.fieldId, right.fieldId)
+    case Evaluated(columns, _)          => columns.iterator.map(_.fieldId).toSet
 
     case _ => Set.empty
   }

@@ -20,6 +20,8 @@ private[predicate] object PredicateText {
       (name +: column(leaf.column) +: arguments).mkString("(", " ", ")")
     case CompareColumns(left, op, right) =>
       Seq(s"${op.code}columns", column(left), column(right)).mkString("(", " ", ")")
+    case Evaluated(columns, condition) =>
+      ("evaluated" +: columns.map(column) :+ condition.digest).mkString("(", " ", ")")
   }
 
   private def column(column: ColumnRef): String = {
@@ -60,6 +62,7 @@ private[predicate] object PredicateText {
     case leaf: Leaf      => describe(leaf)
 
     case CompareColumns(left, op, right) => s"${left.name} ${op.symbol} ${right.name}"
+    case Evaluated(_, condition)         => condition.text
   }
 
   private def nested(predicate: Predicate): String = predicate match {

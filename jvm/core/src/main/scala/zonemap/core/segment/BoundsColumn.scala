@@ -130,6 +130,21 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   def bounds(row: Int): ColumnBounds = ColumnBounds(lower(row), upper(row), tight(row), nulls(row), nans(row))
 
+  /** Whether the bounds of a row may meet, by codes alone: those of equal values are equal. */
+  def mayMeet(row: Int): Boolean = lowerCodes(row) == upperCodes(row)
+
+  /** A number that rows share whose bounds meet in the same value; negative where codes alone do not tell. */
+  def meetingCode(row: Int): Int = {
+    val code = lowerCodes(row)
+    if (code == upperCodes(row) && Dictionary.isExact(code)) code else -1
+  }
+
+  /** Whether some file is known to hold one value only, or nulls only; found once, O(rows). */
+  lazy val hasSingles: Boolean = (0 until rows).exists { row =>
+    val f = flags(row)
+    BoundsFlags.nulls(f) == Presence.All || (BoundsFlags.isTight(f) && meetingCode(row) >= 0)
+  }
+
   /** Valid bounds of all rows of a block together. */
   private[core] def blockBounds(block: Int): ColumnBounds = {
     val f = blocks.flags(block).toInt

@@ -86,6 +86,9 @@ final private[zonemap] class Segment private (
     else
       Some(loaded.computeIfAbsent(fieldId, id => Input.decoding(s"column $id")(new BoundsColumn(container, id, rows))))
 
+  /** The bounds of a field, if they were asked for before: reads nothing. */
+  def loadedColumn(fieldId: Int): Option[BoundsColumn] = Option(loaded.get(fieldId))
+
   /** The bounds of all rows of a field, if they were read before: of this segment or of the one it was reopened from. */
   def knownRoot(fieldId: Int): Option[ColumnRoot] = Option(roots.get(fieldId))
 

@@ -234,6 +234,69 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(finds == 1)
   }
 
+  private def evaluated(columns: ColumnRef*)(holds: Seq[ZoneValue] => Boolean): Evaluated =
+    Evaluated(
+      columns,
+      new RowCondition("test", "test") {
+        override protected def evaluate(values: Seq[ZoneValue]): Boolean = holds(values)
+      })
+
+  test("conditions that have to be evaluated: once for each value of a set (S122)") {
+    val n = ColumnRef(1, LongType, "n")
+    val big = evaluated(n) {
+      case Seq(LongValue(v)) => v > 100
+      case _                 => false
+    }
+    val isNull = evaluated(n)(_.head == null)
+    def values(p: Predicate, t: ColumnType, data: Any*) = excludes(p, FactKind.Values, t, data: _*)
+    assert(values(big, LongType, 1L, 50L, null) && !values(big, LongType, 1L, 101L))
+    assert(values(big, IntType, 1L, 50L), "stored before the column was promoted")
+    assert(!values(big, StringType, "a"), "of another order")
+    assert(values(isNull, LongType, 1L, 50L) && !values(isNull, LongType, 1L, null))
+    assert(!excludes(big, FactKind.Bounds, LongType, 1L, 50L), "not all that there is")
+    val x = ColumnRef(1, DoubleType, "x")
+    assert(values(evaluated(x)(_ => false), DoubleType, 1.5, 2.5))
+    assert(!values(evaluated(x)(_ => false), DoubleType, 1.5, 0.0), "one zero or the other")
+    assert(!values(evaluated(x)(_ => false), DoubleType, 1.5, Double.NaN))
+    assert(values(Or(Seq(big, Compare(n, CompareOp.Eq, ZoneValues.ofLong(7)))), LongType, 1L, 50L))
+    assert(!values(Or(Seq(big, Compare(n, CompareOp.Eq, ZoneValues.ofLong(50)))), LongType, 1L, 50L))
+  }
+
+  test("conditions on a single value of one column and a set of another (S122)") {
+    val (a, b) = (ColumnRef(1, LongType, "a"), ColumnRef(2, LongType, "b"))
+    val sum60 = evaluated(a, b) {
+      case Seq(LongValue(x), LongValue(y)) => x + y == 60
+      case _                               => false
+    }
+    def asked(single: Option[Long], set: Long*) = {
+      val facts = new FileFacts {
+        override def find(column: ColumnId, kind: FactKind): Option[Fact] =
+          factOf(kind, LongType, set).filter(_ => column == ColumnId(2))
+        override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
+          single.filter(_ => column == a).map(v => Seq(LongValue(v), null))
+      }
+      FactEvaluator.of(sum60, Set((ColumnId(2), FactKind.Values))).exists(_.excludes(facts, _ => Match.Some))
+    }
+    assert(asked(Some(10), 1, 51) && !asked(Some(10), 1, 50) && !asked(None, 1, 51))
+    assert(!asked(Some(10), (1000L to 1600L): _*), "too many combinations")
+  }
+
+  test("bounds of zones tell nothing of conditions that have to be evaluated, nor is one taken for another") {
+    val n = ColumnRef(1, LongType, "n")
+    val point = ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(5), tight = true, Presence.None, Presence.None)
+    val none = evaluated(n)(_ => false)
+    assert(ZoneMatch.evaluate(none, _ => Some(ColumnZone(LongType, point))) == Match.Some)
+    def other(digest: String, column: ColumnRef = n): Predicate = Evaluated(
+      Seq(column),
+      new RowCondition(digest, "the same text") {
+        override protected def evaluate(values: Seq[ZoneValue]): Boolean = true
+      })
+    assert(Predicate.and(other("x"), other("x")) == other("x") && Predicate.and(other("x"), other("y")) != other("x"))
+    val texts = Seq(other("x"), other("y"), other("x", n.copy(fieldId = 2))).map(Predicate.canonical)
+    assert(texts.distinct.size == 3 && Predicate.canonical(other("x")) == texts.head)
+    assert(Predicate.fieldIds(other("x", n.copy(fieldId = 2))) == Set(2))
+  }
+
   test("a block bloom over no value says no") {
     val none = FactBuilder.of(FactKind.Bloom, 0, 1).build()
     assert(!new BlockBloom(ByteBuffer.wrap(none)).mayHold(FactHashes.ofValue(text("x"))))

@@ -7,7 +7,7 @@ import org.apache.iceberg.{PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
 import org.apache.iceberg.types.{Type, TypeUtil}
 
-import zonemap.core.predicate.{And, ColumnRef, CompareColumns, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
 import zonemap.iceberg.index.TableFacts
@@ -120,6 +120,7 @@ private[zonemap] object BoundScan {
         case Or(children)              => Or(children.map(fit))
         case leaf: Leaf                => if (fits(leaf.column)) leaf else unfit
         case pair: CompareColumns      => if (fits(pair.left) && fits(pair.right)) pair else unfit
+        case condition: Evaluated      => if (condition.columns.forall(fits)) condition else unfit
         case True | False | Unknown(_) => node
       }
     Predicate.simplify(fit(predicate))

@@ -2,62 +2,93 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
+import org.apache.iceberg.PartitionSpec
+
 import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts, SegmentEvaluator}
-import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, Predicate}
+import zonemap.core.fact.{Fact, FactKind}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
+import zonemap.core.value.ZoneValue
 import zonemap.iceberg.index.TableFacts
 
 /**
- * Leaves out files that bounds and partitions have kept and of which facts prove that no row matches. Not thread-safe;
- * one instance a plan.
+ * Leaves out files that bounds and partitions have kept and of which facts, or the few values that they hold, prove that
+ * no row matches. Not thread-safe; one instance a plan.
  */
-private[plan] final class FactFilter private (facts: TableFacts, evaluator: FactEvaluator) {
+private[plan] final class FactFilter private (
+    facts: TableFacts,
+    evaluator: FactEvaluator,
+    specs: Int => Option[PartitionSpec]) {
   private val answered = mutable.Set.empty[(ColumnId, FactKind)]
   private var asked = 0L
   private var kept = 0L
 
   /** Removes such files from `rows` and answers it. */
   def keep(segment: Segment, rows: Bitmap): Bitmap = {
-    lazy val paths = segment.newPathReader()
+    val file = new KnownFile(segment)
     rows.forEach { row =>
-      val file = facts.of(paths.path(row), segment.fileSizeBytes(row))
-      val noting: FileFacts = (column, kind) => {
-        val found = file.find(column, kind)
-        if (found.isDefined) answered += column -> kind
-        found
-      }
+      file.moveTo(row)
       asked += 1
       def byBounds(part: Predicate) = SegmentEvaluator.rowMatch(segment, BoundScan.trusting(part, facts), row)
-      if (evaluator.excludes(noting, byBounds)) rows.clear(row) else kept += 1
+      if (evaluator.excludes(file, byBounds)) rows.clear(row) else kept += 1
     }
     rows
   }
 
-  def report(nameOf: ColumnId => String): FactReport =
-    FactReport(
-      asked,
-      kept,
-      answered.toSeq
-        .map { case (column, kind) => (kind, nameOf(column)) }
-        .sortBy { case (kind, name) => (kind.code, name) }
-        .map { case (kind, name) => s"${kind.name}($name)" }
-    )
+  /** What is known of one file of a segment after the other; nothing is looked up before it is asked for. */
+  private final class KnownFile(segment: Segment) extends FileFacts {
+    private lazy val paths = segment.newPathReader()
+    private val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
+    private var row = -1
+    private var ofFile: Option[FileFacts] = None
+
+    def moveTo(next: Int): Unit = {
+      row = next
+      ofFile = None
+    }
+
+    override def find(column: ColumnId, kind: FactKind): Option[Fact] = {
+      if (ofFile.isEmpty) ofFile = Some(facts.of(paths.path(row), segment.fileSizeBytes(row)))
+      val found = ofFile.flatMap(_.find(column, kind))
+      if (found.isDefined) answered += column -> kind
+      found
+    }
+
+    override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
+      if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
+      else columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs)).held(row)
+  }
+
+  /** What facts did; None if the predicate has no question to them. */
+  def report(nameOf: ColumnId => String): Option[FactReport] =
+    Option.when(evaluator.wanted.nonEmpty) {
+      FactReport(
+        asked,
+        kept,
+        answered.toSeq
+          .map { case (column, kind) => (kind, nameOf(column)) }
+          .sortBy { case (kind, name) => (kind.code, name) }
+          .map { case (kind, name) => s"${kind.name}($name)" }
+      )
+    }
 }
 
 private[plan] object FactFilter {
 
-  /** None if no fact of the table can tell anything of the predicate. */
-  def of(facts: TableFacts, predicate: Predicate): Option[FactFilter] =
-    if (facts.known.isEmpty) None
-    else FactEvaluator.of(predicate, facts.known).map(new FactFilter(facts, _))
+  /**
+   * None if neither facts of the table nor single values can tell anything of the predicate.
+   *
+   * @param specs by id, of every file that will be asked about
+   */
+  def of(facts: TableFacts, predicate: Predicate, specs: Int => Option[PartitionSpec]): Option[FactFilter] =
+    FactEvaluator.of(predicate, facts.known).map(new FactFilter(facts, _, specs))
 }
 
 /**
  * What facts did to one scan.
  *
  * @param asked data files that bounds and partitions had kept
- * @param kept of these, the data files that the facts kept
+ * @param kept of these, the data files that were kept
  * @param answered the facts that there were of some of them, such as `bloom(user_id)`
  */
 final case class FactReport(asked: Long, kept: Long, answered: Seq[String])

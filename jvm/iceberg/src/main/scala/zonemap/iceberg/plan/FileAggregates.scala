@@ -1,7 +1,6 @@
 package zonemap.iceberg.plan
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{FileScanTask, PartitionSpec}
 
@@ -174,8 +173,4 @@ private object FileAggregates {
 
   private def allSure(known: Seq[Known[ZoneValue]]): Option[Seq[ZoneValue]] =
     Option.when(known.forall(_ != Known.Unsure))(known.collect { case Known.Sure(value) => value })
-
-  /** The specs of a table by id. */
-  def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
-    table.specs().asScala.map { case (id, spec) => id.intValue -> spec }.get
 }

@@ -13,7 +13,8 @@ import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, TableFacts}
  *
  * Zones first: a row falls out when its bounds prove that no row of the file matches. Partitions second, exactly as
  * Iceberg evaluates them, because Spark no longer checks filters that select whole partitions: every surviving row's
- * own tuple is evaluated, once per distinct tuple of a segment. Facts last, because they are read file by file.
+ * own tuple is evaluated, once per distinct tuple of a segment. Facts and conditions that have to be evaluated last, because
+ * they are asked file by file.
  *
  * Not thread-safe; one instance a plan.
  */
@@ -22,7 +23,7 @@ private[plan] final class FileSelection(
     bound: BoundScan,
     request: ScanRequest,
     facts: TableFacts = TableFacts.Empty) {
-  private val factFilter = FactFilter.of(facts, bound.predicate)
+  private val factFilter = FactFilter.of(facts, bound.predicate, bound.specs.get)
   private val byBounds = BoundScan.trusting(bound.predicate, facts)
   private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
 
@@ -33,7 +34,7 @@ private[plan] final class FileSelection(
 
   /** What facts did, if they were asked. */
   def factReport: Option[FactReport] =
-    factFilter.map(_.report(ColumnNames.of(bound.schema, _)))
+    factFilter.flatMap(_.report(ColumnNames.of(bound.schema, _)))
 
   /** Calls `use` with every segment that has survivors, and the survivors. */
   def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {

@@ -1,5 +1,7 @@
 package zonemap.iceberg.plan
 
+import org.apache.iceberg.PartitionSpec
+
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate._
 import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
@@ -10,7 +12,10 @@ import zonemap.iceberg.index.TableFacts
  * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
  * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException.
  */
-final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: TableFacts = TableFacts.Empty) {
+final class FileSet private[plan] (
+    parts: IndexedSeq[(Segment, Bitmap)],
+    specs: Int => Option[PartitionSpec],
+    facts: TableFacts = TableFacts.Empty) {
 
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
@@ -18,13 +23,13 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
   private[zonemap] def keep(predicate: Predicate): FileSet =
     if (predicate == True) this
     else {
-      val filter = FactFilter.of(facts, predicate)
+      val filter = FactFilter.of(facts, predicate, specs)
       val trusted = BoundScan.trusting(predicate, facts)
       val kept = parts.map { case (segment, rows) =>
         val byBounds = SegmentEvaluator.mayMatch(segment, trusted, rows)
         segment -> filter.fold(byBounds)(_.keep(segment, byBounds))
       }
-      new FileSet(kept, facts)
+      new FileSet(kept, specs, facts)
     }
 
   /**
@@ -77,6 +82,7 @@ final class FileSet private[plan] (parts: IndexedSeq[(Segment, Bitmap)], facts: 
         val all = rows.toArray
         segment -> Bitmap.of(rows.size, all.indices.by(step).map(all(_)): _*)
       },
+      specs,
       facts)
   }
 

@@ -1,10 +1,13 @@
 package zonemap.iceberg.plan
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
+import zonemap.core.segment.Segment
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
@@ -36,6 +39,39 @@ private[zonemap] object IndexQuestions {
   def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
     if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
 
+  /**
+   * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
+   * segments, those in memory first, because it decides about effort only and never about files.
+   */
+  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean =
+    indexOf(table).exists { case (index, _) =>
+      val facts = TableFacts.of(table)
+      val segments = index.segments.map(_.segment)
+      columns.forall { column =>
+        facts.kindsOf(column.id)(FactKind.Values) ||
+        (column.mapKey.isEmpty && !facts.distrusted(column.fieldId) &&
+          (isPartition(table, column) || hasSingles(segments, column.fieldId)))
+      }
+    }
+
+  private def isPartition(table: ZoneMapTable, column: ColumnRef): Boolean =
+    table
+      .specs()
+      .values()
+      .asScala
+      .exists(_.fields().asScala.exists { field =>
+        field.sourceId() == column.fieldId && field.transform().isIdentity
+      })
+
+  private def hasSingles(segments: IndexedSeq[Segment], fieldId: Int): Boolean = {
+    val loaded = segments.iterator.flatMap(_.loadedColumn(fieldId)).take(LoadedAsked).toSeq
+    if (loaded.nonEmpty) loaded.exists(_.hasSingles)
+    else segments.sortBy(-_.rows).take(UnloadedAsked).flatMap(_.column(fieldId)).exists(_.hasSingles)
+  }
+
+  private val LoadedAsked = 8
+  private val UnloadedAsked = 2
+
   /** What whole files answer of aggregates over a scan that planned `tasks`. */
   def aggregates(
       table: ZoneMapTable,
@@ -51,7 +87,7 @@ private[zonemap] object IndexQuestions {
           .map(c => AggregateReason.Function(c.name))
           .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
           .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-          .flatMap(new FileAggregates(_, FileAggregates.specsOf(table), tasks).answer(files))
+          .flatMap(new FileAggregates(_, ScanPlanner.specsOf(table), tasks).answer(files))
       case _ => Left(AggregateReason.NotFromIndex)
     }
 

@@ -1,5 +1,6 @@
 package zonemap.iceberg.plan
 
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.PartitionSpec
@@ -73,6 +74,42 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
       }
 
   /**
+   * All that the rows can hold, null for NULL, where that is one value at most (SOUNDNESS, S118 and S119).
+   *
+   * Unlike [[single]] it may know that of files with nulls, and of floats and doubles but for NaN and zeros.
+   */
+  def held(row: Int): Option[Seq[ZoneValue]] =
+    constant(row) match {
+      case Some(Sure(value)) => Some(Seq(value))
+      case Some(Unsure)      => None
+      case None              => stored.flatMap(heldWithin(_, row))
+    }
+
+  /** Many files of a segment hold the same: what that is is found once. */
+  private val heldByCode = mutable.HashMap.empty[(Int, Presence), Option[Seq[ZoneValue]]]
+
+  private def heldWithin(bounds: BoundsColumn, row: Int): Option[Seq[ZoneValue]] = {
+    val nulls = bounds.nulls(row)
+    if (nulls == Presence.All) KnownColumn.OnlyNull
+    else if (!bounds.tight(row) || !bounds.mayMeet(row) || mayHoldNaN(bounds, row)) None
+    else {
+      val code = bounds.meetingCode(row)
+      if (code < 0) heldAt(bounds, row, nulls)
+      else heldByCode.getOrElseUpdate((code, nulls), heldAt(bounds, row, nulls))
+    }
+  }
+
+  private def heldAt(bounds: BoundsColumn, row: Int, nulls: Presence): Option[Seq[ZoneValue]] = {
+    val lower = bounds.lower(row)
+    Option.when(lower == bounds.upper(row) && isFaithful(bounds, row) && sure(lower) != Unsure) {
+      if (nulls == Presence.None) Seq(lower) else Seq(lower, null)
+    }
+  }
+
+  private def mayHoldNaN(bounds: BoundsColumn, row: Int): Boolean =
+    bounds.columnType.mayHoldNaN && bounds.nans(row) != Presence.None
+
+  /**
    * Whether what bounds prove of the file's rows holds for the rows that readers return: where they take the value from the
    * partition it is within the bounds.
    */
@@ -101,8 +138,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
 
   /** Texts may be cut, and NaN is no bound: neither is known exactly. */
   private def isExact(bounds: BoundsColumn, row: Int): Boolean =
-    bounds.tight(row) && bounds.columnType.encoding == Encoding.Longs &&
-      (!bounds.columnType.mayHoldNaN || bounds.nans(row) == Presence.None)
+    bounds.tight(row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(bounds, row)
 
   /** Of the two zeros a bound does not say which one it is. */
   private def sure(value: ZoneValue): Known[ZoneValue] =
@@ -127,4 +163,5 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
 
 private object KnownColumn {
   private val Zero: ZoneValue = ZoneValues.ofDouble(0)
+  private val OnlyNull: Option[Seq[ZoneValue]] = Some(Seq(null))
 }

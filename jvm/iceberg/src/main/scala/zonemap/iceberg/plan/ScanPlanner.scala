@@ -2,9 +2,10 @@ package zonemap.iceberg.plan
 
 import java.util.function.Supplier
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{BaseTable, FileScanTask, Snapshot, Table, TableUtil}
+import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
@@ -51,8 +52,13 @@ private[plan] object ScanPlanner {
   /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
-      new FileSet(resolved.index.segments.map(live => live.segment -> live.liveRows()), TableFacts.of(table))
+      val parts = resolved.index.segments.map(live => live.segment -> live.liveRows())
+      new FileSet(parts, specsOf(table), TableFacts.of(table))
     }
+
+  /** The specs of a table by id. */
+  def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
+    table.specs().asScala.map { case (id, spec) => id.intValue -> spec }.get
 
   def planFiles(
       table: ZoneMapTable,
@@ -109,7 +115,7 @@ private[plan] object ScanPlanner {
     val parts = files.result()
     val planned = parts.iterator.map(_._1).toSet
     if (resolved.index.residentBytes > heldBefore) Upkeep.trim(table.settings)
-    val fileSet = new FileSet(parts, facts)
+    val fileSet = new FileSet(parts, bound.specs.get, facts)
     new FilePlan(resolved, watch.tier(planned), bound, table.hints, selection, tasks, counts, fileSet)
   }
 

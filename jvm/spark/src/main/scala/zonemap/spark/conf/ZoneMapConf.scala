@@ -78,7 +78,7 @@ private[spark] object ZoneMapConf {
     "true",
     "true, false",
     "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
-      "ranges of the column.",
+      "ranges of the column, and others, such as upper(region) = 'EU', in files that hold one value of it.",
     flag
   )
 

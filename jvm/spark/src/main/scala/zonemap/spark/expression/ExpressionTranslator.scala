@@ -21,18 +21,25 @@ private[spark] trait ColumnResolver {
 
   /** Whether anything is known of what is inside the texts of a column, beyond its bounds. */
   def knowsTexts(column: ColumnRef): Boolean = false
+
+  /** The condition as one that is evaluated on values; [[True]] where that cannot be done, or no file has few enough. */
+  def evaluated(condition: Expression): Predicate = True
 }
 
 /**
  * A condition of Catalyst as ranges of the columns it is about.
  *
  * Every method answers at least the rows in question: a predicate that is TRUE for each of them, and [[True]] when
- * nothing can be told. Functions are inverted once, here, so that planning meets plain ranges: SOUNDNESS, S37.
+ * nothing can be told. Functions are inverted once, here, so that planning meets plain ranges: SOUNDNESS, S37. A condition
+ * of which ranges do not tell all is evaluated too, where files hold few values: S118.
  */
 private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
   /** Nested cases are looked at several times each; a condition that takes more looks than this tells nothing. */
   private var looks = ExpressionTranslator.MaxLooks
+
+  /** How often something could not be told, or not exactly. */
+  private var doubts = 0
 
   /** Rows for which `condition` is TRUE. */
   def whenTrue(condition: Expression): Predicate = Predicate.simplify(when(condition, outcome = true))
@@ -43,8 +50,16 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case Not(child)                  => when(child, !outcome)
       case And(left, right)            => combine(outcome, when(left, outcome), when(right, outcome))
       case Or(left, right)             => combine(!outcome, when(left, outcome), when(right, outcome))
-      case IsNull(child)               => rowsOf(child, if (outcome) Wanted.onlyNull else Wanted.notNull)
-      case IsNotNull(child)            => rowsOf(child, if (outcome) Wanted.notNull else Wanted.onlyNull)
+      case leaf =>
+        val before = doubts
+        val told = whenLeaf(leaf, outcome)
+        if (doubts == before) told else both(told, columns.evaluated(if (outcome) leaf else Not(leaf)))
+    }
+
+  private def whenLeaf(condition: Expression, outcome: Boolean): Predicate =
+    condition match {
+      case IsNull(child)    => rowsOf(child, if (outcome) Wanted.onlyNull else Wanted.notNull)
+      case IsNotNull(child) => rowsOf(child, if (outcome) Wanted.notNull else Wanted.onlyNull)
       case Comparison(tested, wanted) =>
         rowsOf(tested, if (outcome) wanted else wanted.otherValues)
       case EqualNullSafe(tested, Literal(value, dataType)) => nullSafe(tested, value, dataType, outcome)
@@ -57,12 +72,17 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
         val wanted = Wanted.nothing.copy(ranges = ValueRanges.between(bytes, bytes.prefixSuccessor.orNull))
         rowsOf(tested, if (outcome) wanted else wanted.otherValues)
       case TextParts(tested, parts) if outcome =>
-        columns.column(tested).filter(columns.knowsTexts).fold[Predicate](True)(Contains(_, parts))
+        both(untold(), columns.column(tested).filter(columns.knowsTexts).fold[Predicate](True)(Contains(_, parts)))
       case If(_, _, _) | CaseWhen(_, _) | Coalesce(_)            => rowsOf(condition, truth(outcome))
       case Bare(_)                                               => rowsOf(condition, truth(outcome))
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] => ofColumns(c, outcome)
-      case _                                                     => True
+      case _                                                     => untold()
     }
+
+  private def untold(): Predicate = {
+    doubts += 1
+    True
+  }
 
   /** Two columns compared: SOUNDNESS, S76. */
   private def ofColumns(comparison: BinaryComparison, outcome: Boolean): Predicate = {
@@ -77,9 +97,9 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case (_: GreaterThan, true) | (_: LessThanOrEqual, false) => CompareColumns(right, CompareOp.Lt, left)
       case (_: GreaterThanOrEqual, true) | (_: LessThan, false) => CompareColumns(right, CompareOp.LtEq, left)
       case (_: EqualTo, true)                                   => CompareColumns(left, CompareOp.Eq, right)
-      case _                                                    => True
+      case _                                                    => untold()
     }
-    compared.getOrElse(True)
+    compared.getOrElse(untold())
   }
 
   /** What a cast that keeps value and order is of. */
@@ -96,14 +116,14 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
   private def truth(outcome: Boolean): Wanted = Wanted.point(CatalystValues.encode(BooleanType, outcome))
 
   private def nullSafe(tested: Expression, value: Any, dataType: DataType, outcome: Boolean): Predicate =
-    if (!CatalystValues.isOrdered(dataType)) True
+    if (!CatalystValues.isOrdered(dataType)) untold()
     else {
       val same = if (value == null) Wanted.onlyNull else Wanted.point(CatalystValues.encode(dataType, value))
       rowsOf(tested, if (outcome) same else same.otherValues.copy(nulls = value != null))
     }
 
   private def among(tested: Expression, values: Iterable[Any], outcome: Boolean): Predicate =
-    if (!CatalystValues.isOrdered(tested.dataType)) True
+    if (!CatalystValues.isOrdered(tested.dataType)) untold()
     else if (!outcome && values.exists(_ == null)) False
     else {
       val points =
@@ -123,16 +143,16 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case Or(left, right)                             => combine(all = false, whenNull(left), whenNull(right))
       case Comparison(tested, _)                       => rowsOf(tested, Wanted.onlyNull)
       case Bare(_)                                     => rowsOf(condition, Wanted.onlyNull)
-      case _                                           => True
+      case _                                           => untold()
     }
 
   /** Rows for which the value of `expression` is wanted. */
   private def rowsOf(expression: Expression, wanted: Wanted): Predicate =
-    if (wanted.isEverything || exhausted()) True
+    if (wanted.isEverything || exhausted()) untold()
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
-        case Bare(_)                  => columns.column(expression).fold[Predicate](True)(wanted.on)
+        case Bare(_)                  => columns.column(expression).fold(untold())(wanted.on)
         // the first that is not null: SOUNDNESS, S45
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
@@ -154,7 +174,11 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
           Predicate.or(told: _*)
         case function =>
           val step = TextFunctions.of(function).orElse(MonotoneFunctions.of(function))
-          step.fold[Predicate](True)(s => rowsOf(s.child, s.preimage(wanted)))
+          step.fold(untold()) { s =>
+            val arguments = s.preimage(wanted)
+            if (!s.isExact || (arguments.ranges.isEverything && !wanted.ranges.isEverything)) doubts += 1
+            rowsOf(s.child, arguments)
+          }
       }
 
   private def exhausted(): Boolean = {
@@ -169,7 +193,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
   private def ofLiteral(value: Any, dataType: DataType, wanted: Wanted): Predicate =
     if (value == null) { if (wanted.nulls) True else False }
-    else if (!CatalystValues.isOrdered(dataType)) True
+    else if (!CatalystValues.isOrdered(dataType)) untold()
     else if (wanted.holds(CatalystValues.encode(dataType, value))) True
     else False
 }

@@ -17,6 +17,9 @@ private[expression] sealed trait Step {
 
   /** At least the arguments whose result is wanted, or that have no result: the function may throw or overflow. */
   def preimage(wanted: Wanted): Wanted
+
+  /** Whether the preimage has no other arguments, but for those it cannot tell a result of. */
+  def isExact: Boolean = true
 }
 
 /** A stretch of the argument's domain on which a function keeps (or, decreasing, turns round) the order. */
@@ -147,6 +150,7 @@ private[expression] final class PrefixStep(override val child: Expression, lengt
  */
 private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue, open: Boolean)
     extends Step {
+  override def isExact: Boolean = !open
 
   override def preimage(wanted: Wanted): Wanted = {
     val afterConstant = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))

@@ -21,7 +21,7 @@ import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator, MapEntry}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ExpressionTranslator, MapEntry}
 
 /**
  * Hands the conditions that Iceberg cannot take (functions of a column, mostly) to our planner, as ranges of columns.
@@ -57,7 +57,12 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
       condition: Expression): Option[DataSourceV2Relation] =
     Guarded.orNothing(s"the functions in a filter on ${table.name()}") {
       val predicate =
-        translate(relation, SparkTables.schema(table), condition, IndexQuestions.factsOf(ours, _))
+        translate(
+          relation,
+          SparkTables.schema(table),
+          condition,
+          IndexQuestions.factsOf(ours, _),
+          IndexQuestions.canEvaluate(ours, _))
       Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
     }
 
@@ -85,8 +90,9 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
       relation: DataSourceV2Relation,
       schema: Schema,
       condition: Expression,
-      factsOf: ColumnId => Set[FactKind] = _ => Set.empty): Predicate = {
-    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema, factsOf))
+      factsOf: ColumnId => Set[FactKind] = _ => Set.empty,
+      canEvaluate: Seq[ColumnRef] => Boolean = _ => false): Predicate = {
+    val translator = new ExpressionTranslator(new SchemaColumns(relation, schema, factsOf, canEvaluate))
     val told =
       splitConjunctivePredicates(condition).filter(c => usable(c, relation) && !isPlain(c)).map(translator.whenTrue)
     Predicate.and(told: _*)
@@ -131,15 +137,21 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
 /**
  * The columns of a relation and the fields of its structs, by name in the schema it was resolved with; and the values of
  * a map's key where there are facts of them.
+ *
+ * @param canEvaluate whether files hold few values of these columns
  */
 private[spark] final class SchemaColumns(
     relation: DataSourceV2Relation,
     schema: Schema,
-    factsOf: ColumnId => Set[FactKind] = _ => Set.empty)
+    factsOf: ColumnId => Set[FactKind] = _ => Set.empty,
+    canEvaluate: Seq[ColumnRef] => Boolean = _ => false)
     extends ColumnResolver {
 
   override def knowsTexts(column: ColumnRef): Boolean =
     factsOf(column.id).exists(kind => kind == FactKind.Values || kind == FactKind.NGrams)
+
+  override def evaluated(condition: Expression): Predicate =
+    CatalystCondition.of(condition, this).filter(found => canEvaluate(found.columns)).getOrElse(True)
 
   override def column(expression: Expression): Option[ColumnRef] =
     expression match {

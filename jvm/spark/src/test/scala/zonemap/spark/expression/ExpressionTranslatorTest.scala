@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-import zonemap.core.eval.{ColumnZone, FactEvaluator, Match, ZoneMatch}
-import zonemap.core.fact.{FactKind, KnownValues}
+import zonemap.core.eval.{ColumnZone, FactEvaluator, FileFacts, Match, ZoneMatch}
+import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, SortedValues, True}
 import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, Presence, ZoneValue, ZoneValues}
@@ -38,7 +38,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     f.name -> ColumnType.parse(text).get
   }.toMap
 
-  private object Columns extends ColumnResolver {
+  private class Resolver extends ColumnResolver {
     override def column(expression: Expression): Option[ColumnRef] =
       expression match {
         case a: AttributeReference => columnTypes.get(a.name).map(ColumnRef(schema.fieldIndex(a.name), _, a.name))
@@ -46,6 +46,13 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       }
 
     override def knowsTexts(column: ColumnRef): Boolean = true
+  }
+
+  private object Columns extends Resolver
+
+  /** Zones of which a single value is known are asked for it. */
+  private object Evaluating extends Resolver {
+    override def evaluated(condition: Expression): Predicate = CatalystCondition.of(condition, this).getOrElse(True)
   }
 
   private def optimized(condition: String): LogicalPlan = frame.where(condition).queryExecution.optimizedPlan
@@ -71,11 +78,11 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
   }
 
   /** The condition after the optimizer, and the rows it may be TRUE for. */
-  private def translate(text: String): Option[(Expression, Predicate)] =
+  private def translate(text: String, columns: ColumnResolver = Columns): Option[(Expression, Predicate)] =
     Try(optimized(text)).toOption
       .map {
         case Filter(condition, child) =>
-          (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(Columns).whenTrue(condition))
+          (BindReferences.bindReference(condition, child.output), new ExpressionTranslator(columns).whenTrue(condition))
         case _ => null
       }
       .filter(_ != null)
@@ -91,21 +98,41 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       (found.eval(row), found.dataType)
     }.toOption.collect { case (value, dataType) if value != null => RandomExpressions.sql(value, dataType) }
 
+  /** The single value, and null, of columns that hold no more in these rows. */
+  private def valuesOf(rows: Seq[InternalRow]): FileFacts =
+    new FileFacts {
+      override def find(column: ColumnId, kind: FactKind): Option[Fact] = None
+
+      override def held(column: ColumnRef): Option[Seq[ZoneValue]] = {
+        val field = schema(column.fieldId)
+        val cells = rows.map(r => CatalystValues.encode(field.dataType, r.get(column.fieldId, field.dataType))).distinct
+        val values = cells.collect { case Encoded.Value(v) => v }
+        val isSure = values.size <= 1 && !cells.contains(Encoded.NaN) &&
+          !(column.columnType.mayHoldNaN && values.contains(ZoneValues.ofDouble(0)))
+        Option.when(isSure)(values ++ Option.when(cells.contains(Encoded.Null))(null))
+      }
+    }
+
   private val skipped = mutable.Map.empty[String, Int].withDefaultValue(0)
 
   private def check(rng: Rng, zoneId: String, ansi: Boolean): Unit = {
-    val random = new RandomExpressions(rng, ZoneId.of(zoneId))
+    val random = new RandomExpressions(rng, ZoneId.of(zoneId), others = rng.chance(30))
     val rows = Seq.fill(40)(InternalRow.fromSeq(schema.fields.toSeq.map(random.value)))
     val text = random.condition(2)(literal(rng.pick(rows)))
-    translate(text).foreach { case (condition, predicate) =>
+    translate(text, Evaluating).foreach { case (condition, predicate) =>
       skipped("conditions") += 1
       if (predicate == True) skipped("untold") += 1
       val outcomes = rows.map(r => r -> Try(condition.eval(r)))
       (0 until 25).foreach { _ =>
         val some = Seq.fill(rng.pick(Seq(1, 1, 2, 3)))(rng.pick(outcomes))
-        val answer = ZoneMatch.evaluate(predicate, zone(some.map(_._1), rng)(_))
+        val stats = zone(some.map(_._1), rng)(_)
+        val none = ZoneMatch.evaluate(predicate, stats(_)) == Match.None
+        val refuted = FactEvaluator
+          .of(predicate, Set.empty)
+          .exists(_.excludes(valuesOf(some.map(_._1)), ZoneMatch.evaluate(_, stats(_))))
         skipped("zones") += 1
-        if (answer == Match.None) {
+        if (refuted && !none) skipped("evaluated") += 1
+        if (none || refuted) {
           skipped("none") += 1
           some.foreach { case (row, outcome) =>
             val hit = outcome match {
@@ -131,7 +158,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
   test("there were many proofs among them") {
     println(s"ExpressionTranslatorTest: $skipped")
     assert(skipped("conditions") > 600 && skipped("none") > skipped("zones") / 5, skipped)
-    assert(skipped("untold") < skipped("conditions") / 2)
+    assert(skipped("untold") < skipped("conditions") / 2 && skipped("evaluated") > 50)
   }
 
   /** The predicate of one condition, as text. */

@@ -8,8 +8,12 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.Rng
 
-/** Random conditions over the columns of [[RandomExpressions.schema]], as SQL text, and random rows of it. */
-final class RandomExpressions(rng: Rng, zone: ZoneId) {
+/**
+ * Random conditions over the columns of [[RandomExpressions.schema]], as SQL text, and random rows of it.
+ *
+ * @param others whether functions are among them that keep no order of their arguments
+ */
+final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
   import RandomExpressions._
 
   /** A value in Catalyst's form; null now and then. */
@@ -112,7 +116,25 @@ final class RandomExpressions(rng: Rng, zone: ZoneId) {
     def column = schema.fields.find(_.dataType == dataType).get.name
     def in(other: DataType) = typed(other, depth - 1)
     def n = rng.pick(Seq(1, 2, 7, -1, -3, 1000))
+    def other: Option[String] =
+      Option(dataType).collect {
+        case IntegerType =>
+          rng.pick(
+            Seq(s"(${in(IntegerType)} % 7)", s"length(${in(StringType)})", "hour(ts)", "(i * i2)", "dayofweek(dt)"))
+        case LongType    => rng.pick(Seq(s"(${in(LongType)} % 10)", s"xxhash64(${in(StringType)}, b)", "bit_count(l)"))
+        case DoubleType  => rng.pick(Seq(s"sqrt(${in(DoubleType)})", "(d * d2)", s"sin(${in(DoubleType)})"))
+        case BooleanType => rng.pick(Seq(s"(${in(StringType)} LIKE '%b')", "(s RLIKE '^[ab]')", "(b = (i % 2 = 0))"))
+        case StringType =>
+          rng.pick(
+            Seq(
+              s"upper(${in(StringType)})",
+              s"reverse(${in(StringType)})",
+              s"md5(${in(StringType)})",
+              "date_format(ts, 'HH:mm')",
+              s"CAST(${in(DoubleType)} AS STRING)"))
+      }
     if (depth == 0 || rng.chance(15)) column
+    else if (others && rng.chance(40) && other.isDefined) other.get
     else
       dataType match {
         case BooleanType => column

@@ -1,17 +1,12 @@
 package zonemap.spark.rule
 
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
-import zonemap.iceberg.plan.ZoneMapTable
-import zonemap.spark.SharedSession
-
 /** Conditions on functions of columns: files kept, and rows as without the extension. */
-class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
+class ExpressionRuleTest extends PlannedFiles {
   private val Files = 12
 
   /**
@@ -40,27 +35,6 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
     }
     build(name)
     name
-  }
-
-  private def tables(frame: DataFrame): Seq[ZoneMapTable] =
-    collectWithSubqueries(frame.queryExecution.executedPlan) { case scan: BatchScanExec => scan.table }
-      .collect { case t: SparkTable => t.table() }
-      .collect { case t: ZoneMapTable => t }
-
-  private def kept(frame: DataFrame): Seq[Long] = tables(frame).map(_.lastPlan().kept)
-
-  /** The rows are those of Spark alone; answers how many files each scan planned. */
-  private def checked(text: String): Seq[Long] = {
-    val expected = withConf("spark.sql.zonemap.enabled" -> "false")(rows(sql(text)))
-    val frame = sql(text)
-    assert(rows(frame) == expected, text)
-    kept(frame)
-  }
-
-  private def kept(condition: String): Long = {
-    val files = checked(s"SELECT * FROM $table WHERE $condition")
-    assert(files.size == 1, condition)
-    files.head
   }
 
   /** Condition and the files it keeps of twelve: a skip and, beside it, what must be read. */
@@ -142,10 +116,7 @@ class ExpressionRuleTest extends SharedSession with AdaptiveSparkPlanHelper {
   for ((ansi, zone) <- Seq(true -> "America/Havana", false -> "Pacific/Apia"))
     test(s"files kept: ANSI $ansi, $zone") {
       withConf("spark.sql.ansi.enabled" -> ansi.toString, "spark.sql.session.timeZone" -> zone) {
-        val wrong = cases
-          .map { case (condition, files) => (condition, files.toLong, kept(condition)) }
-          .filter { case (_, expected, actual) => expected != actual }
-        assert(wrong.isEmpty)
+        assert(wrong(table, cases).isEmpty)
       }
     }
 

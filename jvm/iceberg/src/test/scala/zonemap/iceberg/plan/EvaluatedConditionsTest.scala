@@ -1,0 +1,169 @@
+package zonemap.iceberg.plan
+
+import java.util.Collections
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.{FileFormat, PartitionSpec, Schema}
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.optional
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.predicate._
+import zonemap.core.value._
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+
+/** Conditions that have to be evaluated, on files that exist in metadata only: which files are planned. */
+class EvaluatedConditionsTest extends AnyFunSuite with BeforeAndAfterEach {
+  import Planning._
+
+  private val schema = new Schema(
+    optional(1, "id", Types.LongType.get()),
+    optional(2, "d", Types.DoubleType.get()),
+    optional(3, "s", Types.StringType.get()),
+    optional(4, "p", Types.IntegerType.get())
+  )
+  private val id = ColumnRef(1, LongType, "id")
+  private val d = ColumnRef(2, DoubleType, "d")
+  private val s = ColumnRef(3, StringType, "s")
+  private val p = ColumnRef(4, IntType, "p")
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private def evaluated(columns: ColumnRef*)(holds: Seq[ZoneValue] => Boolean): Evaluated =
+    Evaluated(
+      columns,
+      new RowCondition("test", "test") {
+        override protected def evaluate(values: Seq[ZoneValue]): Boolean = holds(values)
+      })
+
+  private def planned(t: TestTable, predicate: Predicate): Int = {
+    val relation = Planning.relation(t, Covering).withExpressions(predicate, "digest", Collections.emptyList())
+    Using.resource(relation.newBatchScan().planFiles())(_.asScala.size)
+  }
+
+  private def isKept(stats: Map[String, Stats], predicate: Predicate, format: FileFormat = FileFormat.PARQUET) = {
+    val t = TestTable.create(schema)
+    t.append(TestFiles.data(t, stats, format = format))
+    planned(t, predicate) == 1
+  }
+
+  private val odd = evaluated(id) {
+    case Seq(LongValue(v)) => v % 2 == 1
+    case _                 => false
+  }
+  private val isNull = evaluated(id)(_.head == null)
+  private val never = evaluated(id)(_ => false)
+
+  private def ids(lower: Long, upper: Long, nulls: Option[Long] = Some(0)) =
+    Map("id" -> Stats.range(lower, upper).copy(nulls = nulls))
+
+  test("whole numbers: one value, and nulls beside it (S118, S119)") {
+    Seq[(Map[String, Stats], Predicate, Boolean)](
+      (ids(2, 2), odd, false),
+      (ids(3, 3), odd, true),
+      (ids(2, 2, Some(3)), odd, false),
+      (ids(2, 2, None), odd, false),
+      (Map("id" -> Stats(Some(10), Some(10))), odd, false),
+      (ids(2, 4), odd, true),
+      (ids(4, 2), never, true),
+      (Map("id" -> Stats(Some(10), Some(0), None, Some(2L), None)), never, true),
+      (Map.empty, never, true),
+      (ids(2, 2), isNull, false),
+      (ids(2, 2, Some(3)), isNull, true),
+      (ids(2, 2, None), isNull, true),
+      (Map("id" -> Stats(Some(10), Some(10))), isNull, true),
+      (Map("id" -> Stats(Some(10), None)), isNull, true)
+    ).foreach { case (stats, predicate, kept) => assert(isKept(stats, predicate) == kept, s"$stats $predicate") }
+    assert(!isKept(ids(2, 2), odd, FileFormat.ORC), "bounds that meet are one value in any format")
+  }
+
+  test("NaN, and zeros of which there are two (S118)") {
+    val none = evaluated(d)(_ => false)
+    def kept(value: Double, nans: Option[Long]) = isKept(Map("d" -> Stats.range(value, value).copy(nans = nans)), none)
+    assert(!kept(1.5, Some(0)) && !kept(Double.PositiveInfinity, Some(0)))
+    assert(kept(1.5, Some(2)) && kept(1.5, None))
+    assert(kept(0.0, Some(0)) && kept(-0.0, Some(0)))
+    assert(!isKept(Map("d" -> Stats(Some(10), Some(10))), none), "nulls only")
+  }
+
+  test("texts: bounds that meet, whole or cut, and bytes that are no text (S118)") {
+    val none = evaluated(s)(_ => false)
+    def kept(lower: String, upper: String) = isKept(Map("s" -> Stats.range(lower, upper)), none)
+    val sixteen = "abcdefghijklmnop"
+    assert(!kept("eu", "eu") && !kept("", "") && !kept(sixteen, sixteen))
+    assert(kept(sixteen, "abcdefghijklmnoq"), "cut")
+    assert(kept("a\uFFFD", "a\uFFFD"), "may be several texts")
+  }
+
+  test("the value of an identity partition is what readers return, whatever the file's bounds are (S120)") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build())
+    Seq[(Any, Map[String, Stats])](
+      (7, Map.empty),
+      (8, Map.empty),
+      (9, Map("p" -> Stats.range(8, 8))),
+      (8, Map("p" -> Stats.range(9, 9))),
+      (null, Map.empty)
+    ).foreach { case (value, stats) => t.append(TestFiles.data(t, stats, Seq(value))) }
+    assert(planned(t, evaluated(p)(_.head == LongValue(8))) == 2)
+    assert(planned(t, evaluated(p)(_.head == null)) == 1)
+    t.load().updateSpec().removeField("p").commit()
+    t.append(TestFiles.data(t, Map("p" -> Stats.range(8, 8))), TestFiles.data(t, Map("p" -> Stats.range(8, 9))))
+    assert(planned(t, evaluated(p)(_.head == LongValue(9))) == 2, "one in the partition, one that is not known")
+  }
+
+  test("several columns: every combination is refuted or the file stays (S119)") {
+    val t = TestTable.create(schema)
+    Seq(
+      ids(1, 1) + ("s" -> Stats.range("a", "a")),
+      ids(1, 1) + ("s" -> Stats.range("b", "b")),
+      ids(2, 2) + ("s" -> Stats.range("a", "a")),
+      ids(1, 1, Some(2)) + ("s" -> Stats.range("b", "b").copy(nulls = Some(1))),
+      ids(1, 1) + ("s" -> Stats.range("b", "c"))
+    ).foreach(stats => t.append(TestFiles.data(t, stats)))
+    def wanted(i: ZoneValue, text: ZoneValue) = evaluated(id, s)(_ == Seq(i, text))
+    assert(planned(t, wanted(ZoneValues.ofLong(1), ZoneValues.ofString("a"))) == 2)
+    assert(planned(t, wanted(ZoneValues.ofLong(2), ZoneValues.ofString("b"))) == 1)
+    assert(planned(t, wanted(null, null)) == 2)
+    assert(planned(t, wanted(null, ZoneValues.ofString("b"))) == 2)
+  }
+
+  test("beside and under OR with what bounds tell") {
+    val t = TestTable.create(schema)
+    (0 until 10).foreach(k =>
+      t.append(TestFiles.data(t, ids(k.toLong, k.toLong) + ("p" -> Stats.range(k * 10, k * 10 + 9)))))
+    val p55 = Compare(p, CompareOp.Eq, LongValue(55))
+    val p45 = Compare(p, CompareOp.Eq, LongValue(45))
+    assert(planned(t, odd) == 5)
+    assert(planned(t, And(Seq(odd, p55))) == 1 && planned(t, And(Seq(odd, p45))) == 0)
+    assert(planned(t, Or(Seq(odd, p55))) == 5 && planned(t, Or(Seq(odd, p45))) == 6)
+    assert(planned(t, Or(Seq(odd, Unknown("u")))) == 10)
+    val files = FileSet.live(Planning.relation(t, Covering)).get
+    assert(files.keep(odd).count == 5, "as joins ask")
+  }
+
+  test("a condition is evaluated once for each value, and for so many values only (S121)") {
+    val calls = new AtomicInteger
+    val counting = evaluated(id) { _ => calls.incrementAndGet(); false }
+    val t = TestTable.create(schema)
+    t.append((0 until 60).map(k => TestFiles.data(t, ids(k % 3L, k % 3L))): _*)
+    assert(planned(t, counting) == 0 && calls.get == 3)
+    assert(planned(t, counting) == 0 && calls.get == 3)
+    val many = (0 to RowCondition.MaxKnown).map(v => Seq(LongValue(v.toLong)))
+    val kept = many.count(evaluated(id)(_ => false).condition.mayHold)
+    assert(kept == 1, "what is not looked at is kept")
+  }
+
+  test("another column of the same name, or of a type of another order, is not asked (S46)") {
+    val t = TestTable.create(schema)
+    t.append(TestFiles.data(t, ids(2, 2)))
+    assert(planned(t, evaluated(id.copy(fieldId = 77))(_ => false)) == 1)
+    assert(planned(t, evaluated(id.copy(columnType = StringType))(_ => false)) == 1)
+    assert(planned(t, evaluated(id.copy(mapKey = Some(ZoneValues.ofString("k"))))(_ => false)) == 1)
+    assert(planned(t, evaluated(id, s)(_ => false)) == 1, "nothing is known of s")
+  }
+}

@@ -1,0 +1,98 @@
+package zonemap.spark.expression
+
+import java.nio.charset.StandardCharsets
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression, GenericInternalRow}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
+import org.apache.spark.unsafe.types.UTF8String
+
+import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
+import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
+
+/**
+ * A condition of Catalyst, evaluated by Spark's own interpreter under the confs of the query: SOUNDNESS, S118 to S121.
+ *
+ * @param bound the condition with its columns as references to a row
+ */
+private[expression] final class CatalystCondition private (
+    bound: Expression,
+    types: IndexedSeq[DataType],
+    conf: SQLConf,
+    digest: String,
+    text: String)
+    extends RowCondition(digest, text) {
+  private val row = new GenericInternalRow(types.size)
+
+  override protected def evaluate(values: Seq[ZoneValue]): Boolean =
+    try
+      SQLConf.withExistingConf(conf) {
+        values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
+        bound.eval(row) == true
+      }
+    // an error is for the executors to meet, and to report
+    catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
+
+  private def decode(value: ZoneValue, dataType: DataType): Any =
+    value match {
+      case null                                        => null
+      case BytesValue(bytes) if dataType == StringType => UTF8String.fromBytes(bytes)
+      case LongValue(encoded) =>
+        val decoded = CatalystValues.decode(dataType, encoded)
+        require(CatalystValues.encode(dataType, decoded) == Encoded.Value(value), s"$value is no $dataType")
+        decoded
+      case other => throw new IllegalArgumentException(s"$other is no $dataType")
+    }
+}
+
+private[spark] object CatalystCondition {
+
+  /** The condition on the columns it names; None where it may be more than a function of their values. */
+  def of(condition: Expression, columns: ColumnResolver): Option[Evaluated] = {
+    val found = mutable.LinkedHashMap.empty[ColumnRef, DataType]
+    val bound = condition.transformDown { case Bare(bare) =>
+      columns.column(bare).fold(bare) { column =>
+        found.getOrElseUpdate(column, bare.dataType): Unit
+        BoundReference(found.keysIterator.indexOf(column), bare.dataType, nullable = true)
+      }
+    }
+    val isOfColumns = found.nonEmpty && found.size <= MaxColumns && bound.references.isEmpty
+    for {
+      written <- Option.when(isOfColumns && condition.dataType == BooleanType && BuiltIn(bound))(bound)
+      constructed <- ExpressionText.of(written)
+    } yield {
+      val conf = SQLConf.get
+      val settings = s"${conf.sessionLocalTimeZone} ${conf.ansiEnabled} ${conf.legacyTimeParserPolicy}"
+      Evaluated(
+        found.keys.toSeq,
+        new CatalystCondition(
+          bound.freshCopyIfContainsStatefulExpression(),
+          found.values.toIndexedSeq,
+          conf,
+          digestOf(s"$settings $constructed"),
+          describe(condition))
+      )
+    }
+  }
+
+  /** Each column doubles what there is to evaluate where there may be nulls. */
+  private val MaxColumns = 6
+
+  private def describe(condition: Expression): String = {
+    val named = condition.transform { case column: AttributeReference => column.withQualifier(Nil) }
+    val text =
+      try named.sql
+      catch { case NonFatal(_) => named.toString }
+    if (text.length <= MaxText) text else text.take(MaxText) + "..."
+  }
+
+  private val MaxText = 200
+
+  private def digestOf(text: String): String =
+    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)))
+}

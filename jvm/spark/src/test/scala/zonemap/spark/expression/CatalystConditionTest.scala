@@ -1,0 +1,102 @@
+package zonemap.spark.expression
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.Filter
+
+import zonemap.core.predicate.{ColumnRef, Evaluated}
+import zonemap.core.value.{ColumnType, LongValue, ZoneValues}
+import zonemap.spark.SharedSession
+
+/** What may be evaluated while a query is planned, and what tells two conditions apart. */
+class CatalystConditionTest extends SharedSession {
+  private val schema = RandomExpressions.schema
+  private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
+  private val known = Map("i" -> "int", "l" -> "long", "s" -> "string", "ts" -> "timestamptz", "dt" -> "date")
+
+  private object Columns extends ColumnResolver {
+    override def column(expression: Expression): Option[ColumnRef] =
+      expression match {
+        case a: AttributeReference =>
+          known.get(a.name).flatMap(ColumnType.parse).map(ColumnRef(schema.fieldIndex(a.name), _, a.name))
+        case _ => None
+      }
+  }
+
+  private def conditionOf(text: String): Expression =
+    frame.where(text).queryExecution.optimizedPlan.collectFirst { case Filter(condition, _) => condition }.get
+
+  private def of(text: String): Option[Evaluated] = CatalystCondition.of(conditionOf(text), Columns)
+
+  private def digest(text: String): String = of(text).get.condition.digest
+
+  test("Spark's own functions of columns are evaluated, nothing else is") {
+    spark.udf.register("plus", (x: Int) => x + 1)
+    Seq(
+      "i % 2 = 1",
+      "upper(s) RLIKE 'A.' AND length(s) > i",
+      "array_contains(array('a', 'b'), s)",
+      "hour(ts) = 3",
+      "CASE WHEN md5(s) < 'b' THEN l ELSE i END IN (1, 2)",
+      "get_json_object(s, '$.a') = 'x'",
+      "try_divide(1, i) > 0",
+      "regexp_replace(s, 'a', 'b') = 'b'"
+    ).foreach(text => assert(of(text).isDefined, text))
+    Seq(
+      "plus(i) = 2",
+      "exists(array(i), x -> x = 1)",
+      "rand() < i",
+      "length(repeat(s, 1000000)) > 5",
+      "length(lpad(s, i, 'x')) > 5",
+      "size(sequence(1, i)) > 5",
+      "reflect('java.lang.Math', 'abs', i) = '1'",
+      "b AND i % 2 = 1", // a column that is not known
+      "d + i > 3"
+    ).foreach(text => assert(of(text).isEmpty, text))
+  }
+
+  test("digests are equal for what is the same function of the same columns only") {
+    assert(digest("i % 2 = 1") == digest("i % 2 = 1") && of("i % 2 = 1") == of("i % 2 = 1"))
+    val texts = Seq(
+      "i % 2 = 1",
+      "i % 2 = 0",
+      "l % 2 = 1",
+      "i % 3 = 1",
+      "CAST(i AS BIGINT) % 2 = 1",
+      "i + l > 3",
+      "l + i > 3",
+      "s LIKE 'a_c'",
+      "s LIKE 'a_c' ESCAPE '!'",
+      "s RLIKE 'a_c'",
+      "array_contains(array('a', 'b'), s)",
+      "array_contains(array('ab'), s)",
+      "i % 7 IN (1, 2, 3)",
+      "i % 7 IN (1, 2, 4)",
+      "hour(ts) = 3",
+      "dayofweek(dt) = 3"
+    )
+    assert(texts.map(digest).distinct.size == texts.size)
+    def under(zone: String, ansi: Boolean) =
+      withConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> ansi.toString)(
+        Seq("hour(ts) = 3", "i % 2 = 1").map(digest))
+    val settings = for (zone <- Seq("UTC", "America/Havana"); ansi <- Seq(true, false)) yield under(zone, ansi)
+    assert(settings.flatten.distinct.size == 8)
+  }
+
+  test("what it says of values; an error, and a value that the column cannot hold, may be a match") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      def may(text: String, values: Any*) = of(text).get.condition.mayHold(values.map {
+        case null         => null
+        case text: String => ZoneValues.ofString(text)
+        case other        => ZoneValues.ofLong(other.toString.toLong)
+      })
+      assert(may("i % 2 = 1", 3) && !may("i % 2 = 1", 4) && !may("i % 2 = 1", null))
+      assert(may("10 / i > 5", 0) && !may("10 / i > 5", 7))
+      assert(may("i % 2 = 1", 4000000000L), "no int")
+      assert(may("coalesce(s, 'x') RLIKE 'x'", null) && !may("coalesce(s, 'x') RLIKE 'x'", "y"))
+      assert(may("concat(s, i) = 'a1'", "a", 1) && !may("concat(s, i) = 'a1'", "a", 2))
+    }
+    val lengthOfText = of("length(s) = 2").get.condition
+    assert(lengthOfText.mayHold(Seq(LongValue(7))), "of another type")
+  }
+}

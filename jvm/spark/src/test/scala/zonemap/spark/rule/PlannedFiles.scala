@@ -1,0 +1,34 @@
+package zonemap.spark.rule
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.spark.SharedSession
+
+/** How many files the scans of a query plan, and whether its rows are those of Spark alone. */
+trait PlannedFiles extends SharedSession with AdaptiveSparkPlanHelper {
+
+  protected def tables(frame: DataFrame): Seq[ZoneMapTable] =
+    collectWithSubqueries(frame.queryExecution.executedPlan) { case scan: BatchScanExec => scan.table }
+      .collect { case t: SparkTable => t.table() }
+      .collect { case t: ZoneMapTable => t }
+
+  protected def kept(frame: DataFrame): Seq[Long] = tables(frame).map(_.lastPlan().kept)
+
+  /** The rows are those of Spark alone; answers how many files each scan planned. */
+  protected def checked(text: String): Seq[Long] = {
+    val expected = withConf("spark.sql.zonemap.enabled" -> "false")(rows(sql(text)))
+    val frame = sql(text)
+    assert(rows(frame) == expected, text)
+    kept(frame)
+  }
+
+  /** The conditions that keep another number of files of the table than expected, with that number. */
+  protected def wrong(table: String, cases: Seq[(String, Int)]): Seq[(String, Int, Seq[Long])] =
+    cases
+      .map { case (condition, files) => (condition, files, checked(s"SELECT * FROM $table WHERE $condition")) }
+      .filter { case (_, files, found) => found != Seq(files.toLong) }
+}

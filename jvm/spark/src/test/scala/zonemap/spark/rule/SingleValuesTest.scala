@@ -1,0 +1,128 @@
+package zonemap.spark.rule
+
+/** Conditions that have to be evaluated: files planned where files hold one value of a column, and rows as without the extension. */
+class SingleValuesTest extends PlannedFiles {
+  private val Files = 12
+
+  /**
+   * Twelve files of three rows; file k (0 to 11) holds ids 10k and on, region k modulo 4 of eu, us, apac and Eu, status k,
+   * the k-th day from Monday the 6th of January 2025 on, the hour k of one day, and price 1.5 k, NaN in the last. Region is null in a row of
+   * file 3, and note in all rows of files 10 and 11.
+   */
+  private lazy val table: String = {
+    val name = "lake.db.singles"
+    sql(s"DROP TABLE IF EXISTS $name")
+    sql(
+      s"CREATE TABLE $name (id INT, region STRING, status INT, day DATE, ts TIMESTAMP, price DOUBLE, note STRING) USING iceberg")
+    (0 until Files).foreach { k =>
+      val price = if (k == 11) "double('NaN')" else s"${1.5 * k}D"
+      sql(s"""INSERT INTO $name SELECT /*+ COALESCE(1) */ CAST(id AS INT),
+             |  ${if (k == 3) "IF(id = 31, NULL, 'Eu')" else s"'${Seq("eu", "us", "apac", "Eu")(k % 4)}'"},
+             |  $k, DATE '2025-01-06' + $k, timestamp_seconds(1736467200 + $k * 3600), $price,
+             |  ${if (k >= 10) "CAST(NULL AS STRING)" else "concat('n', id)"}
+             |FROM RANGE(${10 * k}, ${10 * k + 3})""".stripMargin)
+    }
+    build(name)
+    name
+  }
+
+  /** Condition and the files it keeps of twelve. */
+  private val cases: Seq[(String, Int)] = Seq(
+    "status % 2 = 1" -> 6,
+    "upper(region) = 'EU'" -> 6,
+    "md5(region) = md5('us')" -> 3,
+    "region RLIKE '^e'" -> 3,
+    "region LIKE '%u'" -> 6,
+    "NOT (region LIKE '%u')" -> 6,
+    "array_contains(array('us', 'apac'), region)" -> 6,
+    "length(region || status) > 5" -> 1,
+    "region || '-' || status IN ('us-1', 'us-2')" -> 1,
+    "coalesce(region, 'none') LIKE '%one'" -> 1,
+    "hour(ts) = 3" -> 1,
+    "dayofweek(day) = 2" -> 2,
+    "status <> 0 AND 10 / status > 4" -> 2,
+    "price * price > 100" -> 6, // a zero may be either of two, NaN is greater than everything
+    "isnan(sqrt(price - 6))" -> 5,
+    "length(note) < 0" -> 10,
+    "hash(id) = 3" -> 12,
+    "upper(region) = 'EU' AND id < 50" -> 3,
+    "upper(region) = 'EU' OR id = 11" -> 7,
+    "if(upper(region) = 'EU', status, 100) < 4" -> 2,
+    "region <=> note" -> 10
+  )
+
+  for ((ansi, zone) <- Seq(true -> "UTC", false -> "Etc/GMT"))
+    test(s"files kept: ANSI $ansi") {
+      withConf("spark.sql.ansi.enabled" -> ansi.toString, "spark.sql.session.timeZone" -> zone) {
+        assert(wrong(table, cases).isEmpty)
+      }
+    }
+
+  test("local time is that of the session") {
+    def hour(zone: String) =
+      withConf("spark.sql.session.timeZone" -> zone)(checked(s"SELECT id FROM $table WHERE hour(ts) = 5"))
+    assert(hour("UTC") == Seq(1L) && hour("+05:30") == Seq(1L) && hour("-03:00") == Seq(1L))
+    assert(hour("+07:00") == Seq(0L))
+  }
+
+  test("an error that a row has is met, and reported") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      val error = intercept[Exception](sql(s"SELECT id FROM $table WHERE 10 / status > 5").collect())
+      assert(error.toString.contains("DIVIDE_BY_ZERO"))
+      assert(checked(s"SELECT id FROM $table WHERE try_divide(10, status) > 5") == Seq(1L))
+    }
+  }
+
+  test("functions of users, plans within plans and lambdas are not evaluated; switched off nothing is") {
+    spark.udf.register("plus_one", (x: Int) => x + 1)
+    assert(checked(s"SELECT id FROM $table WHERE plus_one(status) = 3") == Seq(12L))
+    assert(checked(s"SELECT id FROM $table WHERE exists(array(status), x -> x = 3)") == Seq(12L))
+    assert(checked(s"SELECT id FROM $table WHERE status % 5 = (SELECT max(id) - 121 FROM RANGE(124))") == Seq(12L))
+    withConf("spark.sql.zonemap.expressions.enabled" -> "false") {
+      assert(checked(s"SELECT id FROM $table WHERE status % 2 = 1") == Seq(12L))
+    }
+  }
+
+  test("a condition that no file can answer leaves the plan as it is; one that does is in EXPLAIN") {
+    sql(s"SELECT id FROM $table WHERE id < 0 AND status < 0").collect()
+    def isOther(condition: String) =
+      tables(sql(s"SELECT id FROM $table WHERE $condition")).exists(_.name().contains(" zonemap["))
+    assert(!isOther("id % 7 = 3") && isOther("status % 7 = 3"))
+    val text = sql(s"EXPLAIN SELECT id FROM $table WHERE upper(region) = 'EU'").head().getString(0)
+    assert(text.contains("predicate: region IS NOT NULL AND (upper(region) = 'EU')"), text)
+  }
+
+  test("an identity partition whose values are longer than bounds") {
+    val t = "lake.db.single_partitions"
+    sql(s"DROP TABLE IF EXISTS $t")
+    sql(s"CREATE TABLE $t (id INT, place STRING, other STRING) USING iceberg PARTITIONED BY (place)")
+    sql(s"""INSERT INTO $t SELECT /*+ COALESCE(1) */ CAST(id AS INT), concat('a place with a long name ', id % 4),
+           |  concat('a place with a long name ', id % 4) FROM RANGE(40)""".stripMargin)
+    sql(s"INSERT INTO $t VALUES (41, NULL, NULL)")
+    build(t)
+    assert(
+      wrong(
+        t,
+        Seq(
+          "place LIKE '%e 2'" -> 1,
+          "length(place) = 7" -> 0,
+          "other LIKE '%e 2'" -> 4,
+          "reverse(coalesce(place, 'x')) = 'x'" -> 1)).isEmpty)
+  }
+
+  test("a set of values is asked value by value") {
+    val t = "lake.db.single_sets"
+    sql(s"DROP TABLE IF EXISTS $t")
+    sql(s"CREATE TABLE $t (id INT, code INT, m MAP<STRING, STRING>) USING iceberg")
+    (0 until 6).foreach { k =>
+      sql(
+        s"INSERT INTO $t SELECT /*+ COALESCE(1) */ CAST(id AS INT), CAST(IF(id % 2 = 0, -1000, 1000) + $k AS INT), " +
+          s"map('kind', concat('k', $k, '-', id % 2)) FROM RANGE(${k * 10}, ${k * 10 + 10})")
+    }
+    build(t)
+    val conditions = Seq("code % 100 = 3" -> 1, "m['kind'] RLIKE '^K[45]'" -> 0, "upper(m['kind']) LIKE '%4-1'" -> 1)
+    assert(wrong(t, conditions).map(_._3) == Seq.fill(3)(Seq(6L)))
+    sql(s"CALL zonemap.system.build(table => '$t', facts => 'values(code, m[''kind''])')").collect()
+    assert(wrong(t, conditions).isEmpty)
+  }
+}
