@@ -21,7 +21,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven at once
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-quick bench-pruning bench-tpch bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-quick bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -83,9 +83,13 @@ bench-quick: ## the same over 1,000 and 20,000 files
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
 	cd benchmarks && ../$(BIN)/python -m pruning ../build/bench/pruning pruning/results/pruning.json ../$(ICEBERG_JAR)
 
-bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time and shuffled (about 15 minutes)
+bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
-	cd benchmarks && ../$(BIN)/python -m tpch ../build/bench/tpch tpch/results/tpch.json ../$(ICEBERG_JAR) 0.5
+	cd benchmarks && ../$(BIN)/python -m tpch ../build/bench/tpch tpch/results/tpch.json ../$(ICEBERG_JAR) 0.1
+
+bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable build/bench/atlas/db/atlas 2700000"
+	cd benchmarks && ../$(BIN)/python -m atlas ../build/bench/atlas atlas/results/atlas.json ../$(ICEBERG_JAR)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about 25 minutes)
 	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 215000 100000:30 1000:10 1000000:10"

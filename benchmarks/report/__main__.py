@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import kernel, matrix, planning, pruning, strategies, tpch
+from report import atlas, kernel, matrix, planning, pruning, strategies, tpch
 
 SUITES = {
     planning: "planning/results/planning.json",
@@ -16,6 +16,7 @@ SUITES = {
     strategies: "strategies/results/strategies.json",
     pruning: "pruning/results/pruning.json",
     tpch: "tpch/results/tpch.json",
+    atlas: "atlas/results/atlas.json",
 }
 HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do not edit. -->
 

@@ -41,7 +41,10 @@ def section(document: dict[str, Any], image: str) -> str:
     )
     for axis, rows in groupby(document["rows"], key=lambda row: row["axis"]):
         parts.append(
-            pages.table((axis, "filter", "files", "ms", "CPU ms", "requests", "MB allocated"), _lines(list(rows)))
+            pages.table(
+                (axis, "filter", "files", "ms", "CPU ms", "requests", "MB allocated", "peak heap MB"),
+                _lines(list(rows)),
+            )
         )
     return "\n".join(parts)
 
@@ -61,6 +64,9 @@ def _lines(rows: list[dict[str, Any]]) -> list[tuple[object, ...]]:
                         f"{pages.millis(stock['cpuMillis'])} -> {pages.millis(ours['cpuMillis'])}",
                         _pair(stock["requests"], ours["requests"], ","),
                         _pair(stock["allocatedBytes"] / 1e6, ours["allocatedBytes"] / 1e6, ",.1f"),
+                        _pair(stock["peakHeapBytes"] / 1e6, ours["peakHeapBytes"] / 1e6, ",.0f")
+                        if "peakHeapBytes" in stock and "peakHeapBytes" in ours
+                        else "",
                     )
                 )
     return lines

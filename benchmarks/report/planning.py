@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -52,4 +53,39 @@ def section(document: dict[str, Any], image: str) -> str:
             f"{pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
         parts.append(pages.table(("filter", "files, Iceberg", "files, index", "ms", "CPU ms", "MB allocated"), rows))
-    return "\n".join(parts)
+    return "\n".join([*parts, _builds(document["tables"])])
+
+
+def _builds(tables: list[dict[str, Any]]) -> str:
+    """What a build costs, and after how many plans it has saved as much CPU."""
+    rows = [
+        (
+            f"{table['files']:,}",
+            f"{table['buildWallSeconds']:,.0f}",
+            f"{table['buildCpuSeconds']:,.0f}",
+            f"{table['buildCpuSeconds'] * 1e6 / table['files']:,.0f}",
+            f"{table['indexBytes'] / table['files']:,.0f}",
+            f"{table['indexBytes'] / table['files'] / table['columns']:,.1f}",
+            *(_break_even(table, query) for query in table["queries"][:3]),
+        )
+        for table in tables
+    ]
+    names = [query["query"].split(",")[0] for query in tables[0]["queries"][:3]]
+    head = (
+        "files",
+        "s",
+        "CPU s",
+        "CPU s a million",
+        "bytes a file",
+        "and column",
+        *(f"pays after: {n}" for n in names),
+    )
+    return (
+        "Building the index in one process, and the number of plans of a filter after which it has saved the CPU "
+        "that it took.\n\n" + pages.table(head, rows)
+    )
+
+
+def _break_even(table: dict[str, Any], query: dict[str, Any]) -> str:
+    saved = (query["stock"]["cpuMillis"] - query["zonemap"]["cpuMillis"]) / 1000
+    return f"{math.ceil(table['buildCpuSeconds'] / saved):,}" if saved > 0 else "never"

@@ -1,4 +1,4 @@
-"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale>``: all queries, index off and on, both layouts."""
+"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale>``: all queries, off and on, three layouts."""
 
 from __future__ import annotations
 

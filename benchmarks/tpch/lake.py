@@ -1,4 +1,4 @@
-"""The eight tables twice: as streams leave them, ordered by time, and with all rows shuffled."""
+"""The eight tables three times: ordered by time as streams leave them, by key as a bulk load does, and shuffled."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ COMMITS = 8
 
 @dataclass(frozen=True)
 class _Table:
-    """A table: its files in all, and the date it is ordered by when it came as a stream."""
+    """A table: its files in all, its key, and the date it is ordered by when it came as a stream."""
 
     files: int
-    order: str | None = None
+    key: str = ""
+    time: str | None = None
+
+    def order(self, layout: str) -> str | None:
+        """The column that a layout orders it by; None: by a hash of all values."""
+        return {"clustered": self.time, "loaded": self.key, "shuffled": None}[layout]
 
 
 _TABLES = {
-    "lineitem": _Table(128, "l_shipdate"),
-    "orders": _Table(64, "o_orderdate"),
-    "partsupp": _Table(16),
-    "customer": _Table(16),
-    "part": _Table(16),
+    "lineitem": _Table(128, "l_orderkey", "l_shipdate"),
+    "orders": _Table(64, "o_orderkey", "o_orderdate"),
+    "partsupp": _Table(16, "ps_partkey"),
+    "customer": _Table(16, "c_custkey"),
+    "part": _Table(16, "p_partkey"),
     "supplier": _Table(1),
     "nation": _Table(1),
     "region": _Table(1),
 }
-LAYOUTS = ("clustered", "shuffled")
+LAYOUTS = ("clustered", "loaded", "shuffled")
 
 
 def generate(folder: Path, scale: float) -> None:
@@ -58,10 +63,11 @@ def write(spark: SparkSession, folder: Path, layout: str) -> list[str]:
 
 
 def _ordered(rows: DataFrame, table: _Table, layout: str) -> DataFrame:
-    """Files in the order they were written; shuffled: by a hash of all values."""
+    """Files in the order they were written."""
     if table.files == 1:
         return rows
-    key = F.hash(*rows.columns) if layout == "shuffled" or table.order is None else F.col(table.order)
+    order = table.order(layout)
+    key = F.hash(*rows.columns) if order is None else F.col(order)
     return rows.repartitionByRange(table.files, key).sortWithinPartitions(key)
 
 

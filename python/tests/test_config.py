@@ -27,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[2]
             Upkeep(),
             {
                 "upkeep": "auto",
+                "upkeep.max-cpu-share": "0.0005",
                 "upkeep.flush-interval": "30s",
                 "upkeep.flush-manifests": "64",
                 "upkeep.maintain-facts": "false",
@@ -99,6 +100,10 @@ def test_a_malformed_value_is_refused_by_key(field: str, value: Any, key: str) -
     ("kind", "field", "value", "key"),
     [
         (Upkeep, "mode", "on", "upkeep"),
+        (Upkeep, "max_cpu_share", 0, "upkeep.max-cpu-share"),
+        (Upkeep, "max_cpu_share", 1.5, "upkeep.max-cpu-share"),
+        (Upkeep, "max_cpu_share", True, "upkeep.max-cpu-share"),
+        (Upkeep, "max_cpu_share", "low", "upkeep.max-cpu-share"),
         (Upkeep, "flush_interval", "soon", "upkeep.flush-interval"),
         (Upkeep, "flush_manifests", 0, "upkeep.flush-manifests"),
         (Upkeep, "flush_manifests", "64", "upkeep.flush-manifests"),

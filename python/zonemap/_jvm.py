@@ -75,15 +75,16 @@ def plan(frame: DataFrame) -> None:
 
 def scan_metric(frame: DataFrame, name: str, table: str = "") -> int:
     """Sum of a metric, such as ``resultDataFiles``, over the scans (of one table) of a query that has run."""
+    metrics = (scan.metrics().get(name) for scan in scans(frame) if str(scan.table().name()).startswith(table))
+    return sum(int(metric.get().value()) for metric in metrics if metric.isDefined())
+
+
+def scans(frame: DataFrame) -> Iterator[Any]:
+    """The scans of tables in a query's physical plan."""
     query: Any = frame
-    total = 0
     for node in _nodes(query._jdf.queryExecution().executedPlan()):
-        if node.getClass().getSimpleName() != "BatchScanExec" or not str(node.table().name()).startswith(table):
-            continue
-        metric = node.metrics().get(name)
-        if metric.isDefined():
-            total += int(metric.get().value())
-    return total
+        if node.getClass().getSimpleName() == "BatchScanExec":
+            yield node
 
 
 def _nodes(node: Any) -> Iterator[Any]:

@@ -72,6 +72,8 @@ class Upkeep(_Settings):
     Attributes:
         mode: ``off`` (procedures only), ``memory`` (never writes), ``persist``, or ``auto``: persist where the table
             has a store already, else memory.
+        max_cpu_share: What following the commits to one table may take of one core on average, above 0 and at most 1;
+            commits that come sooner than that allows are indexed together, a minute later at most.
         flush_interval: How long what is indexed may wait in memory for the store; units as of ``DualIndex.hot_window``.
         flush_manifests: So many manifests in memory are written before the interval is over.
         maintain_facts: Whether new data files get the facts that their table has, by Spark jobs in the background.
@@ -81,12 +83,14 @@ class Upkeep(_Settings):
     """
 
     mode: str = "auto"
+    max_cpu_share: float = 0.0005
     flush_interval: str = "30s"
     flush_manifests: int = 64
     maintain_facts: bool = False
 
     def __post_init__(self) -> None:
         check_choice(confs.UPKEEP, self.mode, confs.UPKEEP_VALUES)
+        _check_share(confs.MAX_CPU_SHARE, self.max_cpu_share)
         _check_duration(confs.FLUSH_INTERVAL, self.flush_interval, "30s or 5m")
         _check_count(confs.FLUSH_MANIFESTS, self.flush_manifests, 1)
         if not isinstance(self.maintain_facts, bool):
@@ -96,6 +100,7 @@ class Upkeep(_Settings):
         """The confs this object sets, keys and values as Spark takes them."""
         return {
             confs.UPKEEP: self.mode,
+            confs.MAX_CPU_SHARE: str(self.max_cpu_share),
             confs.FLUSH_INTERVAL: self.flush_interval,
             confs.FLUSH_MANIFESTS: str(self.flush_manifests),
             confs.MAINTAIN_FACTS: str(self.maintain_facts).lower(),
@@ -158,6 +163,11 @@ def _check_size(key: str, value: object) -> None:
 def _check_count(key: str, value: object, least: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise _malformed(key, value, f"a whole number, {least} or more")
+
+
+def _check_share(key: str, value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= 1:
+        raise _malformed(key, value, "a number above 0 and at most 1", "0.001")
 
 
 def _malformed(key: str, value: object, kind: str, example: str | None = None) -> InvalidArgumentError:

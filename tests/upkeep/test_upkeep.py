@@ -15,15 +15,18 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
 FOLLOW = "spark.sql.zonemap.upkeep.follow-commits"
+SHARE = "spark.sql.zonemap.upkeep.max-cpu-share"
 
 
 @pytest.fixture(autouse=True)
 def _follow(spark):
-    """The other suites' sessions do not follow commits, so that their plans are comparable."""
+    """The other suites' sessions do not follow commits, so that their plans are comparable. Nor do commits wait here."""
     before = spark.conf.get(FOLLOW)
     spark.conf.set(FOLLOW, "true")
+    spark.conf.set(SHARE, "1")
     yield
     session.get().conf.set(FOLLOW, before)  # a test may have restarted the JVM
+    session.get().conf.unset(SHARE)
 
 
 def append(spark, table: str, start: int) -> None:

@@ -1,6 +1,7 @@
 package zonemap.benchmarks.planning
 
 import java.nio.ByteBuffer
+import java.nio.file.Paths
 import java.util.{HashMap => JHashMap, Random}
 
 import org.apache.hadoop.conf.Configuration
@@ -13,13 +14,14 @@ import org.apache.iceberg.types.{Conversions, Type, Types}
  *
  * Partitioned by day(ts) and region; inside a partition the files split 1,000,000 metric names in order, as a sorted
  * writer leaves them; `seq` follows the write order; `id` and the fillers span their domain in every file. One fast
- * append a commit, each over all regions. The same seed gives the same table.
+ * append a commit, each over all regions. The same seed gives the same table. Usage: `AtlasTable <location> <files>`
  *
  * @param files data files to write
  * @param columns top-level columns with bounds, at least 6
  * @param commits appends the files are spread over
+ * @param tags whether there is a map column `tags`, which has no bounds
  */
-final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long = 1) {
+final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long = 1, tags: Boolean = false) {
   import AtlasTable._
 
   private val days = math.max(1, math.min(28, files / 3500))
@@ -41,7 +43,8 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
       }
       Types.NestedField.optional(CoreColumns + 1 + i, s"filler_$i", fillerType)
     }
-    new Schema((core ++ rest): _*)
+    val map = Types.MapType.ofOptional(columns + 2, columns + 3, Types.StringType.get(), Types.StringType.get())
+    new Schema((core ++ rest ++ Option.when(tags)(Types.NestedField.optional(columns + 1, "tags", map))): _*)
   }
 
   private val spec = PartitionSpec.builderFor(schema).day("ts").identity("region").build()
@@ -153,6 +156,14 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 }
 
 object AtlasTable {
+
+  /** Writes the table with its map column, 336 commits in all, in place of one that is there. */
+  def main(arguments: Array[String]): Unit = {
+    val Array(location, files) = arguments
+    BenchmarkFiles.deleteTree(Paths.get(location))
+    AtlasTable(files.toInt, columns = 30, commits = 336, tags = true).create(Paths.get(location).toUri.toString): Unit
+  }
+
   val Names = 1000000
   private val Regions = 96
   private val CoreColumns = 6

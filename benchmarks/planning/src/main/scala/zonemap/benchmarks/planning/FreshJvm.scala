@@ -19,7 +19,7 @@ object FreshJvm {
     opened.table.currentSnapshot(): Unit
     io.traffic(): Unit
     val (planned, run) =
-      Measure.run(PlanningMatrix.count(if (side == "stock") opened.table else opened.indexed(), asked))
+      Measure.run(PlanningMatrix.count((if (side == "stock") opened.table else opened.indexed()).newBatchScan(), asked))
     val traffic = io.traffic()
     println(
       s"measured ${run.wallMillis} ${run.cpuMillis} ${run.allocatedBytes} ${traffic.requests} ${traffic.bytes} $planned")

@@ -1,6 +1,8 @@
 package zonemap.benchmarks.planning
 
-import java.lang.management.ManagementFactory
+import java.lang.management.{ManagementFactory, MemoryType}
+
+import scala.jdk.CollectionConverters._
 
 import com.sun.management.{OperatingSystemMXBean, ThreadMXBean}
 
@@ -27,6 +29,16 @@ object Measure {
       (os.getProcessCpuTime - cpu) / 1e6,
       allocatedNow() - allocated)
     (result, run)
+  }
+
+  /** The most heap in use during `work` above what was in use before it, garbage that the collector left included. */
+  def peakHeap(work: => Any): Long = {
+    System.gc()
+    val pools = ManagementFactory.getMemoryPoolMXBeans.asScala.filter(_.getType == MemoryType.HEAP)
+    pools.foreach(_.resetPeakUsage())
+    val before = pools.map(_.getUsage.getUsed).sum
+    val _ = work
+    math.max(0, pools.map(_.getPeakUsage.getUsed).sum - before)
   }
 
   def median(values: Seq[Double]): Double = {

@@ -70,7 +70,14 @@ object PlanningMatrix {
       val side = new Sides(opened, query, repeats)
       val (stock, ours) = side.interleaved(pairs)
       val absent = if (shape.files <= 1000) Seq("indexAbsent" -> summary(side.absent(pairs))) else Nil
-      row(axis, value, query, Seq("stock" -> summary(stock), "index" -> summary(ours)) ++ absent)
+      def heap(table: => Table) = "peakHeapBytes" -> Measure.peakHeap(tasks(table, query))
+      row(
+        axis,
+        value,
+        query,
+        Seq(
+          "stock" -> (summary(stock) + heap(opened.table)),
+          "index" -> (summary(ours) + heap(opened.indexed()))) ++ absent)
     }
   }
 
@@ -105,7 +112,26 @@ object PlanningMatrix {
         query,
         Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
     }
-    states.flatten ++ caching ++ freshJvms(folder, shape, pairs)
+    states.flatten ++ caching ++ distributed(folder, shape, pairs) ++ freshJvms(folder, shape, pairs)
+  }
+
+  /** Iceberg's planning as Spark jobs on the same cores. */
+  private def distributed(folder: Path, shape: Shape, pairs: Int): Seq[Row] = {
+    val opened = open(folder, shape)
+    val loaded = new HadoopTables(new Configuration).load(opened.location)
+    Using.resource(DistributedPlanning.session()) { spark =>
+      queries(shape.atlas).map { query =>
+        val side = new Sides(opened, query, repeats = 1)
+        def jobs() = side.measured(count(DistributedPlanning.scan(spark, loaded), query))
+        jobs(): Unit
+        val runs = (1 to pairs).map(_ => (jobs(), side.hot()))
+        row(
+          "index",
+          "hot, stock planned by Spark jobs",
+          query,
+          Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
+      }
+    }
   }
 
   /** The first plan of a JVM, class loading included: a process for each. */
@@ -131,20 +157,21 @@ object PlanningMatrix {
   /** The ways to plan one query of one table. */
   private final class Sides(opened: Opened, query: Query, repeats: Int) {
 
-    def stock(): Measured = measured(opened.table)
+    def stock(): Measured = measured(count(opened.table.newBatchScan(), query))
 
-    def hot(): Measured = measured(opened.indexed())
+    def hot(): Measured = measured(count(opened.indexed().newBatchScan(), query))
 
     /** Nothing is held in memory. */
     def cold(): Measured = {
       IndexRegistry.clear()
-      measured(opened.indexed())
+      hot()
     }
 
     /** The cost of asking for an index that is not there. */
     def absent(pairs: Int): Seq[Measured] = {
       IndexRegistry.clear()
-      val runs = (1 to pairs).map(_ => measured(opened.indexed(Some(opened.location + "-nowhere"))))
+      val nowhere = Some(opened.location + "-nowhere")
+      val runs = (1 to pairs).map(_ => measured(count(opened.indexed(nowhere).newBatchScan(), query)))
       IndexRegistry.clear()
       runs
     }
@@ -159,10 +186,10 @@ object PlanningMatrix {
       }.unzip
     }
 
-    private def measured(table: => Table): Measured = {
+    def measured(planned: => Int): Measured = {
       opened.io.traffic(): Unit
       var files = 0
-      val (_, run) = Measure.run((1 to repeats).foreach(_ => files = count(table, query)))
+      val (_, run) = Measure.run((1 to repeats).foreach(_ => files = planned))
       val traffic = opened.io.traffic()
       Measured(
         Run(run.wallMillis / repeats, run.cpuMillis / repeats, run.allocatedBytes / repeats),
@@ -171,12 +198,16 @@ object PlanningMatrix {
     }
   }
 
-  private[planning] def count(table: Table, query: Query): Int =
-    Using.resource(table.newBatchScan().filter(query.filter).planFiles()) { tasks =>
+  private[planning] def count(scan: BatchScan, query: Query): Int =
+    Using.resource(scan.filter(query.filter).planFiles()) { tasks =>
       var count = 0
       tasks.forEach(_ => count += 1)
       count
     }
+
+  /** All tasks at once, as Spark holds them. */
+  private def tasks(table: Table, query: Query): Seq[ScanTask] =
+    Using.resource(table.newBatchScan().filter(query.filter).planFiles())(_.asScala.toVector)
 
   /** A table, reached through counted files. */
   private[planning] final class Opened(val location: String, val io: RemoteFileIO) {

@@ -7,7 +7,6 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
-import org.apache.iceberg.catalog.TableIdentifier
 import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.spark.sql.SparkSession
 
@@ -47,7 +46,7 @@ object StrategiesBenchmark {
       val stream = new StreamTable(spark, catalog, folder.toString, files, rows)
       println(s"$files files, $pairs pairs of batches of $rows rows")
       if (files == arguments(3).takeWhile(_ != ':').toInt) warmUp(spark, stream)
-      val layouts = Layout.indexed.map(layout => measure(spark, catalog, stream, layout, pairs))
+      val layouts = Layout.indexed.map(layout => measure(spark, stream, layout, pairs))
       Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
@@ -66,7 +65,6 @@ object StrategiesBenchmark {
       .config("spark.sql.shuffle.partitions", "2")
       .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
       .config("spark.sql.catalog.lake.type", "hadoop")
-      .config("spark.sql.catalog.lake.cache-enabled", "false")
       .config("spark.sql.catalog.lake.warehouse", folder.toString)
       .config("spark.sql.catalog.lake.io-impl", classOf[CountingFileIO].getName)
       .getOrCreate()
@@ -78,7 +76,6 @@ object StrategiesBenchmark {
 
   private def measure(
       spark: SparkSession,
-      catalog: HadoopCatalog,
       stream: StreamTable,
       layout: Layout,
       pairs: Int): Map[String, Any] = {
@@ -112,7 +109,7 @@ object StrategiesBenchmark {
     val coldPlain = runs(Layout.NoIndex, coldQuery(stream, s"plain_$name"), execute = false)
     require(hot.map(_._2).toSet == hotPlain.map(_._2).toSet, s"${layout.name}: other rows than without an index")
     Seq(name, s"plain_$name").foreach { table =>
-      catalog.dropTable(TableIdentifier.of("db", table), false)
+      spark.sql(s"DROP TABLE lake.db.$table")
       deleteTree(Paths.get(indexed.location()).resolveSibling(table))
     }
 

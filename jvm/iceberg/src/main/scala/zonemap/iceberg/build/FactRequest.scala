@@ -88,9 +88,7 @@ private[zonemap] object FactRequest {
     }
 
     private def find(name: String): NestedField =
-      Option(schema.findField(name))
-        .orElse(Option(schema.caseInsensitiveFindField(name)))
-        .getOrElse(refuse("there is no such column", s"The columns are $names"))
+      ColumnNames.find(schema, name).getOrElse(refuse("there is no such column", s"The columns are $names"))
 
     private def ofKey(field: NestedField, key: ZoneValue): (ColumnId, Type) = {
       if (!field.`type`().isMapType) refuse(s"${field.name()} is no map", "Name it without a key")

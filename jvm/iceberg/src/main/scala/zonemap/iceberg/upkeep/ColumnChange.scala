@@ -1,11 +1,10 @@
 package zonemap.iceberg.upkeep
 
-import scala.jdk.CollectionConverters._
-
-import org.apache.iceberg.{Schema, Snapshot, Table}
+import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.segment.ColumnChoice
 import zonemap.iceberg.build.{IndexedColumns, SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.IndexStore
 
@@ -58,17 +57,12 @@ private[zonemap] object ColumnChange {
       ColumnChoice.All
     } else
       ColumnChoice.only(names.map { name =>
-        val fieldId = Option(schema.findField(name))
-          .orElse(Option(schema.caseInsensitiveFindField(name)))
-          .fold(refuse(name, "is no column of it"))(_.fieldId())
+        val fieldId = ColumnNames.find(schema, name).fold(refuse(name, "is no column of it"))(_.fieldId())
         if (bounded(fieldId)) fieldId else refuse(name, "has no bounds")
       })
   }
 
   /** The columns by name, "all" where all are chosen. */
   def describe(table: Table, choice: ColumnChoice): String =
-    choice.fieldIds.fold("all")(ids => names(table.schema(), ids).mkString(", "))
-
-  private def names(schema: Schema, fieldIds: Set[Int]): Seq[String] =
-    schema.idToName().asScala.toSeq.collect { case (id, name) if fieldIds(id) => (id.intValue, name) }.sorted.map(_._2)
+    choice.fieldIds.fold("all")(ids => ColumnNames.of(table.schema(), ids).mkString(", "))
 }

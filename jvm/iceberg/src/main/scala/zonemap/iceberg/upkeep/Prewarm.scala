@@ -2,6 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index.{IndexRegistry, LiveSegment}
 import zonemap.iceberg.plan.PlannerSettings
 
@@ -53,7 +54,7 @@ private[zonemap] object Prewarm {
     live.segment.load(if (fieldIds.isEmpty) live.segment.columnIds else fieldIds)
 
   private def fieldId(table: Table, column: String): Int =
-    Option(table.schema().caseInsensitiveFindField(column)).map(_.fieldId()).getOrElse {
+    ColumnNames.find(table.schema(), column).map(_.fieldId()).getOrElse {
       throw new IllegalArgumentException(
         s"Cannot prewarm the index of '${table.name()}': it has no column '$column'. Name columns of the table's schema.")
     }

@@ -16,8 +16,8 @@ import zonemap.iceberg.store.{IndexStore, StoreWriteException}
  * The one background worker of this JVM: it covers snapshots that queries have asked for or that were committed here,
  * merges segments by the policy, and writes stores.
  *
- * Memory is updated at once, a store when the flush interval is over or enough manifests wait. A low-priority daemon
- * thread; a snapshot is queued once at a time, and of the commits to a table only the newest. No lock is held while
+ * Memory is updated at once, or for commits as soon as their [[Pace]] allows; a store when the flush interval is over or
+ * enough manifests wait. A low-priority daemon thread; a snapshot is queued once at a time, and of the commits to a table only the newest. No lock is held while
  * manifests are decoded, segments merged or files written. Failures are logged once each and leave queries to Iceberg.
  * What waits for the interval when the JVM ends is not written; the next reader covers it again. Thread-safe.
  */
@@ -26,6 +26,7 @@ private[zonemap] object Upkeep {
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
   private val commits = new ConcurrentHashMap[String, Commit]
   private val flushes = new ConcurrentHashMap[UUID, FlushState]
+  private val paces = new ConcurrentHashMap[UUID, Pace]
 
   /** A transaction's snapshots are announced before it commits. */
   private val RetryMillis = 1000L
@@ -83,15 +84,33 @@ private[zonemap] object Upkeep {
       seen <- index.lastSeen
       settings <- settingsOf(seen)
       if settings.upkeep != UpkeepMode.Off && settings.maintenance.followCommits
-    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) worker.execute(() => followCommit(tableName))
+    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) worker.execute(() => followWhenDue(tableName))
 
-  /** Waits until everything queued so far is done and written, for tests and orderly ends; `false` when time ran out. */
+  /**
+   * Waits until everything queued so far is done and written, pauses left out, for tests and orderly ends; `false` when
+   * time ran out.
+   */
   def await(timeoutMillis: Long): Boolean =
     try {
-      val flushed: Runnable = () => flushes.keySet().forEach(uuid => logged("write an index", flushWaiting(uuid)))
-      worker.submit(flushed).get(timeoutMillis, TimeUnit.MILLISECONDS)
+      val done: Runnable = () => {
+        commits.keySet().forEach(followCommit(_))
+        flushes.keySet().forEach(uuid => logged("write an index", flushWaiting(uuid)))
+      }
+      worker.submit(done).get(timeoutMillis, TimeUnit.MILLISECONDS)
       true
     } catch { case _: java.util.concurrent.TimeoutException => false }
+
+  private def followWhenDue(tableName: String): Unit =
+    if (commits.containsKey(tableName)) {
+      val pause = IndexRegistry.named(tableName).fold(0L)(index => paceOf(index.uuid).millisLeft)
+      if (pause == 0) followCommit(tableName)
+      else {
+        val later: Runnable = () => followWhenDue(tableName)
+        worker.schedule(later, pause, TimeUnit.MILLISECONDS): Unit
+      }
+    }
+
+  private def paceOf(uuid: UUID): Pace = paces.computeIfAbsent(uuid, _ => new Pace)
 
   private def followCommit(tableName: String): Unit =
     Option(commits.remove(tableName)).foreach { commit =>
@@ -108,14 +127,16 @@ private[zonemap] object Upkeep {
       index <- IndexRegistry.named(tableName)
       seen <- index.lastSeen
       if !index.isEmpty
-    } logged(
-      s"index snapshot ${commit.snapshotId} of $tableName", {
-        val table = new BaseTable(seen.operations, seen.name)
-        find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
-          maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
+    } paceOf(index.uuid).count(commit.settings.maintenance.maxCpuShare) {
+      logged(
+        s"index snapshot ${commit.snapshotId} of $tableName", {
+          val table = new BaseTable(seen.operations, seen.name)
+          find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
+            maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
+          }
         }
-      }
-    )
+      )
+    }
 
   /** The committing thread has usually refreshed the same operations already; else the metadata is read once here. */
   private def find(table: BaseTable, uuid: UUID, snapshotId: Long): Option[Snapshot] = {
@@ -155,7 +176,9 @@ private[zonemap] object Upkeep {
       state.isTimerSet = true
       val later: Runnable = () => {
         state.isTimerSet = false
-        logged(s"write the index of ${table.name()}", flushWaiting(index.uuid))
+        paceOf(index.uuid).count(settings.maintenance.maxCpuShare) {
+          logged(s"write the index of ${table.name()}", flushWaiting(index.uuid))
+        }
       }
       worker.schedule(later, delay, TimeUnit.MILLISECONDS): Unit
     }

@@ -16,7 +16,10 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
-  private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
+  private val memory = unpaced(PlannerSettings(upkeep = UpkeepMode.Memory))
+
+  private def unpaced(settings: PlannerSettings): PlannerSettings =
+    Maintained.settled(settings)(_.copy(maxCpuShare = 1))
 
   /** A table that a query has made known to this JVM. */
   private def known(settings: PlannerSettings = memory): Maintained = {
@@ -83,6 +86,31 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(t.isIndexed && IndexRegistry.of(t.table.load()).snapshotCount <= 3)
   }
 
+  test("commits that come sooner than the share of CPU allows wait, and queries do not wait for them") {
+    val settings = Maintained.settled(memory)(_.copy(maxCpuShare = 1e-9))
+    val t = known(settings)
+    t.append()
+    eventually(t.isIndexed)
+    (1 to 5).foreach(_ => t.append())
+    Thread.sleep(50)
+    assert(!t.isIndexed, "the pause is a minute")
+    t.table.io.resetCounts()
+    assert(
+      Planning.ours(t.table, settings = settings).mode == PlanMode.Hybrid && t.table.io.reads(FileKind.Manifest) == 5)
+    assert(t.differences(settings).isEmpty)
+    t.append()
+    assert(Upkeep.await(20000) && t.isIndexed, "an orderly end leaves nothing out")
+  }
+
+  test("the pause is what a turn took over the share, a minute at most") {
+    assert(Pace.pauseMillis(5, 0.001) == 5000 && Pace.pauseMillis(0, 0.0005) == 0)
+    assert(Pace.pauseMillis(5, 1) == 5 && Pace.pauseMillis(5000, 0.0005) == Pace.MaxPauseMillis)
+    val pace = new Pace
+    assert(pace.millisLeft == 0)
+    pace.count(1e-6)((1 to 1000000).foreach(i => if (i.toString.hashCode == -1) fail()))
+    assert(pace.millisLeft > 1000)
+  }
+
   test("a transaction is announced before it commits: it is looked for once more") {
     val t = known()
     val transaction = t.table.load().newTransaction()
@@ -108,7 +136,8 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("the store is written at the interval, or when enough manifests wait") {
     def settings(seconds: Int, manifests: Int) =
-      Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = seconds * 1000L, flushManifests = manifests))
+      Maintained.settled(unpaced(Maintained.Persist))(
+        _.copy(flushIntervalMillis = seconds * 1000L, flushManifests = manifests))
     def versions(t: Maintained) = t.table.io.storeFiles.count(_.contains("/versions/"))
     val patient = known(settings(seconds = 3600, manifests = 5))
     assert(versions(patient) == 1, "the first is written at once")

@@ -70,6 +70,10 @@ final class Maintained(columns: Int = 1) {
   def expire(retain: Int, level: CleanupLevel = CleanupLevel.NONE): Unit =
     table.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(retain).cleanupLevel(level).commit()
 
+  /** Joins manifests of fewer bytes into one of all their entries. */
+  def rewriteManifests(smallerThan: Long): Unit =
+    table.load().rewriteManifests().clusterBy(_ => 0).rewriteIf(_.length() < smallerThan).commit()
+
   def index: Option[SnapshotIndex] = IndexRegistry.of(table.load()).get(SnapshotKey.of(table.current))
 
   def isIndexed: Boolean = index.isDefined

@@ -63,6 +63,7 @@ private[spark] object ZoneMapConf {
   private def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
   private def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
   private def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
+  private def share(text: String): Option[Double] = text.toDoubleOption.filter(s => s > 0 && s <= 1)
   private def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
@@ -242,6 +243,16 @@ private[spark] object ZoneMapConf {
     flag
   )
 
+  val MaxCpuShare: ConfEntry[Double] = ConfEntry(
+    Prefix + "upkeep.max-cpu-share",
+    "0.0005",
+    "a share above 0, at most 1",
+    "What following the commits to one table may take of one core, on average: a pause follows what one turn took, a " +
+      "minute at most. Commits far apart are indexed within milliseconds, those of a writer that commits as fast as it " +
+      "can several at a time. Queries wait for nothing: they read the manifests that are not indexed yet.",
+    share
+  )
+
   val FlushInterval: ConfEntry[Long] = ConfEntry(
     Prefix + "upkeep.flush-interval",
     "30s",
@@ -321,6 +332,7 @@ private[spark] object ZoneMapConf {
     ColdCacheDir,
     ColdCacheDiskMaxBytes,
     FollowCommits,
+    MaxCpuShare,
     FlushInterval,
     FlushManifests,
     MaintainFacts,
@@ -358,6 +370,7 @@ private[spark] object ZoneMapConf {
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),
+              maxCpuShare = MaxCpuShare.read(conf, options),
               flushIntervalMillis = FlushInterval.read(conf, options),
               flushManifests = FlushManifests.read(conf, options),
               maintainFacts = MaintainFacts.read(conf, options),

@@ -1,0 +1,129 @@
+"""``python -m atlas <work folder> <result.json> <Iceberg jar>``: after AtlasTable has written the metadata there."""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import session
+from pyspark.sql import SparkSession
+
+import zonemap
+from atlas import lake
+from zonemap import _jvm, confs
+from zonemap.demo.compare import compare, planning_ms, query_ms
+from zonemap.demo.queries import Query
+
+PAIRS = 3
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One plan of a query that is not run: milliseconds of wall time and of the JVM's CPU, and the splits to read."""
+
+    wall_ms: float
+    cpu_ms: float
+    splits: int
+
+
+def main(folder: Path, result: Path, iceberg: str) -> None:
+    """Writes ``result``.
+
+    Args:
+        folder: the warehouse, with the table of metadata in it.
+        result: where the figures go, as JSON.
+        iceberg: Iceberg's runtime jar.
+    """
+    spark = session.start("atlas", folder, iceberg, "10g")
+    spark.sql(f"DROP TABLE IF EXISTS {lake.ROWS} PURGE")
+    lake.write(spark)
+    zonemap.build(spark, lake.ROWS)
+    built = zonemap.build(spark, lake.METADATA)
+    document = {
+        "benchmark": "atlas",
+        "versions": session.versions(spark),
+        "files": built.data_files,
+        "indexBytes": built.bytes,
+        "buildSeconds": round(built.seconds, 1),
+        "planning": [_planning(spark, "partition filter", name=False), _planning(spark, "with the name", name=True)],
+        "query": _query(spark),
+    }
+    spark.stop()
+    result.parent.mkdir(parents=True, exist_ok=True)
+    result.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"written: {result}")
+
+
+def _planning(spark: SparkSession, what: str, *, name: bool) -> dict[str, Any]:
+    """Plans over metadata alone: Iceberg's, ours, and ours in a driver that holds nothing of the index."""
+    sql = lake.query(lake.METADATA, name=name)
+    _plan(spark, sql, enabled=True)  # classes are loaded
+    runs: dict[str, list[Planned]] = {"stock": [], "index": [], "cold": []}
+    for _ in range(PAIRS):
+        runs["stock"].append(_plan(spark, sql, enabled=False))
+        runs["index"].append(_plan(spark, sql, enabled=True))
+        _forget(spark)
+        runs["cold"].append(_plan(spark, sql, enabled=True))
+    row: dict[str, Any] = {"query": what} | {
+        side: {
+            "splits": planned[-1].splits,
+            "wallMillis": round(statistics.median(p.wall_ms for p in planned), 1),
+            "cpuMillis": round(statistics.median(p.cpu_ms for p in planned), 1),
+        }
+        for side, planned in runs.items()
+    }
+    print(row, flush=True)
+    return row
+
+
+def _plan(spark: SparkSession, sql: str, *, enabled: bool) -> Planned:
+    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
+    start, cpu = time.perf_counter(), _cpu_ms(spark)
+    splits = sum(scan.inputPartitions().size() for scan in _jvm.scans(spark.sql(sql)))
+    return Planned((time.perf_counter() - start) * 1000, _cpu_ms(spark) - cpu, splits)
+
+
+def _forget(spark: SparkSession) -> None:
+    jvm: Any = spark._jvm
+    jvm.zonemap.iceberg.index.IndexRegistry.clear()
+
+
+def _cpu_ms(spark: SparkSession) -> float:
+    """CPU time of the driver's process."""
+    jvm: Any = spark._jvm
+    pid = jvm.java.lang.ProcessHandle.current().pid()
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(ticks[11]) + int(ticks[12])) * 1000 / os.sysconf("SC_CLK_TCK")
+
+
+def _query(spark: SparkSession) -> dict[str, Any]:
+    """The query run, over the smaller table."""
+    compared = compare(spark, Query("atlas", lake.ROWS, lake.query(lake.ROWS)), 0)
+    if not compared.rows_equal or not compared.on[-1].rows:
+        raise AssertionError("rows differ between index off and on, or there are none")
+    partitions = compare(spark, Query("atlas", lake.ROWS, lake.query(lake.ROWS, name=False)), 0)
+    row = {
+        "tableFiles": spark.table(f"{lake.ROWS}.files").count(),
+        "types": len(compared.on[-1].rows),
+        "partitionFilterFiles": partitions.off[-1].files,
+        "partitionFilterQueryMillis": round(query_ms(partitions.off), 1),
+    } | {
+        side: {
+            "files": runs[-1].files,
+            "planningMillis": round(planning_ms(runs), 1),
+            "queryMillis": round(query_ms(runs), 1),
+        }
+        for side, runs in (("stock", compared.off), ("index", compared.on))
+    }
+    print(row, flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
