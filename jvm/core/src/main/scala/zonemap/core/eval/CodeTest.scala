@@ -52,21 +52,46 @@ sealed abstract private[eval] class RangeTest(openLower: Int, openUpper: Int) ex
   override def mayBeOpen: Boolean = openLower >= 0 || openUpper >= 0
 
   override def open(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], out: Array[Long]): Unit = {
-    var row = 0
-    while (row < count) {
-      val stop = Math.min(count, row + 64)
-      val word = row >> 6
-      var bits = 0L
-      while (row < stop) {
-        // -1 in place of an unsigned zero: the sign bit says that the codes are the same
-        val same = ((lower(row) ^ openLower) - 1) & ~(lower(row) ^ openLower) |
-          ((upper(row) ^ openUpper) - 1) & ~(upper(row) ^ openUpper)
-        bits |= (same >>> 31).toLong << row
-        row += 1
-      }
-      out(word) = bits
+    var word = 0
+    while (word < ((count + 63) >> 6)) {
+      val left = ~proven(word) & CodeTest.rowsOf(word, count)
+      out(word) =
+        if (java.lang.Long.bitCount(left) > RangeTest.Few)
+          ofAll(lower, upper, word * 64, Math.min(count, word * 64 + 64))
+        else ofSome(lower, upper, word * 64, left)
+      word += 1
     }
   }
+
+  private def ofAll(lower: Array[Char], upper: Array[Char], from: Int, until: Int): Long = {
+    var bits = 0L
+    var row = from
+    while (row < until) {
+      // -1 in place of an unsigned zero: the sign bit says that the codes are the same
+      val same = ((lower(row) ^ openLower) - 1) & ~(lower(row) ^ openLower) |
+        ((upper(row) ^ openUpper) - 1) & ~(upper(row) ^ openUpper)
+      bits |= (same >>> 31).toLong << row
+      row += 1
+    }
+    bits
+  }
+
+  private def ofSome(lower: Array[Char], upper: Array[Char], first: Int, rows: Long): Long = {
+    var bits = 0L
+    var left = rows
+    while (left != 0) {
+      val row = first + java.lang.Long.numberOfTrailingZeros(left)
+      if (lower(row) == openLower || upper(row) == openUpper) bits |= 1L << row
+      left &= left - 1
+    }
+    bits
+  }
+}
+
+private object RangeTest {
+
+  /** Up to so many of 64 rows are looked at one by one. */
+  val Few = 16
 }
 
 /** Proven when upper < `start` or lower > `end`: the interval lies outside a range of values. */
