@@ -242,15 +242,10 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     finally large.io.beforeRead = _ => ()
   }
 
-  test("without room in the cold cache nothing is fetched ahead, and nothing twice") {
-    def reads(): Int = {
-      forgetAll()
-      large.io.resetCounts()
-      val planned = Planning.ours(large, oneFile, cold(memory = 0))
-      assert(planned.tasks.size == 1)
-      val locations = large.io.totalReads
-      locations
-    }
-    assert(reads() <= 25)
+  test("without room in the cold cache nothing is fetched ahead: one request a section, the same plan") {
+    forgetAll()
+    large.io.resetCounts()
+    val planned = Planning.ours(large, oneFile, cold(memory = 0))
+    assert(planned.tasks.size == 1 && large.io.totalReads > 10 && large.io.totalReads <= 25, large.io.totalReads)
   }
 }
