@@ -36,17 +36,20 @@ private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached:
   def await(range: ByteRange): Option[ByteBuffer] =
     Option(underWay.get(range)).flatMap(run => Option(run.bytes.join()).map(copied(_, run.whole, range)))
 
-  private def carryOut(run: Run): Unit =
+  private def carryOut(run: Run): Unit = {
+    // null for readers of a failed run, who find nothing and fetch for themselves
+    var bytes: ByteBuffer = null
     try {
-      val bytes = fetch(run.whole)
-      run.parts.foreach(part => ColdCache.read(cached(part))(copied(bytes, run.whole, part)))
-      run.bytes.complete(bytes): Unit
+      val fetched = fetch(run.whole)
+      run.parts.foreach(part => ColdCache.read(cached(part))(copied(fetched, run.whole, part)))
+      bytes = fetched
     } catch { case NonFatal(_) => () }
     finally {
-      // for readers of a failed run, who find nothing and fetch for themselves
-      run.bytes.complete(null)
+      // in this order: who finds no run under way finds what it fetched in the cache
       run.parts.foreach(underWay.remove(_, run))
+      run.bytes.complete(bytes): Unit
     }
+  }
 }
 
 private object RangePrefetch {
