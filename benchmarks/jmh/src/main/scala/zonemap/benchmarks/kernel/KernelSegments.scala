@@ -27,11 +27,11 @@ private[kernel] object KernelSegments {
   val fieldIds: Map[String, Int] = columns.map(_._1).zip(1 to columns.size).toMap
   def typeOf(column: String): ColumnType = columns.toMap.apply(column)
 
-  /** Segments of `files` rows in all. Those of one size are the same whenever they are made. */
+  /** Segments of `files` rows in all. Those of one size and format are the same whenever they are made. */
   def open(files: Int): IndexedSeq[Segment] =
     (0 until files by SegmentRows).map { first =>
       val rows = math.min(SegmentRows, files - first)
-      val path = folder.resolve(s"kernel-$first-$rows.zm")
+      val path = folder.resolve(s"kernel-3-$first-$rows.zm")
       if (!Files.exists(path)) write(path, build(first, rows))
       Segment.open(ByteSource.mapped(path))
     }

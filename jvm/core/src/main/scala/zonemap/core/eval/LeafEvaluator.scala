@@ -7,8 +7,13 @@ import zonemap.core.segment.{BoundsColumn, Segment}
  * Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, rows: Int, scratch: ZoneBuffer) {
-  private val may = new LeafKernel(rule, column, Question.MayMatch)
-  private val must = new LeafKernel(rule, column, Question.MustMatch)
+  private val tests = rule.values match {
+    case ValueRule.Constant(_)     => None
+    case ValueRule.Inside(set)     => Some(new CodeTests(set, column.dictionary, column.exactCodes))
+    case ValueRule.Outside(set, _) => Some(new CodeTests(set, column.dictionary, column.exactCodes))
+  }
+  private val may = new LeafKernel(rule, column, tests, Question.MayMatch)
+  private val must = new LeafKernel(rule, column, tests, Question.MustMatch)
 
   private val blocks = column.blocks.size
   private val mayBlock = ofBlocks(may)
@@ -66,8 +71,8 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     } else {
       val row = block * Segment.BlockRows
       val count = Math.min(Segment.BlockRows, rows - row)
-      column.lowerCodes.copy(row, count, scratch.lower)
-      column.upperCodes.copy(row, count, scratch.upper)
+      if (kernel.readsLower) column.lowerCodes.copy(row, count, scratch.lower)
+      if (kernel.readsUpper) column.upperCodes.copy(row, count, scratch.upper)
       if (column.constantFlags.isEmpty) column.copyFlags(row, count, scratch.flags)
       kernel.evaluate(scratch, count, column.constantFlags)
       if (kernel.mayBeOpen) verifyOpen(kernel, row, candidates, first, last)
@@ -85,7 +90,10 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
       while (open != 0) {
         val bit = java.lang.Long.numberOfTrailingZeros(open)
         val mask = 1L << bit
-        if (kernel.verify(row + ((word - first) << 6) + bit)) scratch.bits(word - first) |= mask
+        val i = ((word - first) << 6) + bit
+        val lowerCode = if (kernel.readsLower) scratch.lower(i).toInt else column.lowerCodes(row + i)
+        val upperCode = if (kernel.readsUpper) scratch.upper(i).toInt else column.upperCodes(row + i)
+        if (kernel.verify(row + i, lowerCode, upperCode)) scratch.bits(word - first) |= mask
         else scratch.bits(word - first) &= ~mask
         open &= open - 1
       }

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, BoundsFlags}
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, LongBounds}
 
 /** Which rows are asked for. */
 sealed private[eval] trait Question {
@@ -24,25 +24,30 @@ private[eval] object Question {
 
 /**
  * One leaf and one question on the codes of one column. The flag byte decides first, by a table over its 128 values:
- * yes, no, or ask the code test. Immutable; buffers belong to the caller.
+ * yes, no, or ask the code test; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
+ * one evaluation; not thread-safe.
+ *
+ * @param tests the tests of the leaf's values; None for a leaf that asks for none
  */
-final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, question: Question) {
+final private[eval] class LeafKernel(
+    rule: LeafRule,
+    column: BoundsColumn,
+    tests: Option[CodeTests],
+    question: Question) {
   import LeafKernel._
 
-  private val test: CodeTest = {
-    val (set, misses) = (rule.values, question) match {
-      case (ValueRule.Constant(_), _)                          => (null, false)
-      case (ValueRule.Inside(inside), Question.MayMatch)       => (inside, true)
-      case (ValueRule.Inside(inside), Question.MustMatch)      => (inside, false)
-      case (ValueRule.Outside(outside, _), Question.MayMatch)  => (outside, false)
-      case (ValueRule.Outside(outside, _), Question.MustMatch) => (outside, true)
-    }
-    if (set == null) NeverTest
-    else {
-      val tests = new CodeTests(set, column.dictionary, column.exactCodes)
-      if (misses) tests.misses else tests.contains
-    }
+  /** Whether a proof is that the values of a row miss those of the leaf, or that they are among them. */
+  private val asksMisses: Boolean = (rule.values, question) match {
+    case (ValueRule.Constant(_), _)       => false
+    case (ValueRule.Inside(_), asked)     => asked == Question.MayMatch
+    case (ValueRule.Outside(_, _), asked) => asked == Question.MustMatch
   }
+
+  private val test: CodeTest = tests.fold[CodeTest](NeverTest)(t => if (asksMisses) t.misses else t.contains)
+
+  /** Which codes `evaluate` looks at. */
+  val readsLower: Boolean = test.readsLower
+  val readsUpper: Boolean = test.readsUpper
 
   /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
   private val inverted: Long = if (question == Question.MayMatch) -1L else 0L
@@ -73,7 +78,7 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
   def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
     val words = (count + 63) >> 6
     test.proven(zones.lower, zones.upper, count, zones.bits)
-    if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.open)
+    if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.bits, zones.open)
     var word = 0
     while (word < words) {
       if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
@@ -102,9 +107,21 @@ final private[eval] class LeafKernel(rule: LeafRule, column: BoundsColumn, quest
     }
   }
 
-  /** The bit of a row by its exact bounds. */
-  def verify(row: Int): Boolean =
-    question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row))))
+  private lazy val longSet: LongSet = tests.flatMap(_.longs).orNull
+  private lazy val longBounds: LongBounds = column.longs().orNull
+
+  /** The bit, by its exact bounds, of a row whose flags asked for the test. */
+  def verify(row: Int, lowerCode: Int, upperCode: Int): Boolean =
+    if (longSet == null) question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row))))
+    else {
+      val flags = column.flags(row)
+      val lower = longBounds.lower(row, lowerCode)
+      val upper = longBounds.upper(row, lower, upperCode)
+      val proven =
+        if (asksMisses) longSet.misses(flags, lower, upper, lowerCode)
+        else longSet.contains(flags, lower, upper, lowerCode)
+      proven == (question == Question.MustMatch)
+    }
 }
 
 private[eval] object LeafKernel {

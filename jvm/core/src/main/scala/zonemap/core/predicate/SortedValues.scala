@@ -18,6 +18,13 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
 
   def iterator: Iterator[ZoneValue] = values.iterator
 
+  /** The elements as ascending numbers, made once; None unless they are longs. Not to be changed. */
+  lazy val longs: Option[Array[Long]] =
+    Option.when(values.forall(_.isInstanceOf[LongValue]))(values.map {
+      case LongValue(v) => v
+      case other        => throw new IllegalStateException(s"$other among longs")
+    })
+
   def contains(value: ZoneValue): Boolean = {
     val index = firstAtLeast(value)
     index < values.length && values(index) == value

@@ -16,6 +16,8 @@ private[segment] object BlockedData {
       frames.raw(frame): Unit
     }
 
+    def sizeBytes: Long = rows.size.toLong + frames.size
+
     def write(container: ContainerWriter): Unit = {
       container.packed(index, rows.toBytes)
       container.plain(data, frames.toBytes)
@@ -33,6 +35,13 @@ private[segment] object BlockedData {
 
     /** Reads all blocks at once; from then on no block is a read of its own. */
     def hold(): Unit = if (held.isEmpty) held = Some(container.stored(dataKey))
+
+    /** Starts reading blocks, by ascending ordinal. */
+    def prefetch(ordinals: Iterator[Int]): Unit =
+      if (container.isRemote && held.isEmpty)
+        container.prefetchParts(
+          dataKey,
+          ordinals.map(o => (index.getInt(o * IndexRowBytes), index.getInt(o * IndexRowBytes + 4))))
 
     def block(ordinal: Int): ByteBuffer = Input.decoding(s"block $ordinal of $dataKey") {
       val row = ordinal * IndexRowBytes

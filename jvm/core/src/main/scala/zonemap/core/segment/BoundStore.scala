@@ -18,6 +18,9 @@ sealed private[segment] trait BoundStore {
 
   /** Lower and upper values of the rows as [[ExactFrames]] stores them. */
   def frame(from: Int, until: Int): Array[Byte]
+
+  /** All values as [[PackedExact]] stores them; None for an encoding that it does not take. */
+  def packed(dictionary: Dictionary, lower: Array[Char], upper: Array[Char], flags: Array[Byte]): Option[Array[Byte]]
 }
 
 private[segment] object BoundStore {
@@ -92,6 +95,15 @@ private[segment] object BoundStore {
       (from until until).foreach(row => out.long(uppers(row) - lowers(row)))
       out.toBytes
     }
+
+    override def packed(
+        dictionary: Dictionary,
+        lower: Array[Char],
+        upper: Array[Char],
+        flags: Array[Byte]): Option[Array[Byte]] = dictionary match {
+      case longs: LongDictionary => Some(PackedExact.encode(longs, lowers(_), uppers(_), lower, upper, flags))
+      case _: BytesDictionary    => None
+    }
   }
 
   final private class BytesStore extends BoundStore {
@@ -129,5 +141,11 @@ private[segment] object BoundStore {
       (from until until).foreach(row => out.bytes(uppers(row)))
       out.toBytes
     }
+
+    override def packed(
+        dictionary: Dictionary,
+        lower: Array[Char],
+        upper: Array[Char],
+        flags: Array[Byte]): Option[Array[Byte]] = None
   }
 }

@@ -2,7 +2,7 @@ package zonemap.core.segment
 
 import java.nio.{ByteBuffer, CharBuffer}
 
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /** The codes of one side of a column. Thread-safe. */
 private[core] trait CodeArray {
@@ -85,14 +85,36 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
       container,
       SectionKey(SectionKind.ExactIndex, fieldId),
       SectionKey(SectionKind.ExactData, fieldId))
+    if (ExactFrames.fetchedWhole(container, fieldId).contains(SectionKey(SectionKind.ExactData, fieldId)))
+      blocked.hold()
     new ExactFrames(blocked, columnType.encoding, rows)
   }
+
+  /** Exact bounds at random access; null where they are in frames. */
+  private lazy val packedExact: PackedExact = {
+    val key = SectionKey(SectionKind.PackedExactBounds, fieldId)
+    (dictionary, Option.when(container.has(key))(container.section(key))) match {
+      case (_, None) => null
+      case (longs: LongDictionary, Some(bytes)) =>
+        Input.decoding(s"exact bounds of column $fieldId")(new PackedExact(bytes, longs, rows))
+      case (_: BytesDictionary, Some(_)) => Input.damaged(s"exact bounds of column $fieldId as numbers")
+    }
+  }
+
+  /** Bounds as numbers for one evaluation; None for a column of bytes. */
+  private[core] def longs(): Option[LongBounds] = dictionary match {
+    case _: BytesDictionary    => None
+    case longs: LongDictionary => Some(new LongBounds(longs, exactLongs))
+  }
+
+  /** Not asked for anything where codes are exact. */
+  private def exactLongs: ExactLongs = if (exactCodes) null else if (packedExact != null) packedExact else frames.longs
 
   /** Reads all that is stored of the column. */
   def load(): Unit = {
     codes: Unit
     flagBytes: Unit
-    if (!exactCodes) frames.hold()
+    if (!exactCodes && packedExact == null) frames.hold()
   }
 
   /** The bounds of all rows together. */
@@ -113,6 +135,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     val code = lowerCodes(row)
     if (!BoundsFlags.hasLower(flags(row))) null
     else if (Dictionary.isExact(code)) boundary(code)
+    else if (packedExact != null) LongValue(packedExact.lower(row, code))
     else frames.lower(row)
   }
 
@@ -121,6 +144,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     val code = upperCodes(row)
     if (!BoundsFlags.hasUpper(flags(row))) null
     else if (Dictionary.isExact(code)) boundary(code)
+    else if (packedExact != null) LongValue(packedExact.upper(row, packedExact.lower(row, lowerCodes(row)), code))
     else frames.upper(row)
   }
 

@@ -5,6 +5,11 @@ import java.nio.channels.FileChannel
 import java.nio.file.{Path, StandardOpenOption}
 import java.nio.{ByteBuffer, ByteOrder}
 
+/** Where some bytes of a source are. */
+final private[zonemap] case class ByteRange(offset: Long, length: Int) {
+  def end: Long = offset + length
+}
+
 /**
  * Immutable bytes at random access. Thread-safe. `read` throws an IOException when the medium fails; callers ask only
  * for ranges inside `sizeBytes`.
@@ -14,6 +19,15 @@ private[zonemap] trait ByteSource extends Closeable {
 
   /** A read-only little-endian buffer of exactly `length` bytes, position 0. It stays valid after `close`. */
   def read(offset: Long, length: Int): ByteBuffer
+
+  /** Whether `prefetch` does anything: reads are requests, and side by side they take the time of one. */
+  def isRemote: Boolean = false
+
+  /**
+   * Says what is about to be read, in just these ranges. Returns at once; what fails shows when it is read. Nothing
+   * depends on it but time.
+   */
+  def prefetch(ranges: Seq[ByteRange]): Unit = ()
 }
 
 private[zonemap] object ByteSource {

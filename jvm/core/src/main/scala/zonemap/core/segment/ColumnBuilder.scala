@@ -33,7 +33,7 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     } else {
       val detail = if (coded.exact) ColumnDetail.ExactCodes else ColumnDetail.Frames
       writeColumn(container, detail, coded.dictionary, lower, upper, rowFlags)
-      if (!coded.exact) writeFrames(container)
+      if (!coded.exact) writeExact(container, coded.dictionary, lower, upper, rowFlags)
     }
   }
 
@@ -118,14 +118,23 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     if (out.size > 0) container.plain(SectionKey(SectionKind.ColumnCodes, spec.fieldId), out.toBytes)
   }
 
-  private def writeFrames(container: ContainerWriter): Unit = {
+  /** Packed for reads at random, unless the column is so regular that frames are much smaller. */
+  private def writeExact(
+      container: ContainerWriter,
+      dictionary: Dictionary,
+      lower: Array[Char],
+      upper: Array[Char],
+      rowFlags: Array[Byte]): Unit = {
     val frames = new BlockedData.Writer(
       SectionKey(SectionKind.ExactIndex, spec.fieldId),
       SectionKey(SectionKind.ExactData, spec.fieldId))
     (0 until rows by ExactFrames.FrameRows).foreach { from =>
       frames.add(store.frame(from, Math.min(rows, from + ExactFrames.FrameRows)))
     }
-    frames.write(container)
+    store.packed(dictionary, lower, upper, rowFlags).filter(_.length * 2L <= frames.sizeBytes * 3L) match {
+      case Some(packed) => container.plain(SectionKey(SectionKind.PackedExactBounds, spec.fieldId), packed)
+      case None         => frames.write(container)
+    }
   }
 }
 

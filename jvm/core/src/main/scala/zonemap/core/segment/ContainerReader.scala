@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.nio.ByteBuffer
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
 /**
@@ -10,6 +11,7 @@ import java.util.concurrent.atomic.AtomicLong
 final private[segment] class ContainerReader private (source: ByteSource, entries: Map[SectionKey, SectionEntry]) {
   private val resident = new AtomicLong
   private val unpacked = new AtomicLong
+  private val handedOut = ConcurrentHashMap.newKeySet[SectionKey]
 
   /** Bytes of the sections handed out so far (in memory or mapped). */
   def residentBytes: Long = resident.get
@@ -43,6 +45,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
     if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
       throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
     resident.addAndGet(e.rawLength.toLong)
+    handedOut.add(key)
     if (e.compressed) {
       unpacked.addAndGet(e.rawLength.toLong)
       Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength))
@@ -51,10 +54,28 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   def length(key: SectionKey): Int = entry(key).length
 
+  /** Whether sections are fetched from afar. */
+  def isRemote: Boolean = source.isRemote
+
+  /** Starts reading those sections that there are and that were not handed out before: callers keep what they were given. */
+  def prefetch(keys: Iterable[SectionKey]): Unit =
+    if (isRemote) {
+      val wanted = keys.iterator.filterNot(handedOut.contains).flatMap(entries.get)
+      source.prefetch(wanted.map(e => ByteRange(e.offset, e.length)).toSeq)
+    }
+
+  /** Starts reading parts, (offset, length), of a section that is checked by block. */
+  def prefetchParts(key: SectionKey, parts: Iterator[(Int, Int)]): Unit =
+    if (isRemote) {
+      val start = entry(key).offset
+      source.prefetch(parts.map { case (offset, length) => ByteRange(start + offset, length) }.toSeq)
+    }
+
   /** The stored bytes of a section that is checked by block, in one read; the caller checks the blocks. */
   def stored(key: SectionKey): ByteBuffer = {
     val e = entry(key)
     resident.addAndGet(e.length.toLong)
+    handedOut.add(key)
     source.read(e.offset, e.length)
   }
 
@@ -72,6 +93,14 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 }
 
 private[segment] object ContainerReader {
+
+  /** Starts reading what [[open]] reads. */
+  def prefetch(source: ByteSource): Unit =
+    if (source.isRemote && source.sizeBytes >= Container.HeaderBytes + Container.TailBytes)
+      source.prefetch(
+        Seq(
+          ByteRange(0, Container.HeaderBytes),
+          ByteRange(source.sizeBytes - Container.TailBytes, Container.TailBytes)))
 
   def open(source: ByteSource, kind: Int): ContainerReader = Input.decoding("container") {
     val size = source.sizeBytes

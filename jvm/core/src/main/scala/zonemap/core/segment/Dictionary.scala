@@ -17,13 +17,29 @@ sealed private[core] trait Dictionary {
 
   def value(ordinal: Int): ZoneValue
 
+  /** The codes here of all boundaries of another dictionary of this encoding: O(size of both). */
+  final def codesOf(other: Dictionary): Array[Int] = {
+    val codes = new Array[Int](other.size)
+    var here = 0
+    var i = 0
+    while (i < codes.length) {
+      while (here < size && order(here, other, i) < 0) here += 1
+      codes(i) = if (here < size && order(here, other, i) == 0) 2 * here + 1 else 2 * here
+      i += 1
+    }
+    codes
+  }
+
+  /** A boundary of this against one of another of this encoding. */
+  protected def order(ordinal: Int, other: Dictionary, otherOrdinal: Int): Int
+
   /** The dictionary of some of the boundaries, by ascending ordinal. */
   private[segment] def only(ordinals: Array[Int]): Dictionary
 
   private[segment] def write(out: Output): Unit
 }
 
-final private[segment] class LongDictionary(values: Array[Long]) extends Dictionary {
+final private[core] class LongDictionary(values: Array[Long]) extends Dictionary {
   override def size: Int = values.length
 
   override def value(ordinal: Int): ZoneValue = LongValue(values(ordinal))
@@ -33,7 +49,25 @@ final private[segment] class LongDictionary(values: Array[Long]) extends Diction
     case other        => throw new IllegalArgumentException(s"$other in a column of longs")
   }
 
+  override protected def order(ordinal: Int, other: Dictionary, otherOrdinal: Int): Int = other match {
+    case longs: LongDictionary => java.lang.Long.compare(values(ordinal), longs.number(otherOrdinal))
+    case _: BytesDictionary    => throw new IllegalArgumentException("bytes against longs")
+  }
+
   def code(value: Long): Int = Dictionary.code(Arrays.binarySearch(values, value))
+
+  /** The code of a value that is above all boundaries before `from` and at most that of `until`, if there is one. */
+  def codeWithin(value: Long, from: Int, until: Int): Int =
+    Dictionary.code(Arrays.binarySearch(values, from, until, value))
+
+  /** As `value`, without an object. */
+  def number(ordinal: Int): Long = values(ordinal)
+
+  /** The greatest boundary that is at most any value of the code; 0 below the first. */
+  private[segment] def floor(code: Int): Long = {
+    val ordinal = (code - 1) >> 1
+    if (ordinal < 0 || ordinal >= values.length) 0L else values(ordinal)
+  }
 
   override private[segment] def only(ordinals: Array[Int]): Dictionary = new LongDictionary(ordinals.map(values(_)))
 
@@ -43,7 +77,7 @@ final private[segment] class LongDictionary(values: Array[Long]) extends Diction
   }
 }
 
-final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]) extends Dictionary {
+final private[core] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]) extends Dictionary {
   override def size: Int = offsets.length - 1
 
   override def value(ordinal: Int): ZoneValue =
@@ -54,15 +88,24 @@ final private[segment] class BytesDictionary(offsets: Array[Int], blob: Array[By
     case other             => throw new IllegalArgumentException(s"$other in a column of bytes")
   }
 
+  override protected def order(ordinal: Int, other: Dictionary, otherOrdinal: Int): Int = other match {
+    case bytes: BytesDictionary => -bytes.order(blob, offsets(ordinal), offsets(ordinal + 1), otherOrdinal)
+    case _: LongDictionary      => throw new IllegalArgumentException("longs against bytes")
+  }
+
+  /** A boundary against bytes. */
+  private def order(bytes: Array[Byte], from: Int, until: Int, ordinal: Int): Int =
+    Arrays.compareUnsigned(blob, offsets(ordinal), offsets(ordinal + 1), bytes, from, until)
+
   def code(bytes: Array[Byte]): Int = {
     var low = 0
     var high = size - 1
     var found = -1
     while (low <= high && found < 0) {
       val middle = (low + high) >>> 1
-      val order = Arrays.compareUnsigned(blob, offsets(middle), offsets(middle + 1), bytes, 0, bytes.length)
-      if (order == 0) found = middle
-      else if (order < 0) low = middle + 1
+      val middleOrder = order(bytes, 0, bytes.length, middle)
+      if (middleOrder == 0) found = middle
+      else if (middleOrder < 0) low = middle + 1
       else high = middle - 1
     }
     Dictionary.code(if (found >= 0) found else -(low + 1))

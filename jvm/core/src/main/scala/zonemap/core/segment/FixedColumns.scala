@@ -39,14 +39,15 @@ final private[segment] class FixedColumnsBuilder {
     if (file.splitOffsets != null) file.splitOffsets.foreach(slots(FixedSlot.SplitOffsets).add)
   }
 
-  def write(container: ContainerWriter, meta: Output): Unit = {
+  /** Writes the shapes of the arrays to `meta`; answers the arrays, as sections. */
+  def write(meta: Output): Seq[(SectionKey, Array[Byte])] = {
     meta.varint(formats.size)
     formats.keysIterator.foreach(meta.text)
     meta.int(slots(FixedSlot.SplitOffsets).length)
-    (1 to FixedSlot.count).foreach { slot =>
+    (1 to FixedSlot.count).flatMap { slot =>
       val (shape, codes) = slots(slot).result()
       shape.write(meta)
-      if (codes.nonEmpty) container.plain(SectionKey(SectionKind.Fixed, slot), codes)
+      Option.when(codes.nonEmpty)(SectionKey(SectionKind.Fixed, slot) -> codes)
     }
   }
 }

@@ -18,6 +18,7 @@ private[segment] object SectionKind {
   case object ExactIndex extends SectionKind(10, "exact index")
   case object ExactData extends SectionKind(11, "exact data")
   case object PackedColumnCodes extends SectionKind(12, "packed column codes")
+  case object PackedExactBounds extends SectionKind(13, "packed exact bounds")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
   /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
@@ -37,7 +38,9 @@ private[segment] object SectionKind {
       ExactIndex,
       ExactData,
       PackedColumnCodes,
-      DeleteFiles).map(k => k.code -> k).toMap
+      PackedExactBounds,
+      DeleteFiles
+    ).map(k => k.code -> k).toMap
 
   def ofCode(code: Int): Option[SectionKind] = byCode.get(code)
 }

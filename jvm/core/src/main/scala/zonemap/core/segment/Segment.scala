@@ -110,6 +110,36 @@ final private[zonemap] class Segment private (
     fieldIds.foreach(root)
   }
 
+  /** Whether it pays to say ahead what will be read: the segment is not at hand. */
+  def isRemote: Boolean = container.isRemote
+
+  /** Starts reading what [[root]] reads of these fields. */
+  def prefetchRoots(fieldIds: Set[Int]): Unit =
+    container.prefetch(fieldIds.filter(knownRoot(_).isEmpty).map(SectionKey(SectionKind.ColumnHead, _)))
+
+  /** Starts reading what tells of single files: of these fields, their partitions, and where their paths are. */
+  def prefetchZones(fieldIds: Set[Int]): Unit =
+    container.prefetch(
+      fieldIds.toSeq.flatMap { id =>
+        Seq(SectionKind.ColumnHead, SectionKind.ColumnCodes, SectionKind.PackedColumnCodes, SectionKind.ColumnFlags)
+          .map(SectionKey(_, id)) ++ ExactFrames.fetchedWhole(container, id)
+      } ++ Seq(
+        SectionKey(SectionKind.Partitions),
+        SectionKey(SectionKind.Fixed, FixedSlot.Partition),
+        SectionKey(SectionKind.PathIndex)))
+
+  /** Starts reading all that makes data files of these rows. */
+  def prefetchFiles(ascendingRows: Iterator[Int]): Unit =
+    if (isRemote) {
+      container.prefetch((1 to FixedSlot.count).map(SectionKey(SectionKind.Fixed, _)))
+      var last = -1
+      paths.prefetch(ascendingRows.map(_ / PathBlocks.BlockRows).filter { block =>
+        val isNew = block != last
+        last = block
+        isNew
+      })
+    }
+
   /**
    * This segment over `source`, which holds the same bytes, with nothing kept of it but what tells whether a plan needs
    * it: its manifests and the roots seen so far. Nothing is read.
@@ -149,7 +179,12 @@ private[zonemap] object Segment {
     SectionKind.PackedColumnCodes,
     SectionKind.ColumnFlags,
     SectionKind.ExactIndex,
-    SectionKind.ExactData)
+    SectionKind.ExactData,
+    SectionKind.PackedExactBounds
+  )
+
+  /** Starts reading what [[open]] reads, of data and of delete segments. */
+  def prefetch(source: ByteSource): Unit = ContainerReader.prefetch(source)
 
   /** Takes over the source. */
   def open(source: ByteSource): Segment = Input.decoding("segment") {

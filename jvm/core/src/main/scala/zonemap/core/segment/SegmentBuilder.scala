@@ -48,10 +48,12 @@ final private[zonemap] class SegmentBuilder(
   def build(): Array[Byte] = {
     val container = new ContainerWriter(Container.KindData)
     val meta = new Output().int(rows).int(Segment.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
-    fixed.write(container, meta)
+    val arrays = fixed.write(meta)
+    // what every reader asks for first is near the header, so that one request brings it
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
     container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
+    arrays.foreach { case (key, bytes) => container.plain(key, bytes) }
     builders.foreach(_.write(container))
     paths.write(container)
     container.finish()

@@ -73,6 +73,71 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     rounds(12)(rng => compare(rows = 1000 + rng.int(2500), predicates = 12, limit = rng.pick(Seq(3, 9, 32767)), rng))
   }
 
+  /** Values of a wide domain: codes settle few questions, and many literals share the code of a bound. */
+  private def wide(t: ColumnType, spread: Int, rng: Rng): ZoneValue = t match {
+    case DoubleType => ZoneValues.ofDouble((rng.int(spread) - spread / 2) / 16.0)
+    case StringType => ZoneValues.ofString(f"${rng.int(spread)}%07d")
+    case _ => LongValue(if (rng.chance(1)) rng.pick(Seq(Long.MinValue, Long.MaxValue)) else rng.int(spread).toLong)
+  }
+
+  private def wideBounds(t: ColumnType, spread: Int, row: Int, rng: Rng): ColumnBounds = {
+    val ordered = t == LongType && rng.chance(50)
+    val lower = if (ordered) LongValue(row * 50L) else wide(t, spread, rng)
+    val upper = if (rng.chance(20)) lower else wide(t, spread, rng)
+    val (low, high) = if (lower.compare(upper) <= 0) (lower, upper) else (upper, lower)
+    val holes = rng.chance(10)
+    def presence() = if (holes) rng.pick(Presence.values) else Presence.None
+    ColumnBounds(
+      if (holes && rng.chance(30)) null else low,
+      if (holes && rng.chance(30)) null else high,
+      rng.chance(80),
+      presence(),
+      presence())
+  }
+
+  private def wideLeaf(types: Seq[ColumnType], spread: Int, rng: Rng): Predicate = {
+    def ref(i: Int) = ColumnRef(i + 1, types(i), s"c${i + 1}")
+    val i = rng.int(types.size)
+    def values() = SortedValues.of(Seq.fill(rng.pick(Seq(1, 20, 400)))(wide(types(i), spread, rng)))
+    rng.int(6) match {
+      case 0 => NotIn(ref(i), values())
+      case 1 =>
+        val ends = Seq.fill(rng.pick(Seq(1, 40)))(Seq.fill(2)(wide(types(i), spread, rng)).sortWith(_.compare(_) < 0))
+        InRanges(ref(i), ValueRanges.of(ends.collect { case Seq(a, b) if a != b => ValueRange(a, b) }))
+      case 2 => Compare(ref(i), rng.pick(CompareOp.values), wide(types(i), spread, rng))
+      case 3 | 4 =>
+        val comparable = types.indices.filter(j => j != i && ColumnType.comparable(types(i), types(j)))
+        if (comparable.isEmpty) In(ref(i), values())
+        else
+          CompareColumns(ref(i), rng.pick(Seq(CompareOp.Lt, CompareOp.LtEq, CompareOp.Eq)), ref(rng.pick(comparable)))
+      case _ => In(ref(i), values())
+    }
+  }
+
+  test("large sets, ranges and two columns, where codes leave most to exact bounds") {
+    var dropped = 0
+    rounds(12) { rng =>
+      val types = Seq(LongType, LongType, DoubleType, DoubleType, StringType, StringType)
+      val rows = 900 + rng.int(1400)
+      val spread = rng.pick(Seq(300, 100000))
+      val bounds = Seq.tabulate(rows)(row => types.map(wideBounds(_, spread, row, rng)).toArray)
+      val segment = TestModel.segment(specs(types), bounds, rng.pick(Seq(2, 20, 300)))
+      val all = Bitmap.full(rows)
+      (0 until 12).foreach { _ =>
+        val predicate = wideLeaf(types, spread, rng)
+        val expected = bounds.map(reference(types, _, predicate))
+        val may = SegmentEvaluator.mayMatch(segment, predicate, all)
+        val must = SegmentEvaluator.mustMatch(segment, predicate, all)
+        val wrong = (0 until rows).find { row =>
+          may(row) != (expected(row) != Match.None) || must(row) != (expected(row) == Match.All)
+        }
+        wrong.foreach(row => fail(s"row $row, $predicate on ${bounds(row).toSeq} is ${expected(row)}"))
+        dropped += rows - may.cardinality
+      }
+    }
+    assert(dropped > 10000, s"$dropped files were left out")
+  }
+
   test("uuids with one bound only, and of both signs, in one block") {
     def uuid(high: Long) = ZoneValues.ofUuid(new java.util.UUID(high, 0))
     def known(lo: ZoneValue, hi: ZoneValue) = Array(ColumnBounds(lo, hi, tight = false, Presence.None, Presence.None))

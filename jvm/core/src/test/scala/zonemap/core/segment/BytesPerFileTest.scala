@@ -79,7 +79,7 @@ class BytesPerFileTest extends AnyFunSuite {
     "flags" -> Set(SectionKind.ColumnFlags),
     "fixed" -> Set(SectionKind.Fixed),
     "paths" -> Set(SectionKind.PathIndex, SectionKind.PathData),
-    "exact" -> Set(SectionKind.ExactIndex, SectionKind.ExactData)
+    "exact" -> Set(SectionKind.ExactIndex, SectionKind.ExactData, SectionKind.PackedExactBounds)
   )
 
   for ((name, columns) <- Seq("20 clustered columns" -> clustered, "20 mixed columns" -> mixed);

@@ -149,13 +149,13 @@ private[zonemap] object StoredSnapshots {
   private def open(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {
     verify(version.tableUuid == table.uuid().toString, s"version ${version.snapshotId} belongs to another table")
     verify(version.snapshotId == key.snapshotId, s"version ${key.snapshotId} holds snapshot ${version.snapshotId}")
-    val data = version.segments.map { ref =>
-      val source = openSource(ref, store)
+    val sources = (version.segments ++ version.deleteSegments).map(openSource(_, store))
+    sources.foreach(Segment.prefetch)
+    val data = version.segments.zip(sources).map { case (ref, source) =>
       val segment = Segment.open(source)
       new LiveSegment(segment, origin(table, source, ref, segment.manifests, store), liveOf(ref, segment.manifests))
     }
-    val deletes = version.deleteSegments.map { ref =>
-      val source = openSource(ref, store)
+    val deletes = version.deleteSegments.zip(sources.drop(version.segments.size)).map { case (ref, source) =>
       val segment = DeleteSegment.open(source)
       new LiveDeleteSegment(
         segment,

@@ -38,14 +38,18 @@ private[plan] final class FileSelection(
 
   /** Calls `use` with every segment that has survivors, and the survivors. */
   def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {
+    ReadAhead.zones(index.segments.map(_.segment), byBounds)
     val survivors = index.segments.map(select)
     val enough = bound.limit.flatMap { limit =>
       LimitCut.files(index, survivors, limit.copy(filter = BoundScan.trusting(limit.filter, facts)))
     }
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
     val planned = enough.getOrElse(survivors)
-    index.segments.indices.foreach { i =>
-      if (!planned(i).isEmpty) use(index.segments(i).segment, planned(i))
+    val parts = index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
+    val files = new ReadAhead.Files(parts)
+    parts.indices.foreach { i =>
+      files.upTo(i)
+      use(parts(i)._1, parts(i)._2)
     }
   }
 

@@ -60,6 +60,9 @@ private[zonemap] object ColdCache {
       found
     })
 
+  /** Whether a range is here, in memory or, unless it turns out to be damaged, on disk. */
+  private[store] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
+
   /** Forgets the ranges of one table's files: something was wrong with one of them, or they are deleted. */
   def forget(root: String): Unit = {
     synchronized(memory.entrySet().removeIf { entry =>

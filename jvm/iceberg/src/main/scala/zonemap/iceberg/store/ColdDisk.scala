@@ -59,6 +59,9 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
     }
   }
 
+  /** Whether there is a file for the range; it may still be a damaged one. */
+  def has(range: ColdRange): Boolean = Files.exists(folder.resolve(nameOf(range)))
+
   def write(range: ColdRange, bytes: ByteBuffer): Unit =
     if (range.length + CrcBytes <= maxBytes)
       try {

@@ -6,22 +6,26 @@ import java.nio.file.{Files, Path, Paths}
 import java.util.concurrent.atomic.LongAdder
 
 import scala.util.Using
+import scala.util.control.NonFatal
 
 import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 
-import zonemap.core.segment.{ByteSource, CorruptSegmentException}
+import zonemap.core.segment.{ByteRange, ByteSource, CorruptSegmentException}
 
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
  *
  * Local files are memory-mapped: the page cache is their memory. Elsewhere a small file is fetched whole by its first
- * read and kept, a larger one is read by range, one request a section; what was fetched stays in [[ColdCache]] when it
- * is let go of here. Thread-safe: every read opens its own stream.
+ * read and kept, a larger one is read by range, what is asked for ahead in few requests side by side, the rest one request
+ * a section; what was fetched stays in [[ColdCache]] when it is let go of here. Thread-safe: every fetch opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
 
   /** Segments up to this size are fetched and kept whole. */
   val WholeFileBytes: Long = 1L << 20
+
+  /** The two ends of a larger file: what a segment is opened with comes with one request each. */
+  private val EdgeBytes = 64 << 10
 
   /**
    * Opens `root/path`.
@@ -77,34 +81,66 @@ private[zonemap] object FileIOByteSource {
 
     def release(): Unit = whole = None
 
+    private val isSmall = sizeBytes <= wholeBytes
+    private val ahead = new RangePrefetch(fetch, coldRange)
+
+    override def isRemote: Boolean = true
+
     override def read(offset: Long, length: Int): ByteBuffer =
-      if (sizeBytes > wholeBytes) cold(offset, length)
-      else wholeFile().slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+      if (isSmall) slice(wholeFile(), offset, length)
+      else {
+        val asked = ByteRange(offset, length)
+        val fetched = around(asked)
+        slice(cold(fetched), offset - fetched.offset, length)
+      }
+
+    override def prefetch(ranges: Seq[ByteRange]): Unit =
+      if (!isSmall) ahead.start(ranges.map(around))
+      else if (whole.isEmpty && ranges.nonEmpty)
+        FetchPool.execute {
+          // who reads it meanwhile waits for it, or fails for itself
+          try wholeFile(): Unit
+          catch { case NonFatal(_) => () }
+        }
+
+    private def slice(bytes: ByteBuffer, offset: Long, length: Int) =
+      bytes.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
+
+    /** The end of the file that holds the range, else the range itself. */
+    private def around(range: ByteRange): ByteRange =
+      if (range.end <= EdgeBytes && sizeBytes >= EdgeBytes) ByteRange(0, EdgeBytes)
+      else if (range.offset >= sizeBytes - EdgeBytes && sizeBytes >= EdgeBytes)
+        ByteRange(sizeBytes - EdgeBytes, EdgeBytes)
+      else range
 
     private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
       whole.getOrElse {
-        val bytes = cold(0, sizeBytes.toInt)
+        val bytes = cold(ByteRange(0, sizeBytes.toInt))
         whole = Some(bytes)
         bytes
       }
     })
 
-    private def cold(offset: Long, length: Int): ByteBuffer = {
+    private def cold(range: ByteRange): ByteBuffer = {
       coldReads.increment()
-      ColdCache.read(ColdRange(root, path, offset, length))(fetch(offset, length))
+      // waits first: what is no longer under way then is in the cache
+      val awaited = ahead.await(range)
+      ColdCache.read(coldRange(range))(awaited.getOrElse(fetch(range)))
     }
 
+    private def coldRange(range: ByteRange) = ColdRange(root, path, range.offset, range.length)
+
     /** What the index names is there whole, or the index is damaged. */
-    private def fetch(offset: Long, length: Int): ByteBuffer =
+    private def fetch(range: ByteRange): ByteBuffer =
       try {
-        val bytes = new Array[Byte](length)
+        val bytes = new Array[Byte](range.length)
         Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
-          case ranges: RangeReadable => ranges.readFully(offset, bytes)
+          case ranges: RangeReadable => ranges.readFully(range.offset, bytes)
           case stream =>
-            stream.seek(offset)
-            IOUtil.readFully(stream, bytes, 0, length)
+            stream.seek(range.offset)
+            IOUtil.readFully(stream, bytes, 0, range.length)
         }
-        ByteBuffer.allocateDirect(length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
+        ByteBuffer.allocateDirect(range.length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
       } catch {
         case _: EOFException => throw new CorruptSegmentException(s"'$location' is shorter than recorded")
         case NotFound()      => throw new CorruptSegmentException(s"'$location' is gone")

@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.ChecksumException
 import org.apache.iceberg.Table
 import org.apache.iceberg.exceptions.NotFoundException
-import org.apache.iceberg.io.{FileIO, IOUtil, SupportsPrefixOperations}
+import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 import zonemap.core.fact.FactKind
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, VersionFile}
@@ -148,17 +148,16 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   private def readAll(location: String): Option[Array[Byte]] =
     try {
-      val file = io.newInputFile(location)
-      val length = file.getLength
-      if (length > IndexStore.MaxControlFileBytes)
+      // not asked for its length first, which would be a request of its own
+      val bytes =
+        Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
+      if (bytes.length > IndexStore.MaxControlFileBytes)
         throw new CorruptSegmentException(
-          s"'$location' has $length bytes, more than the ${IndexStore.MaxControlFileBytes} it may have")
-      val bytes = new Array[Byte](length.toInt)
-      Using.resource(file.newStream())(IOUtil.readFully(_, bytes, 0, bytes.length))
+          s"'$location' has more than the ${IndexStore.MaxControlFileBytes} bytes it may have")
       Some(bytes)
     } catch {
       case NotFound() => None
-      // torn by two writers, or cut off while its length was asked for
+      // torn by two writers, or cut off while it was read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
     }
 }
@@ -176,7 +175,7 @@ private[zonemap] object IndexStore {
   val Segments = "segments"
   val Facts = "facts"
   private val WholeFactsBytes = 32L << 20
-  private val MaxControlFileBytes = 256L << 20
+  private val MaxControlFileBytes = 256 << 20
 
   /** Where the index of `table` is kept: beside the table, or under the configured location. */
   def of(table: Table, storeLocation: Option[String]): IndexStore = {

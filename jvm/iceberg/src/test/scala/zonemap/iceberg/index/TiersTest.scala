@@ -1,6 +1,7 @@
 package zonemap.iceberg.index
 
 import java.nio.file.{Files, Path}
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.expressions.{Expression, Expressions}
@@ -164,12 +165,13 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(wrong.getMessage.contains("'nope'"))
   }
 
-  test("prewarm of files too large to be fetched whole: frames and paths too") {
-    val table = TestTable.create(new Schema((1 to 4).map(id => required(id, s"c$id", Types.LongType.get())): _*))
+  /** One segment of 22,000 files, too large to be fetched whole: one column follows the files, six are random. */
+  private lazy val large: TestTable = {
+    val table = TestTable.create(new Schema((1 to 7).map(id => required(id, s"c$id", Types.LongType.get())): _*))
     val random = new java.util.Random(5)
     val files = (0 until 22000).map { k =>
       val clustered = "c1" -> Stats.range(k * 10L, k * 10L + 9)
-      val others = (2 to 4).map { id =>
+      val others = (2 to 7).map { id =>
         val start = random.nextLong() >> 1
         s"c$id" -> Stats.range(start, start + 9)
       }
@@ -180,17 +182,70 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     }
     table.append(files: _*)
     Planning.build(table)
-    forgetAll()
     assert(table.io.storeFiles.exists(table.io.bytes(_).length > FileIOByteSource.WholeFileBytes))
-    Prewarm.run(table.load(), table.current, Planning.Off, None, Seq("c1"))
+    table
+  }
+
+  /** The files of a plan of the large table, and the requests. */
+  private def planLarge(filter: Expression): (Int, Int) = {
+    large.io.resetCounts()
+    val planned = Planning.ours(large, filter)
+    assert(planned.mode == PlanMode.Exact)
+    (planned.tasks.size, large.io.totalReads)
+  }
+
+  private def planLargeCold(filter: Expression): (Int, Int) = { forgetAll(); planLarge(filter) }
+
+  private val everything = Expressions.alwaysTrue()
+  private val oneFile = Expressions.equal("c1", 123455L)
+  private val scattered = Expressions.in("c2", (1 to 2000).map(k => Long.box(k * 1000000007L)): _*)
+
+  test("prewarm of files too large to be fetched whole: exact bounds and paths too") {
+    planLargeCold(oneFile)
+    forgetAll()
+    Prewarm.run(large.load(), large.current, Planning.Off, None, Seq("c1"))
     ColdCache.clear()
-    def reads(filter: Expression): (Int, Int) = {
-      table.io.resetCounts()
-      val planned = Planning.ours(table, filter)
-      (planned.tasks.size, table.io.totalReads)
+    assert(planLarge(oneFile) == ((1, 0)))
+    assert(planLarge(Expressions.lessThan("c1", 3005L)) == ((301, 0)))
+    assert(planLarge(Expressions.equal("c2", 150L))._2 > 0, "a column that was not named")
+  }
+
+  test("a large segment from afar: sections and paths come in a few requests") {
+    // one for the version, two for the ends of the file, the others for neighbours that are asked for together
+    val reads = Seq(everything -> 22000, oneFile -> 1, scattered -> 0).map { case (filter, files) =>
+      val (planned, requests) = planLargeCold(filter)
+      info(s"$planned files, $requests requests")
+      assert(files == 0 || planned == files)
+      val (again, none) = planLarge(filter)
+      assert(again == planned && none == 0)
+      requests
     }
-    assert(reads(Expressions.equal("c1", 123455L)) == ((1, 0)))
-    assert(reads(Expressions.lessThan("c1", 3005L)) == ((301, 0)))
-    assert(reads(Expressions.equal("c2", 150L))._2 > 0, "a column that was not named")
+    assert(reads.max <= 10, reads)
+  }
+
+  test("requests are under way side by side") {
+    val (underWay, most) = (new AtomicInteger, new AtomicInteger)
+    large.io.beforeRead = _ => {
+      most.accumulateAndGet(underWay.incrementAndGet(), (a, b) => Math.max(a, b))
+      Thread.sleep(20)
+      underWay.decrementAndGet(): Unit
+    }
+    try planLargeCold(everything)
+    finally large.io.beforeRead = _ => ()
+    assert(most.get >= 2)
+  }
+
+  test("what fails ahead of time is asked for again, and the plan is right") {
+    large.io.beforeRead =
+      _ => if (Thread.currentThread.getName.startsWith("zonemap-fetch")) throw new IllegalStateException("no luck")
+    try assert(planLargeCold(oneFile)._1 == 1 && planLargeCold(everything)._1 == 22000)
+    finally large.io.beforeRead = _ => ()
+  }
+
+  test("without room in the cold cache nothing is fetched ahead: one request a section, the same plan") {
+    forgetAll()
+    large.io.resetCounts()
+    val planned = Planning.ours(large, oneFile, cold(memory = 0))
+    assert(planned.tasks.size == 1 && large.io.totalReads > 10 && large.io.totalReads <= 25, large.io.totalReads)
   }
 }

@@ -1,0 +1,182 @@
+package zonemap.core.eval
+
+import java.util.Arrays
+
+import zonemap.core.predicate.CompareOp
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, ColumnBounds, LongBounds, Segment}
+import zonemap.core.value.{LongValue, ZoneValue}
+
+/**
+ * A comparison of two columns over the rows of a segment: blocks first, then rows by their codes, and by exact bounds
+ * where the two columns' codes share an interval. Not thread-safe.
+ */
+final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, right: BoundsColumn)
+    extends EvaluationNode {
+  import ColumnPairNode._
+
+  private val open: Bitmap = {
+    val out = Bitmap.empty(left.blocks.size)
+    (0 until left.blocks.size).foreach { block =>
+      if (mayMatch(left.blockBounds(block), right.blockBounds(block))) out.set(block)
+    }
+    out
+  }
+
+  override val survivors: Int = open.cardinality
+
+  override def work: Int = survivors * RowCost
+
+  private val haveOneOrder = ColumnPair.oneOrder(left.columnType, right.columnType)
+  private lazy val leftAbove = new Above(left, right, strictly = op != CompareOp.Lt)
+  private lazy val rightAbove = new Above(right, left, strictly = true)
+  private lazy val flags = new PairFlags(op, left, right)
+
+  override def mayMatch(candidates: Bitmap): Bitmap = {
+    val out = Bitmap.empty(candidates.size)
+    (0 until left.blocks.size).foreach { block =>
+      val first = block * BlockWords
+      val last = Math.min(out.words.length, first + BlockWords)
+      if (open(block) && (first until last).exists(candidates.words(_) != 0)) ofBlock(first, last, candidates, out)
+    }
+    out
+  }
+
+  override def mustMatch(candidates: Bitmap): Bitmap = Bitmap.empty(candidates.size)
+
+  private def ofBlock(first: Int, last: Int, candidates: Bitmap, out: Bitmap): Unit = {
+    val row = first * 64
+    val count = Math.min(Segment.BlockRows, candidates.size - row)
+    flags.use(row, count)
+    if (haveOneOrder) leftAbove.use(row, count)
+    if (haveOneOrder && op == CompareOp.Eq) rightAbove.use(row, count)
+    var word = first
+    while (word < last) {
+      val i = word - first
+      var kept = candidates.words(word) & ~flags.drop(i)
+      if (haveOneOrder) kept &= ~leftAbove.proven(word * 64, i, kept & flags.askLeftAbove(i))
+      if (haveOneOrder && op == CompareOp.Eq) kept &= ~rightAbove.proven(word * 64, i, kept & flags.askRightAbove(i))
+      out.words(word) = kept
+      word += 1
+    }
+  }
+
+  private def mayMatch(ofLeft: ColumnBounds, ofRight: ColumnBounds): Boolean =
+    ColumnPair.evaluate(op, ColumnZone(left.columnType, ofLeft), ColumnZone(right.columnType, ofRight)) != Match.None
+}
+
+private object ColumnPairNode {
+  val BlockWords: Int = Segment.BlockRows / 64
+
+  /** Against a leaf on codes. */
+  val RowCost = 3
+}
+
+/** Whether all values of `above` are greater than (or, not strictly, at least) all of `below`, block by block. */
+final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
+  private val pairs = CodePairs.of(above, below, strictly)
+  private val lower = new Array[Char](Segment.BlockRows)
+  private val upper = new Array[Char](Segment.BlockRows)
+  private val proven = new Array[Long](ColumnPairNode.BlockWords)
+  private val open = new Array[Long](ColumnPairNode.BlockWords)
+  private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
+
+  def use(row: Int, count: Int): Unit = {
+    above.lowerCodes.copy(row, count, lower)
+    below.upperCodes.copy(row, count, upper)
+    pairs.test(lower, upper, count, proven, open)
+  }
+
+  /** Those of the `asked` bits of word `i` of the block for which it is proven; their bounds are there. */
+  def proven(firstRow: Int, i: Int, asked: Long): Long = {
+    var bits = proven(i) & asked
+    var left = open(i) & asked
+    while (left != 0) {
+      val bit = java.lang.Long.numberOfTrailingZeros(left)
+      if (isAbove(firstRow + bit, lower(i * 64 + bit).toInt, upper(i * 64 + bit).toInt)) bits |= 1L << bit
+      left &= left - 1
+    }
+    bits
+  }
+
+  private def isAbove(row: Int, lowerCode: Int, upperCode: Int): Boolean = {
+    val order = numbers match {
+      case Some((lowers, uppers)) =>
+        val upper = uppers.upper(row, uppers.lower(row, below.lowerCodes(row)), upperCode)
+        java.lang.Long.compare(lowers.lower(row, lowerCode), upper)
+      case None => above.lower(row).compare(below.upper(row))
+    }
+    order > 0 || (order == 0 && !strictly)
+  }
+}
+
+/** What the flags of a block's rows leave to be asked. */
+final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsColumn) {
+  import PairFlags._
+
+  /** Bits of rows: no row of the file matches; none does if the left (right) side is proven to be above. */
+  val drop: Array[Long] = new Array(ColumnPairNode.BlockWords)
+  val askLeftAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
+  val askRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
+
+  private val decisions = Array.fill[Byte](BoundsFlags.Values * BoundsFlags.Values)(Undecided)
+  private val leftFlags = new Array[Byte](Segment.BlockRows)
+  private val rightFlags = new Array[Byte](Segment.BlockRows)
+
+  private val constant: Option[Int] =
+    for (l <- left.constantFlags; r <- right.constantFlags) yield decision(l, r)
+
+  def use(row: Int, count: Int): Unit = constant match {
+    case Some(same) =>
+      Arrays.fill(drop, if (same == Drop) -1L else 0L)
+      Arrays.fill(askLeftAbove, if ((same & LeftAbove) != 0) -1L else 0L)
+      Arrays.fill(askRightAbove, if ((same & RightAbove) != 0) -1L else 0L)
+    case None =>
+      left.copyFlags(row, count, leftFlags)
+      right.copyFlags(row, count, rightFlags)
+      Seq(drop, askLeftAbove, askRightAbove).foreach(Arrays.fill(_, 0L))
+      var i = 0
+      while (i < count) {
+        val found = decision(leftFlags(i).toInt, rightFlags(i).toInt)
+        if (found == Drop) drop(i >> 6) |= 1L << i
+        else {
+          if ((found & LeftAbove) != 0) askLeftAbove(i >> 6) |= 1L << i
+          if ((found & RightAbove) != 0) askRightAbove(i >> 6) |= 1L << i
+        }
+        i += 1
+      }
+  }
+
+  private def decision(ofLeft: Int, ofRight: Int): Int = {
+    val index = ofLeft * BoundsFlags.Values + ofRight
+    if (decisions(index) == Undecided) decisions(index) = decide(ofLeft, ofRight).toByte
+    decisions(index).toInt
+  }
+
+  /** Asks the reference about made-up bounds: those that meet, and those that are apart one way and the other. */
+  private def decide(ofLeft: Int, ofRight: Int): Int = {
+    def drops(leftFrom: Long, rightFrom: Long) =
+      ColumnPair.evaluate(op, zone(left, ofLeft, leftFrom), zone(right, ofRight, rightFrom)) == Match.None
+    if (drops(0, 0)) Drop
+    else (if (drops(2, 0)) LeftAbove else Keep) | (if (drops(0, 2)) RightAbove else Keep)
+  }
+
+  private def zone(column: BoundsColumn, flags: Int, from: Long): ColumnZone = {
+    def bound(present: Boolean, value: Long): ZoneValue = if (present) LongValue(value) else null
+    val bounds = ColumnBounds(
+      bound(BoundsFlags.hasLower(flags), from),
+      bound(BoundsFlags.hasUpper(flags), from + 1),
+      BoundsFlags.isTight(flags),
+      BoundsFlags.nulls(flags),
+      BoundsFlags.nans(flags)
+    )
+    ColumnZone(column.columnType, bounds)
+  }
+}
+
+private object PairFlags {
+  private val Undecided: Byte = -1
+  private val Keep = 0
+  private val LeftAbove = 1
+  private val RightAbove = 2
+  private val Drop = 4
+}
