@@ -28,7 +28,8 @@ private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached:
       coalesced(missing).foreach { parts =>
         val run = new Run(parts)
         parts.foreach(underWay.put(_, run))
-        FetchPool.execute(carryOut(run))
+        try FetchPool.execute(carryOut(run))
+        catch { case e: Throwable => end(run, null); throw e }
       }
   }
 
@@ -44,11 +45,13 @@ private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached:
       run.parts.foreach(part => ColdCache.read(cached(part))(copied(fetched, run.whole, part)))
       bytes = fetched
     } catch { case NonFatal(_) => () }
-    finally {
-      // in this order: who finds no run under way finds what it fetched in the cache
-      run.parts.foreach(underWay.remove(_, run))
-      run.bytes.complete(bytes): Unit
-    }
+    finally end(run, bytes)
+  }
+
+  /** In this order: who finds no run under way finds what it fetched in the cache. */
+  private def end(run: Run, bytes: ByteBuffer): Unit = {
+    run.parts.foreach(underWay.remove(_, run))
+    run.bytes.complete(bytes): Unit
   }
 }
 

@@ -2,9 +2,9 @@ package zonemap.spark.aggregate
 
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.types.StructType
+
+import zonemap.spark.rule.ForwardingScan
 
 /**
  * Iceberg's scan without the files that the index has answered for.
@@ -19,25 +19,16 @@ private[spark] final class RemainingFilesScan(
     val inner: Scan,
     private val remaining: java.util.Set[String],
     val note: String)
-    extends Scan
-    with SupportsReportStatistics {
+    extends ForwardingScan {
 
   override def toBatch: Batch = new RemainingFilesBatch(inner.toBatch, remaining)
-  override def readSchema(): StructType = inner.readSchema()
   override def description(): String = s"${inner.description()} [$note]"
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
-  override def estimateStatistics(): Statistics = inner.asInstanceOf[SupportsReportStatistics].estimateStatistics()
-  override def supportedCustomMetrics(): Array[CustomMetric] = inner.supportedCustomMetrics()
-  override def reportDriverMetrics(): Array[CustomTaskMetric] = inner.reportDriverMetrics()
 
   override def equals(other: Any): Boolean =
     other match {
       case that: RemainingFilesScan => inner == that.inner && remaining == that.remaining
       case _                        => false
     }
-
-  override def hashCode(): Int = inner.hashCode()
-  override def toString: String = inner.toString
 }
 
 private final class RemainingFilesBatch(private val inner: Batch, private val remaining: java.util.Set[String])

@@ -8,12 +8,12 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.connector.read.streaming.{ContinuousStream, MicroBatchStream}
-import org.apache.spark.sql.types.StructType
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.plan.FileSet
 import zonemap.spark.expression.{CatalystValues, Encoded}
+import zonemap.spark.rule.ForwardingScan
 
 /**
  * Iceberg's scan, whose tasks are cut by join keys on any column with bounds once Spark knows the keys.
@@ -29,9 +29,8 @@ private[spark] final class KeyFilteredScan(
     tableName: String,
     files: FileSet,
     val columns: Map[String, ColumnRef])
-    extends Scan
+    extends ForwardingScan
     with SupportsReportPartitioning
-    with SupportsReportStatistics
     with SupportsRuntimeV2Filtering {
   import KeyFilteredScan._
 
@@ -71,31 +70,24 @@ private[spark] final class KeyFilteredScan(
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
-    inner.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
+    super.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
 
   override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    inner.reportDriverMetrics() :+ new CustomTaskMetric {
+    super.reportDriverMetrics() :+ new CustomTaskMetric {
       override def name(): String = FilesSkippedByJoinKeys.Name
       override def value(): Long = skipped
     }
 
-  override def readSchema(): StructType = inner.readSchema()
-  override def description(): String = inner.description()
   override def toBatch: Batch = inner.toBatch
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = inner.toMicroBatchStream(checkpoint)
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = inner.columnarSupportMode()
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
-  override def estimateStatistics(): Statistics = inner.asInstanceOf[SupportsReportStatistics].estimateStatistics()
 
   override def equals(other: Any): Boolean =
     other match {
       case that: KeyFilteredScan => inner == that.inner && columns == that.columns
       case _                     => false
     }
-
-  override def hashCode(): Int = inner.hashCode()
-  override def toString: String = inner.toString
 }
 
 private[spark] object KeyFilteredScan {
