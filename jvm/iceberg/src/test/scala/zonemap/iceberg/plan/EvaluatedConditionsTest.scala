@@ -6,33 +6,16 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{FileFormat, PartitionSpec, Schema}
-import org.apache.iceberg.types.Types
-import org.apache.iceberg.types.Types.NestedField.optional
-import org.scalatest.BeforeAndAfterEach
+import org.apache.iceberg.{FileFormat, PartitionSpec}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate._
 import zonemap.core.value._
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** Conditions that have to be evaluated, on files that exist in metadata only: which files are planned. */
-class EvaluatedConditionsTest extends AnyFunSuite with BeforeAndAfterEach {
+class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
   import Planning._
-
-  private val schema = new Schema(
-    optional(1, "id", Types.LongType.get()),
-    optional(2, "d", Types.DoubleType.get()),
-    optional(3, "s", Types.StringType.get()),
-    optional(4, "p", Types.IntegerType.get())
-  )
-  private val id = ColumnRef(1, LongType, "id")
-  private val d = ColumnRef(2, DoubleType, "d")
-  private val s = ColumnRef(3, StringType, "s")
-  private val p = ColumnRef(4, IntType, "p")
-
-  override def beforeEach(): Unit = IndexRegistry.clear()
 
   private def evaluated(columns: ColumnRef*)(holds: Seq[ZoneValue] => Boolean): Evaluated =
     Evaluated(

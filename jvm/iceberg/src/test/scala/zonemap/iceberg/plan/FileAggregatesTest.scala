@@ -3,43 +3,20 @@ package zonemap.iceberg.plan
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, FileFormat, FileScanTask, PartitionSpec, Schema}
+import org.apache.iceberg.{DataFile, FileFormat, FileScanTask, PartitionSpec}
 import org.apache.iceberg.expressions.{Expression, Expressions, Literal}
 import org.apache.iceberg.types.Types
-import org.apache.iceberg.types.Types.NestedField.optional
-import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Predicate, True, Unknown}
 import zonemap.core.value._
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, Function, ManyGroups, NotFromIndex}
 import zonemap.iceberg.plan.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** What whole files answer of aggregates, on files of ten rows that exist in metadata only. */
-class FileAggregatesTest extends AnyFunSuite with BeforeAndAfterEach {
+class FileAggregatesTest extends AnyFunSuite with FewColumns {
   import Planning._
-
-  private val schema = new Schema(
-    optional(1, "id", Types.LongType.get()),
-    optional(2, "d", Types.DoubleType.get()),
-    optional(3, "s", Types.StringType.get()),
-    optional(4, "p", Types.IntegerType.get()),
-    optional(5, "q", Types.IntegerType.get())
-  )
-  private val id = ColumnRef(1, LongType, "id")
-  private val d = ColumnRef(2, DoubleType, "d")
-  private val s = ColumnRef(3, StringType, "s")
-  private val p = ColumnRef(4, IntType, "p")
-
-  override def beforeEach(): Unit = IndexRegistry.clear()
-
-  private def table(files: Map[String, Stats]*): TestTable = {
-    val table = TestTable.create(schema)
-    files.foreach(stats => table.append(TestFiles.data(table, stats)))
-    table
-  }
 
   private def ids(lower: Long, upper: Long): Map[String, Stats] = Map("id" -> Stats.range(lower, upper))
 

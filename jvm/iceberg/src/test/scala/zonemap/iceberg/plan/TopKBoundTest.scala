@@ -1,38 +1,15 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.{PartitionSpec, Schema}
-import org.apache.iceberg.types.Types
-import org.apache.iceberg.types.Types.NestedField.optional
-import org.scalatest.BeforeAndAfterEach
+import org.apache.iceberg.PartitionSpec
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Or, Predicate, True, Unknown}
 import zonemap.core.value._
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing.{Rng, Stats, TestFiles, TestTable}
 
 /** The bound of the first rows and the cut of a LIMIT, on files that exist in metadata only. */
-class TopKBoundTest extends AnyFunSuite with BeforeAndAfterEach {
+class TopKBoundTest extends AnyFunSuite with FewColumns {
   import Planning._
-
-  private val schema = new Schema(
-    optional(1, "id", Types.LongType.get()),
-    optional(2, "d", Types.DoubleType.get()),
-    optional(3, "s", Types.StringType.get()),
-    optional(4, "p", Types.IntegerType.get())
-  )
-  private val id = ColumnRef(1, LongType, "id")
-  private val d = ColumnRef(2, DoubleType, "d")
-  private val s = ColumnRef(3, StringType, "s")
-
-  override def beforeEach(): Unit = IndexRegistry.clear()
-
-  /** A file of ten rows with these statistics in each commit. */
-  private def table(files: Map[String, Stats]*): TestTable = {
-    val table = TestTable.create(schema)
-    files.foreach(stats => table.append(TestFiles.data(table, stats)))
-    table
-  }
 
   private def ids(lower: Long, upper: Long, nulls: Option[Long] = Some(0)): Map[String, Stats] =
     Map("id" -> Stats.range(lower, upper).copy(nulls = nulls))
