@@ -683,4 +683,5 @@ def test_a_prefix_is_counted_in_characters(spark) -> None:
     table = table_of(spark, "characters", "STRING", files, partitioned="truncate(3, x)")
     check(spark, table, "x LIKE '\U0001f4a9é%'", range(8), 2, stock_agrees=False)
     check(spark, table, "x NOT LIKE '\U0001f4a9é%'", range(8, 16), 2, stock_agrees=False)
-    check(spark, table, "x LIKE '\U0001f4a9é%' AND x LIKE '%z'", [1], 2, stock_agrees=False)
+    # the file of one value is known not to end so
+    check(spark, table, "x LIKE '\U0001f4a9é%' AND x LIKE '%z'", [1], 1, stock_agrees=False)
