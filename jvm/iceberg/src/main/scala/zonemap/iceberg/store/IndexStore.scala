@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.fs.ChecksumException
 import org.apache.iceberg.Table
 import org.apache.iceberg.exceptions.NotFoundException
-import org.apache.iceberg.io.{FileIO, InputFile, SupportsPrefixOperations}
+import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 import zonemap.core.fact.FactKind
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, VersionFile}
@@ -146,12 +146,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
-  private def readAll(location: String): Option[Array[Byte]] = {
-    val file = io.newInputFile(location)
+  private def readAll(location: String): Option[Array[Byte]] =
     try {
       // not asked for its length first, which would be a request of its own
       val bytes =
-        Using.resource(file.newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
+        Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
       if (bytes.length > IndexStore.MaxControlFileBytes)
         throw new CorruptSegmentException(
           s"'$location' has more than the ${IndexStore.MaxControlFileBytes} bytes it may have")
@@ -160,14 +159,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       case NotFound() => None
       // torn by two writers, or cut off while it was read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
-      // not every FileIO says of a bucket that is missing that the file is
-      case NonFatal(e) => if (isMissing(file)) None else throw e
     }
-  }
-
-  private def isMissing(file: InputFile): Boolean =
-    try !file.exists()
-    catch { case NonFatal(_) => false }
 }
 
 /** The index store of a table cannot be written. */
@@ -205,11 +197,11 @@ private[zonemap] object NotFound {
     error match {
       case _: NotFoundException | _: FileNotFoundException | _: java.nio.file.NoSuchFileException => true
       case NonFatal(e) if e.getCause != null && (e.getCause ne e)                                 => unapply(e.getCause)
-      case NonFatal(e)                                                                            => isMissingKey(e)
+      case NonFatal(e)                                                                            => isMissingInS3(e)
       case _                                                                                      => false
     }
 
-  /** S3FileIO's `getLength` passes on the SDK's own exception, a class we do not link. */
-  private def isMissingKey(error: Throwable): Boolean =
-    error.getClass.getName.endsWith(".NoSuchKeyException")
+  /** S3FileIO passes on exceptions of the SDK, classes we do not link. */
+  private def isMissingInS3(error: Throwable): Boolean =
+    Seq(".NoSuchKeyException", ".NoSuchBucketException").exists(error.getClass.getName.endsWith)
 }
