@@ -11,8 +11,8 @@ from report import pages
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
-    sizes = document["sizes"]
-    names = [layout["layout"] for layout in sizes[0]["layouts"]][::-1]
+    names = [layout["layout"] for layout in document["sizes"][0]["layouts"]][::-1]
+    sizes = [size for size in document["sizes"] if len(size["layouts"]) == len(names)]
     figure, axes = plt.subplots(1, 2, figsize=(9, 0.4 * len(names) + 1.2), sharey=True)
     for axis, key, label in (
         (axes[0], "indexCpuShare", "CPU of the index / CPU of the batch, % (log)"),

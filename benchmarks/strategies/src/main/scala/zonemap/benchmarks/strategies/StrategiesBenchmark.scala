@@ -20,7 +20,7 @@ import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
  * One stream, written under seven ways to index it: what each costs the writer, and what its queries cost.
  *
  * A layout's batches alternate with those of a table without an index (ABBA), so that both see the same machine.
- * Usage: `StrategiesBenchmark <work folder> <result.json> <rows a batch> <files of the past>:<pairs>...`
+ * Usage: `StrategiesBenchmark <work folder> <result.json> <rows a batch> <files of the past>:<pairs>[:<layout>]...`
  */
 object StrategiesBenchmark {
   private val QueryRuns = 7
@@ -30,7 +30,7 @@ object StrategiesBenchmark {
   private final case class Batch(whole: Run, commitPathMillis: Double, commitPathCpuMillis: Double, requests: Long)
 
   def main(arguments: Array[String]): Unit = {
-    require(arguments.length >= 4, "Usage: StrategiesBenchmark <work folder> <result.json> <rows> <files>:<pairs>...")
+    require(arguments.length >= 4, "Usage: StrategiesBenchmark <work folder> <result.json> <rows> <files>:<pairs>[:<layout>]...")
     val folder = Paths.get(arguments(0)).toAbsolutePath
     deleteTree(folder)
     val spark = session(folder)
@@ -42,11 +42,14 @@ object StrategiesBenchmark {
       Map("warehouse" -> folder.toString, "io-impl" -> classOf[CountingFileIO].getName).asJava)
     val rows = arguments(2).toInt
     val sizes = arguments.drop(3).toSeq.map { size =>
-      val Array(files, pairs) = size.split(':').map(_.toInt)
+      val (numbers, only) = size.split(':').toSeq.splitAt(2)
+      val Seq(files, pairs) = numbers.map(_.toInt)
       val stream = new StreamTable(spark, catalog, folder.toString, files, rows)
       println(s"$files files, $pairs pairs of batches of $rows rows")
       if (files == arguments(3).takeWhile(_ != ':').toInt) warmUp(spark, stream)
-      val layouts = Layout.indexed.map(layout => measure(spark, stream, layout, pairs))
+      val layouts = Layout.indexed
+        .filter(layout => only.isEmpty || only.contains(tableOf(layout)))
+        .map(layout => measure(spark, stream, layout, pairs))
       Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
@@ -80,7 +83,7 @@ object StrategiesBenchmark {
       layout: Layout,
       pairs: Int): Map[String, Any] = {
     IndexRegistry.clear()
-    val name = layout.getClass.getSimpleName.stripSuffix("$").toLowerCase
+    val name = tableOf(layout)
     val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
     layout.prepare(indexed)
     under(spark, layout)(planned(spark, coldQuery(stream, name))) // the driver has seen the table
@@ -145,6 +148,8 @@ object StrategiesBenchmark {
         f"cold plan ms $coldPlainMillis%.0f -> $coldMillis%.0f  segments ${status.segments}")
     result
   }
+
+  private def tableOf(layout: Layout): String = layout.getClass.getSimpleName.stripSuffix("$").toLowerCase
 
   private def batch(stream: StreamTable, table: Table, name: String, number: Int, layout: Layout): Batch = {
     val rows = stream.batch(number)
