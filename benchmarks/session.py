@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -41,3 +43,10 @@ def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSessio
 def versions(spark: SparkSession) -> dict[str, str | None]:
     """What the figures were measured with."""
     return _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
+
+
+def keep(document: dict[str, Any], result: Path) -> None:
+    """Writes what a suite has measured, as JSON."""
+    result.parent.mkdir(parents=True, exist_ok=True)
+    result.write_text(json.dumps(document, indent=2) + "\n")
+    print(f"written: {result}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import statistics
 import sys
@@ -55,9 +54,7 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
         "query": _query(spark),
     }
     spark.stop()
-    result.parent.mkdir(parents=True, exist_ok=True)
-    result.write_text(json.dumps(document, indent=2) + "\n")
-    print(f"written: {result}")
+    session.keep(document, result)
 
 
 def _planning(spark: SparkSession, what: str, *, name: bool) -> dict[str, Any]:

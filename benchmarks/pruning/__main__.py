@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -38,9 +37,7 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
         "filesPerTable": lake.FILES,
         "cases": rows,
     }
-    result.parent.mkdir(parents=True, exist_ok=True)
-    result.write_text(json.dumps(document, indent=2) + "\n")
-    print(f"written: {result}")
+    session.keep(document, result)
 
 
 def _measure(spark: SparkSession, case: Case) -> dict[str, Any]:

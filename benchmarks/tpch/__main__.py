@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -43,9 +42,7 @@ def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
         "queries": rows,
     }
     spark.stop()
-    result.parent.mkdir(parents=True, exist_ok=True)
-    result.write_text(json.dumps(document, indent=2) + "\n")
-    print(f"written: {result}")
+    session.keep(document, result)
 
 
 def _measure(spark: SparkSession, layout: str, name: str, sql: str) -> dict[str, Any]:
