@@ -6,7 +6,7 @@ import java.util.{List => JList}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, DeleteFile, ManifestFile, ManifestFiles, PartitionSpec}
+import org.apache.iceberg.{DataFile, DeleteFile, ManifestFile, ManifestFiles, ManifestReader, PartitionSpec, Schema}
 import org.apache.iceberg.io.FileIO
 
 import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, SegmentBuilder}
@@ -38,7 +38,7 @@ private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, Partiti
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
       val entries = Using.resource(ManifestFiles.read(manifest, io, specsById)) { reader =>
-        reader.iterator().asScala.foldLeft(0) { (count, file) =>
+        ManifestIndexer.indexedFields(reader).iterator().asScala.foldLeft(0) { (count, file) =>
           builder.add(fileEntry(builder, manifest, file), boundsReader.read(file))
           count + 1
         }
@@ -121,4 +121,18 @@ private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, Partiti
 
   private def offsets(list: JList[JLong]): Array[Long] =
     if (list == null) null else list.asScala.iterator.map(_.longValue).toArray
+}
+
+private object ManifestIndexer {
+
+  /** Fields of an entry that no segment of data files holds; sizes of columns are a third of what decoding costs. */
+  private val Unused = Set(
+    DataFile.COLUMN_SIZES,
+    DataFile.EQUALITY_IDS,
+    DataFile.REFERENCED_DATA_FILE,
+    DataFile.CONTENT_OFFSET,
+    DataFile.CONTENT_SIZE).map(_.fieldId())
+
+  private def indexedFields(reader: ManifestReader[DataFile]): ManifestReader[DataFile] =
+    reader.project(new Schema(reader.schema().columns().asScala.filterNot(f => Unused(f.fieldId())).asJava))
 }
