@@ -35,9 +35,10 @@ private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, Partiti
    */
   def dataSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
     val builder = new SegmentBuilder(columns.specs)
+    val ahead = new ManifestsAhead(io, manifests)
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
-      val entries = Using.resource(ManifestFiles.read(manifest, io, specsById)) { reader =>
+      val entries = Using.resource(ManifestFiles.read(manifest, ahead.ioOf(manifest), specsById)) { reader =>
         ManifestIndexer.indexedFields(reader).iterator().asScala.foldLeft(0) { (count, file) =>
           builder.add(fileEntry(builder, manifest, file), boundsReader.read(file))
           count + 1
@@ -51,13 +52,15 @@ private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, Partiti
   /** The bytes of one delete segment that holds the live delete files of `manifests`, in that order. */
   def deleteSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
     val builder = new DeleteSegmentBuilder
+    val ahead = new ManifestsAhead(io, manifests)
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
-      val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, io, specsById)) { reader =>
-        reader.iterator().asScala.foldLeft(0) { (count, file) =>
-          builder.add(deleteEntry(builder, manifest, file))
-          count + 1
-        }
+      val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, ahead.ioOf(manifest), specsById)) {
+        reader =>
+          reader.iterator().asScala.foldLeft(0) { (count, file) =>
+            builder.add(deleteEntry(builder, manifest, file))
+            count + 1
+          }
       }
       verify(manifest, entries)
     }
