@@ -48,6 +48,8 @@ object PlanningBenchmark {
     val cold = coldRuns(table, queries(atlas)(1), pairs)
     val measured = queries(atlas).map(measureQuery(table, _, pairs))
     val memory = IndexRegistry.of(table).residentBytes
+    val byJob = Builds.bySparkJob(location)
+    val commits = Builds.afterCommits(table, atlas, settings)
     deleteTree(location)
     Map(
       "files" -> files,
@@ -57,6 +59,10 @@ object PlanningBenchmark {
       "residentBytes" -> memory,
       "buildCpuSeconds" -> building.cpuMillis / 1000,
       "buildWallSeconds" -> building.wallMillis / 1000,
+      "jobBuildCpuSeconds" -> byJob.cpuMillis / 1000,
+      "jobBuildWallSeconds" -> byJob.wallMillis / 1000,
+      "commitCpuMillis" -> median(commits.map(_.cpuMillis)),
+      "commitWallMillis" -> median(commits.map(_.wallMillis)),
       "coldFirstPlanCpuMillis" -> median(cold.map(_.cpuMillis)),
       "coldFirstPlanWallMillis" -> median(cold.map(_.wallMillis)),
       "queries" -> measured)
