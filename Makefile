@@ -21,7 +21,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven at once
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-quick bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -66,33 +66,34 @@ format: $(BIN)/.requirements ## format all sources
 docs: | tools ## write the generated pages of docs/reference
 	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
 
+# `make bench-<suite> QUICK=1`: small sizes and few runs, within five minutes; the result stays in build/bench.
+result = $(if $(QUICK),build/bench/$(1)-quick.json,benchmarks/$(2))
+work = build/bench/$(1)$(if $(QUICK),-quick)
+
 bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)
-	dev/sbt "planningBenchmark/run build/bench benchmarks/planning/results/planning.json 3 100000 1000000"
+	dev/sbt "planningBenchmark/run $(call work,planning) $(call result,planning,planning/results/planning.json) 3 $(if $(QUICK),1000 20000,100000 1000000)"
 
 bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about 20 minutes, tables are kept)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix build/bench/matrix benchmarks/planning/results/matrix.json 3 100000 1 100 1000 10000 100000"
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix $(call work,matrix) $(call result,matrix,planning/results/matrix.json) $(if $(QUICK),1 1000 100,3 100000 1 100 1000 10000 100000)"
 
 bench-kernel: ## JMH: one predicate over the codes of 2,700,000 files, time and allocations (about 5 minutes)
 	mkdir -p build/bench
-	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json"
-	"$$(dev/find-python.sh)" benchmarks/jmh/keep.py build/bench/kernel.json benchmarks/jmh/results/kernel.json
-
-bench-quick: ## the same over 1,000 and 20,000 files
-	dev/sbt "planningBenchmark/run build/bench build/bench/planning-quick.json 3 1000 20000"
+	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json $(if $(QUICK),-p files=262144 -wi 2 -i 2 -w 1 -r 1)"
+	"$$(dev/find-python.sh)" benchmarks/jmh/keep.py build/bench/kernel.json $(call result,kernel,jmh/results/kernel.json)
 
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
-	cd benchmarks && ../$(BIN)/python -m pruning ../build/bench/pruning pruning/results/pruning.json ../$(ICEBERG_JAR)
+	cd benchmarks && ../$(BIN)/python -m pruning ../$(call work,pruning) ../$(call result,pruning,pruning/results/pruning.json) ../$(ICEBERG_JAR) $(if $(QUICK),quick)
 
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
-	cd benchmarks && ../$(BIN)/python -m tpch ../build/bench/tpch tpch/results/tpch.json ../$(ICEBERG_JAR) 0.1
+	cd benchmarks && ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,0.1)
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable build/bench/atlas/db/atlas 2700000"
-	cd benchmarks && ../$(BIN)/python -m atlas ../build/bench/atlas atlas/results/atlas.json ../$(ICEBERG_JAR)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"
+	cd benchmarks && ../$(BIN)/python -m atlas ../$(call work,atlas) ../$(call result,atlas,atlas/results/atlas.json) ../$(ICEBERG_JAR)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about 40 minutes)
-	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 430000 1000:30 100000:30 1000000:30"
+	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

@@ -1,4 +1,4 @@
-"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale>``: all queries, off and on, three layouts."""
+"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale> [quick]``: all queries, off and on."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from zonemap.demo.compare import Comparison, compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
 
 
-def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
+def main(folder: Path, result: Path, iceberg: str, scale: float, *, quick: bool) -> None:
     """Writes ``result``.
 
     Args:
@@ -25,12 +25,13 @@ def main(folder: Path, result: Path, iceberg: str, scale: float) -> None:
         result: where the figures go, as JSON.
         iceberg: Iceberg's runtime jar.
         scale: TPC-H's scale factor.
+        quick: one layout of three.
     """
     shutil.rmtree(folder, ignore_errors=True)
     lake.generate(folder / "generated", scale)
     spark = session.start("tpch", folder / "lake", iceberg, "8g")
     rows = []
-    for layout in lake.LAYOUTS:
+    for layout in lake.LAYOUTS[:1] if quick else lake.LAYOUTS:
         for table in lake.write(spark, folder / "generated", layout):
             zonemap.build(spark, table)
         spark.sql(f"USE lake.{layout}")
@@ -74,4 +75,4 @@ def _sides(compared: Comparison) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], float(sys.argv[4]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3], float(sys.argv[4]), quick="quick" in sys.argv[5:])
