@@ -43,12 +43,14 @@ private[segment] object BlockedData {
           dataKey,
           ordinals.map(o => (index.getInt(o * IndexRowBytes), index.getInt(o * IndexRowBytes + 4))))
 
-    def block(ordinal: Int): ByteBuffer = Input.decoding(s"block $ordinal of $dataKey") {
-      val row = ordinal * IndexRowBytes
-      val (offset, length) = (index.getInt(row), index.getInt(row + 4))
-      val stored = held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
-      if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
-      Zstd.decompress(stored, index.getInt(row + 8))
-    }
+    /** @param into an array that may be overwritten, to hold the block if it is large enough */
+    def block(ordinal: Int, into: Array[Byte] = Array.emptyByteArray): ByteBuffer =
+      Input.decoding(s"block $ordinal of $dataKey") {
+        val row = ordinal * IndexRowBytes
+        val (offset, length) = (index.getInt(row), index.getInt(row + 4))
+        val stored = held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
+        if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
+        Zstd.decompress(stored, index.getInt(row + 8), into)
+      }
   }
 }

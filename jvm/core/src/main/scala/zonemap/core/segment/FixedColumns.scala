@@ -91,6 +91,7 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
   def firstRowId(row: Int): JLong = firstRowIds.boxed(row)
   def sortOrderId(row: Int): JInteger = if (sortOrderIds.isNull(row)) null else Int.box(sortOrderIds(row).toInt)
   def splitOffsets(row: Int): Array[Long] = splits(row)
+  def hasSplitOffsets(row: Int, offsets: Array[Long]): Boolean = splits.areThose(row, offsets)
 
   private def load(slot: Int, length: Int = rows): PackedLongs = {
     val shape = shapes(slot - 1)
@@ -122,10 +123,34 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
 
   private def count(row: Int): Long = if (counts.isNull(row)) 0L else counts(row)
 
+  /** Where those of a row are. */
+  private def start(row: Int): Int =
+    if (counts.isConstant) Math.toIntExact(count(row) * row)
+    else {
+      var start = starts(row / Step).toLong
+      var before = row / Step * Step
+      while (before < row) {
+        start += count(before)
+        before += 1
+      }
+      start.toInt
+    }
+
   def apply(row: Int): Array[Long] =
     if (counts.isNull(row)) null
     else {
-      val start = (row / Step * Step until row).foldLeft(starts(row / Step).toLong)((sum, r) => sum + count(r)).toInt
-      Array.tabulate(count(row).toInt)(i => values(start + i))
+      val first = start(row)
+      Array.tabulate(count(row).toInt)(i => values(first + i))
     }
+
+  /** Whether a row has just these; null is for none. */
+  def areThose(row: Int, offsets: Array[Long]): Boolean =
+    if (counts.isNull(row) || offsets == null) counts.isNull(row) && offsets == null
+    else
+      count(row) == offsets.length && {
+        val first = start(row)
+        var i = 0
+        while (i < offsets.length && values(first + i) == offsets(i)) i += 1
+        i == offsets.length
+      }
 }

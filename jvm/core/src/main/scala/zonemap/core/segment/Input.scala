@@ -65,6 +65,13 @@ final private[core] class Input(buffer: ByteBuffer) {
     out
   }
 
+  /** Passes over the next `length` bytes; answers where they start. */
+  def skip(length: Int): Int = {
+    val start = buffer.position()
+    buffer.position(start + checked(length, 1))
+    start
+  }
+
   def end(what: String): Unit = if (remaining != 0) Input.damaged(s"$remaining bytes too many in $what")
 }
 

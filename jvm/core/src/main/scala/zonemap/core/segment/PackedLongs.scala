@@ -24,6 +24,9 @@ private[segment] object PackedShape {
 /** The reading side. Thread-safe; a read is O(1) without allocation. */
 final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) {
 
+  /** Whether all rows hold one number, or all of them null. */
+  def isConstant: Boolean = shape.widthBytes == 0
+
   /** True only for a row of a nullable array that holds null. */
   def isNull(row: Int): Boolean = shape.nullable && code(row) == 0L
 

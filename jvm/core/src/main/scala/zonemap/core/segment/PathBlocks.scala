@@ -50,14 +50,15 @@ final private[zonemap] class PathReader private[segment] (blocks: BlockedData.Re
 
   private def load(block: Int): Unit = Input.decoding(s"path block $block") {
     current = -1
-    val raw = blocks.block(block)
+    val raw = blocks.block(block, into = bytes)
     bytes = raw.array()
     val in = new Input(raw)
     val count = Math.min(PathBlocks.BlockRows, rows - block * PathBlocks.BlockRows)
-    (0 until count).foreach { slot =>
+    var slot = 0
+    while (slot < count) {
       lengths(slot) = in.varint()
-      starts(slot) = raw.position()
-      in.view(lengths(slot))
+      starts(slot) = in.skip(lengths(slot))
+      slot += 1
     }
     in.end("a path block")
     current = block

@@ -75,6 +75,9 @@ final private[zonemap] class Segment private (
   /** A fresh array; null when the file has none. */
   def splitOffsets(row: Int): Array[Long] = fixed.splitOffsets(row)
 
+  /** As comparing with `splitOffsets`, without an array. */
+  def hasSplitOffsets(row: Int, offsets: Array[Long]): Boolean = fixed.hasSplitOffsets(row, offsets)
+
   /** The partition ordinals of all rows in a fresh array: O(rows). */
   def partitionOrdinals(): Array[Int] = Array.tabulate(rows)(fixed.partition)
 

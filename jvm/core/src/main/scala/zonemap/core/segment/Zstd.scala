@@ -10,16 +10,19 @@ private[segment] object Zstd {
 
   def compress(raw: Array[Byte]): Array[Byte] = Codec.compress(raw, Level)
 
-  /** Fails with CorruptSegmentException unless the frame holds exactly `rawLength` bytes. */
-  def decompress(frame: ByteBuffer, rawLength: Int): ByteBuffer = {
+  /**
+   * Fails with CorruptSegmentException unless the frame holds exactly `rawLength` bytes. They are put `into` the array if
+   * it is large enough.
+   */
+  def decompress(frame: ByteBuffer, rawLength: Int, into: Array[Byte] = Array.emptyByteArray): ByteBuffer = {
     val in = new Array[Byte](frame.remaining)
     frame.duplicate().get(in)
     if (Codec.getFrameContentSize(in) != rawLength) Input.damaged(s"a zstd frame that is not of $rawLength bytes")
-    val out = new Array[Byte](rawLength)
+    val out = if (into.length >= rawLength) into else new Array[Byte](rawLength)
     val written =
-      try Codec.decompress(out, in)
+      try Codec.decompressByteArray(out, 0, rawLength, in, 0, in.length)
       catch { case e: ZstdException => throw new CorruptSegmentException(s"Damaged zstd frame: ${e.getMessage}", e) }
     if (Codec.isError(written) || written != rawLength) Input.damaged("a zstd frame")
-    ByteBuffer.wrap(out).order(ByteOrder.LITTLE_ENDIAN)
+    ByteBuffer.wrap(out, 0, rawLength).order(ByteOrder.LITTLE_ENDIAN)
   }
 }

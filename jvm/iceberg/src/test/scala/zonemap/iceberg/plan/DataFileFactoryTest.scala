@@ -101,5 +101,12 @@ class DataFileFactoryTest extends AnyFunSuite {
     val factory = new DataFileFactory(segment, new ContentFileTemplates(specs))
     val files = cases.indices.map(factory.dataFile)
     cases.indices.foreach(row => assert(seen(files(row)) == seen(expected(row))))
+    cases.indices.reverse.foreach(row => assert(seen(factory.dataFile(row)) == seen(expected(row))))
+  }
+
+  test("files of one partition share their tuple") {
+    val factory = new DataFileFactory(segment, new ContentFileTemplates(specs))
+    val tuples = Seq(1, 2, 3).map(factory.dataFile(_).partition())
+    assert((tuples(0) eq tuples(2)) && (tuples(0) ne tuples(1)))
   }
 }
