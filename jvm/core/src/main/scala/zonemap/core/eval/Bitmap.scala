@@ -35,10 +35,13 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
   /** Removes in place. */
   def andNot(other: Bitmap): Bitmap = combine(other, (a, b) => a & ~b)
 
-  def cardinality: Int = {
+  def cardinality: Int = cardinality(0, words.length)
+
+  /** Rows of some words. */
+  private[eval] def cardinality(from: Int, until: Int): Int = {
     var count = 0
-    var word = 0
-    while (word < words.length) {
+    var word = from
+    while (word < until) {
       count += java.lang.Long.bitCount(words(word))
       word += 1
     }

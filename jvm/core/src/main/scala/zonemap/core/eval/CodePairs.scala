@@ -1,36 +1,12 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, Dictionary}
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, Dictionary}
 
 /**
- * What the codes of two columns say of one lower and one upper bound, by the code of the upper one: from which lower code
- * on the lower bound is surely `above` (at least as great, or greater where that is asked), and below which it surely is
- * not. Codes between the two share an interval of values with the other column's code. O(boundaries) memory.
+ * What the codes of two columns say of one lower and one upper bound, by the code of the upper one: below the first limit
+ * the lower bound surely is not `above` (at least as great, or greater where that is asked), from the second on it surely
+ * is. Codes between the two share an interval of values with the other column's code.
  */
-final private[eval] class CodePairs private (surely: Array[Char], never: Array[Char]) {
-
-  /** Sets the bits of both for `count` rows; what the codes of an absent bound give is of no meaning. */
-  def test(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], open: Array[Long]): Unit = {
-    val last = surely.length - 1
-    var row = 0
-    while (row < count) {
-      val stop = Math.min(count, row + 64)
-      val word = row >> 6
-      var isProven = 0L
-      var mayBe = 0L
-      while (row < stop) {
-        val code = Math.min(upper(row), last)
-        // sign bits: no branch
-        isProven |= ((surely(code) - 1 - lower(row)) >>> 31).toLong << row
-        mayBe |= (1L - ((lower(row) - never(code)) >>> 31)) << row
-        row += 1
-      }
-      proven(word) = isProven
-      open(word) = mayBe & ~isProven
-    }
-  }
-}
-
 private[eval] object CodePairs {
 
   /**
@@ -38,10 +14,12 @@ private[eval] object CodePairs {
    *
    * @param strictly whether a lower bound that equals the upper one is not above it
    */
-  def of(lower: BoundsColumn, upper: BoundsColumn, strictly: Boolean): CodePairs = {
+  def of(lower: BoundsColumn, upper: BoundsColumn, strictly: Boolean): CodeLimits = {
     val codes = 2 * upper.dictionary.size + 1
-    val surely = new Array[Char](codes)
-    val never = new Array[Char](codes)
+    // rows without an upper bound are looked up as well, whatever is said of them
+    val size = if (upper.constantFlags.exists(BoundsFlags.hasUpper)) codes else Dictionary.NoUpper + 1
+    val first = new Array[Char](size)
+    val second = new Array[Char](size)
     // the codes of the upper column's boundaries in the lower column
     val inLower = lower.dictionary.codesOf(upper.dictionary)
     var code = 0
@@ -49,18 +27,15 @@ private[eval] object CodePairs {
       val ordinal = Dictionary.ordinal(code)
       if (Dictionary.isExact(code)) {
         val same = inLower(ordinal)
-        surely(code) = (if (strictly) same + 1 else same | 1).toChar
-        never(code) = (if (strictly && Dictionary.isExact(same)) same + 1 else same).toChar
+        first(code) = (if (strictly && Dictionary.isExact(same)) same + 1 else same).toChar
+        second(code) = (if (strictly) same + 1 else same | 1).toChar
       } else {
         // a value of this code is above the boundary before and below the one behind
-        surely(code) = (if (ordinal < inLower.length) inLower(ordinal) | 1 else Never).toChar
-        never(code) = (if (ordinal == 0) 0 else (inLower(ordinal - 1) + 1) & ~1).toChar
+        first(code) = (if (ordinal == 0) 0 else (inLower(ordinal - 1) + 1) & ~1).toChar
+        second(code) = if (ordinal < inLower.length) (inLower(ordinal) | 1).toChar else CodeLimits.Always
       }
       code += 1
     }
-    new CodePairs(surely, never)
+    new CodeLimits(first, second)
   }
-
-  /** Above the code of any lower bound. */
-  private val Never = 0xffff
 }

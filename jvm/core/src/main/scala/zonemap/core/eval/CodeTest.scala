@@ -1,157 +1,96 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.Dictionary
+import zonemap.core.segment.{CodeLanes, Dictionary}
 
-/**
- * A yes-or-no question about intervals [lower code, upper code], answered 64 at a time. Bits go into `out` from word 0
- * on. Every class has its own loops so that the JIT inlines the test. Immutable.
- */
+/** A yes-or-no question about intervals [lower code, upper code], answered for the zones of a buffer at once. Immutable. */
 abstract private[eval] class CodeTest {
 
-  /** Whether `open` can set a bit at all. */
+  /** Whether `test` can leave a zone open at all. */
   def mayBeOpen: Boolean
 
-  /** Whether the codes of a side are looked at; if not, the array may hold anything. */
+  /** Whether the codes of a side are looked at; if not, they may be anything. */
   def readsLower: Boolean = true
   def readsUpper: Boolean = true
 
-  /** Sets a bit where the codes prove a yes. */
-  def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit
-
   /**
-   * Sets at least the bits that may be a yes all the same: a bound and a literal share an even code. Bits that are
-   * `proven` are not looked at, and may be set or not.
+   * Sets `bits` where the codes prove a yes and, if `mayBeOpen`, `open` at least where it may be a yes all the same: a
+   * bound and a literal share an even code. What is proven may be open or not. Bits behind `count` are of no meaning.
    */
-  def open(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], out: Array[Long]): Unit
-
-  final protected def nothing(count: Int, out: Array[Long]): Unit =
-    java.util.Arrays.fill(out, 0, (count + 63) >> 6, 0L)
-}
-
-private[eval] object CodeTest {
-
-  /** The bits of a word that stand for rows. */
-  def rowsOf(word: Int, count: Int): Long = if (count - (word << 6) >= 64) -1L else -1L >>> (-count & 63)
+  def test(zones: ZoneBuffer, count: Int): Unit
 }
 
 /** Never proven. */
 private[eval] object NeverTest extends CodeTest {
   override def mayBeOpen: Boolean = false
-
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = nothing(count, out)
-
   override def readsLower: Boolean = false
   override def readsUpper: Boolean = false
 
-  override def open(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], out: Array[Long]): Unit =
-    nothing(count, out)
+  override def test(zones: ZoneBuffer, count: Int): Unit = java.util.Arrays.fill(zones.bits, 0, (count + 63) >> 6, 0L)
 }
 
-/** A test against the ends of a range; `openLower` and `openUpper` are the even codes that leave it open, or -1. */
-sealed abstract private[eval] class RangeTest(openLower: Int, openUpper: Int) extends CodeTest {
-  override def mayBeOpen: Boolean = openLower >= 0 || openUpper >= 0
+/**
+ * A test whether one side is at least `start` and the other at most `end`, four rows at a time; `openStart` and `openEnd`
+ * are the even codes that leave it open, or -1.
+ */
+final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, openEnd: Int) {
+  def readsStart: Boolean = start > 0
+  def readsEnd: Boolean = end < Dictionary.NoUpper
+  def mayBeOpen: Boolean = openStart >= 0 || openEnd >= 0
 
-  override def open(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], out: Array[Long]): Unit = {
+  def test(ofStart: Array[Long], ofEnd: Array[Long], count: Int, zones: ZoneBuffer): Unit = {
+    val length = CodeLanes.length(count)
+    if (readsStart) CodeLanes.atLeast(ofStart, start, length, zones.lanes)
+    else java.util.Arrays.fill(zones.lanes, 0, length, -1L)
+    if (readsEnd) CodeLanes.andBelow(ofEnd, end + 1, length, zones.lanes)
+    CodeLanes.bits(zones.lanes, length, zones.bits)
+    if (mayBeOpen) {
+      java.util.Arrays.fill(zones.open, 0, (count + 63) >> 6, 0L)
+      if (openStart >= 0) same(ofStart, openStart, length, zones)
+      if (openEnd >= 0) same(ofEnd, openEnd, length, zones)
+    }
+  }
+
+  private def same(codes: Array[Long], code: Int, length: Int, zones: ZoneBuffer): Unit =
+    if (CodeLanes.equal(codes, code, length, zones.lanes)) CodeLanes.addBits(zones.lanes, length, zones.open)
+}
+
+/** Proven when upper < start or lower > end: the interval lies outside a range of values. */
+final private[eval] class RangeMisses(range: CodeRange) extends CodeTest {
+  override def mayBeOpen: Boolean = range.mayBeOpen
+  override def readsLower: Boolean = range.readsEnd
+  override def readsUpper: Boolean = range.readsStart
+
+  override def test(zones: ZoneBuffer, count: Int): Unit = {
+    range.test(zones.upper, zones.lower, count, zones)
     var word = 0
     while (word < ((count + 63) >> 6)) {
-      val left = ~proven(word) & CodeTest.rowsOf(word, count)
-      out(word) =
-        if (java.lang.Long.bitCount(left) > RangeTest.Few)
-          ofAll(lower, upper, word * 64, Math.min(count, word * 64 + 64))
-        else ofSome(lower, upper, word * 64, left)
+      zones.bits(word) = ~zones.bits(word)
       word += 1
     }
   }
-
-  private def ofAll(lower: Array[Char], upper: Array[Char], from: Int, until: Int): Long = {
-    var bits = 0L
-    var row = from
-    while (row < until) {
-      // -1 in place of an unsigned zero: the sign bit says that the codes are the same
-      val same = ((lower(row) ^ openLower) - 1) & ~(lower(row) ^ openLower) |
-        ((upper(row) ^ openUpper) - 1) & ~(upper(row) ^ openUpper)
-      bits |= (same >>> 31).toLong << row
-      row += 1
-    }
-    bits
-  }
-
-  private def ofSome(lower: Array[Char], upper: Array[Char], first: Int, rows: Long): Long = {
-    var bits = 0L
-    var left = rows
-    while (left != 0) {
-      val row = first + java.lang.Long.numberOfTrailingZeros(left)
-      if (lower(row) == openLower || upper(row) == openUpper) bits |= 1L << row
-      left &= left - 1
-    }
-    bits
-  }
 }
 
-private object RangeTest {
+/** Proven when lower >= start and upper <= end: the interval lies inside a range of values. */
+final private[eval] class RangeContains(range: CodeRange) extends CodeTest {
+  override def mayBeOpen: Boolean = range.mayBeOpen
+  override def readsLower: Boolean = range.readsStart
+  override def readsUpper: Boolean = range.readsEnd
 
-  /** Up to so many of 64 rows are looked at one by one. */
-  val Few = 16
-}
-
-/** Proven when upper < `start` or lower > `end`: the interval lies outside a range of values. */
-final private[eval] class RangeMisses(start: Int, end: Int, openLower: Int, openUpper: Int)
-    extends RangeTest(openLower, openUpper) {
-  override def readsLower: Boolean = end < Dictionary.NoUpper
-  override def readsUpper: Boolean = start > 0
-
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
-    var row = 0
-    while (row < count) {
-      val stop = Math.min(count, row + 64)
-      val word = row >> 6
-      var bits = 0L
-      while (row < stop) {
-        // The sign bit of either difference is the answer: no branch.
-        val answer = ((upper(row) - start) | (end - lower(row))) >>> 31
-        bits |= answer.toLong << row
-        row += 1
-      }
-      out(word) = bits
-    }
-  }
-}
-
-/** Proven when lower >= `start` and upper <= `end`: the interval lies inside a range of values. */
-final private[eval] class RangeContains(start: Int, end: Int, openLower: Int, openUpper: Int)
-    extends RangeTest(openLower, openUpper) {
-  override def readsLower: Boolean = start > 0
-  override def readsUpper: Boolean = end < Dictionary.NoUpper
-
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = {
-    var row = 0
-    while (row < count) {
-      val stop = Math.min(count, row + 64)
-      val word = row >> 6
-      var bits = 0L
-      while (row < stop) {
-        val answer = 1 - (((lower(row) - start) | (end - upper(row))) >>> 31)
-        bits |= answer.toLong << row
-        row += 1
-      }
-      out(word) = bits
-    }
-  }
+  override def test(zones: ZoneBuffer, count: Int): Unit = range.test(zones.lower, zones.upper, count, zones)
 }
 
 /** Leaves every yes of another test open: for bounds whose order the codes do not settle. */
 final private[eval] class Deferred(test: CodeTest) extends CodeTest {
   override def mayBeOpen: Boolean = true
 
-  override def proven(lower: Array[Char], upper: Array[Char], count: Int, out: Array[Long]): Unit = nothing(count, out)
-
-  override def open(lower: Array[Char], upper: Array[Char], count: Int, proven: Array[Long], out: Array[Long]): Unit = {
-    val surely = new Array[Long](out.length)
-    test.proven(lower, upper, count, surely)
-    test.open(lower, upper, count, surely, out)
+  override def test(zones: ZoneBuffer, count: Int): Unit = {
+    val words = (count + 63) >> 6
+    java.util.Arrays.fill(zones.open, 0, words, 0L)
+    test.test(zones, count)
     var word = 0
-    while (word < out.length) {
-      out(word) |= surely(word)
+    while (word < words) {
+      zones.open(word) |= zones.bits(word)
+      zones.bits(word) = 0L
       word += 1
     }
   }

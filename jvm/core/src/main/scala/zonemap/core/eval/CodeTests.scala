@@ -8,38 +8,47 @@ final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exact
   import CodeTests.End
 
   def misses: CodeTest = set match {
-    case Interval(start, end) =>
-      val s = start.map(End(_, dictionary, exactCodes))
-      val e = end.map(End(_, dictionary, exactCodes))
+    case _: Interval =>
       new RangeMisses(
-        start = s.fold(0)(_.firstInsideFromBelow),
-        end = e.fold(Dictionary.NoUpper)(_.lastInsideFromAbove),
-        openUpper = s.fold(-1)(_.open),
-        openLower = e.fold(-1)(_.open)
-      )
-    case Elements(_)     => new SetMisses(ranks, exactCodes)
-    case Ranges(ranges)  => new RangesTest(RangeLimits.misses(ranges, dictionary), exactCodes)
-    case UuidElements(_) => new Deferred(new SetMisses(ranks, exactCodes))
+        CodeRange(
+          start = startCode.fold(0)(_.firstInsideFromBelow),
+          end = endCode.fold(Dictionary.NoUpper)(_.lastInsideFromAbove),
+          openStart = startCode.fold(-1)(_.open),
+          openEnd = endCode.fold(-1)(_.open)
+        ))
+    case Elements(_)     => new LimitTest(ranks.limits, exactCodes)
+    case Ranges(ranges)  => new LimitTest(RangeLimits.misses(ranges, dictionary), exactCodes)
+    case UuidElements(_) => new Deferred(new LimitTest(ranks.limits, exactCodes))
   }
 
   def contains: CodeTest = set match {
-    case Interval(start, end) =>
-      val s = start.map(End(_, dictionary, exactCodes))
-      val e = end.map(End(_, dictionary, exactCodes))
-      new RangeContains(
-        start = s.fold(0)(_.firstProvenAbove),
-        end = e.fold(Dictionary.NoUpper)(_.lastProvenBelow),
-        openLower = s.fold(-1)(_.open),
-        openUpper = e.fold(-1)(_.open))
+    case _: Interval =>
+      val end = endCode.fold(Dictionary.NoUpper)(_.lastProvenBelow)
+      // all bounds are above the end
+      if (end < 0) NeverTest
+      else
+        new RangeContains(
+          CodeRange(
+            start = startCode.fold(0)(_.firstProvenAbove),
+            end,
+            openStart = startCode.fold(-1)(_.open),
+            openEnd = endCode.fold(-1)(_.open)))
     case Elements(_)     => new SetContains(ranks, exactCodes)
-    case Ranges(ranges)  => new RangesTest(RangeLimits.contains(ranges, dictionary), exactCodes)
+    case Ranges(ranges)  => new LimitTest(RangeLimits.contains(ranges, dictionary), exactCodes)
     case _: UuidElements => NeverTest
+  }
+
+  /** Where the ends of an interval are among the codes. */
+  private lazy val (startCode, endCode): (Option[End], Option[End]) = set match {
+    case Interval(start, end) =>
+      (start.map(End(_, dictionary, exactCodes)), end.map(End(_, dictionary, exactCodes)))
+    case _ => (None, None)
   }
 
   /** The set for exact bounds; None where they are no longs. */
   def longs: Option[LongSet] = dictionary match {
-    case _: LongDictionary  => LongSet.of(set, ranks)
-    case _: BytesDictionary => None
+    case longs: LongDictionary => LongSet.of(set, longs, ranks)
+    case _: BytesDictionary    => None
   }
 
   private lazy val ranks: CodeRanks = set match {

@@ -3,7 +3,7 @@ package zonemap.core.eval
 import java.util.Arrays
 
 import zonemap.core.predicate.CompareOp
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, ColumnBounds, LongBounds, Segment}
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeLanes, ColumnBounds, LongBounds, Segment}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
@@ -36,19 +36,20 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
     (0 until left.blocks.size).foreach { block =>
       val first = block * BlockWords
       val last = Math.min(out.words.length, first + BlockWords)
-      if (open(block) && (first until last).exists(candidates.words(_) != 0)) ofBlock(first, last, candidates, out)
+      if (open(block) && (first until last).exists(candidates.words(_) != 0))
+        ofBlock(block, first, last, candidates, out)
     }
     out
   }
 
   override def mustMatch(candidates: Bitmap): Bitmap = Bitmap.empty(candidates.size)
 
-  private def ofBlock(first: Int, last: Int, candidates: Bitmap, out: Bitmap): Unit = {
-    val row = first * 64
+  private def ofBlock(block: Int, first: Int, last: Int, candidates: Bitmap, out: Bitmap): Unit = {
+    val row = block * Segment.BlockRows
     val count = Math.min(Segment.BlockRows, candidates.size - row)
     flags.use(row, count)
-    if (haveOneOrder) leftAbove.use(row, count)
-    if (haveOneOrder && op == CompareOp.Eq) rightAbove.use(row, count)
+    if (haveOneOrder) leftAbove.use(block, count)
+    if (haveOneOrder && op == CompareOp.Eq) rightAbove.use(block, count)
     var word = first
     while (word < last) {
       val i = word - first
@@ -74,25 +75,27 @@ private object ColumnPairNode {
 /** Whether all values of `above` are greater than (or, not strictly, at least) all of `below`, block by block. */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
-  private val lower = new Array[Char](Segment.BlockRows)
-  private val upper = new Array[Char](Segment.BlockRows)
-  private val proven = new Array[Long](ColumnPairNode.BlockWords)
-  private val open = new Array[Long](ColumnPairNode.BlockWords)
+  private val lower = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val upper = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val unproven = new Array[Long](ColumnPairNode.BlockWords)
+  private val never = new Array[Long](ColumnPairNode.BlockWords)
   private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
 
-  def use(row: Int, count: Int): Unit = {
-    above.lowerCodes.copy(row, count, lower)
-    below.upperCodes.copy(row, count, upper)
-    pairs.test(lower, upper, count, proven, open)
+  def use(block: Int, count: Int): Unit = {
+    above.lowerCodes.copy(block, count, lower)
+    below.upperCodes.copy(block, count, upper)
+    pairs.belowFirst(upper, lower, count, never)
+    pairs.belowSecond(upper, lower, count, unproven)
   }
 
   /** Those of the `asked` bits of word `i` of the block for which it is proven; their bounds are there. */
   def proven(firstRow: Int, i: Int, asked: Long): Long = {
-    var bits = proven(i) & asked
-    var left = open(i) & asked
+    var bits = ~unproven(i) & asked
+    var left = unproven(i) & ~never(i) & asked
     while (left != 0) {
       val bit = java.lang.Long.numberOfTrailingZeros(left)
-      if (isAbove(firstRow + bit, lower(i * 64 + bit).toInt, upper(i * 64 + bit).toInt)) bits |= 1L << bit
+      val (lowerCode, upperCode) = (CodeLanes.get(lower, i * 64 + bit), CodeLanes.get(upper, i * 64 + bit))
+      if (isAbove(firstRow + bit, lowerCode, upperCode)) bits |= 1L << bit
       left &= left - 1
     }
     bits

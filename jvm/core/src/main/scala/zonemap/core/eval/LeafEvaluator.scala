@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, Segment}
+import zonemap.core.segment.{BoundsColumn, CodeLanes, Segment}
 
 /**
  * One leaf over the rows of a segment, two-level: block zones first, then the rows of the blocks that they leave open.
@@ -36,8 +36,8 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   private def ofBlocks(kernel: LeafKernel): Bitmap = {
     val out = Bitmap.empty(blocks)
     val zone = new ZoneBuffer(blocks)
-    zone.lower = column.blocks.lower
-    zone.upper = column.blocks.upper
+    zone.lower = CodeLanes.of(column.blocks.lower)
+    zone.upper = CodeLanes.of(column.blocks.upper)
     zone.flags = column.blocks.flags
     kernel.evaluate(zone, blocks, sameFlags = None)
     System.arraycopy(zone.bits, 0, out.words, 0, out.words.length)
@@ -50,58 +50,74 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     while (block < blocks) {
       val first = block * LeafEvaluator.BlockWords
       val last = Math.min(out.words.length, first + LeafEvaluator.BlockWords)
-      if (mayBlock(block) && hasAny(candidates.words, first, last)) {
-        if (mustBlock(block)) System.arraycopy(candidates.words, first, out.words, first, last - first)
-        else ofRows(kernel, block, candidates, out, first, last)
+      val asked = if (mayBlock(block)) candidates.cardinality(first, last) else 0
+      if (asked > 0) {
+        if (mustBlock(block) || kernel.constant.contains(true))
+          System.arraycopy(candidates.words, first, out.words, first, last - first)
+        else if (kernel.constant.isEmpty) {
+          if (asked <= LeafEvaluator.Few) ofSome(kernel, candidates, out, first, last)
+          else ofAll(kernel, block, candidates, out, first, last)
+        }
       }
       block += 1
     }
     out
   }
 
-  private def hasAny(words: Array[Long], from: Int, until: Int): Boolean = {
-    var word = from
-    while (word < until && words(word) == 0) word += 1
-    word < until
-  }
-
-  private def ofRows(kernel: LeafKernel, block: Int, candidates: Bitmap, out: Bitmap, first: Int, last: Int): Unit =
-    if (kernel.constant.isDefined) {
-      if (kernel.constant.get) System.arraycopy(candidates.words, first, out.words, first, last - first)
-    } else {
-      val row = block * Segment.BlockRows
-      val count = Math.min(Segment.BlockRows, rows - row)
-      if (kernel.readsLower) column.lowerCodes.copy(row, count, scratch.lower)
-      if (kernel.readsUpper) column.upperCodes.copy(row, count, scratch.upper)
-      if (column.constantFlags.isEmpty) column.copyFlags(row, count, scratch.flags)
-      kernel.evaluate(scratch, count, column.constantFlags)
-      if (kernel.mayBeOpen) verifyOpen(kernel, row, candidates, first, last)
+  private def ofAll(kernel: LeafKernel, block: Int, candidates: Bitmap, out: Bitmap, first: Int, last: Int): Unit = {
+    val row = block * Segment.BlockRows
+    val count = Math.min(Segment.BlockRows, rows - row)
+    scratch.useRowsFrom(row)
+    if (kernel.readsLower) column.lowerCodes.copy(block, count, scratch.lower)
+    if (kernel.readsUpper) column.upperCodes.copy(block, count, scratch.upper)
+    if (column.constantFlags.isEmpty) column.copyFlags(row, count, scratch.flags)
+    kernel.evaluate(scratch, count, column.constantFlags)
+    if (kernel.mayBeOpen) {
       var word = first
       while (word < last) {
-        out.words(word) = scratch.bits(word - first) & candidates.words(word)
+        scratch.open(word - first) &= candidates.words(word)
         word += 1
       }
+      kernel.verify(scratch, count)
     }
-
-  private def verifyOpen(kernel: LeafKernel, row: Int, candidates: Bitmap, first: Int, last: Int): Unit = {
     var word = first
     while (word < last) {
-      var open = scratch.open(word - first) & candidates.words(word)
-      while (open != 0) {
-        val bit = java.lang.Long.numberOfTrailingZeros(open)
-        val mask = 1L << bit
-        val i = ((word - first) << 6) + bit
-        val lowerCode = if (kernel.readsLower) scratch.lower(i).toInt else column.lowerCodes(row + i)
-        val upperCode = if (kernel.readsUpper) scratch.upper(i).toInt else column.upperCodes(row + i)
-        if (kernel.verify(row + i, lowerCode, upperCode)) scratch.bits(word - first) |= mask
-        else scratch.bits(word - first) &= ~mask
-        open &= open - 1
-      }
+      out.words(word) = scratch.bits(word - first) & candidates.words(word)
       word += 1
+    }
+  }
+
+  private val someRows = new Array[Int](LeafEvaluator.Few)
+
+  /** Where an AND has left few rows of a block, they are picked out. */
+  private def ofSome(kernel: LeafKernel, candidates: Bitmap, out: Bitmap, first: Int, last: Int): Unit = {
+    var count = 0
+    var row = candidates.nextSetBit(first << 6)
+    while (row >= 0 && row < (last << 6)) {
+      someRows(count) = row
+      if (kernel.readsLower) CodeLanes.set(scratch.lower, count, column.lowerCodes(row))
+      if (kernel.readsUpper) CodeLanes.set(scratch.upper, count, column.upperCodes(row))
+      scratch.flags(count) = column.flags(row).toByte
+      count += 1
+      row = candidates.nextSetBit(row + 1)
+    }
+    scratch.useRows(someRows)
+    kernel.evaluate(scratch, count, column.constantFlags)
+    if (kernel.mayBeOpen) {
+      scratch.open(0) &= -1L >>> -count
+      kernel.verify(scratch, count)
+    }
+    var i = 0
+    while (i < count) {
+      if ((scratch.bits(0) & 1L << i) != 0) out.set(someRows(i))
+      i += 1
     }
   }
 }
 
 private object LeafEvaluator {
   val BlockWords: Int = Segment.BlockRows / 64
+
+  /** Up to so many rows of a block are looked at one by one, about ten times as dear a row as all of them together. */
+  val Few = 64
 }

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, LongBounds}
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeLanes, ExactRows, LongBounds}
 
 /** Which rows are asked for. */
 sealed private[eval] trait Question {
@@ -77,8 +77,7 @@ final private[eval] class LeafKernel(
   /** Bits of `count` zones; where `zones.open` is set afterwards, the bit is only what the codes prove. */
   def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
     val words = (count + 63) >> 6
-    test.proven(zones.lower, zones.upper, count, zones.bits)
-    if (mayBeOpen) test.open(zones.lower, zones.upper, count, zones.bits, zones.open)
+    test.test(zones, count)
     var word = 0
     while (word < words) {
       if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
@@ -110,31 +109,49 @@ final private[eval] class LeafKernel(
   private lazy val longSet: LongSet = tests.flatMap(_.longs).orNull
   private lazy val longBounds: LongBounds = column.longs().orNull
 
-  /** The bit, by its exact bounds, of a row whose flags asked for the test. */
-  def verify(row: Int, lowerCode: Int, upperCode: Int): Boolean =
-    if (longSet == null) question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row))))
+  /** Puts right, by exact bounds, the bits of zones that are `open`; those are rows of one block, see [[ZoneBuffer.row]]. */
+  def verify(zones: ZoneBuffer, count: Int): Unit =
+    if (longSet == null) verifyOneByOne(zones, count)
     else {
-      val flags = column.flags(row)
-      val lower = longBounds.lower(row, lowerCode)
-      val upper = longBounds.upper(row, lower, upperCode)
-      val proven =
-        if (asksMisses) longSet.misses(flags, lower, upper, lowerCode)
-        else longSet.contains(flags, lower, upper, lowerCode)
-      proven == (question == Question.MustMatch)
+      val exact = zones.exact
+      collect(zones, count, exact)
+      if (exact.size > 0) {
+        longBounds.read(exact)
+        if (asksMisses) longSet.misses(exact) else longSet.contains(exact)
+        zones.putOpen(exact.proven, count, inverted)
+      }
     }
+
+  private def verifyOneByOne(zones: ZoneBuffer, count: Int): Unit = {
+    var i = zones.nextOpen(0, count)
+    while (i >= 0) {
+      val row = zones.row(i)
+      zones.put(i, question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row)))))
+      i = zones.nextOpen(i + 1, count)
+    }
+  }
+
+  private def collect(zones: ZoneBuffer, count: Int, exact: ExactRows): Unit = {
+    val flags = column.constantFlags.getOrElse(-1)
+    exact.size = 0
+    var word = 0
+    while (word < ((count + 63) >> 6)) {
+      var open = zones.open(word)
+      while (open != 0) {
+        val i = (word << 6) + java.lang.Long.numberOfTrailingZeros(open)
+        val row = zones.row(i)
+        val lowerCode = if (readsLower) CodeLanes.get(zones.lower, i) else column.lowerCodes(row)
+        val upperCode = if (readsUpper) CodeLanes.get(zones.upper, i) else column.upperCodes(row)
+        exact.add(row, lowerCode, upperCode, if (flags >= 0) flags else column.flags(row))
+        open &= open - 1
+      }
+      word += 1
+    }
+  }
 }
 
 private[eval] object LeafKernel {
   private val No = 0
   private val Yes = 1
   private val Ask = 2
-}
-
-/** Codes and flags of up to `capacity` zones and the bits computed from them. Belongs to one evaluation. */
-final private[eval] class ZoneBuffer(val capacity: Int) {
-  var lower: Array[Char] = new Array(capacity)
-  var upper: Array[Char] = new Array(capacity)
-  var flags: Array[Byte] = new Array(capacity)
-  val bits: Array[Long] = new Array((capacity + 63) >> 6)
-  val open: Array[Long] = new Array((capacity + 63) >> 6)
 }

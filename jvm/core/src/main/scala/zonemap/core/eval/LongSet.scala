@@ -1,28 +1,28 @@
 package zonemap.core.eval
 
 import zonemap.core.predicate.ValueRanges
-import zonemap.core.segment.BoundsFlags
+import zonemap.core.segment.{BoundsFlags, ExactRows, LongDictionary}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
- * A [[ValueSet]] over a column of longs, asked of exact bounds without an object a row. The flags of the row say which
- * bound is there. Immutable.
+ * A [[ValueSet]] over a column of longs, asked of exact bounds without an object a row. The flags of a row say which of
+ * its bounds is there. Each set has loops of its own, so that no call is made a row. Belongs to one evaluation.
  */
-sealed abstract private[eval] class LongSet {
+abstract private[eval] class LongSet {
 
-  /** As [[ValueSet.misses]]; the code is the lower bound's. */
-  def misses(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean
+  /** For each of the rows, as [[ValueSet.misses]]. */
+  def misses(rows: ExactRows): Unit
 
-  /** As [[ValueSet.contains]]. */
-  def contains(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean
+  /** For each of the rows, as [[ValueSet.contains]]. */
+  def contains(rows: ExactRows): Unit
 }
 
 private[eval] object LongSet {
 
   /** @param ranks where the codes of the column stand among the elements; asked for a set of elements only */
-  def of(set: ValueSet, ranks: => CodeRanks): Option[LongSet] = set match {
+  def of(set: ValueSet, dictionary: LongDictionary, ranks: => CodeRanks): Option[LongSet] = set match {
     case Interval(start, end) => Some(new LongInterval(start, end))
-    case Elements(values)     => values.longs.map(new LongElements(_, ranks))
+    case Elements(values)     => values.longs.map(new LongElements(_, dictionary, ranks))
     case Ranges(ranges)       => Some(new LongRanges(ranges))
     case _: UuidElements      => None
   }
@@ -44,48 +44,25 @@ final private class LongInterval(start: Option[Endpoint], end: Option[Endpoint])
   private def above(value: Long) = value > from || (fromInclusive && value == from)
   private def below(value: Long) = value < to || (toInclusive && value == to)
 
-  override def misses(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean =
-    (hasStart && BoundsFlags.hasUpper(flags) && !above(upper)) || (hasEnd && BoundsFlags.hasLower(flags) && !below(
-      lower))
-
-  override def contains(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean =
-    (!hasStart || (BoundsFlags.hasLower(flags) && above(lower))) && (!hasEnd || (BoundsFlags.hasUpper(flags) && below(
-      upper)))
-}
-
-/** Of a large set only the elements that share the code of the lower bound are searched, one or a few. */
-final private class LongElements(values: Array[Long], ranks: CodeRanks) extends LongSet {
-
-  override def misses(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean = {
-    val first = if (BoundsFlags.hasLower(flags)) firstAtLeast(lower, lowerCode) else 0
-    first == values.length || (BoundsFlags.hasUpper(flags) && values(first) > upper)
+  override def misses(rows: ExactRows): Unit = {
+    var i = 0
+    while (i < rows.size) {
+      val flags = rows.flags(i).toInt
+      rows.proven(i) = (hasStart && BoundsFlags.hasUpper(flags) && !above(rows.uppers(i))) ||
+        (hasEnd && BoundsFlags.hasLower(flags) && !below(rows.lowers(i)))
+      i += 1
+    }
   }
 
-  override def contains(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean =
-    BoundsFlags.hasLower(flags) && BoundsFlags.hasUpper(flags) && lower == upper && {
-      val first = firstAtLeast(lower, lowerCode)
-      first < values.length && values(first) == lower
+  override def contains(rows: ExactRows): Unit = {
+    var i = 0
+    while (i < rows.size) {
+      val flags = rows.flags(i).toInt
+      rows.proven(i) = (!hasStart || (BoundsFlags.hasLower(flags) && above(rows.lowers(i)))) &&
+        (!hasEnd || (BoundsFlags.hasUpper(flags) && below(rows.uppers(i))))
+      i += 1
     }
-
-  private def firstAtLeast(value: Long, code: Int): Int = {
-    var low = ranks.before(code)
-    var high = ranks.before(code + 1)
-    while (high - low > LongElements.Few) {
-      val middle = (low + high) >>> 1
-      if (values(middle) < value) low = middle + 1 else high = middle
-    }
-    // counted rather than searched: a branch that is as often taken as not costs more than a few comparisons
-    var below = low
-    while (low < high) {
-      below += (if (values(low) < value) 1 else 0)
-      low += 1
-    }
-    below
   }
-}
-
-private object LongElements {
-  val Few = 8
 }
 
 final private class LongRanges(ranges: ValueRanges) extends LongSet {
@@ -97,16 +74,27 @@ final private class LongRanges(ranges: ValueRanges) extends LongSet {
   private def ends(end: zonemap.core.predicate.ValueRange => ZoneValue): Array[Long] =
     ranges.iterator.map(r => if (end(r) == null) 0L else LongSet.number(end(r))).toArray
 
-  override def misses(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean = {
-    val range = firstEndingAbove(flags, lower)
-    range == froms.length || (BoundsFlags.hasUpper(flags) && !isOpenStart(range) && froms(range) > upper)
+  override def misses(rows: ExactRows): Unit = {
+    var i = 0
+    while (i < rows.size) {
+      val flags = rows.flags(i).toInt
+      val range = firstEndingAbove(flags, rows.lowers(i))
+      rows.proven(i) = range == froms.length ||
+        (BoundsFlags.hasUpper(flags) && !isOpenStart(range) && froms(range) > rows.uppers(i))
+      i += 1
+    }
   }
 
-  override def contains(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean = {
-    val range = firstEndingAbove(flags, lower)
-    range < froms.length &&
-    (isOpenStart(range) || (BoundsFlags.hasLower(flags) && froms(range) <= lower)) &&
-    (isOpenEnd(range) || (BoundsFlags.hasUpper(flags) && upper < untils(range)))
+  override def contains(rows: ExactRows): Unit = {
+    var i = 0
+    while (i < rows.size) {
+      val flags = rows.flags(i).toInt
+      val range = firstEndingAbove(flags, rows.lowers(i))
+      rows.proven(i) = range < froms.length &&
+        (isOpenStart(range) || (BoundsFlags.hasLower(flags) && froms(range) <= rows.lowers(i))) &&
+        (isOpenEnd(range) || (BoundsFlags.hasUpper(flags) && rows.uppers(i) < untils(range)))
+      i += 1
+    }
   }
 
   private def isOpenStart(range: Int) = range == 0 && openStart

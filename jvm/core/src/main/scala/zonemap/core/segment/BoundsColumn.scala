@@ -1,46 +1,6 @@
 package zonemap.core.segment
 
-import java.nio.{ByteBuffer, CharBuffer}
-
 import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
-
-/** The codes of one side of a column. Thread-safe. */
-private[core] trait CodeArray {
-  def apply(row: Int): Int
-
-  /** Copies the codes of `count` rows of one block, from `row` on, to the front of `target`: 0.2 to 1 ns a row. */
-  def copy(row: Int, count: Int, target: Array[Char]): Unit
-}
-
-private[segment] object CodeArray {
-
-  final class Constant(code: Int) extends CodeArray {
-    override def apply(row: Int): Int = code
-    override def copy(row: Int, count: Int, target: Array[Char]): Unit =
-      java.util.Arrays.fill(target, 0, count, code.toChar)
-  }
-
-  final class Chars(codes: CharBuffer) extends CodeArray {
-    override def apply(row: Int): Int = codes.get(row).toInt
-    override def copy(row: Int, count: Int, target: Array[Char]): Unit = codes.get(row, target, 0, count): Unit
-  }
-
-  /** One byte a code; 255 is "no upper bound". */
-  final class Bytes(codes: ByteBuffer) extends CodeArray {
-    override def apply(row: Int): Int = wide(codes.get(row))
-    override def copy(row: Int, count: Int, target: Array[Char]): Unit = {
-      // a loop over arrays is one that the compiler vectorises
-      val block = new Array[Byte](count)
-      codes.get(row, block)
-      var i = 0
-      while (i < count) {
-        target(i) = wide(block(i)).toChar
-        i += 1
-      }
-    }
-    private def wide(code: Byte): Int = if (code == -1) Dictionary.NoUpper else code & 0xff
-  }
-}
 
 /**
  * The bounds of one column over the rows of a segment. Values come back as they were given to the builder, except what
@@ -241,7 +201,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
         constant match {
           case Some(code)                    => new CodeArray.Constant(code)
           case None if detail.codeBytes == 1 => new CodeArray.Bytes(bytes)
-          case None                          => new CodeArray.Chars(bytes.asCharBuffer())
+          case None                          => new CodeArray.Chars(bytes)
         }
       }
       (side(shape.lower, 0), side(shape.upper, upperOffset))

@@ -18,7 +18,7 @@ sealed private[core] trait Dictionary {
   def value(ordinal: Int): ZoneValue
 
   /** The codes here of all boundaries of another dictionary of this encoding: O(size of both). */
-  final def codesOf(other: Dictionary): Array[Int] = {
+  def codesOf(other: Dictionary): Array[Int] = {
     val codes = new Array[Int](other.size)
     var here = 0
     var i = 0
@@ -39,7 +39,7 @@ sealed private[core] trait Dictionary {
   private[segment] def write(out: Output): Unit
 }
 
-final private[core] class LongDictionary(values: Array[Long]) extends Dictionary {
+final private[core] class LongDictionary(private val values: Array[Long]) extends Dictionary {
   override def size: Int = values.length
 
   override def value(ordinal: Int): ZoneValue = LongValue(values(ordinal))
@@ -55,6 +55,26 @@ final private[core] class LongDictionary(values: Array[Long]) extends Dictionary
   }
 
   def code(value: Long): Int = Dictionary.code(Arrays.binarySearch(values, value))
+
+  override def codesOf(other: Dictionary): Array[Int] = other match {
+    case longs: LongDictionary => codesOf(longs.values)
+    case _: BytesDictionary    => super.codesOf(other)
+  }
+
+  /** The codes of ascending numbers. Either side goes on by arithmetic: which one does is a guess that a branch loses. */
+  def codesOf(numbers: Array[Long]): Array[Int] = {
+    val codes = new Array[Int](numbers.length)
+    var here = 0
+    var i = 0
+    while (i < numbers.length && here < values.length) {
+      val isLess = if (values(here) < numbers(i)) 1 else 0
+      codes(i) = 2 * here + (if (values(here) == numbers(i)) 1 else 0)
+      here += isLess
+      i += 1 - isLess
+    }
+    Arrays.fill(codes, i, codes.length, 2 * values.length)
+    codes
+  }
 
   /** The code of a value that is above all boundaries before `from` and at most that of `until`, if there is one. */
   def codeWithin(value: Long, from: Int, until: Int): Int =

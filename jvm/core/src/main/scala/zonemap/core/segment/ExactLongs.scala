@@ -9,6 +9,38 @@ private[segment] trait ExactLongs {
 
   /** @param lower what `lower` gives for the row */
   def upper(row: Int, lower: Long, upperCode: Int): Long
+
+  /** Fills in the bounds of rows of one block. */
+  def read(rows: ExactRows): Unit = {
+    var i = 0
+    while (i < rows.size) {
+      rows.lowers(i) = lower(rows.rows(i), rows.lowerCodes(i).toInt)
+      rows.uppers(i) = upper(rows.rows(i), rows.lowers(i), rows.upperCodes(i).toInt)
+      i += 1
+    }
+  }
+}
+
+/** Rows of one block that are asked for their exact bounds. Not thread-safe. */
+final private[core] class ExactRows(capacity: Int) {
+  var size = 0
+  val rows = new Array[Int](capacity)
+  val lowerCodes = new Array[Char](capacity)
+  val upperCodes = new Array[Char](capacity)
+  val flags = new Array[Byte](capacity)
+  val lowers = new Array[Long](capacity)
+  val uppers = new Array[Long](capacity)
+
+  /** What is found of them. */
+  val proven = new Array[Boolean](capacity)
+
+  def add(row: Int, lowerCode: Int, upperCode: Int, flag: Int): Unit = {
+    rows(size) = row
+    lowerCodes(size) = lowerCode.toChar
+    upperCodes(size) = upperCode.toChar
+    flags(size) = flag.toByte
+    size += 1
+  }
 }
 
 /**
@@ -28,4 +60,7 @@ final private[core] class LongBounds private[segment] (dictionary: LongDictionar
     if (upperCode == Dictionary.NoUpper) 0L
     else if (Dictionary.isExact(upperCode)) dictionary.number(Dictionary.ordinal(upperCode))
     else exact.upper(row, lower, upperCode)
+
+  /** Fills in the bounds of rows of one block, of a column whose codes are not exact. */
+  def read(rows: ExactRows): Unit = exact.read(rows)
 }

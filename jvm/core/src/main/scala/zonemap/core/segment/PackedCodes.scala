@@ -38,48 +38,36 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
     (from + base(block) + packed(starts(block), width(block), row % Segment.BlockRows)) & 0xffff
   }
 
-  override def copy(row: Int, count: Int, target: Array[Char]): Unit = {
-    val block = row / Segment.BlockRows
-    val first = row % Segment.BlockRows
-    require(first + count <= Segment.BlockRows, s"$count rows from $row on are of two blocks")
-    if (width(block) == 16 && relative(block) == 0 && base(block) == 0)
-      copyWhole(starts(block) + 2 * first, count, target)
-    else {
-      if (relative(block) == 1) lower.copy(row, count, target)
-      else java.util.Arrays.fill(target, 0, count, '\u0000')
-      add(starts(block), width(block), base(block), first, count, target)
+  override def copy(block: Int, count: Int, lanes: Array[Long]): Unit = {
+    unpack(starts(block), width(block), count, lanes)
+    if (relative(block) == 1) {
+      val ofLower = lowerLanes(block, count)
+      var lane = 0
+      while (lane < CodeLanes.length(count)) {
+        lanes(lane) = CodeLanes.plus(lanes(lane), ofLower(lane))
+        lane += 1
+      }
+    }
+    if (base(block) != 0) {
+      val ofBase = CodeLanes.same(base(block))
+      var lane = 0
+      while (lane < CodeLanes.length(count)) {
+        lanes(lane) = CodeLanes.plus(lanes(lane), ofBase)
+        lane += 1
+      }
     }
   }
 
-  /** Codes that need all their bits are stored as they are. */
-  private def copyWhole(start: Int, count: Int, target: Array[Char]): Unit =
-    bytes.slice(start, 2 * count).order(bytes.order()).asCharBuffer().get(target, 0, count): Unit
+  private def lowerLanes(block: Int, count: Int): Array[Long] = {
+    val lanes = new Array[Long](CodeLanes.length(count))
+    lower.copy(block, count, lanes)
+    lanes
+  }
 
-  private def add(start: Int, width: Int, base: Int, first: Int, count: Int, target: Array[Char]): Unit = {
-    // loops over arrays are ones that the compiler vectorises
-    val block = new Array[Byte](blockBytes(first + count, width))
-    bytes.get(start, block)
-    var i = 0
-    width match {
-      case 0 => while (i < count) { target(i) = (target(i) + base).toChar; i += 1 }
-      case 8 =>
-        while (i < count) {
-          target(i) = (target(i) + base + (block(first + i) & 0xff)).toChar
-          i += 1
-        }
-      case 16 =>
-        while (i < count) {
-          target(i) = (target(i) + base + packed(start, width, first + i)).toChar
-          i += 1
-        }
-      case _ =>
-        val mask = (1 << width) - 1
-        while (i < count) {
-          val bit = (first + i) * width
-          target(i) = (target(i) + base + ((block(bit >>> 3) >>> (bit & 7)) & mask)).toChar
-          i += 1
-        }
-    }
+  private def unpack(start: Int, width: Int, count: Int, lanes: Array[Long]): Unit = width match {
+    case 0  => java.util.Arrays.fill(lanes, 0, CodeLanes.length(count), 0L)
+    case 16 => CodeArray.copyChars(bytes, start, count, lanes)
+    case _  => CodeArray.unpack(bytes, start, width, count, lanes)
   }
 
   private def packed(start: Int, width: Int, i: Int): Int = width match {

@@ -26,6 +26,11 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     from + uppers.number(row)
   }
 
+  override def read(rows: ExactRows): Unit = {
+    lowers.add(rows, rows.lowerCodes, rows.lowers)
+    uppers.add(rows, rows.upperCodes, rows.uppers)
+  }
+
   /** One table row a block, then the blocks. */
   private final class Side(start: Int) {
     private val blocks = (rows + Segment.BlockRows - 1) / Segment.BlockRows
@@ -45,6 +50,23 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
       starts(block) = offset
       follows(block) = from == 1
       offset + blockBytes(Math.min(Segment.BlockRows, rows - block * Segment.BlockRows), width)
+    }
+
+    /** The bounds of rows of one block: what differs from row to row is the place and the code. */
+    def add(asked: ExactRows, codes: Array[Char], out: Array[Long]): Unit = if (asked.size > 0) {
+      val block = asked.rows(0) / Segment.BlockRows
+      val base = bases(block)
+      val mask = masks(block)
+      val width = widths(block)
+      val start = starts(block)
+      val isFollowing = follows(block)
+      var i = 0
+      while (i < asked.size) {
+        val bit = (asked.rows(i) % Segment.BlockRows) * width
+        val number = base + ((bytes.getLong(start + (bit >>> 3)) >>> (bit & 7)) & mask)
+        out(i) = number + (if (isFollowing) asked.lowers(i) else dictionary.floor(codes(i).toInt))
+        i += 1
+      }
     }
 
     def number(row: Int): Long = {

