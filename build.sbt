@@ -55,13 +55,16 @@ val testSettings: Seq[Setting[_]] = Seq(
     sys.props.get("zonemap.checks").map(checks => s"-Dzonemap.checks=$checks"),
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDF", "-u", "target/test-reports"))
 
+/** Functions as classes of the jar: the first plan of a JVM would link each when it is met, at several times the price. */
+val functionsAsClasses: Setting[_] = Compile / scalacOptions += "-Ydelambdafy:inline"
+
 lazy val core = (project in file("jvm/core"))
-  .settings(testSettings)
+  .settings(testSettings, functionsAsClasses)
   .settings(name := "zonemap-core", libraryDependencies += zstdJni)
 
 lazy val iceberg = (project in file("jvm/iceberg"))
   .dependsOn(core % "compile->compile;test->test;provided->provided")
-  .settings(testSettings)
+  .settings(testSettings, functionsAsClasses)
   .settings(
     name := "zonemap-iceberg",
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
