@@ -11,7 +11,7 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
-from pruning import commands, lake, oracle
+from pruning import commands, everywhere, lake, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
@@ -31,11 +31,13 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
     rows += [_measure(spark, case) for case in cases_with_facts()]
     commands.write(spark)
     rows += commands.measure(spark)
+    everywhere.write(spark)
     document = {
         "benchmark": "pruning",
         "versions": session.versions(spark),
         "filesPerTable": lake.FILES,
         "cases": rows,
+        "everywhere": everywhere.measure(spark),
     }
     session.keep(document, result)
 

@@ -28,10 +28,11 @@ final class FileSet private[plan] (
     else {
       val filter = FactFilter.of(facts, predicate, specs)
       val trusted = BoundScan.trusting(predicate, facts)
-      val partitions = PartitionTest.of(if (byPartition) predicate else True, specs)
+      val partitions = Option.when(byPartition)(PartitionTest.of(predicate, specs))
       val kept = parts.map { case (segment, rows) =>
-        val left = partitions.keep(segment, SegmentEvaluator.mayMatch(segment, trusted, rows))
-        segment -> filter.fold(left)(_.keep(segment, left))
+        val byBounds = SegmentEvaluator.mayMatch(segment, trusted, rows)
+        val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
+        segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
       }
       new FileSet(kept, specs, facts)
     }
