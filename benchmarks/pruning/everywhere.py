@@ -6,6 +6,8 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
+import session
+
 import zonemap
 from zonemap import confs
 
@@ -73,19 +75,14 @@ def _medians(who: str, runs: list[tuple[float, float]]) -> dict[str, float]:
 def _run(spark: SparkSession, snapshot: int, enabled: bool) -> tuple[float, float]:
     """Wall and CPU milliseconds of one MERGE, which is undone."""
     spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
-    cpu, start = _cpu_millis(spark), time.perf_counter()
+    cpu, start = session.cpu_millis(spark), time.perf_counter()
     spark.sql(_MERGE)
     wall = (time.perf_counter() - start) * 1000
     time.sleep(_SETTLE_SECONDS)
-    used = _cpu_millis(spark) - cpu
+    used = session.cpu_millis(spark) - cpu
     changed = spark.sql(f"SELECT count(*) FROM {TARGET} WHERE balance = -1").collect()[0][0]
     if changed != FILES + 1:
         raise AssertionError(f"{changed} rows have changed, not {FILES + 1}")
     spark.sql(f"CALL lake.system.rollback_to_snapshot('{TARGET}', {snapshot})")
     spark.sql(f"SET {confs.ENABLED}=true")
     return wall, used
-
-
-def _cpu_millis(spark: SparkSession) -> float:
-    jvm: Any = spark._jvm
-    return float(jvm.java.lang.management.ManagementFactory.getOperatingSystemMXBean().getProcessCpuTime()) / 1e6

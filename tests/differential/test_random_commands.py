@@ -21,6 +21,7 @@ from support.session import STOCK
 
 SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
 A_TARGET = 6
+SOME_BY_FEW_KEYS = 3
 NORMAL_TARGETS = 3
 TARGETS = max(NORMAL_TARGETS, math.ceil(int(os.environ.get("ZONEMAP_COMMANDS", "0")) / A_TARGET))
 CUT = re.compile(r"table=lake\.fuzz\.twin_b join pruning on \w+: (\d+) -> (\d+) files")
@@ -55,8 +56,19 @@ def failure(spark, text: str) -> str | None:
     return None
 
 
-def snapshots(spark, table: str) -> int:
-    return spark.sql(f"SELECT count(*) FROM {table}.snapshots").collect()[0][0]
+def history(spark, table: str) -> tuple[int, str, dict[str, str]]:
+    """How many snapshots there are, and what the last one says of itself, but for ids and sizes."""
+    loaded = tables.java_table(spark, table)
+    last = loaded.currentSnapshot()
+    told = {k: v for k, v in dict(last.summary()).items() if not any(word in k for word in commands.NOT_COMPARED)}
+    return loaded.history().size(), last.operation(), told
+
+
+def held(spark, twins: tuple[str, str]) -> list[list]:
+    """The rows of both."""
+    text = " UNION ALL ".join(f"SELECT {i} AS twin, * FROM {table}" for i, table in enumerate(twins))
+    rows = spark.sql(text).collect()
+    return [[row[1:] for row in rows if row.twin == i] for i in range(len(twins))]
 
 
 @pytest.fixture(scope="module")
@@ -75,10 +87,9 @@ def check(spark, twins: tuple[str, str], text: str, replay: str) -> None:
     assert found == expected, f"{replay}: {text}"
     assert not session.warnings_since(mark), f"{replay}: {text}"
     with product.off(spark):
-        rows = [spark.table(table).collect() for table in (ours, stock)]
-        assert_same_rows(*rows, f"{replay}: {text}")
-        assert commands.summary(spark, ours) == commands.summary(spark, stock), f"{replay}: {text}"
-        assert snapshots(spark, ours) == snapshots(spark, stock), f"{replay}: {text}"
+        theirs, rows = held(spark, twins)
+    assert_same_rows(rows, theirs, f"{replay}: {text}")
+    assert history(spark, ours) == history(spark, stock), f"{replay}: {text}"
     count(expected, [(int(c.group(1)), int(c.group(2))) for c in map(CUT.search, lines) if c])
 
 
@@ -104,7 +115,8 @@ def test_commands_change_twins_alike(spark, source, number: int) -> None:
     for table in twins:
         target.create(spark, table, seed)
     for step in range(A_TARGET):
-        check(spark, twins, statements.statement(rng), f"{replay} statement {step}")
+        text = statements.statement(rng, by_few_keys=step % SOME_BY_FEW_KEYS == 0)
+        check(spark, twins, text, f"{replay} statement {step}")
         if rng.random() < 0.2:
             rows = [statements.row(rng, rng.randrange(statements.NUMBERS)) for _ in range(statements.ROWS)]
             for table in twins:
@@ -113,4 +125,4 @@ def test_commands_change_twins_alike(spark, source, number: int) -> None:
 
 def test_a_good_share_of_them_read_fewer_files() -> None:
     assert TOTALS.run == TARGETS * A_TARGET
-    assert STOCK or (TOTALS.cut * 4 >= TOTALS.run and TOTALS.files_after * 2 <= TOTALS.files_before), TOTALS.line()
+    assert STOCK or (TOTALS.cut * 6 >= TOTALS.run and TOTALS.files_after * 2 <= TOTALS.files_before), TOTALS.line()

@@ -91,9 +91,9 @@ def predicate(rng: random.Random, alias: str = "") -> str:
     )
 
 
-def keys(rng: random.Random, key: str) -> str:
+def keys(rng: random.Random, few: bool = False) -> str:
     """A query of source rows: keys of few files, of none, of all; null keys; rows of the statement; the target itself."""
-    kind = rng.randrange(10)
+    kind = 0 if few else rng.randrange(10)
     if kind < 5:
         where = rng.choice([f"c = {rng.randrange(10)}", f"id IN ({rng.randrange(0, 120, 3)}, {rng.randrange(0, 120, 3)})"])
         return f"SELECT {', '.join(COLUMNS)} FROM {SOURCE} WHERE {where}"
@@ -113,7 +113,7 @@ def keys(rng: random.Random, key: str) -> str:
 
 def merge(rng: random.Random) -> str:
     key = rng.choice(KEYS)
-    source = keys(rng, key)
+    source = keys(rng)
     if rng.random() < 0.08:
         source = f"{source} UNION ALL {source}"
     on = f"t.{key} {'<=>' if rng.random() < 0.05 else '='} s.{key}"
@@ -142,7 +142,7 @@ def condition(rng: random.Random) -> str:
     if rng.random() < 0.3:
         return predicate(rng, "t.")
     key = rng.choice(KEYS)
-    source = keys(rng, key)
+    source = keys(rng)
     negated = "NOT " if rng.random() < 0.12 else ""
     text = rng.choice(
         [
@@ -156,7 +156,19 @@ def condition(rng: random.Random) -> str:
     return f"{text} OR {predicate(rng, 't.')}" if more < 0.08 else f"{text} AND {predicate(rng, 't.')}" if more < 0.2 else text
 
 
-def statement(rng: random.Random) -> str:
+def narrow(rng: random.Random) -> str:
+    """A statement that changes rows of few files, which the keys tell."""
+    key, source = rng.choice(KEYS), keys(rng, few=True)
+    if rng.random() < 0.5:
+        insert = " WHEN NOT MATCHED THEN INSERT *" if rng.random() < 0.5 else ""
+        return f"MERGE INTO {{t}} t USING ({source}) s ON t.{key} = s.{key} WHEN MATCHED THEN UPDATE SET d = s.d{insert}"
+    command = rng.choice(("DELETE FROM {t} AS t", "UPDATE {t} AS t SET d = -9"))
+    return f"{command} WHERE t.{key} IN (SELECT {key} FROM ({source}))"
+
+
+def statement(rng: random.Random, by_few_keys: bool = False) -> str:
+    if by_few_keys:
+        return narrow(rng)
     kind = rng.random()
     if kind < 0.5:
         return merge(rng)

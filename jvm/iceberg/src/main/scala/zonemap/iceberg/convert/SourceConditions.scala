@@ -37,16 +37,47 @@ private[zonemap] object SourceConditions {
   /** Whether conditions on the column become conditions on the partitions of the spec, if their values fit. */
   def tellsOf(spec: PartitionSpec, column: ColumnRef): Boolean = source(spec, column).isDefined
 
-  /** A column of the spec's schema. */
-  private final case class Source(name: String, columnType: ColumnType, asked: ColumnType)
+  /**
+   * A column of the spec's schema.
+   *
+   * @param asked the type that the predicate's values are encoded for
+   * @param inOrder where no transform of the column wraps, so that its results are in the order of the values
+   */
+  private final case class Source(name: String, columnType: ColumnType, asked: ColumnType, inOrder: ValueRange) {
+    def isInOrder(range: ValueRange): Boolean =
+      (inOrder.from == null || (range.from != null && inOrder.from.compare(range.from) <= 0)) &&
+        (inOrder.until == null || (range.until != null && range.until.compare(inOrder.until) <= 0))
+  }
 
   private def source(spec: PartitionSpec, column: ColumnRef): Option[Source] =
     for {
       field <- Option(spec.schema().findField(column.fieldId))
-      if column.mapKey.isEmpty && spec.fields().asScala.exists(_.sourceId() == column.fieldId)
+      transforms = spec.fields().asScala.filter(_.sourceId() == column.fieldId).map(_.transform().toString).toSeq
+      if column.mapKey.isEmpty && transforms.nonEmpty
       columnType <- IcebergValues.columnType(field.`type`())
       if ColumnType.comparable(columnType, column.columnType) && hasLiterals(columnType)
-    } yield Source(spec.schema().findColumnName(column.fieldId), columnType, column.columnType)
+    } yield Source(
+      spec.schema().findColumnName(column.fieldId),
+      columnType,
+      column.columnType,
+      transforms.map(inOrder(_, columnType)).foldLeft(Everything)(narrower))
+
+  private val Everything = ValueRange(null, null)
+  private val Truncate = """truncate\[(\d{1,9})]""".r
+  private val MicrosPerHour = 3600L * 1000 * 1000
+
+  /** Truncation of the least whole numbers comes out among the greatest; hours are counted in 32 bits. */
+  private def inOrder(transform: String, columnType: ColumnType): ValueRange =
+    (transform, columnType) match {
+      case (Truncate(width), IntType)  => ValueRange(LongValue(Int.MinValue + width.toLong), null)
+      case (Truncate(width), LongType) => ValueRange(LongValue(Long.MinValue + width.toLong), null)
+      case ("hour", _) =>
+        ValueRange(LongValue(Int.MinValue * MicrosPerHour), LongValue(Int.MaxValue * MicrosPerHour))
+      case _ => Everything
+    }
+
+  private def narrower(left: ValueRange, right: ValueRange): ValueRange =
+    ValueRange(if (left.from == null) right.from else left.from, if (left.until == null) right.until else left.until)
 
   /** Of floats and doubles Iceberg and Spark order NaN and zeros differently, of uuids and bytes everything. */
   private def hasLiterals(columnType: ColumnType): Boolean =
@@ -63,8 +94,8 @@ private[zonemap] object SourceConditions {
         Some(inRanges(source, ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)).atMost(MaxRanges)))
       case InRanges(_, ranges)              => Some(inRanges(source, ranges))
       case Compare(_, CompareOp.Eq, value)  => Some(in(source, Seq(value)))
-      case Compare(_, CompareOp.Lt, value)  => Some(below(source, value))
-      case Compare(_, CompareOp.GtEq, from) => Some(atLeast(source, from))
+      case Compare(_, CompareOp.Lt, value)  => Some(between(source, ValueRange(null, value)))
+      case Compare(_, CompareOp.GtEq, from) => Some(between(source, ValueRange(from, null)))
       case _                                => None
     }).getOrElse(Expressions.alwaysTrue())
 
@@ -101,9 +132,11 @@ private[zonemap] object SourceConditions {
     }
 
   private def between(source: Source, range: ValueRange): Expression =
-    Expressions.and(
-      if (range.from == null) Expressions.alwaysTrue() else atLeast(source, range.from),
-      if (range.until == null) Expressions.alwaysTrue() else below(source, range.until))
+    if (!source.isInOrder(range)) Expressions.alwaysTrue()
+    else
+      Expressions.and(
+        if (range.from == null) Expressions.alwaysTrue() else atLeast(source, range.from),
+        if (range.until == null) Expressions.alwaysTrue() else below(source, range.until))
 
   private def atLeast(source: Source, value: ZoneValue): Expression =
     literal(source, value).fold[Expression](Expressions.alwaysTrue())(

@@ -151,6 +151,23 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(kept(0, 100000) == 201 && kept(Long.MinValue, Long.MaxValue) == 201)
   }
 
+  test("where transforms wrap, ranges tell nothing of partitions (S127)") {
+    def kept(x: Type, transform: String, value: AnyRef, from: Option[Long], until: Option[Long]): Boolean = {
+      val table = filled(x, transform, Seq(value))
+      val ranges = ValueRanges.between(from.map(LongValue(_)).orNull, until.map(LongValue(_)).orNull)
+      assert(planned(table, In(column(x), SortedValues.of(Seq(encoded(x, value))))) == Set(path(table, 0)))
+      planned(table, InRanges(column(x), ranges))(path(table, 0))
+    }
+    val (int, long) = (Types.IntegerType.get(), Types.LongType.get())
+    assert(kept(int, "truncate[10]", Int.box(Int.MinValue + 1), None, Some(-5)))
+    assert(kept(long, "truncate[10]", Long.box(Long.MinValue + 1), None, Some(-5)))
+    assert(kept(long, "truncate[10]", Long.box(Long.MinValue + 1), Some(Long.MinValue), Some(-5)))
+    assert(!kept(long, "truncate[10]", Long.box(500), Some(Long.MinValue + 10), Some(-5)))
+    assert(kept(instant, "hour", Long.box(Long.MaxValue - 1), Some(0), None))
+    assert(kept(instant, "hour", Long.box(Long.MinValue + 1), None, Some(0)))
+    assert(!kept(instant, "hour", Long.box(7200000000L), Some(1L << 50), Some(1L << 60)))
+  }
+
   test("any number of keys; above ten thousand they are ranges, which tell nothing of buckets (S126)") {
     val x = Types.LongType.get()
     val column = this.column(x)
