@@ -67,12 +67,7 @@ def _everywhere(document: dict[str, Any]) -> str:
     if not measured:
         return ""
     rows = [
-        (
-            f"MERGE, {m['mode']}",
-            *(f"{pages.millis(m[f'stock{of}'])} -> {pages.millis(m[f'zonemap{of}'])}" for of in ("WallMillis", "CpuMillis")),
-            *(f"{m[f'zonemap{of}'] / m[f'stock{of}'] - 1:+.1%}" for of in ("WallMillis", "CpuMillis")),
-        )
-        for m in measured
+        (f"MERGE, {m['mode']}", *(_pair(m, of) for of in _TIMES), *(_more(m, of) for of in _TIMES)) for m in measured
     ]
     return "\n".join(
         (
@@ -81,3 +76,14 @@ def _everywhere(document: dict[str, Any]) -> str:
             pages.table(("command", "wall ms", "CPU ms", "wall", "CPU"), rows),
         )
     )
+
+
+_TIMES = ("WallMillis", "CpuMillis")
+
+
+def _pair(measured: dict[str, Any], of: str) -> str:
+    return f"{pages.millis(measured[f'stock{of}'])} -> {pages.millis(measured[f'zonemap{of}'])}"
+
+
+def _more(measured: dict[str, Any], of: str) -> str:
+    return f"{measured[f'zonemap{of}'] / measured[f'stock{of}'] - 1:+.1%}"

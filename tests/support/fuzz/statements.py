@@ -19,12 +19,12 @@ NUMBERS = FILES * ROWS
 SOURCE = "lake.fuzz.keys"
 LEVELS = ("serializable", "snapshot")
 MODES = ("copy-on-write", "merge-on-read")
-#: partitioning, and into how many slices rows go
-LAYOUTS = {"": FILES, "bucket(4, id)": 3, "truncate(3, s)": 1, "days(ts)": 1, "bucket(4, id), n": 1}
+#: Partitioning, and into how many slices rows go. Not by texts: Iceberg's own filter of keys fails on a null among them.
+LAYOUTS = {"": FILES, "bucket(4, id)": 3, "truncate(12, id)": 1, "days(ts)": 1, "bucket(4, id), n": 1}
 
 
 def row(rng: random.Random, number: int, nulls: float = 0.04) -> tuple:
-    """A row whose columns ascend with the number; a file, a day and a prefix hold ROWS of them."""
+    """A row whose columns ascend with the number; a file, a day and a value of `n` hold ROWS of them."""
     values = (number, number // ROWS, f"k{number // ROWS:02d}{number % ROWS:02d}", 400_000 + number * 2)
     return (*(None if rng.random() < nulls else v for v in values), number / 2.0, rng.randrange(10))
 
@@ -95,7 +95,9 @@ def keys(rng: random.Random, few: bool = False) -> str:
     """A query of source rows: keys of few files, of none, of all; null keys; rows of the statement; the target itself."""
     kind = 0 if few else rng.randrange(10)
     if kind < 5:
-        where = rng.choice([f"c = {rng.randrange(10)}", f"id IN ({rng.randrange(0, 120, 3)}, {rng.randrange(0, 120, 3)})"])
+        where = rng.choice(
+            [f"c = {rng.randrange(10)}", f"id IN ({rng.randrange(0, 120, 3)}, {rng.randrange(0, 120, 3)})"]
+        )
         return f"SELECT {', '.join(COLUMNS)} FROM {SOURCE} WHERE {where}"
     if kind == 5:
         return f"SELECT id + 5000 AS id, n + 5000 AS n, concat('z', s) AS s, ts + INTERVAL 900 DAYS AS ts, d, c FROM {SOURCE}"
@@ -153,7 +155,13 @@ def condition(rng: random.Random) -> str:
         ]
     )
     more = rng.random()
-    return f"{text} OR {predicate(rng, 't.')}" if more < 0.08 else f"{text} AND {predicate(rng, 't.')}" if more < 0.2 else text
+    return (
+        f"{text} OR {predicate(rng, 't.')}"
+        if more < 0.08
+        else f"{text} AND {predicate(rng, 't.')}"
+        if more < 0.2
+        else text
+    )
 
 
 def narrow(rng: random.Random) -> str:
@@ -161,7 +169,9 @@ def narrow(rng: random.Random) -> str:
     key, source = rng.choice(KEYS), keys(rng, few=True)
     if rng.random() < 0.5:
         insert = " WHEN NOT MATCHED THEN INSERT *" if rng.random() < 0.5 else ""
-        return f"MERGE INTO {{t}} t USING ({source}) s ON t.{key} = s.{key} WHEN MATCHED THEN UPDATE SET d = s.d{insert}"
+        return (
+            f"MERGE INTO {{t}} t USING ({source}) s ON t.{key} = s.{key} WHEN MATCHED THEN UPDATE SET d = s.d{insert}"
+        )
     command = rng.choice(("DELETE FROM {t} AS t", "UPDATE {t} AS t SET d = -9"))
     return f"{command} WHERE t.{key} IN (SELECT {key} FROM ({source}))"
 
