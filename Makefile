@@ -92,7 +92,7 @@ bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,
 	cd benchmarks && ../$(BIN)/python -m atlas ../build/bench/atlas atlas/results/atlas.json ../$(ICEBERG_JAR)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about 40 minutes)
-	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 215000 100000:30 1000:30 1000000:10 100000:200:combined"
+	dev/sbt "strategiesBenchmark/run build/bench/strategies benchmarks/strategies/results/strategies.json 430000 1000:30 100000:30 1000000:30"
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

@@ -97,7 +97,7 @@ def benchmarkSettings(suite: String): Seq[Setting[_]] = Seq(
   Compile / run := Defaults.runTask(Compile / fullClasspath, Compile / run / mainClass, Compile / run / runner).evaluated)
 
 lazy val planningBenchmark = (project in file("benchmarks/planning"))
-  .dependsOn(iceberg % "compile->compile;provided->provided")
+  .dependsOn(spark % "compile->compile;provided->provided")
   .settings(benchmarkSettings("planning"))
   .settings(Compile / run / mainClass := Some("zonemap.benchmarks.planning.PlanningBenchmark"))
 

@@ -49,14 +49,18 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 
   private val spec = PartitionSpec.builderFor(schema).day("ts").identity("region").build()
 
-  /** Creates the table at `location` and appends all files. */
+  // new ones make an Avro schema each, which takes longer than the file
+  private val partition = new PartitionData(spec.partitionType())
+  private val builder = DataFiles.builder(spec)
+
+  /** Creates the table at `location` and appends all files. Not thread-safe. */
   def create(location: String): Table = {
     val table = new HadoopTables(new Configuration).create(schema, spec, location)
     val random = new Random(seed)
     val perCommit = math.ceil(files.toDouble / commits).toInt
     (0 until files).grouped(perCommit).foreach { group =>
       val append = table.newFastAppend()
-      group.foreach(i => append.appendFile(dataFile(table.spec(), i, random)))
+      group.foreach(i => append.appendFile(dataFile(i, random)))
       append.commit()
     }
     table
@@ -67,7 +71,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     val random = new Random(seed + 1)
     (0 until commits).foreach { _ =>
       val append = table.newFastAppend()
-      (0 until filesACommit).foreach(_ => append.appendFile(dataFile(table.spec(), files - 1, random)))
+      (0 until filesACommit).foreach(_ => append.appendFile(dataFile(files - 1, random)))
       append.commit()
     }
   }
@@ -79,7 +83,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
       val delta = table.newRowDelta()
       val random = new Random(seed)
       (0 until files).foreach { i =>
-        val file = dataFile(table.spec(), i, random)
+        val file = dataFile(i, random)
         if (i % every == 0) delta.addDeletes(positionDeletes(table.spec(), file)): Unit
       }
       delta.commit()
@@ -97,15 +101,15 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
       .withReferencedDataFile(of.location())
       .build()
 
-  private def dataFile(tableSpec: PartitionSpec, i: Int, random: Random): DataFile = {
+  private def dataFile(i: Int, random: Random): DataFile = {
     val day = (i.toLong * days / files).toInt
     val region = i % Regions
     val perPartition = math.max(1, files / (days * Regions))
     val slot = (i / Regions) % perPartition
-    val partition = new PartitionData(tableSpec.partitionType())
     partition.set(0, Integer.valueOf(FirstDay + day))
     partition.set(1, regionName(region))
-    DataFiles.builder(tableSpec)
+    builder.clear()
+    builder
       .withPath(f"file:/atlas/data/day=$day%02d/region=$region%02d/part-$i%09d-${random.nextLong().abs}%019d.parquet")
       .withFormat(FileFormat.PARQUET)
       .withFileSizeInBytes(FileBytes)

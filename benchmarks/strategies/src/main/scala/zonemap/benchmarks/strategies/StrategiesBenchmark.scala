@@ -23,7 +23,7 @@ import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
  * Usage: `StrategiesBenchmark <work folder> <result.json> <rows a batch> <files of the past>:<pairs>[:<layout>]...`
  */
 object StrategiesBenchmark {
-  private val QueryRuns = 7
+  private val QueryRuns = 11
   private val threads = ManagementFactory.getThreadMXBean
 
   /** A batch of a stream: the whole of it, what the index cost on the writer's thread, and its requests there. */
@@ -104,12 +104,12 @@ object StrategiesBenchmark {
       refreshed(indexed),
       Some(indexed.currentSnapshot()),
       PlannerSettings(upkeep = UpkeepMode.Off))
-    def runs(chosen: Layout, text: String, execute: Boolean) =
-      (0 until QueryRuns).map(_ => query(spark, chosen, text, execute))
-    val hot = runs(layout, hotQuery(stream, name, pairs), execute = true)
-    val hotPlain = runs(Layout.NoIndex, hotQuery(stream, s"plain_$name", pairs), execute = true)
-    val cold = runs(layout, coldQuery(stream, name), execute = false)
-    val coldPlain = runs(Layout.NoIndex, coldQuery(stream, s"plain_$name"), execute = false)
+    def runs(text: String => String, execute: Boolean) =
+      (0 until QueryRuns).map { _ =>
+        (query(spark, layout, text(name), execute), query(spark, Layout.NoIndex, text(s"plain_$name"), execute))
+      }.unzip
+    val (hot, hotPlain) = runs(hotQuery(stream, _, pairs), execute = true)
+    val (cold, coldPlain) = runs(coldQuery(stream, _), execute = false)
     require(hot.map(_._2).toSet == hotPlain.map(_._2).toSet, s"${layout.name}: other rows than without an index")
     Seq(name, s"plain_$name").foreach { table =>
       spark.sql(s"DROP TABLE lake.db.$table")

@@ -118,23 +118,28 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     if (out.size > 0) container.plain(SectionKey(SectionKind.ColumnCodes, spec.fieldId), out.toBytes)
   }
 
-  /** Packed for reads at random, unless the column is so regular that frames are much smaller. */
+  /** Packed for reads at random, unless the column is so regular that frames, by a sample, are much smaller. */
   private def writeExact(
       container: ContainerWriter,
       dictionary: Dictionary,
       lower: Array[Char],
       upper: Array[Char],
       rowFlags: Array[Byte]): Unit = {
+    val starts = 0 until rows by ExactFrames.FrameRows
+    val sample = starts.by(Math.max(1, starts.size / ColumnBuilder.SampledFrames) * ExactFrames.FrameRows)
+    def framesBytes = frames(sample).sizeBytes * starts.size / sample.size
+    store.packed(dictionary, lower, upper, rowFlags).filter(_.length * 2L <= framesBytes * 3L) match {
+      case Some(packed) => container.plain(SectionKey(SectionKind.PackedExactBounds, spec.fieldId), packed)
+      case None         => frames(starts).write(container)
+    }
+  }
+
+  private def frames(starts: Range): BlockedData.Writer = {
     val frames = new BlockedData.Writer(
       SectionKey(SectionKind.ExactIndex, spec.fieldId),
       SectionKey(SectionKind.ExactData, spec.fieldId))
-    (0 until rows by ExactFrames.FrameRows).foreach { from =>
-      frames.add(store.frame(from, Math.min(rows, from + ExactFrames.FrameRows)))
-    }
-    store.packed(dictionary, lower, upper, rowFlags).filter(_.length * 2L <= frames.sizeBytes * 3L) match {
-      case Some(packed) => container.plain(SectionKey(SectionKind.PackedExactBounds, spec.fieldId), packed)
-      case None         => frames.write(container)
-    }
+    starts.foreach(from => frames.add(store.frame(from, Math.min(rows, from + ExactFrames.FrameRows))))
+    frames
   }
 }
 
@@ -150,6 +155,8 @@ private object ColumnBuilder {
     if (rows <= FewRows) Dictionary.MaxBoundaries else Math.max(LeastBoundaries, rows / 16)
 
   private val FewRows = 256
+
+  private val SampledFrames = 8
 
   /** Their codes differ by less than 256. */
   private val LeastBoundaries = 120

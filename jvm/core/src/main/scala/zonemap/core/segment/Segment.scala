@@ -3,6 +3,7 @@ package zonemap.core.segment
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
+import java.util.concurrent.atomic.AtomicLong
 
 import zonemap.core.value.ColumnType
 
@@ -35,6 +36,9 @@ final private[zonemap] class Segment private (
 
   /** Field ids of the indexed columns. */
   val columnIds: Set[Int] = container.keys.collect { case SectionKey(SectionKind.ColumnHead, id) => id }.toSet
+
+  /** The same for segments of one content only, in this JVM. */
+  val contentId: Long = before.fold(Segment.contents.incrementAndGet())(_.contentId)
 
   private val keptManifests = before.map(_.manifests)
 
@@ -169,6 +173,8 @@ private[zonemap] object Segment {
 
   /** Rows per block zone. */
   val BlockRows = 1024
+
+  private val contents = new AtomicLong
 
   /** What is read of every segment of a snapshot, and kept. */
   private val openedKinds: Set[SectionKind] = Set(SectionKind.Meta, SectionKind.Manifests)

@@ -33,8 +33,11 @@ private[zonemap] object PartitionTuples {
    *
    * @throws IllegalArgumentException if the arity or a value does not fit the type
    */
-  def toPartitionData(values: Array[AnyRef], partitionType: Types.StructType): PartitionData = {
-    val data = new PartitionData(partitionType)
+  def toPartitionData(values: Array[AnyRef], partitionType: Types.StructType): PartitionData =
+    fill(new PartitionData(partitionType), values, partitionType)
+
+  /** `data`, which is of that type, with the values of a tuple; fails as [[toPartitionData]] does. */
+  def fill(data: PartitionData, values: Array[AnyRef], partitionType: Types.StructType): PartitionData = {
     val converted = convert(values, partitionType)
     converted.indices.foreach(pos => data.set(pos, converted(pos)))
     data

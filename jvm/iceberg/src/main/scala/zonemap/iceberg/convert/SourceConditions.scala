@@ -108,7 +108,8 @@ private[zonemap] object SourceConditions {
 
   private def inRanges(source: Source, ranges: ValueRanges): Expression = {
     val (points, wide) = ranges.iterator.toSeq.partition(isPoint)
-    val numbers = wide.map(count).foldLeft(Option(0L))((sum, n) => for (a <- sum; b <- n if a + b <= MaxListed) yield a + b)
+    val numbers =
+      wide.map(count).foldLeft(Option(0L))((sum, n) => for (a <- sum; b <- n if a + b <= MaxListed) yield a + b)
     numbers match {
       case Some(_) => in(source, points.map(_.from) ++ wide.flatMap(listed))
       case None    => (in(source, points.map(_.from)) +: wide.map(between(source, _))).reduce(Expressions.or(_, _))
@@ -136,7 +137,8 @@ private[zonemap] object SourceConditions {
     else
       Expressions.and(
         if (range.from == null) Expressions.alwaysTrue() else atLeast(source, range.from),
-        if (range.until == null) Expressions.alwaysTrue() else below(source, range.until))
+        if (range.until == null) Expressions.alwaysTrue() else below(source, range.until)
+      )
 
   private def atLeast(source: Source, value: ZoneValue): Expression =
     literal(source, value).fold[Expression](Expressions.alwaysTrue())(
@@ -149,10 +151,10 @@ private[zonemap] object SourceConditions {
   private def literal(source: Source, value: ZoneValue): Option[AnyRef] =
     source.columnType.reencode(value, source.asked).flatMap { encoded =>
       (source.columnType, encoded) match {
-        case (BooleanType, LongValue(v)) => Some(java.lang.Boolean.valueOf(v != 0))
+        case (BooleanType, LongValue(v))              => Some(java.lang.Boolean.valueOf(v != 0))
         case (DateType, LongValue(v)) if v.isValidInt => Some(java.lang.Integer.valueOf(v.toInt))
         case (DateType, _)                            => None
-        case (decimal: DecimalType, v) => fitting(new JBigDecimal(ZoneValues.toUnscaled(v), decimal.scale), decimal)
+        case (decimal: DecimalType, v)   => fitting(new JBigDecimal(ZoneValues.toUnscaled(v), decimal.scale), decimal)
         case (StringType, v: BytesValue) => Some(v.utf8).filterNot(_.contains('\uFFFD'))
         case (_, LongValue(v))           => Some(java.lang.Long.valueOf(v))
         case _                           => None

@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import org.apache.iceberg.{DataFile, DeleteFile, PartitionSpec, Schema}
+import org.apache.iceberg.{DataFile, DeleteFile, Schema}
 
 import zonemap.core.segment.{BoundsColumn, Segment}
 import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
@@ -22,9 +22,9 @@ import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
  */
 private[zonemap] final class DeleteMatcher(
     deletes: SnapshotDeletes,
-    specs: Map[Int, PartitionSpec],
+    templates: ContentFileTemplates,
     schemas: Iterable[Schema]) {
-  private val files = new DeleteFileFactory(specs)
+  private val files = new DeleteFileFactory(templates)
   private val None0 = new Array[DeleteFile](0)
 
   /** The delete files for `file`, which is `row` of `segment`. */

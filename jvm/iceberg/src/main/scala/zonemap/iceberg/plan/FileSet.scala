@@ -67,7 +67,8 @@ final class FileSet private[plan] (
    */
   private[zonemap] def averageHits(column: ColumnRef): Double = {
     val byBounds = averageHitsByBounds(column)
-    val byPartitions = if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
+    val byPartitions =
+      if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
     Math.min(byBounds, byPartitions)
   }
 

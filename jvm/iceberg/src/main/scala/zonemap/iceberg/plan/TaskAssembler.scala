@@ -21,12 +21,13 @@ import zonemap.iceberg.index.SnapshotIndex
  */
 private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
+  private val templates = new ContentFileTemplates(bound.specs)
   private val deletes =
-    new DeleteMatcher(index.deletes, bound.specs, bound.schema +: request.table.schemas().values().asScala.toSeq)
+    new DeleteMatcher(index.deletes, templates, bound.schema +: request.table.schemas().values().asScala.toSeq)
 
   /** Adds a task for every row of `rows` and counts it in `counts`. */
   def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask], counts: TaskCounts): Unit = {
-    val files = new DataFileFactory(segment, bound.specs)
+    val files = new DataFileFactory(segment, templates)
     val bySpec = segment.partitions.map(p => sharedOf(p.specId))
     tasks.ensureCapacity(tasks.size + rows.cardinality)
     rows.forEach { row =>

@@ -4,12 +4,12 @@ import java.util.concurrent.{Executor, LinkedBlockingQueue, ThreadPoolExecutor, 
 import java.util.concurrent.atomic.AtomicInteger
 
 /**
- * Threads that wait for requests to stores, so that requests take their time side by side.
+ * Threads that wait for requests to storage, so that requests take their time side by side.
  *
  * Tasks here never wait for one another, so no number of plans can block. The threads are daemons and go when nothing
- * is fetched; Iceberg's worker pool is left to reading manifests.
+ * is fetched; Iceberg's worker pool is left to Iceberg.
  */
-private[store] object FetchPool {
+private[iceberg] object FetchPool {
   private val MaxThreads = 16
   private val IdleSeconds = 20L
 

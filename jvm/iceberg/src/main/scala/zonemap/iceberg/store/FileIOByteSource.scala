@@ -64,6 +64,9 @@ private[zonemap] object FileIOByteSource {
       case _              => 0
     }
 
+  /** Whether reads of a location are requests, which take their time side by side. */
+  def isRemote(location: String): Boolean = localPath(location).isEmpty
+
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
     else if (location.startsWith("/")) Some(Paths.get(location))

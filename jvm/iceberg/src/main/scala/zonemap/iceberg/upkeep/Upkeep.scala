@@ -1,6 +1,6 @@
 package zonemap.iceberg.upkeep
 
-import java.util.UUID
+import java.util.{ArrayList => JArrayList, Collections, UUID, WeakHashMap}
 import java.util.concurrent.{ConcurrentHashMap, ScheduledThreadPoolExecutor, ThreadFactory, TimeUnit}
 
 import scala.util.control.NonFatal
@@ -17,16 +17,18 @@ import zonemap.iceberg.store.{IndexStore, StoreWriteException}
  * merges segments by the policy, and writes stores.
  *
  * Memory is updated at once, or for commits as soon as their [[Pace]] allows; a store when the flush interval is over or
- * enough manifests wait. A low-priority daemon thread; a snapshot is queued once at a time, and of the commits to a table only the newest. No lock is held while
- * manifests are decoded, segments merged or files written. Failures are logged once each and leave queries to Iceberg.
- * What waits for the interval when the JVM ends is not written; the next reader covers it again. Thread-safe.
+ * enough manifests wait. A low-priority daemon thread; a snapshot is queued once at a time, and of the commits to a table
+ * only the newest. No lock is held while manifests are decoded, segments merged or files written. Failures are logged
+ * once each and leave queries to Iceberg. What waits for the interval when the JVM ends is not written; the next reader
+ * covers it again. Thread-safe.
  */
 private[zonemap] object Upkeep {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
   private val commits = new ConcurrentHashMap[String, Commit]
-  private val flushes = new ConcurrentHashMap[UUID, FlushState]
-  private val paces = new ConcurrentHashMap[UUID, Pace]
+
+  /** A table's state goes with its index. */
+  private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
 
   /** A transaction's snapshots are announced before it commits. */
   private val RetryMillis = 1000L
@@ -94,7 +96,9 @@ private[zonemap] object Upkeep {
     try {
       val done: Runnable = () => {
         commits.keySet().forEach(followCommit(_))
-        flushes.keySet().forEach(uuid => logged("write an index", flushWaiting(uuid)))
+        states
+          .synchronized(new JArrayList(states.values()))
+          .forEach(state => logged("write an index", state.flushWaiting()))
       }
       worker.submit(done).get(timeoutMillis, TimeUnit.MILLISECONDS)
       true
@@ -102,7 +106,7 @@ private[zonemap] object Upkeep {
 
   private def followWhenDue(tableName: String): Unit =
     if (commits.containsKey(tableName)) {
-      val pause = IndexRegistry.named(tableName).fold(0L)(index => paceOf(index.uuid).millisLeft)
+      val pause = IndexRegistry.named(tableName).fold(0L)(stateOf(_).pace.millisLeft)
       if (pause == 0) followCommit(tableName)
       else {
         val later: Runnable = () => followWhenDue(tableName)
@@ -110,7 +114,7 @@ private[zonemap] object Upkeep {
       }
     }
 
-  private def paceOf(uuid: UUID): Pace = paces.computeIfAbsent(uuid, _ => new Pace)
+  private def stateOf(index: TableIndex): TableUpkeep = states.computeIfAbsent(index, _ => new TableUpkeep)
 
   private def followCommit(tableName: String): Unit =
     Option(commits.remove(tableName)).foreach { commit =>
@@ -127,7 +131,7 @@ private[zonemap] object Upkeep {
       index <- IndexRegistry.named(tableName)
       seen <- index.lastSeen
       if !index.isEmpty
-    } paceOf(index.uuid).count(commit.settings.maintenance.maxCpuShare) {
+    } stateOf(index).pace.count(commit.settings.maintenance.maxCpuShare) {
       logged(
         s"index snapshot ${commit.snapshotId} of $tableName", {
           val table = new BaseTable(seen.operations, seen.name)
@@ -167,25 +171,22 @@ private[zonemap] object Upkeep {
 
   /** Writes now if it is time, else leaves it to a timer. */
   private def flush(table: Table, snapshot: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
-    val state = flushes.computeIfAbsent(index.uuid, _ => new FlushState)
+    val state = stateOf(index)
     val root = IndexStore.of(table, settings.storeLocation).root
     state.waiting = Some(() => persist(table, index.get(snapshot.key).getOrElse(snapshot), settings, index))
-    val delay = state.millisUntilNext(settings.maintenance.flushIntervalMillis)
-    if (delay <= 0 || snapshot.unstoredManifests(root) >= settings.maintenance.flushManifests) flushWaiting(index.uuid)
+    val delay = state.millisUntilNextFlush(settings.maintenance.flushIntervalMillis)
+    if (delay <= 0 || snapshot.unstoredManifests(root) >= settings.maintenance.flushManifests) state.flushWaiting()
     else if (!state.isTimerSet) {
       state.isTimerSet = true
       val later: Runnable = () => {
         state.isTimerSet = false
-        paceOf(index.uuid).count(settings.maintenance.maxCpuShare) {
-          logged(s"write the index of ${table.name()}", flushWaiting(index.uuid))
+        state.pace.count(settings.maintenance.maxCpuShare) {
+          logged(s"write the index of ${table.name()}", state.flushWaiting())
         }
       }
       worker.schedule(later, delay, TimeUnit.MILLISECONDS): Unit
     }
   }
-
-  private def flushWaiting(uuid: UUID): Unit =
-    for (state <- Option(flushes.get(uuid)); write <- state.take()) write()
 
   private def persist(table: Table, covered: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit =
     try {
@@ -212,23 +213,4 @@ private[zonemap] object Upkeep {
   private def logged(what: => String, work: => Unit): Unit =
     try work
     catch { case NonFatal(e) => log.warn(s"Cannot $what: $e") }
-}
-
-/** When a table's store was written last, and what waits to be. Used by the worker only. */
-private final class FlushState {
-  private var lastNanos = Option.empty[Long]
-  var waiting = Option.empty[() => Unit]
-  var isTimerSet = false
-
-  /** The first write does not wait. */
-  def millisUntilNext(intervalMillis: Long): Long =
-    lastNanos.fold(0L)(last => intervalMillis - (System.nanoTime() - last) / 1000000)
-
-  /** What waits, which then counts as written. */
-  def take(): Option[() => Unit] = {
-    val taken = waiting
-    waiting = None
-    if (taken.isDefined) lastNanos = Some(System.nanoTime())
-    taken
-  }
 }

@@ -1,5 +1,7 @@
 package zonemap.iceberg.plan
 
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
+
 import org.apache.iceberg.{ManageSnapshots, Schema}
 import org.apache.iceberg.expressions.Expressions
 import org.apache.iceberg.types.Types
@@ -62,6 +64,34 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
       t.io.totalReads
     }
     assert(coldReads(2) == coldReads(20))
+  }
+
+  test("unknown manifests are fetched side by side, each once") {
+    val t = table(commits = 2)
+    build(t)
+    (0 until 8).foreach(k => append(t, 4 + k))
+    val sideBySide = new CountDownLatch(4)
+    t.io.beforeRead = location =>
+      if (FileKind.of(location) == Manifest) {
+        sideBySide.countDown()
+        assert(sideBySide.await(30, TimeUnit.SECONDS), "one waits for the other"): Unit
+      }
+    t.io.resetCounts()
+    val hybrid = ours(t, idIs15)
+    assert(hybrid.mode == PlanMode.Hybrid && hybrid.report.considered == 12)
+    assert(t.io.reads(Manifest) == 8)
+  }
+
+  test("a manifest that cannot be fetched ahead is read when it is decoded") {
+    val t = table(commits = 2)
+    build(t)
+    (0 until 8).foreach(k => append(t, 4 + k))
+    val failed = ConcurrentHashMap.newKeySet[String]()
+    t.io.beforeRead = location =>
+      if (FileKind.of(location) == Manifest && failed.add(location)) throw new IllegalStateException("storage is busy")
+    t.io.resetCounts()
+    assert(ours(t, idIs15).paths.size == 1)
+    assert(failed.size == 8 && t.io.reads(Manifest) == 8)
   }
 
   for (appends <- Seq(1, 3, 40))

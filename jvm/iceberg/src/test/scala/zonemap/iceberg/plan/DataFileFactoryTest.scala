@@ -1,7 +1,5 @@
 package zonemap.iceberg.plan
 
-import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
-
 import org.apache.iceberg._
 import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField.{optional, required}
@@ -94,22 +92,14 @@ class DataFileFactoryTest extends AnyFunSuite {
 
   for (row <- cases.indices)
     test(s"${cases(row)._1}: equal to the builder's, here and after a trip to an executor") {
-      val file = new DataFileFactory(segment, specs).dataFile(row)
+      val file = new DataFileFactory(segment, new ContentFileTemplates(specs)).dataFile(row)
       assert(seen(file) == seen(expected(row)))
-      assert(seen(travelled(file)) == seen(travelled(expected(row))))
+      assert(seen(TestFiles.travelled(file)) == seen(TestFiles.travelled(expected(row))))
     }
 
   test("files of one template do not share what differs") {
-    val factory = new DataFileFactory(segment, specs)
+    val factory = new DataFileFactory(segment, new ContentFileTemplates(specs))
     val files = cases.indices.map(factory.dataFile)
     cases.indices.foreach(row => assert(seen(files(row)) == seen(expected(row))))
-  }
-
-  private def travelled(file: DataFile): DataFile = {
-    val bytes = new ByteArrayOutputStream
-    val out = new ObjectOutputStream(bytes)
-    out.writeObject(file)
-    out.close()
-    new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[DataFile]
   }
 }

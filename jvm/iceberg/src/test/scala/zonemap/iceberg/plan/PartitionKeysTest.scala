@@ -50,20 +50,23 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
     val builder = PartitionSpec.builderFor(schema)
     val Width = """(\w+)\[(\d+)]""".r
     (transform match {
-      case "identity"             => builder.identity("x")
-      case "hour"                 => builder.hour("x")
-      case "day"                  => builder.day("x")
-      case "month"                => builder.month("x")
-      case "year"                 => builder.year("x")
-      case Width("bucket", n)     => builder.bucket("x", n.toInt)
-      case Width("truncate", n)   => builder.truncate("x", n.toInt)
+      case "identity"           => builder.identity("x")
+      case "hour"               => builder.hour("x")
+      case "day"                => builder.day("x")
+      case "month"              => builder.month("x")
+      case "year"               => builder.year("x")
+      case Width("bucket", n)   => builder.bucket("x", n.toInt)
+      case Width("truncate", n) => builder.truncate("x", n.toInt)
     }).build()
   }
 
   private def partitionOf(spec: PartitionSpec, value: AnyRef): AnyRef = {
     val field = spec.fields().get(0)
     val bound =
-      field.transform().asInstanceOf[org.apache.iceberg.transforms.Transform[AnyRef, AnyRef]].bind(spec.schema().findType(1))
+      field
+        .transform()
+        .asInstanceOf[org.apache.iceberg.transforms.Transform[AnyRef, AnyRef]]
+        .bind(spec.schema().findType(1))
     bound(value)
   }
 
@@ -72,7 +75,10 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
     val schema = new Schema(optional(1, "x", x))
     val table = TestTable.create(schema, specOf(_, transform))
     val files = values.indices.map { i =>
-      TestFiles.data(table, partition = Seq(partitionOf(table.spec, values(i))), path = s"mem://${table.name}/$i.parquet")
+      TestFiles.data(
+        table,
+        partition = Seq(partitionOf(table.spec, values(i))),
+        path = s"mem://${table.name}/$i.parquet")
     }
     table.append(files :+ TestFiles.data(table, partition = Seq(null), path = s"mem://${table.name}/null.parquet"): _*)
     table
@@ -132,7 +138,9 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
       for (asked <- Seq(ranges, ranges.complement)) {
         val kept = planned(table, InRanges(column(x), asked))
         val clue = s"seed ${rng.seed}: $x $transform $asked"
-        values.indices.filter(i => asked.contains(encoded(x, values(i)))).foreach(i => assert(kept(path(table, i)), clue))
+        values.indices
+          .filter(i => asked.contains(encoded(x, values(i))))
+          .foreach(i => assert(kept(path(table, i)), clue))
         if (asked == ranges && !transform.startsWith("bucket")) {
           val between = sorted.slice(20, 27).map(partitionOf(table.spec, _)).toSet
           assert(kept.subsetOf(inPartitions(table, values, between)), clue)
@@ -221,15 +229,22 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
     all(Types.DoubleType.get(), "identity", Double.box(-0.0), In(_, SortedValues.of(Seq(ZoneValues.ofDouble(0)))))
     all(Types.DoubleType.get(), "identity", Double.box(Double.NaN), In(_, SortedValues.of(Seq(ZoneValues.ofDouble(0)))))
     all(Types.StringType.get(), "identity", "a\uFFFD", In(_, SortedValues.of(Seq(ZoneValues.ofString("b\uFFFD")))))
-    all(Types.LongType.get(), "bucket[9]", Long.box(4), column => Or(Seq(Compare(column, CompareOp.Eq, LongValue(5)), Unknown(""))))
+    all(
+      Types.LongType.get(),
+      "bucket[9]",
+      Long.box(4),
+      column => Or(Seq(Compare(column, CompareOp.Eq, LongValue(5)), Unknown(""))))
     all(Types.LongType.get(), "bucket[9]", Long.box(4), NotIn(_, SortedValues.ofLongs(Array(4L))))
   }
 
   test("how many files a value is in on average is told from partitions too") {
     val x = Types.LongType.get()
     def hits(transform: String): Double =
-      FileSet.live(Planning.relation(filled(x, transform, (0 until 64).map(i => Long.box(i.toLong))), Covering)).get
+      FileSet
+        .live(Planning.relation(filled(x, transform, (0 until 64).map(i => Long.box(i.toLong))), Covering))
+        .get
         .averageHits(column(x))
-    assert(hits("identity") < 0.05 && hits("bucket[8]") > 0.05 && hits("bucket[8]") < 0.3 && hits("truncate[1000]") > 0.9)
+    assert(
+      hits("identity") < 0.05 && hits("bucket[8]") > 0.05 && hits("bucket[8]") < 0.3 && hits("truncate[1000]") > 0.9)
   }
 }

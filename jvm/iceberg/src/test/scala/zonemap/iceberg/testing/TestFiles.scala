@@ -1,5 +1,6 @@
 package zonemap.iceberg.testing
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 import java.lang.{Long => JLong}
 import java.nio.ByteBuffer
 import java.util.{HashMap => JHashMap}
@@ -134,5 +135,14 @@ object TestFiles {
       .ofEqualityDeletes(ids: _*)
       .withMetrics(metrics(table.schema, 4, stats))
       .build()
+  }
+
+  /** The file after a trip to an executor. */
+  def travelled[F](file: F): F = {
+    val bytes = new ByteArrayOutputStream
+    val out = new ObjectOutputStream(bytes)
+    out.writeObject(file)
+    out.close()
+    new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject().asInstanceOf[F]
   }
 }

@@ -86,10 +86,11 @@ class JoinRulesTest extends SharedSession {
   test("run time: where Spark prunes partitions itself, its keys cut within them too") {
     val parted = "lake.db.join_fact_parted"
     sql(s"CREATE OR REPLACE TABLE $parted (id BIGINT) USING iceberg PARTITIONED BY (bucket(2, id))")
-    (0 until 4).foreach(k => sql(s"INSERT INTO $parted SELECT /*+ COALESCE(1) */ id FROM RANGE(${k * 10}, ${k * 10 + 10})"))
+    (0 until 4).foreach(k =>
+      sql(s"INSERT INTO $parted SELECT /*+ COALESCE(1) */ id FROM RANGE(${k * 10}, ${k * 10 + 10})"))
     build(parted)
-    val frame = sql(
-      s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
+    val frame =
+      sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
     assert(RuntimeJoinRule(plan).fastEquals(plan))

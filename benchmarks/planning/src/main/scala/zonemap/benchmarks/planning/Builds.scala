@@ -1,0 +1,52 @@
+package zonemap.benchmarks.planning
+
+import java.nio.file.Path
+
+import org.apache.iceberg.Table
+import org.apache.spark.sql.SparkSession
+
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.upkeep.IndexProcedures
+
+/** What it costs to index a table as a Spark job, and to keep it indexed commit by commit. */
+private[planning] object Builds {
+  private val Commits = 20
+  private val FilesACommit = 32
+
+  /** `CALL build` of the table in that folder, which is written anew. */
+  def bySparkJob(location: Path): Run = {
+    val spark = session(location.getParent.getParent)
+    try {
+      val name = s"lake.`${location.getParent.getFileName}`.`${location.getFileName}`"
+      spark.sql(s"CALL zonemap.system.drop(table => '$name')").collect(): Unit
+      IndexRegistry.clear()
+      Measure.run(spark.sql(s"CALL zonemap.system.build(table => '$name')").collect())._2
+    } finally spark.stop()
+  }
+
+  /** A refresh of the store after each of some commits, by a driver that holds nothing. */
+  def afterCommits(table: Table, atlas: AtlasTable, settings: PlannerSettings): Seq[Run] =
+    (0 until Commits).map { _ =>
+      atlas.appendMore(table, commits = 1, FilesACommit)
+      table.refresh()
+      IndexRegistry.clear()
+      Measure.run(IndexProcedures.refresh(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))._2
+    }
+
+  private def session(warehouse: Path): SparkSession = {
+    val spark = SparkSession
+      .builder()
+      .master("local[2]")
+      .config("spark.ui.enabled", "false")
+      .config("spark.driver.host", "127.0.0.1")
+      .config("spark.driver.bindAddress", "127.0.0.1")
+      .config("spark.sql.extensions", "zonemap.spark.ZoneMapExtension")
+      .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
+      .config("spark.sql.catalog.lake.type", "hadoop")
+      .config("spark.sql.catalog.lake.warehouse", warehouse.toString)
+      .getOrCreate()
+    spark.sparkContext.setLogLevel("WARN")
+    spark
+  }
+}

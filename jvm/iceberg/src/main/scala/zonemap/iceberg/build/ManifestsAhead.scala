@@ -1,0 +1,92 @@
+package zonemap.iceberg.build
+
+import java.io.IOException
+import java.util.concurrent.CompletableFuture
+
+import scala.collection.mutable
+import scala.util.Using
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{CatalogProperties, ManifestFile}
+import org.apache.iceberg.inmemory.InMemoryInputFile
+import org.apache.iceberg.io.{FileIO, InputFile, IOUtil, OutputFile}
+import org.apache.iceberg.util.PropertyUtil
+
+import zonemap.iceberg.store.{FetchPool, FileIOByteSource}
+
+/**
+ * Fetches the manifests of remote storage that are about to be decoded, one after the other: a few ahead, side by side.
+ *
+ * Left to Iceberg are single manifests, large and encrypted ones, and all where Iceberg caches manifests itself. A fetch
+ * that fails is no failure yet: who decodes the manifest reads it again. Not thread-safe.
+ */
+private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFile]) {
+  import ManifestsAhead._
+
+  private val toFetch =
+    if (manifests.size > 1 && !isCached(io)) manifests.iterator.filter(isFetched) else Iterator.empty[ManifestFile]
+  private val underWay = mutable.HashMap.empty[String, Fetch]
+  private var bytesUnderWay = 0L
+
+  /** What to read `manifest` with, the next of the manifests. */
+  def ioOf(manifest: ManifestFile): FileIO = {
+    while (toFetch.hasNext && bytesUnderWay < MaxBytesAhead) start(toFetch.next())
+    underWay.remove(manifest.path()) match {
+      case Some(fetch) =>
+        bytesUnderWay -= fetch.length
+        Option(fetch.bytes.join()).fold(io)(new WithBytes(io, manifest.path(), _))
+      case None => io
+    }
+  }
+
+  private def start(manifest: ManifestFile): Unit = {
+    val fetch = new Fetch(manifest.length())
+    underWay.put(manifest.path(), fetch)
+    bytesUnderWay += fetch.length
+    FetchPool.execute {
+      // null for the reader of a failed fetch, who reads for itself
+      var fetched: Array[Byte] = null
+      try fetched = read(io, manifest)
+      catch { case NonFatal(_) => () }
+      finally fetch.bytes.complete(fetched): Unit
+    }
+  }
+}
+
+private object ManifestsAhead {
+  private val MaxBytesAhead = 32L << 20
+  private val MaxManifestBytes = 16L << 20
+
+  private final class Fetch(val length: Long) {
+    val bytes = new CompletableFuture[Array[Byte]]
+  }
+
+  private def isFetched(manifest: ManifestFile): Boolean =
+    manifest.length() <= MaxManifestBytes && manifest.keyMetadata() == null && FileIOByteSource.isRemote(
+      manifest.path())
+
+  private def isCached(io: FileIO): Boolean =
+    try
+      PropertyUtil.propertyAsBoolean(
+        io.properties(),
+        CatalogProperties.IO_MANIFEST_CACHE_ENABLED,
+        CatalogProperties.IO_MANIFEST_CACHE_ENABLED_DEFAULT)
+    catch { case _: UnsupportedOperationException => false }
+
+  /** The whole file, which must be as long as its manifest list says. */
+  private def read(io: FileIO, manifest: ManifestFile): Array[Byte] =
+    Using.resource(io.newInputFile(manifest).newStream()) { stream =>
+      val bytes = new Array[Byte](manifest.length().toInt)
+      IOUtil.readFully(stream, bytes, 0, bytes.length)
+      if (stream.read() >= 0) throw new IOException(s"'${manifest.path()}' is longer than ${bytes.length} bytes")
+      bytes
+    }
+
+  /** `io` with one file's bytes at hand. */
+  private final class WithBytes(io: FileIO, location: String, bytes: Array[Byte]) extends FileIO {
+    override def newInputFile(path: String): InputFile =
+      if (path == location) new InMemoryInputFile(path, bytes) else io.newInputFile(path)
+    override def newOutputFile(path: String): OutputFile = io.newOutputFile(path)
+    override def deleteFile(path: String): Unit = io.deleteFile(path)
+  }
+}

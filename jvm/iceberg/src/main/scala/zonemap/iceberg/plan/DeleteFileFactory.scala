@@ -1,0 +1,69 @@
+package zonemap.iceberg.plan
+
+import java.util.IdentityHashMap
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{DeleteFile, FileContent, MetadataColumns, StructLike}
+
+import zonemap.iceberg.build.DeleteStats
+import zonemap.iceberg.index.LiveDelete
+
+/**
+ * Makes Iceberg's own `DeleteFile`s, each once a plan, so that tasks share them; as [[DataFileFactory]] does.
+ *
+ * Position deletes keep only the bounds of their path column, as stock planning does. Not thread-safe.
+ */
+private[zonemap] final class DeleteFileFactory(templates: ContentFileTemplates) {
+  import DeleteFileFactory._
+
+  private val made = new IdentityHashMap[LiveDelete, DeleteFile]
+
+  def deleteFile(delete: LiveDelete): DeleteFile = made.computeIfAbsent(delete, make)
+
+  private def make(delete: LiveDelete): DeleteFile = {
+    val entry = delete.entry
+    val file = templates.deleteFile(delete.specId, delete.tuple)
+    val fields = file.asInstanceOf[StructLike]
+    def set[V <: AnyRef](position: Int, value: V): Unit = if (value != null) fields.set(position, value)
+    set(Fields.Path, entry.path)
+    if (entry.format != ContentFileTemplates.Format.name()) set(Fields.Format, entry.format)
+    set(Fields.RecordCount, Long.box(entry.recordCount))
+    set(Fields.FileSize, Long.box(entry.fileSizeBytes))
+    setStats(delete, set)
+    set(Fields.SplitOffsets, Option(entry.splitOffsets).map(_.map(Long.box).toSeq.asJava).orNull)
+    if (!isPosition(delete)) {
+      set(Fields.Content, Int.box(entry.content))
+      set(Fields.EqualityIds, entry.equalityIds.map(Int.box).toSeq.asJava)
+    }
+    fields.set(Fields.SortOrderId, entry.sortOrderId)
+    set(Fields.ReferencedDataFile, entry.referencedDataFile)
+    set(Fields.ContentOffset, entry.contentOffset)
+    set(Fields.ContentSize, entry.contentSizeBytes)
+    SequenceNumbers.set(file, entry.dataSequenceNumber, entry.fileSequenceNumber)
+    file
+  }
+
+  private def setStats(delete: LiveDelete, set: (Int, AnyRef) => Unit): Unit = {
+    val entry = delete.entry
+    val keep: Int => Boolean = if (isPosition(delete)) _ == PathId else entry.equalityIds.toSet
+    def counts(all: Map[Int, Long]) = DeleteStats.toIcebergCounts(only(all, keep))
+    def bounds(all: Map[Int, Array[Byte]]) = DeleteStats.toIcebergBounds(only(all, keep))
+    set(Fields.ColumnSizes, counts(entry.columnSizes))
+    set(Fields.ValueCounts, counts(entry.valueCounts))
+    set(Fields.NullCounts, counts(entry.nullCounts))
+    set(Fields.NanCounts, counts(entry.nanCounts))
+    set(Fields.LowerBounds, bounds(entry.lowerBounds))
+    set(Fields.UpperBounds, bounds(entry.upperBounds))
+  }
+
+  private def only[V](stats: Map[Int, V], keep: Int => Boolean): Map[Int, V] =
+    if (stats == null) null else stats.filter { case (id, _) => keep(id) }
+}
+
+private object DeleteFileFactory {
+  private val PathId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()
+
+  private def isPosition(delete: LiveDelete): Boolean =
+    delete.entry.content == FileContent.POSITION_DELETES.id()
+}
