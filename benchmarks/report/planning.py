@@ -53,7 +53,11 @@ def section(document: dict[str, Any], image: str) -> str:
             f"({table['buildCpuSeconds']:,.0f} s of CPU); the first plan of a JVM that holds nothing took "
             f"{pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
-        parts.append(pages.table(("filter", "files, Iceberg", "files, index", "ms", "asked again", "CPU ms", "MB allocated"), rows))
+        parts.append(
+            pages.table(
+                ("filter", "files, Iceberg", "files, index", "ms", "asked again", "CPU ms", "MB allocated"), rows
+            )
+        )
     return "\n".join([*parts, _builds(document["tables"])])
 
 

@@ -106,9 +106,7 @@ def keys(rng: random.Random, few: bool = False) -> str:
     if kind == 7:
         return f"SELECT * FROM {{t}} WHERE {predicate(rng)}"
     rows = [row(rng, rng.randrange(NUMBERS + 10), nulls=0.1) for _ in range(rng.randrange(1, 4))]
-    typed = ", ".join(
-        "(" + ", ".join(["CAST(NULL AS BIGINT)" if v is None else repr(v) for v in line]) + ")" for line in rows
-    )
+    typed = ", ".join("(" + ", ".join(["NULL" if v is None else repr(v) for v in line]) + ")" for line in rows)
     casts = "CAST(id AS BIGINT) id, CAST(n AS INT) n, CAST(s AS STRING) s, timestamp_seconds(h * 3600) ts, CAST(d AS DOUBLE) d, c"
     return f"SELECT {casts} FROM VALUES {typed} AS v(id, n, s, h, d, c)"
 
