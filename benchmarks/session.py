@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,14 @@ def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSessio
 def versions(spark: SparkSession) -> dict[str, str | None]:
     """What the figures were measured with."""
     return _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
+
+
+def cpu_millis(spark: SparkSession) -> float:
+    """CPU time that the driver's process has used."""
+    jvm: Any = spark._jvm
+    pid = jvm.java.lang.ProcessHandle.current().pid()
+    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(ticks[11]) + int(ticks[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def keep(document: dict[str, Any], result: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import time
@@ -81,22 +80,14 @@ def _planning(spark: SparkSession, what: str, *, name: bool) -> dict[str, Any]:
 
 def _plan(spark: SparkSession, sql: str, *, enabled: bool) -> Planned:
     spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
-    start, cpu = time.perf_counter(), _cpu_ms(spark)
+    start, cpu = time.perf_counter(), session.cpu_millis(spark)
     splits = sum(scan.inputPartitions().size() for scan in _jvm.scans(spark.sql(sql)))
-    return Planned((time.perf_counter() - start) * 1000, _cpu_ms(spark) - cpu, splits)
+    return Planned((time.perf_counter() - start) * 1000, session.cpu_millis(spark) - cpu, splits)
 
 
 def _forget(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
     jvm.zonemap.iceberg.index.IndexRegistry.clear()
-
-
-def _cpu_ms(spark: SparkSession) -> float:
-    """CPU time of the driver's process."""
-    jvm: Any = spark._jvm
-    pid = jvm.java.lang.ProcessHandle.current().pid()
-    ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(ticks[11]) + int(ticks[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
 def _query(spark: SparkSession) -> dict[str, Any]:

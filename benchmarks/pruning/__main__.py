@@ -12,7 +12,7 @@ import session
 from pyspark.sql import SparkSession
 
 import zonemap
-from pruning import commands, lake, oracle
+from pruning import commands, everywhere, lake, oracle
 from pruning.cases import FACTS, Case, cases, cases_with_facts
 from zonemap.demo.compare import compare, planning_ms, query_ms
 from zonemap.demo.queries import Query
@@ -41,11 +41,13 @@ def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
     if not quick:
         commands.write(spark)
         rows += commands.measure(spark)
+        everywhere.write(spark)
     document = {
         "benchmark": "pruning",
         "versions": session.versions(spark),
         "filesPerTable": lake.FILES,
         "cases": rows,
+        "everywhere": [] if quick else everywhere.measure(spark),
     }
     session.keep(document, result)
 

@@ -53,7 +53,11 @@ def section(document: dict[str, Any], image: str) -> str:
             f"({table['buildCpuSeconds']:,.0f} s of CPU); the first plan of a JVM that holds nothing took "
             f"{pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
-        parts.append(pages.table(("filter", "files, Iceberg", "files, index", "ms", "asked again", "CPU ms", "MB allocated"), rows))
+        parts.append(
+            pages.table(
+                ("filter", "files, Iceberg", "files, index", "ms", "asked again", "CPU ms", "MB allocated"), rows
+            )
+        )
     return "\n".join([*parts, _builds(document["tables"])])
 
 
@@ -88,9 +92,9 @@ def _builds(tables: list[dict[str, Any]]) -> str:
         *(f"pays after: {n}" for n in names),
     )
     return (
-        "Building the index in one process and as a Spark job on the same cores, refreshing the store after a commit of "
-        "32 files by a process that holds nothing, and the number of plans of a filter after which a build has saved "
-        "the CPU that it took.\n\n" + pages.table(head, rows)
+        "Building the index in one process and as a Spark job on the same cores, refreshing the store after a commit "
+        "of 32 files by a process that holds nothing, and the number of plans of a filter after which a build has "
+        "saved the CPU that it took.\n\n" + pages.table(head, rows)
     )
 
 

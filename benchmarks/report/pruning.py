@@ -47,6 +47,7 @@ def section(document: dict[str, Any], image: str) -> str:
             f"Files read of {document['filesPerTable']}. By exact bounds: those that knowing every file's true minimum "
             f"and maximum leaves. By content: those that hold a row of the answer.{_commands(document)}\n",
             pages.table(("query", "Iceberg", "index", "by exact bounds", "by content", "query ms"), rows),
+            _everywhere(document),
         )
     )
 
@@ -59,3 +60,30 @@ def _commands(document: dict[str, Any]) -> str:
         f" Commands are of 100 keys in {max(files):,} files; copy-on-write reads files twice, to find them and to "
         "write them anew."
     )
+
+
+def _everywhere(document: dict[str, Any]) -> str:
+    measured = document.get("everywhere", [])
+    if not measured:
+        return ""
+    rows = [
+        (f"MERGE, {m['mode']}", *(_pair(m, of) for of in _TIMES), *(_more(m, of) for of in _TIMES)) for m in measured
+    ]
+    return "\n".join(
+        (
+            f"A source with a key of each of {measured[0]['files']:,} files leaves none out; medians of "
+            f"{measured[0]['pairs']} pairs by turns.\n",
+            pages.table(("command", "wall ms", "CPU ms", "wall", "CPU"), rows),
+        )
+    )
+
+
+_TIMES = ("WallMillis", "CpuMillis")
+
+
+def _pair(measured: dict[str, Any], of: str) -> str:
+    return f"{pages.millis(measured[f'stock{of}'])} -> {pages.millis(measured[f'zonemap{of}'])}"
+
+
+def _more(measured: dict[str, Any], of: str) -> str:
+    return f"{measured[f'zonemap{of}'] / measured[f'stock{of}'] - 1:+.1%}"

@@ -48,7 +48,8 @@ class AnswerCacheTest extends AnyFunSuite with Seeded {
       assert(candidates == before)
       assert(cache.residentBytes <= 200 * 1000)
     }
-    assert(cache.answers > 50): Unit
+    assert(cache.answers > 50)
+    ()
   })
 
   test("the third time is answered from memory, for another candidate too") {

@@ -1,6 +1,6 @@
 package zonemap.iceberg.plan
 
-import scala.collection.mutable
+import org.apache.iceberg.PartitionSpec
 
 import zonemap.core.eval.{AnswerCache, Bitmap}
 import zonemap.core.predicate.True
@@ -25,7 +25,7 @@ private[plan] final class FileSelection(
     facts: TableFacts = TableFacts.Empty) {
   private val factFilter = FactFilter.of(facts, bound.predicate, bound.specs.get)
   private val byBounds = BoundScan.trusting(bound.predicate, facts)
-  private val evaluators = mutable.HashMap.empty[Int, Option[PartitionFilter]]
+  private val partitions = new PartitionTest(id => filtersOf(bound.specs(id)))
 
   private var limited: Option[Long] = None
 
@@ -58,40 +58,16 @@ private[plan] final class FileSelection(
     val kept =
       if (byBounds == True) candidates
       else AnswerCache.shared.mayMatch(live.segment, byBounds, candidates)
-    val inPartitions = keepPartitions(live.segment, kept)
+    val inPartitions = partitions.keep(live.segment, kept)
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }
 
   /** The number of live rows whose partition tuple can match. */
   def countAfterPartitions(): Long =
-    index.segments.iterator.map(live => keepPartitions(live.segment, live.liveRows()).cardinality.toLong).sum
+    index.segments.iterator.map(live => partitions.keep(live.segment, live.liveRows()).cardinality.toLong).sum
 
-  private def keepPartitions(segment: Segment, rows: Bitmap): Bitmap =
-    if (rows.isEmpty) rows else keepMatching(segment, rows)
-
-  private def keepMatching(segment: Segment, rows: Bitmap): Bitmap = {
-    val filters = segment.partitions.map(p => filterOf(p.specId))
-    if (filters.forall(_.isEmpty)) rows
-    else {
-      val decided = new Array[Byte](segment.partitions.size)
-      rows.forEach { row =>
-        val ordinal = segment.partitionOrdinal(row)
-        if (decided(ordinal) == FileSelection.Undecided)
-          decided(ordinal) =
-            if (filters(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) FileSelection.Keep
-            else FileSelection.Drop
-        if (decided(ordinal) == FileSelection.Drop) rows.clear(row)
-      }
-      rows
-    }
-  }
-
-  private def filterOf(specId: Int): Option[PartitionFilter] =
-    evaluators.getOrElseUpdate(specId, PartitionFilter.of(bound.specs(specId), request.filter, request.caseSensitive))
-}
-
-private object FileSelection {
-  private val Undecided: Byte = 0
-  private val Keep: Byte = 1
-  private val Drop: Byte = 2
+  /** The filter's, exactly, and what else the rows of the result are known to satisfy. */
+  private def filtersOf(spec: PartitionSpec): Seq[PartitionFilter] =
+    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++
+      PartitionTest.filterOf(spec, bound.expressions)
 }

@@ -6,6 +6,7 @@ import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate._
 import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.iceberg.convert.SourceConditions
 import zonemap.iceberg.index.TableFacts
 
 /**
@@ -20,14 +21,18 @@ final class FileSet private[plan] (
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
   /** The files that may hold a row for which `predicate` is TRUE. */
-  private[zonemap] def keep(predicate: Predicate): FileSet =
+  private[zonemap] def keep(predicate: Predicate): FileSet = keep(predicate, byPartition = true)
+
+  private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
     if (predicate == True) this
     else {
       val filter = FactFilter.of(facts, predicate, specs)
       val trusted = BoundScan.trusting(predicate, facts)
+      val partitions = Option.when(byPartition)(PartitionTest.of(predicate, specs))
       val kept = parts.map { case (segment, rows) =>
         val byBounds = SegmentEvaluator.mayMatch(segment, trusted, rows)
-        segment -> filter.fold(byBounds)(_.keep(segment, byBounds))
+        val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
+        segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
       }
       new FileSet(kept, specs, facts)
     }
@@ -61,6 +66,16 @@ final class FileSet private[plan] (
    * knows nothing of it. What it says decides about effort only, never about files.
    */
   private[zonemap] def averageHits(column: ColumnRef): Double = {
+    val byBounds = averageHitsByBounds(column)
+    val byPartitions =
+      if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
+    Math.min(byBounds, byPartitions)
+  }
+
+  private def isPartitionedBy(column: ColumnRef): Boolean =
+    parts.exists(_._1.partitions.map(_.specId).distinct.flatMap(specs).exists(SourceConditions.tellsOf(_, column)))
+
+  private def averageHitsByBounds(column: ColumnRef): Double = {
     val step = Math.max(1, (count / FileSet.Samples).toInt)
     val candidates = parts.iterator.filterNot(_._2.isEmpty).flatMap { case (segment, rows) =>
       val all = rows.toArray
@@ -69,7 +84,7 @@ final class FileSet private[plan] (
     val asked = if (facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
-      .map(v => asked.keep(Compare(column, CompareOp.Eq, v)).count.toDouble / asked.count)
+      .map(v => asked.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / asked.count)
       .toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
@@ -92,6 +107,8 @@ final class FileSet private[plan] (
       value <- Option(stored.lower(row))
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
+
+  private[plan] def specOf(specId: Int): Option[PartitionSpec] = specs(specId)
 
   /** Calls `use` with each segment and its files among these, which must not be changed. */
   private[plan] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
@@ -132,6 +149,7 @@ object FileSet {
   private val MaxRowsOneByOne = 20000
   private val Samples = 8
   private val MaxAskedOfFacts = 500
+  private val MaxAskedOfPartitions = 1000
 
   /** Many small segments give a sample each. */
   private val MaxSamples = 16

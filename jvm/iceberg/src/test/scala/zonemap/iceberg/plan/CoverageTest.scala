@@ -74,7 +74,8 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     t.io.beforeRead = location =>
       if (FileKind.of(location) == Manifest) {
         sideBySide.countDown()
-        assert(sideBySide.await(30, TimeUnit.SECONDS), "one waits for the other"): Unit
+        assert(sideBySide.await(30, TimeUnit.SECONDS), "one waits for the other")
+        ()
       }
     t.io.resetCounts()
     val hybrid = ours(t, idIs15)

@@ -45,19 +45,29 @@ private[spark] final class KeyFilteredScan(
 
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
 
+  /**
+   * The index knows partitions too, and asks each of them once; Iceberg is asked of its partition columns where the index
+   * was not. Its own filter fails on a null among partitions of texts.
+   */
   override def filter(predicates: Array[SparkPredicate]): Unit = {
     val byPartition = filterable.filterAttributes().map(_.fieldNames().toSeq).toSet
-    val forIceberg = predicates.filter(p => keyName(p).forall(key => byPartition(key)))
+    val rest = predicates.filterNot(isCut)
+    val forIceberg = rest.filter(p => keyName(p).forall(key => byPartition(key)))
     if (forIceberg.nonEmpty) filterable.filter(forIceberg)
-    predicates.foreach { predicate =>
-      for (name <- keyName(predicate); column <- name match { case Seq(one) => columns.get(one); case _ => None })
-        try cut(column, keysOf(predicate))
-        catch {
-          case e @ (NonFatal(_) | _: LinkageError) =>
-            log.warn(s"Zonemap: the keys of ${column.name} are not used to skip files of $tableName: $e")
-        }
-    }
   }
+
+  /** Cuts the tasks by the keys if they are of a column of ours; whether it did. */
+  private def isCut(predicate: SparkPredicate): Boolean =
+    keyName(predicate).collect { case Seq(one) => one }.flatMap(columns.get).exists { column =>
+      try {
+        cut(column, keysOf(predicate))
+        true
+      } catch {
+        case e @ (NonFatal(_) | _: LinkageError) =>
+          log.warn(s"Zonemap: the keys of ${column.name} are not used to skip files of $tableName: $e")
+          false
+      }
+    }
 
   private def cut(column: ColumnRef, keys: Seq[Encoded]): Unit = {
     val started = System.nanoTime()

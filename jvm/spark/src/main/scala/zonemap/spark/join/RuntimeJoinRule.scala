@@ -134,6 +134,15 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
         DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast),
         scan.copy(scan = wrapped))
 
+    // Spark's own filter of a partition column brings the keys, of which bounds tell more
+    def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
+      for {
+        (relation, files) <- knownScan(scan, ofDelta)
+        ref <- relation.column(column)
+        if !isWrapped(scan.scan, column.name) && files.count > 1
+        wrapped <- wrap(scan, relation, files, column.name, ref)
+      } yield scan.copy(scan = wrapped)
+
     if (build.isStreaming) probe
     else
       probeKeys.zipWithIndex.foldLeft(probe) {
@@ -141,8 +150,8 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
           KeyTarget
             .changed(plan, key, isProbeSide, ofDelta && numbersRows(_)) { (leaf, conditions, column) =>
               leaf match {
-                case scan: DataSourceV2ScanRelation if once(scan.scan) && !conditions.exists(filtersBy(_, column)) =>
-                  filtered(scan, column, i)
+                case scan: DataSourceV2ScanRelation if once(scan.scan) =>
+                  if (conditions.exists(filtersBy(_, column))) wrapped(scan, column) else filtered(scan, column, i)
                 case _ => None
               }
             }
@@ -180,6 +189,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     condition.exists {
       case pruning: DynamicPruningSubquery => pruning.pruningKey.semanticEquals(column)
       case _                               => false
+    }
+
+  private def isWrapped(scan: Scan, name: String): Boolean =
+    scan match {
+      case wrapped: KeyFilteredScan => wrapped.columns.contains(name)
+      case _                        => false
     }
 
   private def wrap(

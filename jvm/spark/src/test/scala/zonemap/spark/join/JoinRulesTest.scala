@@ -83,6 +83,22 @@ class JoinRulesTest extends SharedSession {
     assert(RuntimeJoinRule(plan).fastEquals(plan))
   }
 
+  test("run time: where Spark prunes partitions itself, its keys cut within them too") {
+    val parted = "lake.db.join_fact_parted"
+    sql(s"CREATE OR REPLACE TABLE $parted (id BIGINT) USING iceberg PARTITIONED BY (bucket(2, id))")
+    (0 until 4).foreach(k =>
+      sql(s"INSERT INTO $parted SELECT /*+ COALESCE(1) */ id FROM RANGE(${k * 10}, ${k * 10 + 10})"))
+    build(parted)
+    val frame =
+      sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
+    val plan = optimized(frame)
+    assert(pruned(plan) == 1)
+    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(rows(frame) == Seq("[14]", "[7]"))
+    val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
+    assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
+  }
+
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
     assert(pruned(
       optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)

@@ -1,0 +1,88 @@
+"""A MERGE whose source holds a key of every file: nothing can be left out, so what the index costs is seen."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from typing import TYPE_CHECKING, Any
+
+import session
+
+import zonemap
+from zonemap import confs
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TARGET = "lake.db.ledger"
+KEYS = "lake.db.ledger_changes"
+FILES = 150
+ROWS_PER_FILE = 50
+PAIRS = 20
+_WARM_UP = 2
+MODES = ("copy-on-write", "merge-on-read")
+#: Work that a command leaves behind is part of what it costs.
+_SETTLE_SECONDS = 0.3
+
+_MERGE = (
+    f"MERGE INTO {TARGET} t USING {KEYS} s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET balance = s.balance WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def write(spark: SparkSession) -> None:
+    """Writes and indexes both tables: ids ascend with the file, the keys are the first of each and one beyond."""
+    spark.sql(
+        f"CREATE TABLE {TARGET} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
+        "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
+    )
+    accounts = spark.range(0, FILES * ROWS_PER_FILE, 1, FILES)
+    accounts.selectExpr("id", "id / 7D AS balance", "sha1(string(id)) AS owner").writeTo(TARGET).append()
+    spark.sql(
+        f"CREATE TABLE {KEYS} USING iceberg AS "
+        f"SELECT id * {ROWS_PER_FILE} AS id, -1D AS balance, 'changed' AS owner FROM range({FILES + 1})"
+    )
+    for table in (TARGET, KEYS):
+        zonemap.build(spark, table)
+
+
+def measure(spark: SparkSession) -> list[dict[str, Any]]:
+    """Medians of pairs, index off and on by turns, from the same snapshot each."""
+    snapshot = int(spark.sql(f"SELECT snapshot_id FROM {TARGET}.refs WHERE name = 'main'").collect()[0][0])
+    rows = []
+    for mode in MODES:
+        spark.sql(f"ALTER TABLE {TARGET} SET TBLPROPERTIES ('write.merge.mode' = '{mode}')")
+        runs: dict[bool, list[tuple[float, float]]] = {False: [], True: []}
+        for pair in range(-_WARM_UP, PAIRS):
+            for enabled in (False, True) if pair % 2 else (True, False):
+                figures = _run(spark, snapshot, enabled)
+                if pair >= 0:
+                    runs[enabled].append(figures)
+        row = {"mode": mode, "files": FILES, "pairs": PAIRS} | _medians("stock", runs[False])
+        rows.append(row | _medians("zonemap", runs[True]))
+        print(row["mode"], rows[-1])
+    return rows
+
+
+def _medians(who: str, runs: list[tuple[float, float]]) -> dict[str, float]:
+    wall, cpu = zip(*runs, strict=True)
+    return {
+        f"{who}WallMillis": round(statistics.median(wall), 1),
+        f"{who}CpuMillis": round(statistics.median(cpu), 1),
+    }
+
+
+def _run(spark: SparkSession, snapshot: int, enabled: bool) -> tuple[float, float]:
+    """Wall and CPU milliseconds of one MERGE, which is undone."""
+    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
+    cpu, start = session.cpu_millis(spark), time.perf_counter()
+    spark.sql(_MERGE)
+    wall = (time.perf_counter() - start) * 1000
+    time.sleep(_SETTLE_SECONDS)
+    used = session.cpu_millis(spark) - cpu
+    changed = spark.sql(f"SELECT count(*) FROM {TARGET} WHERE balance = -1").collect()[0][0]
+    if changed != FILES + 1:
+        raise AssertionError(f"{changed} rows have changed, not {FILES + 1}")
+    spark.sql(f"CALL lake.system.rollback_to_snapshot('{TARGET}', {snapshot})")
+    spark.sql(f"SET {confs.ENABLED}=true")
+    return wall, used

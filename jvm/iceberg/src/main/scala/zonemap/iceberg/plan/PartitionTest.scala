@@ -1,0 +1,55 @@
+package zonemap.iceberg.plan
+
+import scala.collection.mutable
+
+import org.apache.iceberg.PartitionSpec
+
+import zonemap.core.eval.Bitmap
+import zonemap.core.predicate.{Predicate, True}
+import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.SourceConditions
+
+/**
+ * Leaves out files whose partition tuple proves that no row matches. A tuple is evaluated once a segment, however many
+ * files have it. Not thread-safe; one instance a plan.
+ *
+ * @param filtersOf the conditions on tuples of a spec, all of which have to be met
+ */
+private[plan] final class PartitionTest(filtersOf: Int => Seq[PartitionFilter]) {
+  import PartitionTest._
+
+  private val filters = mutable.HashMap.empty[Int, Seq[PartitionFilter]]
+
+  /** Removes such files from `rows` and answers it. */
+  def keep(segment: Segment, rows: Bitmap): Bitmap = if (rows.isEmpty) rows else keepMatching(segment, rows)
+
+  private def keepMatching(segment: Segment, rows: Bitmap): Bitmap = {
+    val asked = segment.partitions.map(p => filters.getOrElseUpdate(p.specId, filtersOf(p.specId)))
+    if (asked.forall(_.isEmpty)) rows
+    else {
+      val decided = new Array[Byte](segment.partitions.size)
+      rows.forEach { row =>
+        val ordinal = segment.partitionOrdinal(row)
+        if (decided(ordinal) == Undecided)
+          decided(ordinal) = if (asked(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) Keep else Drop
+        if (decided(ordinal) == Drop) rows.clear(row)
+      }
+      rows
+    }
+  }
+}
+
+private[plan] object PartitionTest {
+  private val Undecided: Byte = 0
+  private val Keep: Byte = 1
+  private val Drop: Byte = 2
+
+  /** What a predicate by field ids tells of tuples; files of a spec that is not known are kept. */
+  def of(predicate: Predicate, specs: Int => Option[PartitionSpec]): PartitionTest =
+    new PartitionTest(id => specs(id).toSeq.flatMap(filterOf(_, predicate)))
+
+  /** `None` when the predicate says nothing about the partitions of `spec`. */
+  def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
+    if (predicate == True || spec.isUnpartitioned) None
+    else PartitionFilter.of(spec, SourceConditions.of(predicate, spec), caseSensitive = true)
+}
