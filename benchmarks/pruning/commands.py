@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import zonemap
+from pruning import accounts
 from zonemap import _jvm, confs
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ class Command:
         return 2 if self.mode == "copy-on-write" else 1
 
 
-_MERGE = (
-    f"MERGE INTO {TARGET} t USING {KEYS} s ON t.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET balance = s.balance WHEN NOT MATCHED THEN INSERT *"
-)
+_MERGE = accounts.MERGE.format(target=TARGET, keys=KEYS)
 _DELETE = f"DELETE FROM {TARGET} WHERE id IN (SELECT id FROM {KEYS})"
 
 COMMANDS = [
@@ -55,20 +52,9 @@ COMMANDS = [
 
 def write(spark: SparkSession) -> None:
     """Writes and indexes both tables: ids ascend with the file, the keys are all over them."""
-    spark.sql(
-        f"CREATE TABLE {TARGET} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
-        "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
-    )
     rows = FILES * ROWS_PER_FILE
-    accounts = spark.range(0, rows, 1, FILES)
-    accounts.selectExpr("id", "id / 7D AS balance", "sha1(string(id)) AS owner").writeTo(TARGET).append()
     step = rows // (CHANGES - 2)
-    spark.sql(
-        f"CREATE TABLE {KEYS} USING iceberg AS "
-        f"SELECT id * {step} AS id, -1D AS balance, 'changed' AS owner FROM range({CHANGES})"
-    )
-    for table in (TARGET, KEYS):
-        zonemap.build(spark, table)
+    accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=step, changes=CHANGES)
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:

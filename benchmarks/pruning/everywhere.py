@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import session
 
-import zonemap
+from pruning import accounts
 from zonemap import confs
 
 if TYPE_CHECKING:
@@ -24,26 +24,13 @@ MODES = ("copy-on-write", "merge-on-read")
 #: Work that a command leaves behind is part of what it costs.
 _SETTLE_SECONDS = 0.3
 
-_MERGE = (
-    f"MERGE INTO {TARGET} t USING {KEYS} s ON t.id = s.id "
-    "WHEN MATCHED THEN UPDATE SET balance = s.balance WHEN NOT MATCHED THEN INSERT *"
-)
+_MERGE = accounts.MERGE.format(target=TARGET, keys=KEYS)
 
 
 def write(spark: SparkSession) -> None:
     """Writes and indexes both tables: ids ascend with the file, the keys are the first of each and one beyond."""
-    spark.sql(
-        f"CREATE TABLE {TARGET} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
-        "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
-    )
-    accounts = spark.range(0, FILES * ROWS_PER_FILE, 1, FILES)
-    accounts.selectExpr("id", "id / 7D AS balance", "sha1(string(id)) AS owner").writeTo(TARGET).append()
-    spark.sql(
-        f"CREATE TABLE {KEYS} USING iceberg AS "
-        f"SELECT id * {ROWS_PER_FILE} AS id, -1D AS balance, 'changed' AS owner FROM range({FILES + 1})"
-    )
-    for table in (TARGET, KEYS):
-        zonemap.build(spark, table)
+    rows = FILES * ROWS_PER_FILE
+    accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=ROWS_PER_FILE, changes=FILES + 1)
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:

@@ -3,7 +3,6 @@ package zonemap.benchmarks.planning
 import java.nio.file.Path
 
 import org.apache.iceberg.Table
-import org.apache.spark.sql.SparkSession
 
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.PlannerSettings
@@ -16,7 +15,7 @@ private[planning] object Builds {
 
   /** `CALL build` of the table in that folder, which is written anew. */
   def bySparkJob(location: Path): Run = {
-    val spark = session(location.getParent.getParent)
+    val spark = BenchmarkSession.withLake(location.getParent.getParent.toString)
     try {
       val name = s"lake.`${location.getParent.getFileName}`.`${location.getFileName}`"
       spark.sql(s"CALL zonemap.system.drop(table => '$name')").collect(): Unit
@@ -33,20 +32,4 @@ private[planning] object Builds {
       IndexRegistry.clear()
       Measure.run(IndexProcedures.refresh(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))._2
     }
-
-  private def session(warehouse: Path): SparkSession = {
-    val spark = SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.extensions", "zonemap.spark.ZoneMapExtension")
-      .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
-      .config("spark.sql.catalog.lake.type", "hadoop")
-      .config("spark.sql.catalog.lake.warehouse", warehouse.toString)
-      .getOrCreate()
-    spark.sparkContext.setLogLevel("WARN")
-    spark
-  }
 }

@@ -10,7 +10,7 @@ import org.apache.iceberg.Table
 import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.spark.sql.SparkSession
 
-import zonemap.benchmarks.planning.{BenchmarkFiles, Measure, Run}
+import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
@@ -34,7 +34,6 @@ object StrategiesBenchmark {
     val folder = Paths.get(arguments(0)).toAbsolutePath
     deleteTree(folder)
     val spark = session(folder)
-    spark.sparkContext.setLogLevel("WARN")
     val catalog = new HadoopCatalog()
     catalog.setConf(spark.sparkContext.hadoopConfiguration)
     catalog.initialize(
@@ -58,19 +57,11 @@ object StrategiesBenchmark {
   }
 
   private def session(folder: Path): SparkSession =
-    SparkSession
-      .builder()
-      .master("local[2]")
-      .config("spark.ui.enabled", "false")
-      .config("spark.driver.host", "127.0.0.1")
-      .config("spark.driver.bindAddress", "127.0.0.1")
-      .config("spark.sql.extensions", "zonemap.spark.ZoneMapExtension")
-      .config("spark.sql.shuffle.partitions", "2")
-      .config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
-      .config("spark.sql.catalog.lake.type", "hadoop")
-      .config("spark.sql.catalog.lake.warehouse", folder.toString)
-      .config("spark.sql.catalog.lake.io-impl", classOf[CountingFileIO].getName)
-      .getOrCreate()
+    BenchmarkSession.withLake(
+      folder.toString,
+      Map(
+        "spark.sql.shuffle.partitions" -> "2",
+        "spark.sql.catalog.lake.io-impl" -> classOf[CountingFileIO].getName))
 
   private def warmUp(spark: SparkSession, stream: StreamTable): Unit = {
     stream.create("warm")

@@ -1,0 +1,33 @@
+"""A table of accounts, ordered by id over its files, and a table of changes to some of them."""
+
+from __future__ import annotations
+
+from pyspark.sql import SparkSession
+
+import zonemap
+
+MERGE = (
+    "MERGE INTO {target} t USING {keys} s ON t.id = s.id "
+    "WHEN MATCHED THEN UPDATE SET balance = s.balance WHEN NOT MATCHED THEN INSERT *"
+)
+
+
+def write(spark: SparkSession, target: str, keys: str, *, files: int, rows: int, step: int, changes: int) -> None:
+    """Writes and indexes both.
+
+    Args:
+        target: the table of ``rows`` accounts in ``files`` files.
+        keys: the table of ``changes`` to accounts that are ``step`` ids apart.
+    """
+    spark.sql(
+        f"CREATE TABLE {target} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
+        "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' = 'none')"
+    )
+    accounts = spark.range(0, rows, 1, files)
+    accounts.selectExpr("id", "id / 7D AS balance", "sha1(string(id)) AS owner").writeTo(target).append()
+    spark.sql(
+        f"CREATE TABLE {keys} USING iceberg AS "
+        f"SELECT id * {step} AS id, -1D AS balance, 'changed' AS owner FROM range({changes})"
+    )
+    for table in (target, keys):
+        zonemap.build(spark, table)
