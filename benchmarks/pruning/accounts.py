@@ -31,3 +31,13 @@ def write(spark: SparkSession, target: str, keys: str, *, files: int, rows: int,
     )
     for table in (target, keys):
         zonemap.build(spark, table)
+
+
+def snapshot(spark: SparkSession, table: str) -> int:
+    """The id of the table's current snapshot."""
+    return int(spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").collect()[0][0])
+
+
+def roll_back(spark: SparkSession, table: str, to: int) -> None:
+    """Undoes what was done to the table since the snapshot ``to``."""
+    spark.sql(f"CALL lake.system.rollback_to_snapshot('{table}', {to})")

@@ -59,7 +59,7 @@ def write(spark: SparkSession) -> None:
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:
     """Each command with the index off and on, from the same snapshot; what they leave behind is the same."""
-    snapshot = _snapshot(spark)
+    snapshot = accounts.snapshot(spark, TARGET)
     by_content = _by_content(spark)
     by_bounds = _by_bounds(spark)
     rows = []
@@ -97,13 +97,9 @@ def _run(spark: SparkSession, command: Command, snapshot: int, enabled: bool) ->
     millis = round((time.perf_counter() - start) * 1000, 1)
     spark.sql(f"SET {confs.ENABLED}=false")
     left = spark.sql(f"SELECT count(*), sum(hash(id, balance, owner)) FROM {TARGET}").collect()[0]
-    spark.sql(f"CALL lake.system.rollback_to_snapshot('{TARGET}', {snapshot})")
+    accounts.roll_back(spark, TARGET, to=snapshot)
     spark.sql(f"SET {confs.ENABLED}=true")
     return {"read": _jvm.command_metric(frame, "numSplits", TARGET), "millis": millis, "left": tuple(left)}
-
-
-def _snapshot(spark: SparkSession) -> int:
-    return int(spark.sql(f"SELECT snapshot_id FROM {TARGET}.refs WHERE name = 'main'").collect()[0][0])
 
 
 def _by_content(spark: SparkSession) -> int:

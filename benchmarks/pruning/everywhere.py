@@ -35,7 +35,7 @@ def write(spark: SparkSession) -> None:
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:
     """Medians of pairs, index off and on by turns, from the same snapshot each."""
-    snapshot = int(spark.sql(f"SELECT snapshot_id FROM {TARGET}.refs WHERE name = 'main'").collect()[0][0])
+    snapshot = accounts.snapshot(spark, TARGET)
     rows = []
     for mode in MODES:
         spark.sql(f"ALTER TABLE {TARGET} SET TBLPROPERTIES ('write.merge.mode' = '{mode}')")
@@ -70,6 +70,6 @@ def _run(spark: SparkSession, snapshot: int, enabled: bool) -> tuple[float, floa
     changed = spark.sql(f"SELECT count(*) FROM {TARGET} WHERE balance = -1").collect()[0][0]
     if changed != FILES + 1:
         raise AssertionError(f"{changed} rows have changed, not {FILES + 1}")
-    spark.sql(f"CALL lake.system.rollback_to_snapshot('{TARGET}', {snapshot})")
+    accounts.roll_back(spark, TARGET, to=snapshot)
     spark.sql(f"SET {confs.ENABLED}=true")
     return wall, used
