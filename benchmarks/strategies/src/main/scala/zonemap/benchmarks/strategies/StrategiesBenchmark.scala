@@ -8,6 +8,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 import org.apache.iceberg.hadoop.HadoopCatalog
+import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 
 import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
@@ -24,6 +25,10 @@ import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
  */
 object StrategiesBenchmark {
   private val QueryRuns = 11
+  private val PlanRuns = 21
+
+  /** Fifty minutes of the stream. */
+  private val WarmUpCommits = 300
   private val threads = ManagementFactory.getThreadMXBean
 
   /** A batch of a stream: the whole of it, what the index cost on the writer's thread, and its requests there. */
@@ -68,11 +73,35 @@ object StrategiesBenchmark {
     (0 until 5).foreach(n => stream.batch(n).writeTo("lake.db.warm").append())
   }
 
+  /** A stream runs for days: what indexes it is compiled before it is measured, with commits of metadata only. */
+  private def warmUp(spark: SparkSession, stream: StreamTable, layout: Layout): Unit = {
+    val name = s"warm_${tableOf(layout)}"
+    stream.createEmpty(name)
+    val table = Spark3Util.loadIcebergTable(spark, s"lake.db.$name") // as Spark's writers commit to it
+    stream.commitFiles(table, 0)
+    layout.prepare(table)
+    under(spark, layout) {
+      planned(spark, coldQuery(stream, name))
+      (1 to WarmUpCommits).foreach { number =>
+        stream.commitFiles(table, number)
+        layout.afterCommit(table)
+        Upkeep.await(600000)
+      }
+    }
+    drop(spark, table, name)
+  }
+
+  private def drop(spark: SparkSession, table: Table, name: String): Unit = {
+    spark.sql(s"DROP TABLE lake.db.$name")
+    deleteTree(Paths.get(table.location()))
+  }
+
   private def measure(
       spark: SparkSession,
       stream: StreamTable,
       layout: Layout,
       pairs: Int): Map[String, Any] = {
+    warmUp(spark, stream, layout)
     IndexRegistry.clear()
     val name = tableOf(layout)
     val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
@@ -95,20 +124,21 @@ object StrategiesBenchmark {
       refreshed(indexed),
       Some(indexed.currentSnapshot()),
       PlannerSettings(upkeep = UpkeepMode.Off))
-    def runs(text: String => String, execute: Boolean) =
-      (0 until QueryRuns).map { _ =>
+    def runs(number: Int, text: String => String, execute: Boolean) =
+      (0 until number).map { _ =>
         (query(spark, layout, text(name), execute), query(spark, Layout.NoIndex, text(s"plain_$name"), execute))
       }.unzip
-    val (hot, hotPlain) = runs(hotQuery(stream, _, pairs), execute = true)
-    val (cold, coldPlain) = runs(coldQuery(stream, _), execute = false)
+    val (hot, hotPlain) = runs(QueryRuns, hotQuery(stream, _, pairs), execute = true)
+    val (hotPlan, hotPlanPlain) = runs(PlanRuns, hotRows(stream, _, pairs), execute = false)
+    val (cold, coldPlain) = runs(PlanRuns, coldQuery(stream, _), execute = false)
     require(hot.map(_._2).toSet == hotPlain.map(_._2).toSet, s"${layout.name}: other rows than without an index")
-    Seq(name, s"plain_$name").foreach { table =>
-      spark.sql(s"DROP TABLE lake.db.$table")
-      deleteTree(Paths.get(indexed.location()).resolveSibling(table))
-    }
+    drop(spark, indexed, name)
+    drop(spark, plain, s"plain_$name")
 
-    val (hotMillis, hotPlainMillis) = (Measure.median(hot.map(_._1)), Measure.median(hotPlain.map(_._1)))
-    val (coldMillis, coldPlainMillis) = (Measure.median(cold.map(_._1)), Measure.median(coldPlain.map(_._1)))
+    def median(runs: Seq[(Double, String)]) = Measure.median(runs.map(_._1))
+    val (hotMillis, hotPlainMillis) = (median(hot), median(hotPlain))
+    val (hotPlanMillis, hotPlanPlainMillis) = (median(hotPlan), median(hotPlanPlain))
+    val (coldMillis, coldPlainMillis) = (median(cold), median(coldPlain))
     val (loss, from, to) = Stats.interval(ours.indices.map(i => 1 - theirs(i).whole.wallMillis / ours(i).whole.wallMillis))
     val indexCpu = (ours.map(_.commitPathCpuMillis).sum + backgroundMillis) / pairs
     val batchCpu = Measure.median(theirs.map(_.whole.cpuMillis).toSeq)
@@ -128,6 +158,8 @@ object StrategiesBenchmark {
       "commitPathMillisP99" -> Stats.quantile(ours.map(_.commitPathMillis).toSeq, 0.99),
       "hotQueryMillis" -> hotMillis,
       "hotQueryMillisWithoutIndex" -> hotPlainMillis,
+      "hotPlanMillis" -> hotPlanMillis,
+      "hotPlanMillisWithoutIndex" -> hotPlanPlainMillis,
       "coldPlanMillis" -> coldMillis,
       "coldPlanMillisWithoutIndex" -> coldPlainMillis,
       "indexBytes" -> status.bytes,
@@ -135,7 +167,7 @@ object StrategiesBenchmark {
       "memoryBytes" -> memory)
     println(
       f"  ${layout.name}%-20s loss ${loss * 100}%6.1f %% [${from * 100}%.1f, ${to * 100}%.1f]  index/batch CPU ${indexCpu / batchCpu * 100}%6.2f %%  " +
-        f"requests ${result("commitPathRequests")}  hot ms $hotPlainMillis%.0f -> $hotMillis%.0f  " +
+        f"requests ${result("commitPathRequests")}  hot ms $hotPlainMillis%.0f -> $hotMillis%.0f, of it planning $hotPlanPlainMillis%.0f -> $hotPlanMillis%.0f  " +
         f"cold plan ms $coldPlainMillis%.0f -> $coldMillis%.0f  segments ${status.segments}")
     result
   }
@@ -173,7 +205,10 @@ object StrategiesBenchmark {
 
   /** The last minute of the stream. */
   private def hotQuery(stream: StreamTable, table: String, batches: Int): String =
-    s"SELECT count(*), max(value) FROM lake.db.$table WHERE ts >= timestamp_seconds(${stream.streamStart + math.max(0, batches - 6) * StreamTable.SecondsABatch}) AND metric = 77"
+    s"SELECT count(*), max(value) FROM (${hotRows(stream, table, batches)})"
+
+  private def hotRows(stream: StreamTable, table: String, batches: Int): String =
+    s"SELECT * FROM lake.db.$table WHERE ts >= timestamp_seconds(${stream.streamStart + math.max(0, batches - 6) * StreamTable.SecondsABatch}) AND metric = 77"
 
   /** A minute of the past. */
   private def coldQuery(stream: StreamTable, table: String): String = {

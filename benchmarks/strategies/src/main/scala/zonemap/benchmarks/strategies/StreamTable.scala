@@ -38,13 +38,23 @@ final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, v
 
   /** A table with the past in it. */
   def create(name: String): Table = {
-    val table = catalog.createTable(TableIdentifier.of("db", name), Columns, PartitionSpec.unpartitioned(), Version)
+    val table = createEmpty(name)
     manifests.grouped(math.max(1, manifests.size / 20)).foreach { group =>
       val append = table.newFastAppend()
       group.foreach(append.appendManifest)
       append.commit()
     }
     table
+  }
+
+  def createEmpty(name: String): Table =
+    catalog.createTable(TableIdentifier.of("db", name), Columns, PartitionSpec.unpartitioned(), Version)
+
+  /** Commits the metadata of batch `number`, as many files as a batch has, and no rows. */
+  def commitFiles(table: Table, number: Int): Unit = {
+    val append = table.newFastAppend()
+    (0 until FilesABatch).foreach(file => append.appendFile(pastFile(number * FilesABatch + file)))
+    append.commit()
   }
 
   /** The rows of batch `number`, in 32 partitions; each batch is ten seconds of the stream. */

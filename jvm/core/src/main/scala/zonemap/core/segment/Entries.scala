@@ -54,7 +54,11 @@ final private[zonemap] case class ManifestIdentity(
     deletedFiles: JInteger,
     addedRows: JLong,
     existingRows: JLong,
-    deletedRows: JLong)
+    deletedRows: JLong) {
+
+  /** Manifests are looked up for every snapshot that is followed, and no two have the same path and differ by intent. */
+  override def hashCode: Int = path.hashCode
+}
 
 /** A manifest of a segment and its rows `firstRow until firstRow + rowCount`. */
 final private[zonemap] case class SegmentManifest(identity: ManifestIdentity, firstRow: Int, rowCount: Int)
