@@ -35,7 +35,7 @@ private[segment] object CodeArray {
       var lane = 0
       while (lane < CodeLanes.length(count)) {
         // 255 and what the comparison adds above it make 65,535
-        val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & Highest) >>> 7
+        val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & CodeLanes.Highest) >>> 7
         lanes(lane) |= (isAbsent << 8) - isAbsent
         lane += 1
       }
@@ -45,7 +45,6 @@ private[segment] object CodeArray {
   }
 
   private val Absent = CodeLanes.same(0xff)
-  private val Highest = CodeLanes.same(0x8000)
 
   /** `count` codes of two bytes. */
   def copyChars(codes: ByteBuffer, start: Int, count: Int, lanes: Array[Long]): Unit = {
