@@ -9,6 +9,12 @@ private[core] trait CodeArray {
 
   /** Copies the codes of the `count` rows of a block to the front of `lanes`: 0.1 to 0.5 ns a row. */
   def copy(block: Int, count: Int, lanes: Array[Long]): Unit
+
+  /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
+  def isBeside(block: Int): Boolean = false
+
+  /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
+  def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }
 
 private[segment] object CodeArray {
