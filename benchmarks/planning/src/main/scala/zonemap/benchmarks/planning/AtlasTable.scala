@@ -66,12 +66,12 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     table
   }
 
-  /** Appends `commits` of `filesACommit` files each, of the last day. */
-  def appendMore(table: Table, commits: Int, filesACommit: Int): Unit = {
+  /** Appends `commits` of 32 files each, of the last day. */
+  def appendMore(table: Table, commits: Int): Unit = {
     val random = new Random(seed + 1)
     (0 until commits).foreach { _ =>
       val append = table.newFastAppend()
-      (0 until filesACommit).foreach(_ => append.appendFile(dataFile(files - 1, random)))
+      (0 until FilesAnAppend).foreach(_ => append.appendFile(dataFile(files - 1, random)))
       append.commit()
     }
   }
@@ -169,6 +169,7 @@ object AtlasTable {
   }
 
   val Names = 1000000
+  private val FilesAnAppend = 32
   private val Regions = 96
   private val CoreColumns = 6
   private val Rows = 100000L

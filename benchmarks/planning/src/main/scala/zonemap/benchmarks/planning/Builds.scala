@@ -11,7 +11,6 @@ import zonemap.iceberg.upkeep.IndexProcedures
 /** What it costs to index a table as a Spark job, and to keep it indexed commit by commit. */
 private[planning] object Builds {
   private val Commits = 20
-  private val FilesACommit = 32
 
   /** `CALL build` of the table in that folder, which is written anew. */
   def bySparkJob(location: Path): Run = {
@@ -27,7 +26,7 @@ private[planning] object Builds {
   /** A refresh of the store after each of some commits, by a driver that holds nothing. */
   def afterCommits(table: Table, atlas: AtlasTable, settings: PlannerSettings): Seq[Run] =
     (0 until Commits).map { _ =>
-      atlas.appendMore(table, commits = 1, FilesACommit)
+      atlas.appendMore(table, commits = 1)
       table.refresh()
       IndexRegistry.clear()
       Measure.run(IndexProcedures.refresh(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))._2

@@ -25,7 +25,6 @@ import zonemap.iceberg.upkeep.IndexProcedures
  */
 object PlanningMatrix {
   private val SlowMillis = 27L
-  private val FilesACommit = 32
 
   def main(arguments: Array[String]): Unit = {
     require(arguments.length >= 5, "Usage: PlanningMatrix <work folder> <result.json> <pairs> <centre> <files>...")
@@ -257,7 +256,7 @@ object PlanningMatrix {
       opened.table.currentSnapshot(),
       settings(storeOf(location)),
       IndexProcedures.localRunner): Unit
-    shape.atlas.appendMore(table, shape.staleCommits, FilesACommit)
+    shape.atlas.appendMore(table, shape.staleCommits)
     Files.createFile(folder.resolve(s"${shape.name}.done")): Unit
   }
 

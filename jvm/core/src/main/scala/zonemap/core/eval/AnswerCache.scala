@@ -37,6 +37,14 @@ final private[zonemap] class AnswerCache(maxBytes: Long) {
       }
     }
 
+  /** Whether a row may match (None or Some), as far as it is kept here: [[mayMatch]] then reads nothing of the segment. */
+  def known(segment: Segment, predicate: Predicate): Option[Match] = synchronized {
+    asked.get(Question(segment.contentId, predicate)) match {
+      case kept: Kept => Some(if (kept.isEmpty) Match.None else Match.Some)
+      case _          => None
+    }
+  }
+
   /** How many answers were taken from here. */
   def answers: Long = synchronized(answered)
 
@@ -92,17 +100,21 @@ private[zonemap] object AnswerCache {
   final private class Few(size: Int, named: Array[Int]) extends Kept {
     override val bytes: Long = NotKept.bytes + named.length * 4L
     override def rows(): Bitmap = Bitmap.of(size, named.toSeq: _*)
+    override def isEmpty: Boolean = named.isEmpty
   }
 
   final private class Many(bitmap: Bitmap) extends Kept {
     override val bytes: Long = NotKept.bytes + bitmap.size / 8
     override def rows(): Bitmap = bitmap.copy()
+    override def isEmpty: Boolean = bitmap.isEmpty
   }
 
   sealed private trait Kept extends Answer {
 
     /** A fresh bitmap. */
     def rows(): Bitmap
+
+    def isEmpty: Boolean
   }
 
   private object Kept {

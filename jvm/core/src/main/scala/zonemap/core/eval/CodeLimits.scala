@@ -29,9 +29,8 @@ private[eval] object CodeLimits {
 
   /** In place of "no upper bound", above all literals that are not above all boundaries. */
   private val Greatest = Always - 1
-  private val Highest = CodeLanes.same(0x8000)
 
-  private def present(codes: Long): Long = codes - ((CodeLanes.equal(codes, -1L) & Highest) >>> 15)
+  private def present(codes: Long): Long = codes - ((CodeLanes.equal(codes, -1L) & CodeLanes.Highest) >>> 15)
 
   private def below(limits: Array[Char], keys: Array[Long], codes: Array[Long], count: Int, out: Array[Long]): Unit = {
     // what is behind the last code is no key

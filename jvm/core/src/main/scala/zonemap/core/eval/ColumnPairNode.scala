@@ -82,8 +82,11 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
   private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
 
   def use(block: Int, count: Int): Unit = {
+    val upperCodes = below.upperCodes
+    // `lower` holds the other column's lower codes until its upper ones are there
+    if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, lower)
+    upperCodes.copyBeside(block, count, upper, lower)
     above.lowerCodes.copy(block, count, lower)
-    below.upperCodes.copy(block, count, upper)
     pairs.belowFirst(upper, lower, count, never)
     pairs.belowSecond(upper, lower, count, unproven)
   }

@@ -68,8 +68,10 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     val row = block * Segment.BlockRows
     val count = Math.min(Segment.BlockRows, rows - row)
     scratch.useRowsFrom(row)
-    if (kernel.readsLower) column.lowerCodes.copy(block, count, scratch.lower)
-    if (kernel.readsUpper) column.upperCodes.copy(block, count, scratch.upper)
+    val upperCodes = column.upperCodes
+    if (kernel.readsLower || (kernel.readsUpper && upperCodes.isBeside(block)))
+      column.lowerCodes.copy(block, count, scratch.lower)
+    if (kernel.readsUpper) upperCodes.copyBeside(block, count, scratch.upper, scratch.lower)
     if (column.constantFlags.isEmpty) column.copyFlags(row, count, scratch.flags)
     kernel.evaluate(scratch, count, column.constantFlags)
     if (kernel.mayBeOpen) {

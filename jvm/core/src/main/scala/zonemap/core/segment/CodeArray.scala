@@ -9,6 +9,12 @@ private[core] trait CodeArray {
 
   /** Copies the codes of the `count` rows of a block to the front of `lanes`: 0.1 to 0.5 ns a row. */
   def copy(block: Int, count: Int, lanes: Array[Long]): Unit
+
+  /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
+  def isBeside(block: Int): Boolean = false
+
+  /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
+  def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }
 
 private[segment] object CodeArray {
@@ -35,7 +41,7 @@ private[segment] object CodeArray {
       var lane = 0
       while (lane < CodeLanes.length(count)) {
         // 255 and what the comparison adds above it make 65,535
-        val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & Highest) >>> 7
+        val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & CodeLanes.Highest) >>> 7
         lanes(lane) |= (isAbsent << 8) - isAbsent
         lane += 1
       }
@@ -45,7 +51,6 @@ private[segment] object CodeArray {
   }
 
   private val Absent = CodeLanes.same(0xff)
-  private val Highest = CodeLanes.same(0x8000)
 
   /** `count` codes of two bytes. */
   def copyChars(codes: ByteBuffer, start: Int, count: Int, lanes: Array[Long]): Unit = {

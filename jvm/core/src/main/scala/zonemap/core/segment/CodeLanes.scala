@@ -5,7 +5,9 @@ package zonemap.core.segment
  * vectorises, so that comparing a code costs a fraction of a nanosecond. Lanes behind the last code hold anything.
  */
 private[core] object CodeLanes {
-  private val High = 0x8000800080008000L
+
+  /** The highest bit of each lane. */
+  final val Highest = 0x8000800080008000L
 
   /** Longs that hold `count` codes. */
   def length(count: Int): Int = (count + 3) >> 2
@@ -26,14 +28,8 @@ private[core] object CodeLanes {
   /** One code in all lanes. */
   def same(code: Int): Long = (code & 0xffffL) * 0x0001000100010001L
 
-  /** Four bytes, the lowest ones of a long, as lanes. */
-  def ofBytes(bytes: Long): Long = {
-    val halves = (bytes | (bytes << 16)) & 0x0000ffff0000ffffL
-    (halves | (halves << 8)) & 0x00ff00ff00ff00ffL
-  }
-
   /** Lane by lane, modulo 2^16. */
-  def plus(x: Long, y: Long): Long = ((x & ~High) + (y & ~High)) ^ ((x ^ y) & High)
+  def plus(x: Long, y: Long): Long = ((x & ~Highest) + (y & ~Highest)) ^ ((x ^ y) & Highest)
 
   /** Sets the highest bit of each lane whose code is at least `code`; the other bits are of no meaning. */
   def atLeast(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Unit = {
@@ -41,9 +37,7 @@ private[core] object CodeLanes {
     val either = if (code < 0x8000) -1L else 0L
     var lane = 0
     while (lane < length) {
-      // the highest bit stays where the lower 15 are as many or more; either or both of the two have to be
-      val isMore = (codes(lane) | High) - low
-      out(lane) = (isMore & codes(lane)) | (either & (isMore | codes(lane)))
+      out(lane) = atLeast(codes(lane), low, either)
       lane += 1
     }
   }
@@ -54,10 +48,15 @@ private[core] object CodeLanes {
     val either = if (code < 0x8000) -1L else 0L
     var lane = 0
     while (lane < length) {
-      val isMore = (codes(lane) | High) - low
-      out(lane) &= ~((isMore & codes(lane)) | (either & (isMore | codes(lane))))
+      out(lane) &= ~atLeast(codes(lane), low, either)
       lane += 1
     }
+  }
+
+  /** The highest bit stays where the lower 15 are as many as `low` or more; either or both of the two have to be set. */
+  private def atLeast(codes: Long, low: Long, either: Long): Long = {
+    val isMore = (codes | Highest) - low
+    (isMore & codes) | (either & (isMore | codes))
   }
 
   /** Sets the highest bit of each lane whose code is `code`, of no meaning the others, and says whether there is one. */
@@ -70,19 +69,19 @@ private[core] object CodeLanes {
       any |= out(lane)
       lane += 1
     }
-    (any & High) != 0
+    (any & Highest) != 0
   }
 
   /** The highest bit of each lane in which x == y; the other bits are of no meaning. */
   def equal(x: Long, y: Long): Long = {
     val differing = x ^ y
-    ~(((differing & ~High) + ~High) | differing)
+    ~(((differing & ~Highest) + ~Highest) | differing)
   }
 
   /** The highest bits of the lanes as the four lowest bits. */
   def bits(lanes: Long): Long =
     // each of the four bits meets one of the factor's so that they come to stand side by side
-    ((((lanes & High) >>> 15) * 0x0001000200040008L) >>> 48) & 0xf
+    ((((lanes & Highest) >>> 15) * 0x0001000200040008L) >>> 48) & 0xf
 
   /** The highest bits of `length` lanes as bits, 64 a word. */
   def bits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {

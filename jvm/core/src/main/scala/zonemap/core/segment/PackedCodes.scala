@@ -38,10 +38,14 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
     (from + base(block) + packed(starts(block), width(block), row % Segment.BlockRows)) & 0xffff
   }
 
-  override def copy(block: Int, count: Int, lanes: Array[Long]): Unit = {
+  override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
+    copyBeside(block, count, lanes, if (isBeside(block)) lowerLanes(block, count) else null)
+
+  override def isBeside(block: Int): Boolean = relative(block) == 1
+
+  override def copyBeside(block: Int, count: Int, lanes: Array[Long], ofLower: Array[Long]): Unit = {
     unpack(starts(block), width(block), count, lanes)
-    if (relative(block) == 1) {
-      val ofLower = lowerLanes(block, count)
+    if (isBeside(block)) {
       var lane = 0
       while (lane < CodeLanes.length(count)) {
         lanes(lane) = CodeLanes.plus(lanes(lane), ofLower(lane))

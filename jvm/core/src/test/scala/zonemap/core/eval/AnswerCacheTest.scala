@@ -62,6 +62,18 @@ class AnswerCacheTest extends AnyFunSuite with Seeded {
     assert(ask(cache, segment, idIs(12345)) == Seq(1234) && cache.answers == 3)
   }
 
+  test("what is known is known once it is kept: of few files, of many, and of none") {
+    val (cache, segment) = (new AnswerCache(1 << 20), Segment.open(ordered()))
+    val many = Compare(id, CompareOp.Lt, LongValue(40000))
+    // between the bounds of two files there is no id
+    val none = And(Seq(Compare(id, CompareOp.Gt, LongValue(19)), Compare(id, CompareOp.Lt, LongValue(20))))
+    Seq(idIs(12345) -> Match.Some, many -> Match.Some, none -> Match.None).foreach { case (predicate, answer) =>
+      val known = Seq.fill(3)(cache.known(segment, predicate) -> ask(cache, segment, predicate)).map(_._1)
+      assert(known == Seq(None, None, Some(answer)), predicate)
+    }
+    assert(cache.known(Segment.open(ordered()), many).isEmpty, "another segment")
+  }
+
   test("a segment that was reopened has the same answers, one of other bytes its own") {
     val cache = new AnswerCache(1 << 20)
     val bytes = ordered()

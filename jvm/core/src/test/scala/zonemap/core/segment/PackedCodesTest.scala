@@ -20,11 +20,25 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
     }
   }
 
+  /** Beside the lower codes, and beside anything where they are not needed. */
+  private def checkBeside(upper: Array[Char], first: PackedCodes, second: PackedCodes): Unit = {
+    val (ofLower, lanes) = (new Array[Long](256), new Array[Long](256))
+    upper.indices.by(Segment.BlockRows).foreach { row =>
+      val (block, count) = (row / Segment.BlockRows, Math.min(Segment.BlockRows, upper.length - row))
+      assert(!first.isBeside(block))
+      if (second.isBeside(block)) first.copy(block, count, ofLower) else java.util.Arrays.fill(ofLower, 0x5555L)
+      second.copyBeside(block, count, lanes, ofLower)
+      assert((0 until count).forall(i => CodeLanes.get(lanes, i) == upper(row + i)), s"block at $row")
+    }
+  }
+
   private def checkBoth(lower: Array[Char], upper: Array[Char]): (Int, Int) = {
     val (packedLower, packedUpper) = (PackedCodes.encode(lower, null), PackedCodes.encode(upper, lower))
     val first = new PackedCodes(buffer(packedLower), lower.length, null)
+    val second = new PackedCodes(buffer(packedUpper), upper.length, first)
     check(lower, first)
-    check(upper, new PackedCodes(buffer(packedUpper), upper.length, first))
+    check(upper, second)
+    checkBeside(upper, first, second)
     assert(first.length == packedLower.length)
     (packedLower.length, packedUpper.length)
   }

@@ -3,7 +3,7 @@ package zonemap.iceberg.testing
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 import java.lang.{Long => JLong}
 import java.nio.ByteBuffer
-import java.util.{HashMap => JHashMap}
+import java.util.{HashMap => JHashMap, Map => JMap}
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
@@ -136,6 +136,38 @@ object TestFiles {
       .withMetrics(metrics(table.schema, 4, stats))
       .build()
   }
+
+  /** All that a file tells of itself but its ordinal in a manifest, to be compared. */
+  def fields(file: ContentFile[_]): Seq[Any] = Seq[Any](
+    file.location(),
+    file.format(),
+    file.content(),
+    file.specId(),
+    (0 until file.partition().size()).map(i => file.partition().get(i, classOf[Object])),
+    file.recordCount(),
+    file.fileSizeInBytes(),
+    file.sortOrderId(),
+    file.splitOffsets(),
+    file.equalityFieldIds(),
+    file.dataSequenceNumber(),
+    file.fileSequenceNumber(),
+    file.firstRowId(),
+    file.keyMetadata(),
+    file.columnSizes(),
+    file.valueCounts(),
+    file.nullValueCounts(),
+    file.nanValueCounts(),
+    copied(file.lowerBounds()),
+    copied(file.upperBounds()),
+    file.manifestLocation()
+  ) ++ (file match {
+    case delete: DeleteFile =>
+      Seq[Any](delete.referencedDataFile(), delete.contentOffset(), delete.contentSizeInBytes())
+    case _ => Nil
+  })
+
+  private def copied(bounds: JMap[Integer, ByteBuffer]) =
+    Option(bounds).map(_.asScala.map { case (id, bound) => id -> bound.duplicate() }.toMap)
 
   /** The file after a trip to an executor. */
   def travelled[F](file: F): F = {
