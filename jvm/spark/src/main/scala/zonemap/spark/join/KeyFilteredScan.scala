@@ -79,6 +79,14 @@ private[spark] final class KeyFilteredScan(
     log.info(f"Zonemap: table=$tableName $note by ${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
   }
 
+  /** Known here without partitions; Iceberg's scan has Spark plan them anew for each copy of the node to find it out. */
+  private lazy val columnarMode =
+    if (inner.columnarSupportMode() == Scan.ColumnarSupportMode.PARTITION_DEFINED && IcebergScans.readsBatches(inner))
+      Scan.ColumnarSupportMode.SUPPORTED
+    else inner.columnarSupportMode()
+
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
+
   override def supportedCustomMetrics(): Array[CustomMetric] =
     super.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
 
