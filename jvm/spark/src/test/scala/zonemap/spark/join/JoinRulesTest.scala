@@ -5,9 +5,10 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningExpression, DynamicPruningSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SubqueryExec}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.execution.exchange.Exchange
 
 import zonemap.iceberg.plan.ZoneMapTable
@@ -101,6 +102,29 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(rows(frame) == Seq("[14]", "[7]"))
     val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
     assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
+  }
+
+  test("run time: a cut scan is columnar where all its files are read so, else its partitions tell") {
+    val mixed = newTable("join_formats")
+    sql(
+      "CREATE OR REPLACE TABLE lake.db.join_format_keys USING iceberg AS SELECT /*+ COALESCE(1) */ id AS k, concat('n', id) AS name FROM RANGE(0, 60, 7)")
+    build("lake.db.join_format_keys")
+    def read(key: Int): (Seq[String], Seq[ColumnarSupportMode]) = {
+      build(mixed)
+      val frame = sql(
+        s"SELECT /*+ BROADCAST(k) */ f.id FROM $mixed f JOIN lake.db.join_format_keys k ON f.id = k.k WHERE k.name = 'n$key'")
+      val found = rows(frame)
+      val cut = collect(frame.queryExecution.executedPlan) { case BatchScanExec(_, scan: KeyFilteredScan, _, _, _, _) =>
+        assert(scan.notes.exists(_.matches("join pruning on id: \\d -> 1 files")))
+        scan.columnarSupportMode()
+      }
+      (found, cut)
+    }
+    assert(read(14) == ((Seq("[14]"), Seq(ColumnarSupportMode.SUPPORTED))))
+    sql(s"ALTER TABLE $mixed SET TBLPROPERTIES ('write.format.default' = 'orc')")
+    sql(s"INSERT INTO $mixed SELECT /*+ COALESCE(1) */ id, 1, CAST(id AS STRING) FROM RANGE(50, 60)")
+    assert(read(14) == ((Seq("[14]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
+    assert(read(56) == ((Seq("[56]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
   }
 
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
