@@ -15,6 +15,7 @@ import org.apache.spark.sql.connector.read._
  */
 private[spark] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+  private val ColumnarReaders = "org.apache.iceberg.spark.source.SparkColumnarReaderFactory"
 
   private val KnownInterfaces: Set[Class[_]] = Set(
     classOf[Scan],
@@ -38,6 +39,13 @@ private[spark] object IcebergScans {
   def isFilterable(scan: Scan): Boolean =
     methods.isDefined && scan.getClass.getName == BatchQueryScan &&
       interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
+
+  /**
+   * Whether the scan's tasks are read as columnar batches. Iceberg reads so only where each of them can be, so any part of
+   * them, and none, is read so too.
+   */
+  def readsBatches(scan: Scan): Boolean =
+    isFilterable(scan) && scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
 
   /** The data files that the scan reads now; `None` when it is another kind of scan. */
   def paths(scan: Scan): Option[java.util.Set[String]] = {

@@ -50,6 +50,7 @@ private[spark] final class KeyFilteredScan(
    * was not. Its own filter fails on a null among partitions of texts.
    */
   override def filter(predicates: Array[SparkPredicate]): Unit = {
+    columnarMode: Unit
     val byPartition = filterable.filterAttributes().map(_.fieldNames().toSeq).toSet
     val rest = predicates.filterNot(isCut)
     val forIceberg = rest.filter(p => keyName(p).forall(key => byPartition(key)))
@@ -78,6 +79,17 @@ private[spark] final class KeyFilteredScan(
     notes = notes.filterNot(_.startsWith(s"join pruning on ${column.name}:")) :+ note
     log.info(f"Zonemap: table=$tableName $note by ${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
   }
+
+  /**
+   * Known here without partitions; Iceberg's scan has Spark plan them anew for each copy of the node to find it out. It is
+   * told of all planned tasks: files of a format that is read by rows may fall out, but readers may have been made before.
+   */
+  private lazy val columnarMode =
+    if (inner.columnarSupportMode() == Scan.ColumnarSupportMode.PARTITION_DEFINED && IcebergScans.readsBatches(inner))
+      Scan.ColumnarSupportMode.SUPPORTED
+    else inner.columnarSupportMode()
+
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
 
   override def supportedCustomMetrics(): Array[CustomMetric] =
     super.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.RightOuter
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
@@ -18,8 +19,8 @@ import zonemap.spark.rule.Guarded
  *
  * Spark's dynamic partition pruning does it for partition columns, and only when the broadcast side is filtered. This
  * rule runs after that one, over planned scans: it puts the same expression above the scan, which Spark plans, reuses the
- * broadcast for and hands to the scan; and it wraps the scan, so that it can use them. The expression is always the kind
- * that is dropped when there is no broadcast to reuse: nothing is computed for it alone. See ADR 8.
+ * broadcast for and hands to the scan; and it wraps the scan, so that it can use them. The expression is the kind that is
+ * dropped when there is no broadcast to reuse: nothing is computed for it alone, but for a MERGE that inserts. See ADR 8.
  */
 private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
 
@@ -32,6 +33,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
+      case _ if !plan.containsPattern(TreePattern.JOIN)                            => plan
       case subquery: Subquery if subquery.correlated                               => plan
       case _ if !conf.dynamicPartitionPruningEnabled || !conf.exchangeReuseEnabled => plan
       case _ if OtherEngines.areConfigured(conf)                                   => plan
@@ -42,7 +44,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
             val once = scansMetOnce(plan)
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            Some(plan.transformUp {
+            Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
               case join: Join                                           => withFilters(join, once, ofDelta)
             })
@@ -67,7 +69,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       }
     def visitSubqueries(expression: Expression): Unit =
       expression match {
-        case _: DynamicPruningSubquery    => ()
+        case _: DynamicPruning            => ()
         case subquery: SubqueryExpression => visit(subquery.plan); subquery.children.foreach(visitSubqueries)
         case other                        => other.children.foreach(visitSubqueries)
       }
@@ -99,10 +101,26 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
           if canBroadcastBySize(source, conf) && Repeatable(source) =>
         val filtered =
-          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, onlyInBroadcast = false)
+          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, keysOfPlan)
         if (filtered eq target) join else join.copy(left = filtered)
       case _ => join
     }
+
+  /** That a column is one of the keys of a plan, the one at an index, in the way that they are got. */
+  private type KeysOf = (Attribute, LogicalPlan, Seq[Expression], Int) => DynamicPruning
+
+  private val keysOfBroadcast: KeysOf = (column, build, buildKeys, index) =>
+    DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast = true)
+
+  /** The plan is run for its keys as it stands: it is small, and to tell its keys apart would take Spark a shuffle. */
+  private val keysOfPlan: KeysOf = (column, build, buildKeys, index) => {
+    val key = buildKeys(index) match {
+      case attribute: Attribute => attribute
+      case other                => Alias(other, column.name)()
+    }
+    val keys = Project(Seq(key), build)
+    DynamicPruningExpression(InSubquery(Seq(column), ListQuery(keys, numCols = keys.output.size)))
+  }
 
   /** The side that Spark is going to broadcast, as far as it can be known; hints ask for other joins too. */
   private def buildSide(join: Join): Option[BuildSide] =
@@ -121,7 +139,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       buildKeys: Seq[Expression],
       once: Scan => Boolean,
       ofDelta: Boolean,
-      onlyInBroadcast: Boolean = true): LogicalPlan = {
+      keys: KeysOf = keysOfBroadcast): LogicalPlan = {
 
     def filtered(scan: DataSourceV2ScanRelation, column: Attribute, index: Int): Option[LogicalPlan] =
       for {
@@ -130,9 +148,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
         ref <- relation.column(column)
         wrapped <- wrap(scan, relation, files, column.name, ref)
         if isWorthIt(files, ref, build)
-      } yield Filter(
-        DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast),
-        scan.copy(scan = wrapped))
+      } yield Filter(keys(column, build, buildKeys, index), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column brings the keys, of which bounds tell more
     def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
@@ -187,8 +203,9 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   private def filtersBy(condition: Expression, column: Attribute): Boolean =
     condition.exists {
-      case pruning: DynamicPruningSubquery => pruning.pruningKey.semanticEquals(column)
-      case _                               => false
+      case pruning: DynamicPruningSubquery                      => pruning.pruningKey.semanticEquals(column)
+      case DynamicPruningExpression(InSubquery(Seq(pruned), _)) => pruned.semanticEquals(column)
+      case _                                                    => false
     }
 
   private def isWrapped(scan: Scan, name: String): Boolean =

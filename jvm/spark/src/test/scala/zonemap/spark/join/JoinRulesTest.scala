@@ -2,14 +2,19 @@ package zonemap.spark.join
 
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningExpression, DynamicPruningSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SubqueryExec}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.exchange.Exchange
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
 
-class JoinRulesTest extends SharedSession {
+class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   /** Five files of ten ids each, and a table of three keys. */
   private lazy val fact: String = {
@@ -99,6 +104,29 @@ class JoinRulesTest extends SharedSession {
     assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
   }
 
+  test("run time: a cut scan is columnar where all its files are read so, else its partitions tell") {
+    val mixed = newTable("join_formats")
+    sql(
+      "CREATE OR REPLACE TABLE lake.db.join_format_keys USING iceberg AS SELECT /*+ COALESCE(1) */ id AS k, concat('n', id) AS name FROM RANGE(0, 60, 7)")
+    build("lake.db.join_format_keys")
+    def read(key: Int): (Seq[String], Seq[ColumnarSupportMode]) = {
+      build(mixed)
+      val frame = sql(
+        s"SELECT /*+ BROADCAST(k) */ f.id FROM $mixed f JOIN lake.db.join_format_keys k ON f.id = k.k WHERE k.name = 'n$key'")
+      val found = rows(frame)
+      val cut = collect(frame.queryExecution.executedPlan) { case BatchScanExec(_, scan: KeyFilteredScan, _, _, _, _) =>
+        assert(scan.notes.exists(_.matches("join pruning on id: \\d -> 1 files")))
+        scan.columnarSupportMode()
+      }
+      (found, cut)
+    }
+    assert(read(14) == ((Seq("[14]"), Seq(ColumnarSupportMode.SUPPORTED))))
+    sql(s"ALTER TABLE $mixed SET TBLPROPERTIES ('write.format.default' = 'orc')")
+    sql(s"INSERT INTO $mixed SELECT /*+ COALESCE(1) */ id, 1, CAST(id AS STRING) FROM RANGE(50, 60)")
+    assert(read(14) == ((Seq("[14]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
+    assert(read(56) == ((Seq("[56]"), Seq(ColumnarSupportMode.PARTITION_DEFINED))))
+  }
+
   test("run time: only where a broadcast is to be expected, and one that Spark's own confs allow") {
     assert(pruned(
       optimized(sql(s"SELECT /*+ MERGE(k) */ f.id FROM $fact f JOIN $keys k ON f.id = k.k WHERE k.name = 'n14'"))) == 0)
@@ -124,6 +152,41 @@ class JoinRulesTest extends SharedSession {
     new RegisterScanRules(spark).apply(planned.head)
     val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
     assert(table.contains(null))
+  }
+
+  /** A command that is planned and not run. */
+  private def planOnly(text: String): QueryExecution = {
+    val session = spark.asInstanceOf[ClassicSession].sessionState
+    session.executePlan(session.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)
+  }
+
+  private def mergeOnRead(whenNotMatched: String): QueryExecution = {
+    val table = newTable("join_merge_target")
+    sql(s"ALTER TABLE $table SET TBLPROPERTIES ('format-version' = '2', 'write.merge.mode' = 'merge-on-read')")
+    build(table)
+    planOnly(s"MERGE INTO $table t USING $keys s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name $whenNotMatched")
+  }
+
+  private def filtersOf(plan: LogicalPlan): Seq[DynamicPruning] =
+    plan.collect { case Filter(condition, DataSourceV2ScanRelation(_, _: KeyFilteredScan, _, _, _)) =>
+      condition.collect { case pruning: DynamicPruning => pruning }
+    }.flatten
+
+  for (adaptive <- Seq("true", "false"))
+    test(s"run time: the source of a MERGE that inserts is run for its keys without a shuffle, adaptive $adaptive") {
+      withConf("spark.sql.adaptive.enabled" -> adaptive) {
+        val merge = mergeOnRead("WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)")
+        val plan = merge.optimizedPlan
+        assert(filtersOf(plan).map(_.getClass) == Seq(classOf[DynamicPruningExpression]))
+        assert(RuntimeJoinRule(plan).fastEquals(plan))
+        val subqueries = collectWithSubqueries(merge.executedPlan) { case subquery: SubqueryExec => subquery }
+        assert(subqueries.size == 1)
+        assert(subqueries.flatMap(collectWithSubqueries(_) { case exchange: Exchange => exchange }).isEmpty)
+      }
+    }
+
+  test("run time: a MERGE that only updates takes its keys from the join's broadcast") {
+    assert(filtersOf(mergeOnRead("").optimizedPlan).map(_.getClass) == Seq(classOf[DynamicPruningSubquery]))
   }
 
   test("a MERGE's source is run again only if it gives the same rows") {
