@@ -36,8 +36,8 @@ def section(document: dict[str, Any], image: str) -> str:
         f"![strategies]({image})\n",
         "A writer appends batches of 32 files to a table with a past; batches without an index alternate with batches "
         "of each layout. Write loss is that of wall time, with its 95 % interval; index CPU is that of the writer's "
-        "thread and of the background thread, beside the CPU of a whole batch; a stream runs for days, so each layout has "
-        "indexed 300 commits of metadata before it is measured. Reported from practice: what users of "
+        "thread and of the background thread, beside the CPU of a whole batch; a stream runs for days, so each layout "
+        "has indexed 300 commits of metadata before it is measured. Reported from practice: what users of "
         "such indexes told of each strategy.\n",
     ]
     for size in document["sizes"]:
