@@ -19,7 +19,7 @@ KEYS = "lake.db.ledger_changes"
 FILES = 150
 ROWS_PER_FILE = 50
 PAIRS = 20
-_WARM_UP = 2
+_WARM_UP = 15
 MODES = ("copy-on-write", "merge-on-read")
 #: Work that a command leaves behind is part of what it costs.
 _SETTLE_SECONDS = 0.3

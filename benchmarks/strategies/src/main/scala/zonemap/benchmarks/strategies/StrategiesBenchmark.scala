@@ -54,7 +54,7 @@ object StrategiesBenchmark {
       val layouts = Layout.indexed
         .filter(layout => only.isEmpty || only.contains(tableOf(layout)))
         .map(layout => measure(spark, stream, layout, pairs))
-      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "layouts" -> layouts.map(_.asJava).asJava)
+      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> WarmUpCommits, "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
     spark.stop()
