@@ -27,8 +27,8 @@ object StrategiesBenchmark {
   private val QueryRuns = 11
   private val PlanRuns = 21
 
-  /** Fifty minutes of the stream. */
-  private val WarmUpCommits = 300
+  /** Commits of metadata before a layout is measured, by pair: fifty minutes of the stream before thirty pairs. */
+  private val WarmUpCommits = 10
   private val threads = ManagementFactory.getThreadMXBean
 
   /** A batch of a stream: the whole of it, what the index cost on the writer's thread, and its requests there. */
@@ -54,7 +54,7 @@ object StrategiesBenchmark {
       val layouts = Layout.indexed
         .filter(layout => only.isEmpty || only.contains(tableOf(layout)))
         .map(layout => measure(spark, stream, layout, pairs))
-      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> WarmUpCommits, "layouts" -> layouts.map(_.asJava).asJava)
+      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> WarmUpCommits * pairs, "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
     spark.stop()
@@ -74,7 +74,7 @@ object StrategiesBenchmark {
   }
 
   /** A stream runs for days: what indexes it is compiled before it is measured, with commits of metadata only. */
-  private def warmUp(spark: SparkSession, stream: StreamTable, layout: Layout): Unit = {
+  private def warmUp(spark: SparkSession, stream: StreamTable, layout: Layout, commits: Int): Unit = {
     val name = s"warm_${tableOf(layout)}"
     stream.createEmpty(name)
     val table = Spark3Util.loadIcebergTable(spark, s"lake.db.$name") // as Spark's writers commit to it
@@ -82,7 +82,7 @@ object StrategiesBenchmark {
     layout.prepare(table)
     under(spark, layout) {
       planned(spark, coldQuery(stream, name))
-      (1 to WarmUpCommits).foreach { number =>
+      (1 to commits).foreach { number =>
         stream.commitFiles(table, number)
         layout.afterCommit(table)
         Upkeep.await(600000)
@@ -101,7 +101,7 @@ object StrategiesBenchmark {
       stream: StreamTable,
       layout: Layout,
       pairs: Int): Map[String, Any] = {
-    warmUp(spark, stream, layout)
+    warmUp(spark, stream, layout, WarmUpCommits * pairs)
     IndexRegistry.clear()
     val name = tableOf(layout)
     val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
