@@ -81,7 +81,7 @@ bench-kernel: ## JMH: one predicate over the codes of 2,700,000 files, time and 
 	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json $(if $(QUICK),-p files=262144 -wi 2 -i 2 -w 1 -r 1)"
 	"$$(dev/find-python.sh)" benchmarks/jmh/keep.py build/bench/kernel.json $(call result,kernel,jmh/results/kernel.json)
 
-bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 6 minutes)
+bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 15 minutes)
 	cd benchmarks && ../$(BIN)/python -m pruning ../$(call work,pruning) ../$(call result,pruning,pruning/results/pruning.json) ../$(ICEBERG_JAR) $(if $(QUICK),quick)
 
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
@@ -92,7 +92,7 @@ bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"
 	cd benchmarks && ../$(BIN)/python -m atlas ../$(call work,atlas) ../$(call result,atlas,atlas/results/atlas.json) ../$(ICEBERG_JAR)
 
-bench-strategies: ## seven ways to keep an index beside a stream (about 40 minutes)
+bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results

@@ -28,7 +28,7 @@ object StrategiesBenchmark {
   private val PlanRuns = 21
 
   /** Commits of metadata before a layout is measured, by pair: fifty minutes of the stream before thirty pairs. */
-  private val WarmUpCommits = 10
+  private def warmUpCommits(pairs: Int): Int = 10 * pairs
   private val threads = ManagementFactory.getThreadMXBean
 
   /** A batch of a stream: the whole of it, what the index cost on the writer's thread, and its requests there. */
@@ -54,7 +54,7 @@ object StrategiesBenchmark {
       val layouts = Layout.indexed
         .filter(layout => only.isEmpty || only.contains(tableOf(layout)))
         .map(layout => measure(spark, stream, layout, pairs))
-      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> WarmUpCommits * pairs, "layouts" -> layouts.map(_.asJava).asJava)
+      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> warmUpCommits(pairs), "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
     spark.stop()
@@ -101,7 +101,7 @@ object StrategiesBenchmark {
       stream: StreamTable,
       layout: Layout,
       pairs: Int): Map[String, Any] = {
-    warmUp(spark, stream, layout, WarmUpCommits * pairs)
+    warmUp(spark, stream, layout, warmUpCommits(pairs))
     IndexRegistry.clear()
     val name = tableOf(layout)
     val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
