@@ -93,6 +93,8 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
   def splitOffsets(row: Int): Array[Long] = splits(row)
   def hasSplitOffsets(row: Int, offsets: Array[Long]): Boolean = splits.areThose(row, offsets)
 
+  lazy val filesAreAlike: Boolean = formatOrdinal.isConstant && sortOrderIds.isConstant && splits.areAlike
+
   private def load(slot: Int, length: Int = rows): PackedLongs = {
     val shape = shapes(slot - 1)
     val key = SectionKey(SectionKind.Fixed, slot)
@@ -122,6 +124,9 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
   }
 
   private def count(row: Int): Long = if (counts.isNull(row)) 0L else counts(row)
+
+  /** Whether all rows have the same. */
+  def areAlike: Boolean = counts.isConstant && values.isConstant
 
   /** Where those of a row are. */
   private def start(row: Int): Int =

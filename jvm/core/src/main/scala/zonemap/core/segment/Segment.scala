@@ -78,6 +78,9 @@ final private[zonemap] class Segment private (
   /** As comparing with `splitOffsets`, without an array. */
   def hasSplitOffsets(row: Int, offsets: Array[Long]): Boolean = fixed.hasSplitOffsets(row, offsets)
 
+  /** Whether all files have one format, one sort order or none, and the same split offsets. */
+  def filesAreAlike: Boolean = fixed.filesAreAlike
+
   /** The partition ordinals of all rows in a fresh array: O(rows). */
   def partitionOrdinals(): Array[Int] = Array.tabulate(rows)(fixed.partition)
 

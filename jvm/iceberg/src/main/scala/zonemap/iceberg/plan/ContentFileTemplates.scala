@@ -32,10 +32,11 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
   private val dataFiles = mutable.HashMap.empty[Int, DataFile]
   private val deleteFiles = mutable.HashMap.empty[Int, DeleteFile]
   private val emptyTuples = mutable.HashMap.empty[Int, PartitionData]
+  private val stands = mutable.HashMap.empty[Int, SharedTuple]
   private val tuples = new IdentityHashMap[Array[AnyRef], PartitionData]
 
   /** A data file of that partition and of [[Format]], with nothing else to keep. */
-  def dataFile(partition: PartitionTuple): DataFile = {
+  def dataFile(partition: PartitionTuple): DataFileTemplate = {
     val bare = dataFiles.getOrElseUpdate(
       partition.specId,
       DataFiles
@@ -46,8 +47,12 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
         .withRecordCount(0)
         .build())
     val file = bare.copyWithoutStats()
-    put(file, partition.specId, partition.values)
-    file
+    if (specs(partition.specId).fields().isEmpty) new DataFileTemplate(file, None)
+    else {
+      val stand = stands.getOrElseUpdate(partition.specId, new SharedTuple(specs(partition.specId).partitionType()))
+      file.asInstanceOf[StructLike].set(Fields.Partition, stand)
+      new DataFileTemplate(file, Some(stand -> tupleOf(partition.specId, partition.values)))
+    }
   }
 
   /** A position delete file of that partition and of [[Format]], with nothing else to keep. */
@@ -71,13 +76,41 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
   /** A tuple of void fields is there, although the spec then counts as unpartitioned. */
   private def put(file: AnyRef, specId: Int, tuple: Array[AnyRef]): Unit =
     if (!specs(specId).fields().isEmpty)
-      file.asInstanceOf[StructLike].set(Fields.Partition, tuples.computeIfAbsent(tuple, partitionData(specId, _)))
+      file.asInstanceOf[StructLike].set(Fields.Partition, tupleOf(specId, tuple))
+
+  private def tupleOf(specId: Int, tuple: Array[AnyRef]): PartitionData =
+    tuples.computeIfAbsent(tuple, partitionData(specId, _))
 
   private def partitionData(specId: Int, tuple: Array[AnyRef]): PartitionData = {
     val partitionType = specs(specId).partitionType()
     val data = emptyTuples.getOrElseUpdate(specId, new PartitionData(partitionType)).copy()
     PartitionTuples.fill(data, tuple, partitionType)
   }
+}
+
+/**
+ * A file to copy for each of a partition. Nobody changes a file's tuple, so the copies share one: a copy of it for each
+ * takes as long as the rest of the file. Not thread-safe.
+ *
+ * @param file what its fields are set on
+ * @param tuple what stands in the file for the tuple of its copies, and that tuple
+ */
+private[plan] final class DataFileTemplate(val file: DataFile, tuple: Option[(SharedTuple, PartitionData)]) {
+  private val stand = tuple.map(_._1).orNull
+  private val shared = tuple.map(_._2).orNull
+
+  /** The file as it is, with the tuple of its partition, without column statistics. */
+  def copy(): DataFile = {
+    if (stand != null) stand.tuple = shared
+    file.copyWithoutStats()
+  }
+}
+
+/** Is copied as another tuple, whichever it was told last: one a spec, since a new one makes an Avro schema. */
+private[plan] final class SharedTuple(partitionType: Types.StructType) extends PartitionData(partitionType) {
+  var tuple: PartitionData = _
+
+  override def copy(): PartitionData = tuple
 }
 
 private[plan] object ContentFileTemplates {

@@ -12,7 +12,7 @@ import zonemap.core.segment.{PathReader, Segment}
  *
  * A builder per file costs 5-10 us and 2.9 KB; here one template per partition is copied and its fields are set
  * through the public `StructLike` interface. What files of a partition mostly have in common they share, their tuple
- * and sequence numbers too: 0.2-0.4 us and about 500 bytes a file, path included. Not thread-safe; one instance a plan
+ * and sequence numbers too: 0.2-0.4 us and about 400 bytes a file, path included. Not thread-safe; one instance a plan
  * and segment.
  */
 private[zonemap] final class DataFileFactory(segment: Segment, templates: ContentFileTemplates) {
@@ -26,10 +26,9 @@ private[zonemap] final class DataFileFactory(segment: Segment, templates: Conten
       ofPartition(ordinal) = new Template(row, templates.dataFile(segment.partitions(ordinal)))
     val template = ofPartition(ordinal)
     template.become(row)
-    val file = template.file.copyWithoutStats()
+    val file = template.copy()
     val fields = file.asInstanceOf[StructLike]
     fields.set(Fields.Path, paths.path(row))
-    if (template.partition.size > 0) fields.set(Fields.Partition, template.partition)
     fields.set(Fields.RecordCount, JLong.valueOf(segment.recordCount(row)))
     fields.set(Fields.FileSize, JLong.valueOf(segment.fileSizeBytes(row)))
     val firstRowId = segment.firstRowId(row)
@@ -38,7 +37,8 @@ private[zonemap] final class DataFileFactory(segment: Segment, templates: Conten
   }
 
   /** The file that is copied for the rows of a partition. It takes on what mostly is the same from row to row. */
-  private final class Template(first: Int, val file: DataFile) {
+  private final class Template(first: Int, template: DataFileTemplate) {
+    private val file = template.file
     private val fields = file.asInstanceOf[StructLike]
     private var format = segment.format(first)
     private var sortOrderId = segment.sortOrderId(first)
@@ -50,10 +50,18 @@ private[zonemap] final class DataFileFactory(segment: Segment, templates: Conten
     fields.set(Fields.SplitOffsets, boxed(splitOffsets))
     SequenceNumbers.set(file, dataSequenceNumber, fileSequenceNumber)
 
-    /** Nobody changes a file's tuple, so a copy of it for each would only take room. */
-    val partition: StructLike = file.partition()
+    def copy(): DataFile = template.copy()
 
     def become(row: Int): Unit = {
+      if (!segment.filesAreAlike) becomeKind(row)
+      if (isOlderOrNewer(row)) {
+        dataSequenceNumber = segment.dataSequenceNumber(row)
+        fileSequenceNumber = segment.fileSequenceNumber(row)
+        SequenceNumbers.set(file, dataSequenceNumber, fileSequenceNumber)
+      }
+    }
+
+    private def becomeKind(row: Int): Unit = {
       if (segment.format(row) != format) {
         format = segment.format(row)
         fields.set(Fields.Format, format)
@@ -65,11 +73,6 @@ private[zonemap] final class DataFileFactory(segment: Segment, templates: Conten
       if (!segment.hasSplitOffsets(row, splitOffsets)) {
         splitOffsets = segment.splitOffsets(row)
         fields.set(Fields.SplitOffsets, boxed(splitOffsets))
-      }
-      if (isOlderOrNewer(row)) {
-        dataSequenceNumber = segment.dataSequenceNumber(row)
-        fileSequenceNumber = segment.fileSequenceNumber(row)
-        SequenceNumbers.set(file, dataSequenceNumber, fileSequenceNumber)
       }
     }
 

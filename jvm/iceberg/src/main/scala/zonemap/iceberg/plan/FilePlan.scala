@@ -1,38 +1,48 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.metrics.ScanMetrics
 
+import zonemap.iceberg.index.TableFacts
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
-/** A finished plan: the tasks, and what is reported of them. */
+/** The files of a plan, from which tasks are made, and what is reported of it. */
 private[plan] final class FilePlan(
+    request: ScanRequest,
     resolved: ResolvedSnapshot,
-    tier: Tier,
     bound: BoundScan,
     hints: ScanHints,
-    selection: FileSelection,
-    val tasks: java.util.List[FileScanTask],
-    counts: TaskCounts,
-    val files: FileSet) {
+    facts: TableFacts) {
+  private val watch = new TierWatch(resolved)
+  private val heldBefore = resolved.index.residentBytes
+  private val selection = new FileSelection(resolved.index, bound, request, facts)
+  private val parts = selection.selected()
+
+  val files: FileSet = new FileSet(parts, bound.specs.get, facts)
+
+  /** Starts to make the tasks. */
+  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request))
+
+  /** Whether planning read what is now held. */
+  def hasReadMore: Boolean = resolved.index.residentBytes > heldBefore
 
   /** Adds this plan to Iceberg's scan metrics, so that reports and the SQL tab stay true. */
-  def count(metrics: ScanMetrics): Unit = {
+  def count(metrics: ScanMetrics, tasks: TaskCounts): Unit = {
     val index = resolved.index
     metrics.totalDataManifests().increment(index.dataManifests.toLong)
     metrics.totalDeleteManifests().increment(index.deletes.deleteManifests.toLong)
-    metrics.skippedDataFiles().increment(index.dataFiles - tasks.size)
-    counts.report(metrics)
+    metrics.skippedDataFiles().increment(index.dataFiles - files.count)
+    tasks.report(metrics)
   }
 
-  def report(table: String, request: ScanRequest, millis: Double): PlanReport =
+  /** Asked when the tasks are made. */
+  def report(table: String, millis: Double): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
       resolved.mode,
-      Some(tier),
+      Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
-      tasks.size.toLong,
+      files.count,
       () => selection.countAfterPartitions(),
       bound.describe,
       hints.topK,

@@ -36,8 +36,8 @@ private[plan] final class FileSelection(
   def factReport: Option[FactReport] =
     factFilter.flatMap(_.report(ColumnNames.of(bound.schema, _)))
 
-  /** Calls `use` with every segment that has survivors, and the survivors. */
-  def foreachSegment(use: (Segment, Bitmap) => Unit): Unit = {
+  /** The segments that have survivors, and the survivors. */
+  def selected(): IndexedSeq[(Segment, Bitmap)] = {
     ReadAhead.zones(index.segments.map(_.segment), byBounds)
     val survivors = index.segments.map(select)
     val enough = bound.limit.flatMap { limit =>
@@ -45,12 +45,7 @@ private[plan] final class FileSelection(
     }
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
     val planned = enough.getOrElse(survivors)
-    val parts = index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
-    val files = new ReadAhead.Files(parts)
-    parts.indices.foreach { i =>
-      files.upTo(i)
-      use(parts(i)._1, parts(i)._2)
-    }
+    index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
   }
 
   private def select(live: LiveSegment): Bitmap = {

@@ -9,8 +9,7 @@ import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Tab
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{CorruptSegmentException, Segment}
+import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey, TableFacts}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
 
@@ -18,8 +17,8 @@ import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
  * Plans a scan from the index, or says why Iceberg must.
  *
  * The steps, in order: gates that need no index; the snapshot's index ([[SnapshotResolver]]); the schema the filter
- * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]). The plan
- * is complete before the first task is handed out; any failure on the way means Iceberg plans.
+ * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]), each made when
+ * it is asked for. Any failure on the way means that Iceberg plans, or what is left of the plan ([[PlannedTasks]]).
  */
 private[plan] object ScanPlanner {
 
@@ -66,26 +65,27 @@ private[plan] object ScanPlanner {
       stock: Supplier[CloseableIterable[FileScanTask]],
       unmeasuredStock: Supplier[CloseableIterable[FileScanTask]]): CloseableIterable[FileScanTask] = {
     val started = System.nanoTime()
-    val planned =
-      try plan(table, request)
-      catch {
-        case e @ (NonFatal(_) | _: LinkageError) => Left(failed(request.table, request.snapshot, e))
-      }
-    val checked = planned.flatMap { plan =>
-      if (table.settings.shadow) ShadowCheck.compare(plan.tasks, unmeasuredStock.get()).toLeft(plan) else Right(plan)
+    def millis = (System.nanoTime() - started) / 1e6
+    def stockFor(reason: StockReason): CloseableIterable[FileScanTask] = {
+      val reported = Option(table.resolution()).exists(_.found == Left(reason))
+      if (!reported) report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
+      stock.get()
     }
-    val millis = (System.nanoTime() - started) / 1e6
-    checked match {
-      case Right(plan) =>
-        plan.count(request.metrics)
-        table.plannedFiles(plan.files)
-        report(table, plan.report(table.baseName, request, millis))
-        CloseableIterable.withNoopClose(plan.tasks)
-      case Left(reason) =>
-        val reported = Option(table.resolution()).exists(_.found == Left(reason))
-        if (!reported) report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
-        stock.get()
+    def failure(e: Throwable) = failed(request.table, request.snapshot, e)
+    def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
+      try work
+      catch { case e @ (NonFatal(_) | _: LinkageError) => Left(failure(e)) }
+    def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
+      if (plan.hasReadMore) Upkeep.trim(table.settings)
+      plan.count(request.metrics, tasks)
+      table.plannedFiles(plan.files)
+      report(table, plan.report(table.baseName, millis))
     }
+    val tasks = attempt(plan(table, request)).flatMap { plan =>
+      if (table.settings.shadow) attempt(compared(plan, unmeasuredStock.get(), finished(plan, _)))
+      else Right(new PlannedTasks(() => plan.walk(), e => stockFor(failure(e)), finished(plan, _)))
+    }
+    tasks.fold(stockFor, identity)
   }
 
   private def plan(table: ZoneMapTable, request: ScanRequest): Either[StockReason, FilePlan] =
@@ -93,30 +93,19 @@ private[plan] object ScanPlanner {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request, table.hints)
-    } yield assemble(request, resolved, bound, table)
+    } yield new FilePlan(request, resolved, bound, table.hints, TableFacts.of(request.table))
 
-  private def assemble(
-      request: ScanRequest,
-      resolved: ResolvedSnapshot,
-      bound: BoundScan,
-      table: ZoneMapTable): FilePlan = {
-    val watch = new TierWatch(resolved)
-    val heldBefore = resolved.index.residentBytes
-    val facts = TableFacts.of(request.table)
-    val selection = new FileSelection(resolved.index, bound, request, facts)
-    val assembler = new TaskAssembler(resolved.index, bound, request)
-    val tasks = new java.util.ArrayList[FileScanTask]
-    val counts = new TaskCounts
-    val files = IndexedSeq.newBuilder[(Segment, Bitmap)]
-    selection.foreachSegment { (segment, rows) =>
-      assembler.addTasks(segment, rows, tasks, counts)
-      files += segment -> rows
+  /** All tasks at once, if they do not differ from Iceberg's. */
+  private def compared(
+      plan: FilePlan,
+      stock: CloseableIterable[FileScanTask],
+      finished: TaskCounts => Unit): Either[StockReason, CloseableIterable[FileScanTask]] = {
+    val walk = plan.walk()
+    val tasks = Iterator.continually(walk.next()).takeWhile(_ != null).toList.asJava
+    ShadowCheck.compare(tasks, stock).toLeft {
+      finished(walk.counts)
+      CloseableIterable.withNoopClose(tasks)
     }
-    val parts = files.result()
-    val planned = parts.iterator.map(_._1).toSet
-    if (resolved.index.residentBytes > heldBefore) Upkeep.trim(table.settings)
-    val fileSet = new FileSet(parts, bound.specs.get, facts)
-    new FilePlan(resolved, watch.tier(planned), bound, table.hints, selection, tasks, counts, fileSet)
   }
 
   private def gate(table: BaseTable): Option[StockReason] = {

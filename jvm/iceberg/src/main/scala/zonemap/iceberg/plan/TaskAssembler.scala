@@ -9,7 +9,6 @@ import org.apache.iceberg.expressions.{Expressions, ResidualEvaluator}
 import org.apache.iceberg.metrics.ScanMetrics
 import org.apache.iceberg.util.ScanTaskUtil
 
-import zonemap.core.eval.Bitmap
 import zonemap.core.segment.Segment
 import zonemap.iceberg.index.SnapshotIndex
 
@@ -17,7 +16,7 @@ import zonemap.iceberg.index.SnapshotIndex
  * Turns surviving rows into Iceberg's file scan tasks, with their delete files and residuals.
  *
  * What tasks share (schema, spec, residuals, delete files) is made once a spec or once a plan. Residuals are
- * `alwaysTrue` when the scan must return whole files. Not thread-safe; one instance a plan.
+ * `alwaysTrue` when the scan must return whole files. Not thread-safe; one instance a walk through a plan.
  */
 private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
@@ -25,17 +24,20 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   private val deletes =
     new DeleteMatcher(index.deletes, templates, bound.schema +: request.table.schemas().values().asScala.toSeq)
 
-  /** Adds a task for every row of `rows` and counts it in `counts`. */
-  def addTasks(segment: Segment, rows: Bitmap, tasks: java.util.ArrayList[FileScanTask], counts: TaskCounts): Unit = {
-    val files = new DataFileFactory(segment, templates)
-    val bySpec = segment.partitions.map(p => sharedOf(p.specId))
-    tasks.ensureCapacity(tasks.size + rows.cardinality)
-    rows.forEach { row =>
+  /** Of the tasks made so far. */
+  val counts = new TaskCounts
+
+  /** Makes the tasks of the files of one segment. */
+  final class Of(segment: Segment) {
+    private val files = new DataFileFactory(segment, templates)
+    private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
+
+    def task(row: Int): FileScanTask = {
       val file = files.dataFile(row)
       val spec = bySpec(segment.partitionOrdinal(row))
       val deleteFiles = deletes.deletesFor(segment, row, file)
       counts.add(file, deleteFiles)
-      tasks.add(new BaseFileScanTask(file, deleteFiles, spec.schemaJson, spec.specJson, spec.residuals)): Unit
+      new BaseFileScanTask(file, deleteFiles, spec.schemaJson, spec.specJson, spec.residuals)
     }
   }
 

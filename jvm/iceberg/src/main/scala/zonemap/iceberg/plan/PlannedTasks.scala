@@ -1,0 +1,83 @@
+package zonemap.iceberg.plan
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.io.{CloseableGroup, CloseableIterable, CloseableIterator}
+
+/**
+ * The tasks of a plan, made while somebody walks through them, so that who keeps none of millions holds none.
+ *
+ * If the index fails on the way, Iceberg plans, and those of its tasks are handed out whose files have not been: what
+ * comes is all of the plan, whether the index fails before the first task or before the last. Not thread-safe.
+ *
+ * @param walk starts a walk through the plan
+ * @param stock Iceberg's plan, after the index failed
+ * @param finished told once that a walk has reached the end, or was closed on the way, with what it has made
+ */
+private[plan] final class PlannedTasks(
+    walk: () => TaskWalk,
+    stock: Throwable => CloseableIterable[FileScanTask],
+    finished: TaskCounts => Unit)
+    extends CloseableGroup
+    with CloseableIterable[FileScanTask] {
+  private var isFinished = false
+
+  override def iterator(): CloseableIterator[FileScanTask] = {
+    val tasks = new Tasks(walk())
+    addCloseable(tasks)
+    tasks
+  }
+
+  private final class Tasks(planned: TaskWalk) extends CloseableIterator[FileScanTask] {
+    private var ready: FileScanTask = _
+    private var rest: Option[Iterator[FileScanTask]] = None
+
+    override def hasNext: Boolean = rest match {
+      case Some(stockTasks) => stockTasks.hasNext
+      case None             => ready != null || advance()
+    }
+
+    override def next(): FileScanTask =
+      if (!hasNext) throw new NoSuchElementException("All tasks of the plan have been handed out.")
+      else
+        rest.fold {
+          val task = ready
+          ready = null
+          task
+        }(_.next())
+
+    private def advance(): Boolean = {
+      try {
+        ready = planned.next()
+        if (ready == null) finish()
+      } catch {
+        case e @ (NonFatal(_) | _: LinkageError) => rest = Some(restOf(stock(e)))
+      }
+      hasAdvanced
+    }
+
+    private def hasAdvanced: Boolean = rest.fold(ready != null)(_.hasNext)
+
+    /** The tasks of Iceberg's plan whose files were not handed out; a file that is in the table twice is read twice. */
+    private def restOf(all: CloseableIterable[FileScanTask]): Iterator[FileScanTask] = {
+      addCloseable(all)
+      val handedOut = planned.made()
+      val tasks = all.iterator()
+      Iterator.continually(tasks).takeWhile(_.hasNext).map(_.next()).filter { task =>
+        val path = task.file().location()
+        val times = handedOut.getOrElse(path, 0)
+        if (times > 0) handedOut(path) = times - 1
+        times == 0
+      }
+    }
+
+    private def finish(): Unit =
+      if (!isFinished && rest.isEmpty) {
+        isFinished = true
+        finished(planned.counts)
+      }
+
+    override def close(): Unit = finish()
+  }
+}

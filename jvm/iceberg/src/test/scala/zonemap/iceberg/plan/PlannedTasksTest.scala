@@ -1,0 +1,151 @@
+package zonemap.iceberg.plan
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.metrics.{MetricsReport, MetricsReporter, ScanReport}
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.required
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.testing._
+
+/** Tasks are made while somebody walks through them, and an index that fails half-way loses and doubles none. */
+class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
+  private val schema = new Schema(required(1, "id", Types.LongType.get()))
+  private val FilesACommit = 700 // more than two blocks of paths
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  /** Two commits; one file is in both, and so are its rows twice. */
+  private def table(): TestTable = {
+    val table = TestTable.create(schema)
+    def file(i: Int) = TestFiles.data(table, Map("id" -> Stats.range(i * 10L, i * 10L + 9)))
+    val twice = file(0)
+    (0 until 2).foreach { commit =>
+      table.append((twice +: (1 until FilesACommit).map(i => file(commit * FilesACommit + i))): _*)
+    }
+    table
+  }
+
+  /** What one scan handed out, and whether a task came before anything was reported of the scan. */
+  private final case class Walked(paths: Seq[String], startedFromIndex: Boolean, mode: PlanMode)
+
+  private def walk(t: TestTable, settings: PlannerSettings): Walked = {
+    val relation = Planning.relation(t, settings)
+    Using.resource(relation.newBatchScan().planFiles()) { tasks =>
+      val iterator = tasks.iterator()
+      val first = iterator.next().asFileScanTask().file().location()
+      val startedFromIndex = relation.lastPlan() == null
+      val paths = first +: iterator.asScala.map(_.asFileScanTask().file().location()).toSeq
+      Walked(paths, startedFromIndex, relation.lastPlan().mode)
+    }
+  }
+
+  private def segmentOf(t: TestTable): String = {
+    val segments = t.io.storeFiles.filter(_.contains("/segments/"))
+    assert(segments.size == 1)
+    segments.head
+  }
+
+  /** Plans with each of some bytes of the segment changed; answers how many scans failed after their first task. */
+  private def failuresHalfway(t: TestTable, settings: PlannerSettings)(write: (String, Array[Byte]) => Unit): Int = {
+    val expected = Planning.stock(t).map(_.file().location()).sorted
+    assert(expected.size == 2 * FilesACommit && expected.distinct.size == 2 * FilesACommit - 1)
+    val segment = segmentOf(t)
+    val whole = t.io.bytes(segment)
+    val walks = (0 until whole.length by whole.length / 100).map { position =>
+      val damaged = whole.clone()
+      damaged(position) = (~damaged(position)).toByte
+      write(segment, damaged)
+      IndexRegistry.clear()
+      val walked = walk(t, settings)
+      assert(walked.paths.sorted == expected, s"byte $position of ${whole.length}: ${walked.mode}")
+      walked
+    }
+    write(segment, whole)
+    IndexRegistry.clear()
+    assert(walk(t, settings).mode == PlanMode.Exact)
+    walks.count(w => w.startedFromIndex && w.mode.isInstanceOf[PlanMode.Stock])
+  }
+
+  test(
+    "a segment that is damaged where tasks are made half-way: Iceberg plans the files that have not been handed out") {
+    val t = table()
+    Planning.build(t)
+    assert(failuresHalfway(t, Planning.Off)(t.io.put) > 0)
+  }
+
+  test("the same of a segment in a local file, whose paths are read again") {
+    val folder = Files.createTempDirectory("zonemap-planned-tasks").resolve("index-store")
+    val settings = Planning.Off.copy(storeLocation = Some(folder.toString))
+    val t = table()
+    Planning.build(t, settings)
+    def write(location: String, bytes: Array[Byte]): Unit = {
+      val path: Path = Paths.get(location)
+      Files.createDirectories(path.getParent)
+      // a new file: what is mapped of the old one stays
+      Files.deleteIfExists(path)
+      Files.write(path, bytes): Unit
+    }
+    t.io.storeFiles.foreach(file => write(file, t.io.bytes(file)))
+    assert(failuresHalfway(t, settings)(write) > 0)
+  }
+
+  test("a segment that vanishes half-way: Iceberg plans the files that have not been handed out") {
+    val t = table()
+    Planning.build(t)
+    val expected = Planning.stock(t).map(_.file().location()).sorted
+    val relation = Planning.relation(t)
+    Using.resource(relation.newBatchScan().planFiles()) { tasks =>
+      val iterator = tasks.iterator()
+      val first = (0 until 300).map(_ => iterator.next())
+      t.io.storeFiles.foreach(t.io.remove)
+      IndexRegistry.clear()
+      val paths = (first ++ iterator.asScala).map(_.asFileScanTask().file().location())
+      assert(paths.sorted == expected)
+    }
+  }
+
+  test("a plan is reported when its last task is asked for, once, with what Iceberg counts") {
+    val t = table()
+    Planning.build(t)
+    var reports = Seq.empty[ScanReport]
+    val reporter = new MetricsReporter {
+      override def report(report: MetricsReport): Unit = reports :+= report.asInstanceOf[ScanReport]
+    }
+    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off)
+    val planned = PlanLog.plannedScans
+    Using.resource(relation.newBatchScan().planFiles()) { tasks =>
+      val first = tasks.iterator()
+      assert(first.next() != null && relation.lastPlan() == null && relation.plannedFiles() == null)
+      assert(first.asScala.size == 2 * FilesACommit - 1)
+      assert(relation.lastPlan().kept == 2 * FilesACommit && relation.plannedFiles().count == 2 * FilesACommit)
+      assertThrows[NoSuchElementException](first.next())
+      assert(tasks.iterator().asScala.size == 2 * FilesACommit)
+    }
+    assert(PlanLog.plannedScans == planned + 1)
+    assert(reports.map(_.scanMetrics().resultDataFiles().value()) == Seq(2L * FilesACommit))
+  }
+
+  test("a walk that is given up counts the tasks it made") {
+    val t = table()
+    Planning.build(t)
+    var counted = Seq.empty[Long]
+    val reporter = new MetricsReporter {
+      override def report(report: MetricsReport): Unit =
+        counted :+= report.asInstanceOf[ScanReport].scanMetrics().resultDataFiles().value()
+    }
+    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off)
+    val tasks = relation.newBatchScan().planFiles()
+    val iterator = tasks.iterator()
+    (0 until 5).foreach(_ => iterator.next())
+    tasks.close()
+    assert(counted == Seq(5L) && relation.lastPlan().mode == PlanMode.Exact)
+  }
+}
