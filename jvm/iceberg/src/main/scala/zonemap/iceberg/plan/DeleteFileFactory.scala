@@ -10,7 +10,7 @@ import zonemap.iceberg.build.DeleteStats
 import zonemap.iceberg.index.LiveDelete
 
 /**
- * Makes Iceberg's own `DeleteFile`s, each once a plan, so that tasks share them; as [[DataFileFactory]] does.
+ * Makes Iceberg's own `DeleteFile`s as [[DataFileFactory]] does, those that tasks share once a plan.
  *
  * Position deletes keep only the bounds of their path column, as stock planning does. Not thread-safe.
  */
@@ -19,9 +19,11 @@ private[zonemap] final class DeleteFileFactory(templates: ContentFileTemplates) 
 
   private val made = new IdentityHashMap[LiveDelete, DeleteFile]
 
-  def deleteFile(delete: LiveDelete): DeleteFile = made.computeIfAbsent(delete, make)
+  /** The one of this delete. */
+  def deleteFile(delete: LiveDelete): DeleteFile = made.computeIfAbsent(delete, newDeleteFile)
 
-  private def make(delete: LiveDelete): DeleteFile = {
+  /** One that is not kept for other tasks. */
+  def newDeleteFile(delete: LiveDelete): DeleteFile = {
     val entry = delete.entry
     val file = templates.deleteFile(delete.specId, delete.tuple)
     val fields = file.asInstanceOf[StructLike]

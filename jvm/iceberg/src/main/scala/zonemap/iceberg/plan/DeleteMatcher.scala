@@ -1,10 +1,12 @@
 package zonemap.iceberg.plan
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 
 import org.apache.iceberg.{DataFile, DeleteFile, Schema}
 
-import zonemap.core.segment.{BoundsColumn, Segment}
+import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
 import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
@@ -24,31 +26,84 @@ private[zonemap] final class DeleteMatcher(
     deletes: SnapshotDeletes,
     templates: ContentFileTemplates,
     schemas: Iterable[Schema]) {
-  private val files = new DeleteFileFactory(templates)
-  private val None0 = new Array[DeleteFile](0)
+  import DeleteMatcher._
 
-  /** The delete files for `file`, which is `row` of `segment`. */
-  def deletesFor(segment: Segment, row: Int, file: DataFile): Array[DeleteFile] =
-    if (deletes.isEmpty) None0
-    else {
-      val sequence = file.dataSequenceNumber().longValue
-      val partition = segment.partitions(segment.partitionOrdinal(row))
-      lazy val key = PartitionTuples.key(partition.specId, partition.values)
-      val found = mutable.ArrayBuffer.empty[LiveDelete]
-      found ++= after(deletes.equalityGlobal, sequence + 1).filter(mayDelete(_, segment, row))
-      if (deletes.equalityByPartition.nonEmpty)
-        deletes.equalityByPartition.get(key).foreach { group =>
-          found ++= after(group, sequence + 1).filter(mayDelete(_, segment, row))
-        }
-      deletes.vectorsByPath.get(file.location()) match {
-        case Some(vector) => found += applying(vector, sequence)
-        case None =>
-          if (deletes.positionByPartition.nonEmpty)
-            deletes.positionByPartition.get(key).foreach(found ++= after(_, sequence))
-          deletes.positionByPath.get(file.location()).foreach(found ++= after(_, sequence))
+  private val files = new DeleteFileFactory(templates)
+  private val groups = new IdentityHashMap[Array[LiveDelete], Group]
+  private val equalityGlobal = groupOf(deletes.equalityGlobal)
+
+  /** Of the data files of one segment. */
+  final class Of(segment: Segment) {
+    private val ofPartition = new Array[PartitionDeletes](segment.partitions.size)
+
+    /** The delete files for `file`, which is `row`; data files may share the array. */
+    def deletesFor(row: Int, file: DataFile): Array[DeleteFile] =
+      if (deletes.isEmpty) NoDeletes
+      else {
+        val sequence = file.dataSequenceNumber().longValue
+        val partition = partitionOf(row)
+        val equality = joined(
+          equalityGlobal.from(sequence + 1, mayDelete(_, segment, row)),
+          partition.equality.from(sequence + 1, mayDelete(_, segment, row)))
+        joined(equality, positionsFor(file.location(), partition, sequence))
       }
-      if (found.isEmpty) None0 else found.iterator.map(files.deleteFile).toArray
+
+    private def partitionOf(row: Int): PartitionDeletes = {
+      val ordinal = segment.partitionOrdinal(row)
+      if (ofPartition(ordinal) == null) ofPartition(ordinal) = new PartitionDeletes(segment.partitions(ordinal))
+      ofPartition(ordinal)
     }
+  }
+
+  private def positionsFor(path: String, partition: PartitionDeletes, sequence: Long): Array[DeleteFile] =
+    deletes.vectorsByPath.get(path) match {
+      case Some(vector) => Array(files.newDeleteFile(applying(vector, sequence)))
+      case None =>
+        // a file is of one path, and so made for one task
+        val ofPath = deletes.positionByPath.get(path).fold(NoDeletes) { found =>
+          found.drop(firstOf(found, sequence)).map(files.newDeleteFile)
+        }
+        joined(partition.positions.from(sequence), ofPath)
+    }
+
+  /** The groups of one partition. */
+  private final class PartitionDeletes(partition: PartitionTuple) {
+    private val key = PartitionTuples.key(partition.specId, partition.values)
+    val equality: Group = deletes.equalityByPartition.get(key).fold(noGroup)(groupOf)
+    val positions: Group = deletes.positionByPartition.get(key).fold(noGroup)(groupOf)
+  }
+
+  private def groupOf(sorted: Array[LiveDelete]): Group = groups.computeIfAbsent(sorted, new Group(_))
+  private lazy val noGroup = groupOf(Array.empty)
+
+  /** Delete files by the sequence number that decides, which many data files have in common. */
+  private final class Group(sorted: Array[LiveDelete]) {
+    private var first = 0
+    private var tail: Array[DeleteFile] = _
+
+    /** Those whose data sequence number is at least `sequence`; answers the same array as long as it can. */
+    def from(sequence: Long): Array[DeleteFile] = {
+      val start = firstOf(sorted, sequence)
+      if (start == sorted.length) NoDeletes
+      else {
+        if (tail == null || start != first) {
+          first = start
+          tail = sorted.drop(start).map(files.deleteFile)
+        }
+        tail
+      }
+    }
+
+    /** Those of them that pass. */
+    def from(sequence: Long, passes: LiveDelete => Boolean): Array[DeleteFile] = {
+      val start = firstOf(sorted, sequence)
+      if (start == sorted.length) NoDeletes
+      else sorted.iterator.drop(start).filter(passes).map(files.deleteFile).toArray
+    }
+  }
+
+  private def joined(some: Array[DeleteFile], others: Array[DeleteFile]): Array[DeleteFile] =
+    if (some.isEmpty) others else if (others.isEmpty) some else some ++ others
 
   private def applying(vector: LiveDelete, sequence: Long): LiveDelete = {
     require(
@@ -58,15 +113,15 @@ private[zonemap] final class DeleteMatcher(
     vector
   }
 
-  /** The deletes of a sorted group whose data sequence number is at least `sequence`. */
-  private def after(group: Array[LiveDelete], sequence: Long): Iterator[LiveDelete] = {
+  /** Where the deletes of a sorted group start whose data sequence number is at least `sequence`. */
+  private def firstOf(group: Array[LiveDelete], sequence: Long): Int = {
     var low = 0
     var high = group.length
     while (low < high) {
       val middle = (low + high) >>> 1
       if (group(middle).entry.dataSequenceNumber < sequence) low = middle + 1 else high = middle
     }
-    group.iterator.drop(low)
+    low
   }
 
   private def mayDelete(delete: LiveDelete, segment: Segment, row: Int): Boolean =
@@ -90,7 +145,7 @@ private[zonemap] final class DeleteMatcher(
       delete: LiveDelete,
       column: BoundsColumn,
       row: Int): Boolean =
-    if (DeleteMatcher.isUnordered(columnType) || column.columnType != columnType) true
+    if (isUnordered(columnType) || column.columnType != columnType) true
     else {
       val bounds = for {
         dataLower <- Option(column.lower(row))
@@ -126,6 +181,7 @@ private[zonemap] final class DeleteMatcher(
 }
 
 private object DeleteMatcher {
+  private val NoDeletes = new Array[DeleteFile](0)
 
   /** Bounds of these types do not say which values may be equal: NaN stands outside, UUIDs have two orders. */
   private def isUnordered(columnType: ColumnType): Boolean =

@@ -30,14 +30,15 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   /** Makes the tasks of the files of one segment. */
   final class Of(segment: Segment) {
     private val files = new DataFileFactory(segment, templates)
+    private val deleteFiles = new deletes.Of(segment)
     private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
 
     def task(row: Int): FileScanTask = {
       val file = files.dataFile(row)
       val spec = bySpec(segment.partitionOrdinal(row))
-      val deleteFiles = deletes.deletesFor(segment, row, file)
-      counts.add(file, deleteFiles)
-      new BaseFileScanTask(file, deleteFiles, spec.schemaJson, spec.specJson, spec.residuals)
+      val applying = deleteFiles.deletesFor(row, file)
+      counts.add(file, applying)
+      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, spec.residuals)
     }
   }
 
@@ -60,12 +61,20 @@ private[plan] final class TaskCounts {
   private var fileBytes = 0L
   private var deleteFiles = 0L
   private var deleteBytes = 0L
+  private var last = new Array[DeleteFile](0)
+  private var lastBytes = 0L
 
+  /** @param deletes not to be changed: tasks that have the same delete files may have one array of them */
   def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
     files += 1
     fileBytes += file.fileSizeInBytes()
+    if (deletes ne last) {
+      last = deletes
+      lastBytes = 0L
+      deletes.foreach(delete => lastBytes += ScanTaskUtil.contentSizeInBytes(delete))
+    }
     deleteFiles += deletes.length
-    deletes.foreach(delete => deleteBytes += ScanTaskUtil.contentSizeInBytes(delete))
+    deleteBytes += lastBytes
   }
 
   def report(metrics: ScanMetrics): Unit = {

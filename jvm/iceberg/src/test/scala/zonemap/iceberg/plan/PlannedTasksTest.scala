@@ -17,6 +17,8 @@ import zonemap.iceberg.testing._
 
 /** Tasks are made while somebody walks through them, and an index that fails half-way loses and doubles none. */
 class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
+  import PlannedTasksTest._
+
   private val schema = new Schema(required(1, "id", Types.LongType.get()))
   private val FilesACommit = 700 // more than two blocks of paths
 
@@ -32,9 +34,6 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
     }
     table
   }
-
-  /** What one scan handed out, and whether a task came before anything was reported of the scan. */
-  private final case class Walked(paths: Seq[String], startedFromIndex: Boolean, mode: PlanMode)
 
   private def walk(t: TestTable, settings: PlannerSettings): Walked = {
     val relation = Planning.relation(t, settings)
@@ -148,4 +147,10 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
     tasks.close()
     assert(counted == Seq(5L) && relation.lastPlan().mode == PlanMode.Exact)
   }
+}
+
+private object PlannedTasksTest {
+
+  /** What one scan handed out, and whether a task came before anything was reported of the scan. */
+  final case class Walked(paths: Seq[String], startedFromIndex: Boolean, mode: PlanMode)
 }
