@@ -66,20 +66,26 @@ format: $(BIN)/.requirements ## format all sources
 docs: | tools ## write the generated pages of docs/reference
 	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"
 
+comma := ,
 # `make bench-<suite> QUICK=1`: small sizes and few runs, within five minutes; the result stays in build/bench.
 result = $(if $(QUICK),build/bench/$(1)-quick.json,benchmarks/$(2))
 work = build/bench/$(1)$(if $(QUICK),-quick)
+# What a suite of the JVM has left is told where it was measured; those of Python do so themselves.
+provenance = "$$(dev/find-python.sh)" benchmarks/provenance.py $(1)
 
 bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)
 	dev/sbt "planningBenchmark/run $(call work,planning) $(call result,planning,planning/results/planning.json) 3 $(if $(QUICK),1000 20000,100000 1000000)"
+	$(call provenance,$(call result,planning,planning/results/planning.json))
 
-bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about 20 minutes, tables are kept)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix $(call work,matrix) $(call result,matrix,planning/results/matrix.json) $(if $(QUICK),1 1000 100,3 100000 1 100 1000 10000 100000)"
+bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about an hour, half of it for tables that are kept)
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix $(call work,matrix) $(call result,matrix,planning/results/matrix.json) $(if $(QUICK),1 1000 100,3 1000000 1 100 1000 10000 100000 1000000 2700000)"
+	$(call provenance,$(call result,matrix,planning/results/matrix.json))
 
-bench-kernel: ## JMH: one predicate over the codes of 2,700,000 files, time and allocations (about 5 minutes)
+bench-kernel: ## JMH: one predicate over the codes of 2,700,000 and 27,000,000 files, time and allocations (about 20 minutes)
 	mkdir -p build/bench
-	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json $(if $(QUICK),-p files=262144 -wi 2 -i 2 -w 1 -r 1)"
+	dev/sbt "jmhBenchmark/Jmh/run -prof gc -rf json -rff build/bench/kernel.json $(if $(QUICK),-p files=262144 -wi 2 -i 2 -w 1 -r 1,-p files=2700000$(comma)27000000)"
 	"$$(dev/find-python.sh)" benchmarks/jmh/keep.py build/bench/kernel.json $(call result,kernel,jmh/results/kernel.json)
+	$(call provenance,$(call result,kernel,jmh/results/kernel.json))
 
 bench-pruning: setup ## files read by Iceberg, by the index, and at best, for each class of queries (about 15 minutes)
 	cd benchmarks && ../$(BIN)/python -m pruning ../$(call work,pruning) ../$(call result,pruning,pruning/results/pruning.json) ../$(ICEBERG_JAR) $(if $(QUICK),quick)
@@ -94,6 +100,7 @@ bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,
 
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
+	$(call provenance,$(call result,strategies,strategies/results/strategies.json))
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

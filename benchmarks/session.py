@@ -8,6 +8,7 @@ import platform
 from pathlib import Path
 from typing import Any
 
+import provenance
 from pyspark.sql import SparkSession
 
 import zonemap
@@ -55,7 +56,7 @@ def cpu_millis(spark: SparkSession) -> float:
 
 
 def keep(document: dict[str, Any], result: Path) -> None:
-    """Writes what a suite has measured, as JSON."""
+    """Writes what a suite has measured, as JSON, and on what."""
     result.parent.mkdir(parents=True, exist_ok=True)
-    result.write_text(json.dumps(document, indent=2) + "\n")
+    result.write_text(json.dumps(document | provenance.of(), indent=2) + "\n")
     print(f"written: {result}")

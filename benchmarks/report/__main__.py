@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import atlas, kernel, matrix, planning, pruning, strategies, tpch
+from report import atlas, kernel, matrix, pages, planning, pruning, strategies, tpch
 
 SUITES = {
     planning: "planning/results/planning.json",
@@ -43,7 +43,8 @@ def main(folder: Path) -> None:
             plot = folder / "images" / f"{result.stem}.svg"
             suite.plot(document, plot)
             parts.append(suite.section(document, f"images/{plot.name}"))
-    (folder / "benchmarks.md").write_text("\n".join(parts))
+            parts.append(pages.measured_on(document))
+    (folder / "benchmarks.md").write_text("\n".join(filter(None, parts)))
     print(f"written: {folder / 'benchmarks.md'}")
 
 

@@ -10,8 +10,8 @@ import matplotlib.pyplot as plt
 from report import pages
 
 
-def plot(document: list[dict[str, Any]], path: Path) -> None:
-    runs = document[::-1]
+def plot(document: dict[str, Any], path: Path) -> None:
+    runs = _by_files(document)[0][1][::-1]
     figure, axes = plt.subplots(figsize=(8, 0.4 * len(runs) + 1))
     axes.barh([_name(run) for run in runs], [_millis(run, "50.0") for run in runs], color=pages.OURS)
     axes.set_xlabel("ms for all files, median (log scale)")
@@ -19,27 +19,31 @@ def plot(document: list[dict[str, Any]], path: Path) -> None:
     pages.save(figure, path)
 
 
-def section(document: list[dict[str, Any]], image: str) -> str:
-    files = int(document[0]["params"]["files"])
-    rows = [
-        (
-            _name(run),
-            f"{_millis(run, '50.0'):.3g}",
-            f"{_millis(run, '99.0'):.3g}",
-            f"{_millis(run, '50.0') * 1e6 / files:.2g}",
-            f"{run['secondaryMetrics']['gc.alloc.rate.norm']['score'] / 1e6:.2g}",
-        )
-        for run in document
-    ]
-    return "\n".join(
-        (
-            "## Kernel\n",
-            f"![kernel]({image})\n",
+def section(document: dict[str, Any], image: str) -> str:
+    parts = ["## Kernel\n", f"![kernel]({image})\n"]
+    for files, runs in _by_files(document):
+        rows = [
+            (
+                _name(run),
+                f"{_millis(run, '50.0'):.3g}",
+                f"{_millis(run, '99.0'):.3g}",
+                f"{_millis(run, '50.0') * 1e6 / files:.2g}",
+                f"{run['secondaryMetrics']['gc.alloc.rate.norm']['score'] / 1e6:.2g}",
+            )
+            for run in runs
+        ]
+        parts += [
             f"One predicate over the codes of {files:,} files, one thread, codes in memory (JMH, "
-            f"JDK {document[0]['jdkVersion']}).\n",
+            f"JDK {runs[0]['jdkVersion']}).\n",
             pages.table(("predicate", "ms, p50", "ms, p99", "ns a file", "MB allocated"), rows),
-        )
-    )
+        ]
+    return "\n".join(parts)
+
+
+def _by_files(document: dict[str, Any]) -> list[tuple[int, list[dict[str, Any]]]]:
+    """Runs by the number of files, the fewest first."""
+    sizes = sorted({int(run["params"]["files"]) for run in document["runs"]})
+    return [(files, [r for r in document["runs"] if int(r["params"]["files"]) == files]) for files in sizes]
 
 
 def _name(run: dict[str, Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import matplotlib.pyplot as plt
@@ -21,6 +22,17 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table of Markdown; all columns but the first to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def measured_on(document: dict[str, Any]) -> str:
+    """The machine and the commit of a result; nothing for results that do not say."""
+    if "machine" not in document:
+        return ""
+    machine = document["machine"]
+    return (
+        f"Measured on {machine['cores']} cores ({machine['cpu']}), {machine['memoryGiB']:.0f} GiB, "
+        f"at commit {document['commit']}.\n"
+    )
 
 
 def millis(value: float) -> str:

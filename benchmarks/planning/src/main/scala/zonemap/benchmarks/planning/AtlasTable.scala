@@ -4,7 +4,6 @@ import java.nio.ByteBuffer
 import java.nio.file.Paths
 import java.util.{HashMap => JHashMap, Random}
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.{DataFile, DataFiles, DeleteFile, FileFormat, FileMetadata, Metrics, PartitionData, PartitionSpec, Schema, Table}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
@@ -55,7 +54,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 
   /** Creates the table at `location` and appends all files. Not thread-safe. */
   def create(location: String): Table = {
-    val table = new HadoopTables(new Configuration).create(schema, spec, location)
+    val table = new HadoopTables(SlowFileSystem.configuration()).create(schema, spec, location)
     val random = new Random(seed)
     val perCommit = math.ceil(files.toDouble / commits).toInt
     (0 until files).grouped(perCommit).foreach { group =>
@@ -76,18 +75,17 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     }
   }
 
-  /** Commits position deletes, a file of them for each of `share` of the data files. */
-  def delete(table: Table, share: Double): Unit =
-    if (share > 0) {
-      val every = math.max(1, math.round(1 / share).toInt)
-      val delta = table.newRowDelta()
-      val random = new Random(seed)
-      (0 until files).foreach { i =>
-        val file = dataFile(i, random)
-        if (i % every == 0) delta.addDeletes(positionDeletes(table.spec(), file)): Unit
-      }
-      delta.commit()
+  /** Commits position deletes to a branch, a file of them for each of `share` of the data files. */
+  def delete(table: Table, share: Double, branch: String): Unit = {
+    val every = math.max(1, math.round(1 / share).toInt)
+    val delta = table.newRowDelta().toBranch(branch)
+    val random = new Random(seed)
+    (0 until files).foreach { i =>
+      val file = dataFile(i, random)
+      if (i % every == 0) delta.addDeletes(positionDeletes(table.spec(), file)): Unit
     }
+    delta.commit()
+  }
 
   private def positionDeletes(tableSpec: PartitionSpec, of: DataFile): DeleteFile =
     FileMetadata

@@ -1,12 +1,12 @@
 package zonemap.benchmarks.planning
 
 import java.lang.management.ManagementFactory
-import java.nio.file.{Path, Paths}
+import java.nio.file.Paths
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import zonemap.benchmarks.planning.PlanningMatrix.{Measured, Opened}
+import zonemap.benchmarks.planning.PlanningMatrix.Measured
 
 /** Plans one query once, in a process of its own. Usage: `FreshJvm <table> <files> <columns> <query> <stock|index>` */
 object FreshJvm {
@@ -14,23 +14,23 @@ object FreshJvm {
   def main(arguments: Array[String]): Unit = {
     val Array(location, files, columns, query, side) = arguments
     val io = new RemoteFileIO(0)
-    val opened = new Opened(location, io)
+    val opened = new OpenedTable(location, MatrixTables.Indexed, io)
     val asked = PlanningMatrix.queries(AtlasTable(files.toInt, columns.toInt, commits = 1))(query.toInt)
     opened.table.currentSnapshot(): Unit
     io.traffic(): Unit
     val (planned, run) =
-      Measure.run(PlanningMatrix.count((if (side == "stock") opened.table else opened.indexed()).newBatchScan(), asked))
+      Measure.run(PlanningMatrix.count(if (side == "stock") opened.stockScan() else opened.indexScan(), asked))
     val traffic = io.traffic()
     println(
       s"measured ${run.wallMillis} ${run.cpuMillis} ${run.allocatedBytes} ${traffic.requests} ${traffic.bytes} $planned")
   }
 
   /** Starts a JVM like this one and waits for its figures. */
-  def run(table: Path, files: Int, columns: Int, query: Int, side: String): Measured = {
+  def run(table: String, files: Int, columns: Int, query: Int, side: String): Measured = {
     val launcher = Paths.get(System.getProperty("java.home"), "bin", "java").toString
     val options = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala
     val command = Seq(launcher) ++ options ++
-      Seq("-cp", System.getProperty("java.class.path"), "zonemap.benchmarks.planning.FreshJvm", table.toString) ++
+      Seq("-cp", System.getProperty("java.class.path"), "zonemap.benchmarks.planning.FreshJvm", table) ++
       Seq(files.toString, columns.toString, query.toString, side)
     val process = new ProcessBuilder(command.asJava).redirectError(ProcessBuilder.Redirect.DISCARD).start()
     val lines = Using.resource(scala.io.Source.fromInputStream(process.getInputStream))(_.getLines().toList)
@@ -38,7 +38,7 @@ object FreshJvm {
     val figures = lines.find(_.startsWith("measured ")).get.split(' ').tail
     Measured(
       Run(figures(0).toDouble, figures(1).toDouble, figures(2).toLong),
-      Traffic(figures(3).toLong, figures(4).toLong),
+      Some(Traffic(figures(3).toLong, figures(4).toLong)),
       figures(5).toInt)
   }
 }

@@ -16,8 +16,8 @@ import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
 import zonemap.iceberg.upkeep.IndexProcedures
 
-/** One query: a filter and why it is here. */
-final case class Query(name: String, filter: Expression)
+/** One query: its filter and why it is here, and perhaps the filter as SQL. */
+final case class Query(name: String, filter: Expression, sql: Option[String] = None)
 
 /**
  * Stock Iceberg's local planning against planning from the index, on metadata-only tables, in one JVM.
@@ -79,13 +79,19 @@ object PlanningBenchmark {
     val names = (0 until 250).map(i => atlas.metricName((i * 7919L * 131) % AtlasTable.Names))
     val ids = (0 until 250).map(i => java.lang.Long.valueOf(i * 1000003L + 5000))
     Seq(
-      Query("no filter", Expressions.alwaysTrue()),
-      Query("atlas: one name, some days", Expressions.and(Expressions.equal("name", atlas.metricName(123456)), days)),
+      Query("no filter", Expressions.alwaysTrue(), Some("true")),
+      Query(
+        "atlas: one name, some days",
+        Expressions.and(Expressions.equal("name", atlas.metricName(123456)), days),
+        Some(s"name = '${atlas.metricName(123456)}' AND ts >= timestamp_micros($from) AND ts < timestamp_micros($until)")
+      ),
       Query(
         "range of seq, no partition predicate",
         Expressions.and(
           Expressions.greaterThanOrEqual("seq", java.lang.Long.valueOf(total / 2)),
-          Expressions.lessThan("seq", java.lang.Long.valueOf(total / 2 + 40000000L)))),
+          Expressions.lessThan("seq", java.lang.Long.valueOf(total / 2 + 40000000L))),
+        Some(s"seq >= ${total / 2} AND seq < ${total / 2 + 40000000L}")
+      ),
       Query("one id that every file may hold", Expressions.equal("id", java.lang.Long.valueOf(1L << 40))),
       Query("IN of 250 names", Expressions.in("name", names: _*)),
       Query("IN of 250 names, some days", Expressions.and(Expressions.in("name", names: _*), days)),

@@ -5,38 +5,25 @@ import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg._
-import org.apache.iceberg.encryption.EncryptionManager
 import org.apache.iceberg.hadoop.HadoopTables
-import org.apache.iceberg.io.{FileIO, LocationProvider}
 
 import zonemap.benchmarks.planning.Measure.median
 import zonemap.core.eval.AnswerCache
 import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
-import zonemap.iceberg.upkeep.IndexProcedures
 
 /**
  * Planning with one thing varied at a time: files, columns, deletes, and the state of the index.
  *
- * Tables are kept in the work folder and used again. Usage: `PlanningMatrix <work folder> <result.json> <pairs> <centre>
- * <files>...`; the centre is the number of files at which the other axes are measured.
+ * Tables are kept in the work folder and used again ([[MatrixTables]]). Usage: `PlanningMatrix <work folder> <result.json>
+ * <pairs> <centre> <files>...`; the centre is the number of files at which the other axes are measured.
  */
 object PlanningMatrix {
-  private val SlowMillis = 27L
 
   def main(arguments: Array[String]): Unit = {
     require(arguments.length >= 5, "Usage: PlanningMatrix <work folder> <result.json> <pairs> <centre> <files>...")
-    val folder = Files.createDirectories(Paths.get(arguments(0)).toAbsolutePath)
-    val pairs = arguments(2).toInt
-    val centre = arguments(3).toInt
-    val sizes = arguments.drop(4).map(_.toInt).toSeq
-    val rows = sizes.flatMap(files => filesAxis(folder, Shape(files), pairs)) ++
-      Seq(10, 100).flatMap(columns => axis("columns", columns.toString, folder, Shape(centre, columns), pairs)) ++
-      Seq(0.01, 0.5).flatMap { share =>
-        axis("files with deletes", f"${share * 100}%.0f %%", folder, Shape(centre, deletes = share), pairs)
-      } ++ stateAxis(folder, Shape(centre), pairs)
+    val folder = Paths.get(arguments(0)).toAbsolutePath
+    val shapes = MatrixTables.shapes(arguments(3).toInt, arguments.drop(4).map(_.toInt).toSeq)
     BenchmarkFiles.write(
       Paths.get(arguments(1)),
       Map[String, Any](
@@ -45,124 +32,186 @@ object PlanningMatrix {
         "iceberg" -> IcebergBuild.version(),
         "cores" -> Runtime.getRuntime.availableProcessors,
         "maxHeapBytes" -> Runtime.getRuntime.maxMemory,
-        "requestMillis" -> SlowMillis,
-        "rows" -> rows.map(_.asJava).asJava
+        "requestMillis" -> PlanningMatrix.SlowMillis,
+        "centreFiles" -> shapes.centre.files,
+        "rows" -> new PlanningMatrix(folder, arguments(2).toInt, shapes).rows().map(_.asJava).asJava
       ).asJava
     )
   }
 
-  /** A table of the suite. */
-  private final case class Shape(files: Int, columns: Int = 30, deletes: Double = 0, staleCommits: Int = 0) {
-    def name: String = s"matrix-$files-$columns-${(deletes * 100).toInt}-$staleCommits"
-    def atlas: AtlasTable = AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
-  }
+  private val SlowMillis = 27L
+
+  /** Small tables are planned in ten times as many pairs: their ratio must be told from the noise. */
+  private val SmallFiles = 1000
+  private val SmallTimes = 10
+
+  private[planning] def queries(atlas: AtlasTable): Seq[Query] =
+    PlanningBenchmark.queries(atlas).filter(_.sql.isDefined)
+
+  /** A run, what it asked of storage if that was counted, and the files or splits it planned. */
+  private[planning] final case class Measured(run: Run, traffic: Option[Traffic], planned: Int)
+
+  private[planning] def count(scan: BatchScan, query: Query): Int =
+    Using.resource(scan.filter(query.filter).planFiles()) { tasks =>
+      var count = 0
+      tasks.forEach(_ => count += 1)
+      count
+    }
+}
+
+private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShapes) {
+  import PlanningMatrix._
 
   private type Row = Map[String, Any]
+  private val tables = new MatrixTables(folder)
 
-  /** Small tables are planned in thirty pairs, several times each: their ratio must be told from the noise. */
-  private def filesAxis(folder: Path, shape: Shape, pairs: Int): Seq[Row] =
-    axis("files", shape.files.toString, folder, shape, if (shape.files <= 1000) math.max(pairs, 30) else pairs)
+  def rows(): Seq[Row] =
+    shapes.bySize.flatMap(shape => axis("files", shape.files.toString, shape)) ++
+      shapes.bySize.filter(_.files <= SmallFiles).flatMap(withoutIndex) ++
+      Using.resource(new SqlPlanning(folder))(sql => shapes.bySize.flatMap(fromSql(sql, _))) ++
+      shapes.byColumns.flatMap { shape =>
+        val files = if (shape.files == shapes.centre.files) "" else s" (${shape.files} files)"
+        axis("columns", shape.columns.toString + files, shape)
+      } ++
+      MatrixTables.DeletedPercents.flatMap { percent =>
+        axis("files with deletes", s"$percent %", shapes.centre, MatrixTables.deletesBranch(percent))
+      } ++
+      states() ++ otherStock() ++ freshJvms()
 
-  private def axis(axis: String, value: String, folder: Path, shape: Shape, pairs: Int): Seq[Row] = {
-    val opened = open(folder, shape)
-    val repeats = math.max(1, math.min(20, 20000 / shape.files))
+  private def repeatsOf(shape: Shape): Int = math.max(1, math.min(20, 20000 / shape.files))
+
+  private def axis(axis: String, value: String, shape: Shape, ref: String = MatrixTables.Indexed): Seq[Row] = {
+    val opened = tables.open(shape, ref)
+    val isSmall = shape.files <= SmallFiles
+    val times = if (isSmall) SmallTimes * pairs else pairs
     queries(shape.atlas).map { query =>
-      val side = new Sides(opened, query, repeats)
-      val (stock, ours) = side.interleaved(pairs)
-      val absent = if (shape.files <= 1000) Seq("indexAbsent" -> summary(side.absent(pairs))) else Nil
-      def heap(table: => Table) = "peakHeapBytes" -> Measure.peakHeap(tasks(table, query))
+      val sides = new Sides(opened, query, repeatsOf(shape))
+      val (stock, index) = interleaved(times, apart = if (isSmall) 3 else 1)(sides.stock(), sides.hot())
       row(
         axis,
         value,
         query,
         Seq(
-          "stock" -> (summary(stock) + heap(opened.table)),
-          "index" -> (summary(ours) + heap(opened.indexed()))) ++ absent)
+          "stock" -> (summary(stock) + peak(opened.stockScan(), query)),
+          "index" -> (summary(index) + peak(opened.indexScan(), query))))
     }
   }
 
-  /** How the state of the index, and where its files are, changes a plan. */
-  private def stateAxis(folder: Path, shape: Shape, pairs: Int): Seq[Row] = {
-    val stale = Seq(1, 10, 100).map(commits => s"cold, $commits commits behind" -> shape.copy(staleCommits = commits))
-    val states = for {
-      (state, of) <- ("cold" -> shape) +: stale
-      requestMillis <- Seq(0L, SlowMillis)
-    } yield {
-      val opened = open(folder, of, requestMillis)
-      queries(of.atlas).map { query =>
-        val side = new Sides(opened, query, repeats = 1)
-        val runs = (1 to pairs).map(_ => (side.stock(), side.cold()))
-        row(
-          "index",
-          state + (if (requestMillis > 0) s", $requestMillis ms a request" else ""),
-          query,
-          Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
-      }
+  /** The most heap that is in use while somebody, as Spark does, keeps all tasks. */
+  private def peak(scan: BatchScan, query: Query) = "peakHeapBytes" -> Measure.peakHeap {
+    Using.resource(scan.filter(query.filter).planFiles())(_.asScala.toVector)
+  }
+
+  /** The cost of asking for an index that is not there, of tables where it could be told. */
+  private def withoutIndex(shape: Shape): Seq[Row] = {
+    val opened = tables.open(shape)
+    queries(shape.atlas).map { query =>
+      val sides = new Sides(opened, query, repeatsOf(shape))
+      val (stock, absent) = interleaved(SmallTimes * pairs, apart = 3)(sides.stock(), sides.absent())
+      row("files, no index", shape.files.toString, query, Seq("stock" -> summary(stock), "index" -> summary(absent)))
     }
-    val cached = open(folder, shape, properties = Map(CatalogProperties.IO_MANIFEST_CACHE_ENABLED -> "true"))
-    val plain = open(folder, shape)
-    val caching = queries(shape.atlas).map { query =>
-      val side = new Sides(plain, query, repeats = 1)
-      val other = new Sides(cached, query, repeats = 1)
-      other.stock(): Unit
-      val runs = (1 to pairs).map(_ => (other.stock(), side.hot()))
+  }
+
+  /** Planned by Spark. */
+  private def fromSql(sql: SqlPlanning, shape: Shape): Seq[Row] = {
+    val location = tables.locationOf(shape)
+    val times = if (shape.files <= SmallFiles) SmallTimes * pairs else pairs
+    queries(shape.atlas).map { query =>
+      def planned(byIndex: Boolean) = {
+        val (splits, run) = Measure.run(sql.splits(location, query, byIndex))
+        Measured(run, None, splits)
+      }
+      val (stock, index) = interleaved(times, apart = 1)(planned(byIndex = false), planned(byIndex = true))
       row(
-        "index",
-        "hot, stock with its manifest cache",
+        "files, from SQL to splits",
+        shape.files.toString,
         query,
-        Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
+        Seq("stock" -> summary(stock), "index" -> summary(index)))
     }
-    states.flatten ++ caching ++ distributed(folder, shape, pairs) ++ freshJvms(folder, shape, pairs)
   }
 
-  /** Iceberg's planning as Spark jobs on the same cores. */
-  private def distributed(folder: Path, shape: Shape, pairs: Int): Seq[Row] = {
-    val opened = open(folder, shape)
-    val loaded = new HadoopTables(new Configuration).load(opened.location)
-    Using.resource(DistributedPlanning.session()) { spark =>
-      queries(shape.atlas).map { query =>
-        val side = new Sides(opened, query, repeats = 1)
-        def jobs() = side.measured(count(DistributedPlanning.scan(spark, loaded), query))
-        jobs(): Unit
-        val runs = (1 to pairs).map(_ => (jobs(), side.hot()))
-        row(
-          "index",
-          "hot, stock planned by Spark jobs",
-          query,
-          Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
+  /** How the state of the index, and where its files are, changes a plan of a driver that holds nothing. */
+  private def states(): Seq[Row] = {
+    val dropped = if (PageCache.isDroppable) Seq(("cold, page cache dropped", MatrixTables.Indexed, 0L, true)) else Nil
+    val states = ("cold" -> MatrixTables.Indexed) +: MatrixTables.CommitsBehind.map { commits =>
+      s"cold, $commits commits behind" -> MatrixTables.behindTag(commits)
+    }
+    val all = dropped ++ (for ((state, ref) <- states; millis <- Seq(0L, SlowMillis))
+      yield (state + (if (millis > 0) s", $millis ms a request" else ""), ref, millis, false))
+    all.flatMap { case (state, ref, millis, drops) =>
+      val opened = tables.open(shapes.centre, ref, millis)
+      queries(shapes.centre.atlas).map { query =>
+        val sides = new Sides(opened, query, repeats = 1)
+        def after[A](run: => A): A = { if (drops) PageCache.drop(); run }
+        val runs = (1 to pairs).map(_ => (after(sides.stock()), after(sides.cold())))
+        row("index", state, query, Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
       }
+    }
+  }
+
+  /** Beside the other ways in which Iceberg can plan: with its manifest cache, and as Spark jobs on the same cores. */
+  private def otherStock(): Seq[Row] = {
+    val opened = tables.open(shapes.centre)
+    val cached =
+      tables.open(shapes.centre, properties = Map(CatalogProperties.IO_MANIFEST_CACHE_ENABLED -> "true"))
+    val caching = against("hot, stock with its manifest cache") { query =>
+      new Sides(cached, query, repeats = 1).stock()
+    }
+    val loaded = new HadoopTables(SlowFileSystem.configuration()).load(s"slow:${opened.location}")
+    caching ++ Using.resource(DistributedPlanning.session()) { spark =>
+      against("hot, stock planned by Spark jobs") { query =>
+        new Sides(opened, query, repeats = 1).measured {
+          count(DistributedPlanning.scan(spark, loaded).useSnapshot(opened.snapshotId), query)
+        }
+      }
+    }
+  }
+
+  private def against(state: String)(stock: Query => Measured): Seq[Row] = {
+    val opened = tables.open(shapes.centre)
+    queries(shapes.centre.atlas).map { query =>
+      val sides = new Sides(opened, query, repeats = 1)
+      val (theirs, ours) = interleaved(pairs, apart = 1)(stock(query), sides.hot())
+      row("index", state, query, Seq("stock" -> summary(theirs), "index" -> summary(ours)))
     }
   }
 
   /** The first plan of a JVM, class loading included: a process for each. */
-  private def freshJvms(folder: Path, shape: Shape, pairs: Int): Seq[Row] =
-    queries(shape.atlas).indices.map { i =>
-      def first(side: String) = FreshJvm.run(folder.resolve(shape.name), shape.files, shape.columns, i, side)
+  private def freshJvms(): Seq[Row] = {
+    val asked = queries(shapes.centre.atlas)
+    asked.indices.map { i =>
+      def first(side: String) =
+        FreshJvm.run(tables.locationOf(shapes.centre), shapes.centre.files, shapes.centre.columns, i, side)
       val runs = (1 to pairs).map(_ => (first("stock"), first("index")))
       row(
         "index",
         "first plan of a JVM",
-        queries(shape.atlas)(i),
+        asked(i),
         Seq("stock" -> summary(runs.map(_._1)), "index" -> summary(runs.map(_._2))))
     }
-
-  private[planning] def queries(atlas: AtlasTable): Seq[Query] = {
-    val wanted = Set("no filter", "atlas: one name, some days", "range of seq, no partition predicate")
-    PlanningBenchmark.queries(atlas).filter(query => wanted(query.name))
   }
 
-  /** A run, what it asked of storage, and the files it planned. */
-  private[planning] final case class Measured(run: Run, traffic: Traffic, files: Int)
+  /** Pairs of both sides by turns, after runs apart. */
+  private def interleaved(pairs: Int, apart: Int)(
+      stock: => Measured,
+      index: => Measured): (Seq[Measured], Seq[Measured]) = {
+    IndexRegistry.clear()
+    (1 to apart).foreach { _ => stock; index }
+    (1 to pairs).map { pair =>
+      if (pair % 2 == 0) { val first = stock; (first, index) }
+      else { val first = index; (stock, first) }
+    }.unzip
+  }
 
   /** The ways to plan one query of one table. */
-  private final class Sides(opened: Opened, query: Query, repeats: Int) {
+  private final class Sides(opened: OpenedTable, query: Query, repeats: Int) {
 
-    def stock(): Measured = measured(count(opened.table.newBatchScan(), query))
+    def stock(): Measured = measured(count(opened.stockScan(), query))
 
     /** Asked for the first time, whatever was asked before. */
     def hot(): Measured = measured {
       AnswerCache.shared.clear()
-      count(opened.indexed().newBatchScan(), query)
+      count(opened.indexScan(), query)
     }
 
     /** Nothing is held in memory. */
@@ -171,24 +220,8 @@ object PlanningMatrix {
       hot()
     }
 
-    /** The cost of asking for an index that is not there. */
-    def absent(pairs: Int): Seq[Measured] = {
-      IndexRegistry.clear()
-      val nowhere = Some(opened.location + "-nowhere")
-      val runs = (1 to pairs).map(_ => measured(count(opened.indexed(nowhere).newBatchScan(), query)))
-      IndexRegistry.clear()
-      runs
-    }
-
-    /** Pairs of both sides by turns, after runs apart. */
-    def interleaved(pairs: Int): (Seq[Measured], Seq[Measured]) = {
-      IndexRegistry.clear()
-      (1 to 3).foreach { _ => stock(); hot() }
-      (1 to pairs).map { pair =>
-        if (pair % 2 == 0) { val first = stock(); (first, hot()) }
-        else { val first = hot(); (stock(), first) }
-      }.unzip
-    }
+    /** There is no index. */
+    def absent(): Measured = measured(count(opened.scanWithoutIndex(), query))
 
     def measured(planned: => Int): Measured = {
       opened.io.traffic(): Unit
@@ -197,97 +230,40 @@ object PlanningMatrix {
       val traffic = opened.io.traffic()
       Measured(
         Run(run.wallMillis / repeats, run.cpuMillis / repeats, run.allocatedBytes / repeats),
-        Traffic(traffic.requests / repeats, traffic.bytes / repeats),
+        Some(Traffic(traffic.requests / repeats, traffic.bytes / repeats)),
         files)
     }
   }
 
-  private[planning] def count(scan: BatchScan, query: Query): Int =
-    Using.resource(scan.filter(query.filter).planFiles()) { tasks =>
-      var count = 0
-      tasks.forEach(_ => count += 1)
-      count
-    }
-
-  /** All tasks at once, as Spark holds them. */
-  private def tasks(table: Table, query: Query): Seq[ScanTask] =
-    Using.resource(table.newBatchScan().filter(query.filter).planFiles())(_.asScala.toVector)
-
-  /** A table, reached through counted files. */
-  private[planning] final class Opened(val location: String, val io: RemoteFileIO) {
-    private val operations = new Through(
-      new HadoopTables(new Configuration).load(location).asInstanceOf[BaseTable].operations(),
-      io)
-
-    val table: BaseTable = new BaseTable(operations, location)
-
-    def indexed(store: Option[String] = None): ZoneMapTable =
-      new ZoneMapTable(
-        operations,
-        location,
-        table.reporter(),
-        table.currentSnapshot().snapshotId(),
-        settings(store.getOrElse(storeOf(location))))
-  }
-
-  private[planning] def settings(store: String): PlannerSettings =
-    PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(store))
-
-  private def storeOf(location: String) = s"slow:$location-index"
-
-  private def open(
-      folder: Path,
-      shape: Shape,
-      requestMillis: Long = 0,
-      properties: Map[String, String] = Map.empty): Opened = {
-    val location = folder.resolve(shape.name).toString
-    if (!Files.exists(folder.resolve(s"${shape.name}.done"))) make(folder, shape, location)
-    new Opened(location, new RemoteFileIO(requestMillis, properties))
-  }
-
-  private def make(folder: Path, shape: Shape, location: String): Unit = {
-    Seq(location, s"$location-index").foreach(path => BenchmarkFiles.deleteTree(Paths.get(path)))
-    println(s"${shape.name}: writing metadata")
-    val table = shape.atlas.create(location)
-    shape.atlas.delete(table, shape.deletes)
-    val opened = new Opened(location, new RemoteFileIO(0))
-    IndexProcedures.build(
-      opened.table,
-      opened.table.currentSnapshot(),
-      settings(storeOf(location)),
-      IndexProcedures.localRunner): Unit
-    shape.atlas.appendMore(table, shape.staleCommits)
-    Files.createFile(folder.resolve(s"${shape.name}.done")): Unit
-  }
-
   private def row(axis: String, value: String, query: Query, sides: Seq[(String, Map[String, Any])]): Row = {
     val said = sides.map { case (side, n) =>
-      s"$side ${n("files")} files ${"%.2f".format(n("cpuMillis"))} CPU ms ${"%.2f".format(n("wallMillis"))} ms " +
-        s"${n("requests")} requests"
+      s"$side ${n("files")} files ${"%.2f".format(n("cpuMillis"))} CPU ms ${"%.2f".format(n("wallMillis"))} ms" +
+        n.get("requests").fold("")(requests => s" $requests requests")
     }
     println(s"  $axis $value: ${query.name}: ${said.mkString("; ")}")
     Map[String, Any]("axis" -> axis, "value" -> value, "query" -> query.name) ++
       sides.map { case (side, numbers) => side -> numbers.asJava }
   }
 
-  private def summary(runs: Seq[Measured]): Map[String, Any] =
+  private def summary(runs: Seq[Measured]): Map[String, Any] = {
+    val traffic = runs.flatMap(_.traffic)
     Map[String, Any](
       "runs" -> runs.size,
-      "files" -> runs.last.files,
+      "files" -> runs.last.planned,
       "wallMillis" -> median(runs.map(_.run.wallMillis)),
       "cpuMillis" -> median(runs.map(_.run.cpuMillis)),
-      "allocatedBytes" -> median(runs.map(_.run.allocatedBytes.toDouble)).toLong,
-      "requests" -> median(runs.map(_.traffic.requests.toDouble)).toLong,
-      "bytesRead" -> median(runs.map(_.traffic.bytes.toDouble)).toLong
-    )
+      "allocatedBytes" -> median(runs.map(_.run.allocatedBytes.toDouble)).toLong
+    ) ++ Option.when(traffic.nonEmpty)("requests" -> median(traffic.map(_.requests.toDouble)).toLong) ++
+      Option.when(traffic.nonEmpty)("bytesRead" -> median(traffic.map(_.bytes.toDouble)).toLong)
+  }
 }
 
-/** A table's operations with other files under them. */
-private final class Through(operations: TableOperations, override val io: FileIO) extends TableOperations {
-  override def current(): TableMetadata = operations.current()
-  override def refresh(): TableMetadata = operations.refresh()
-  override def commit(base: TableMetadata, metadata: TableMetadata): Unit = operations.commit(base, metadata)
-  override def encryption(): EncryptionManager = operations.encryption()
-  override def metadataFileLocation(name: String): String = operations.metadataFileLocation(name)
-  override def locationProvider(): LocationProvider = operations.locationProvider()
+/** What Linux holds of files in memory, which root may have it drop. */
+private object PageCache {
+  private val Control = Paths.get("/proc/sys/vm/drop_caches")
+
+  def isDroppable: Boolean = Files.isWritable(Control)
+
+  /** Nothing that was written is lost: what is not on disk yet stays. */
+  def drop(): Unit = Files.writeString(Control, "3"): Unit
 }

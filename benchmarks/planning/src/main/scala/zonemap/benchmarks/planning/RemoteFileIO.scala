@@ -1,11 +1,13 @@
 package zonemap.benchmarks.planning
 
+import java.net.URI
 import java.util.concurrent.atomic.LongAdder
 import java.util.{Map => JMap}
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.RawLocalFileSystem
 import org.apache.iceberg.hadoop.HadoopFileIO
 import org.apache.iceberg.io.{FileIO, InputFile, OutputFile, SeekableInputStream}
 
@@ -16,7 +18,7 @@ final case class Traffic(requests: Long, bytes: Long)
  * Local files as an object store would serve them: every ranged read is a request that is counted and takes its time.
  *
  * A request is the first read of a stream, or the first after a seek elsewhere; so is asking for a length that the
- * caller does not know. Locations that begin with `slow:` are files too, which nobody takes for local ones.
+ * caller does not know. Locations that begin with `slow:` are files too, which nobody takes for local ones ([[SlowFileSystem]]).
  * Thread-safe.
  *
  * @param requestMillis what each request takes besides the read itself
@@ -69,5 +71,22 @@ final class RemoteFileIO(requestMillis: Long, properties: Map[String, String] = 
     }
     override def read(buffer: Array[Byte], offset: Int, length: Int): Int = counted(stream.read(buffer, offset, length))
     override def close(): Unit = stream.close()
+  }
+}
+
+/** Local files under the scheme `slow`, for Hadoop's part in tables whose files nobody should take for local ones. */
+final class SlowFileSystem extends RawLocalFileSystem {
+  override def getScheme: String = "slow"
+  override def getUri: URI = URI.create("slow:///")
+}
+
+object SlowFileSystem {
+  val Conf: String = "fs.slow.impl"
+
+  /** A Hadoop configuration that knows the scheme. */
+  def configuration(): Configuration = {
+    val configuration = new Configuration
+    configuration.set(Conf, classOf[SlowFileSystem].getName)
+    configuration
   }
 }

@@ -1,0 +1,151 @@
+package zonemap.benchmarks.planning
+
+import java.nio.file.{Files, Path, Paths}
+
+import org.apache.iceberg._
+import org.apache.iceberg.encryption.EncryptionManager
+import org.apache.iceberg.hadoop.HadoopTables
+import org.apache.iceberg.io.{FileIO, LocationProvider}
+
+import zonemap.benchmarks.planning.MatrixTables.storeOf
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
+import zonemap.iceberg.upkeep.IndexProcedures
+
+/**
+ * A table of [[PlanningMatrix]].
+ *
+ * @param isCentre whether other snapshots of it are measured too: later ones, and ones with deletes
+ */
+final case class Shape(files: Int, columns: Int = 30, isCentre: Boolean = false) {
+  def name: String = s"matrix-$files-$columns"
+  def atlas: AtlasTable = AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
+}
+
+/**
+ * The tables of [[PlanningMatrix]], made once in a work folder and kept there, under locations that nobody takes for local. Each has a tag `indexed` at the snapshot that
+ * its index is of; the table at the centre has tags `behind-n` too, n commits of 32 files later, which the index does not
+ * know, and branches `deletes-n` with deletes for n % of the files, of which there are indexes of their own. Usage:
+ * `MatrixTables <work folder> <centre> <files>...`
+ */
+final class MatrixTables(folder: Path) {
+  Files.createDirectories(folder)
+
+  /** Reaches one snapshot of a table through files that count requests. */
+  def open(
+      shape: Shape,
+      ref: String = MatrixTables.Indexed,
+      requestMillis: Long = 0,
+      properties: Map[String, String] = Map.empty): OpenedTable = {
+    val location = locationOf(shape)
+    if (!Files.exists(doneOf(shape))) make(shape, location)
+    new OpenedTable(location, ref, new RemoteFileIO(requestMillis, properties))
+  }
+
+  def locationOf(shape: Shape): String = folder.resolve(shape.name).toString
+
+  private def doneOf(shape: Shape) = folder.resolve(s"${shape.name}${if (shape.isCentre) "-centre" else ""}.done")
+
+  private def make(shape: Shape, location: String): Unit = {
+    val stores = MatrixTables.Indexed +: MatrixTables.DeletedPercents.map(MatrixTables.deletesBranch)
+    (location +: stores.map(storeOf(location, _))).foreach(path => BenchmarkFiles.deleteTree(Paths.get(path)))
+    println(s"${shape.name}: writing metadata")
+    val table = shape.atlas.create(s"slow:$location")
+    table.manageSnapshots().createTag(MatrixTables.Indexed, table.currentSnapshot().snapshotId()).commit()
+    if (shape.isCentre) addSnapshots(shape, table)
+    println(s"${shape.name}: indexing")
+    index(location, MatrixTables.Indexed)
+    if (shape.isCentre) MatrixTables.DeletedPercents.foreach(p => index(location, MatrixTables.deletesBranch(p)))
+    Files.createFile(doneOf(shape)): Unit
+  }
+
+  private def addSnapshots(shape: Shape, table: Table): Unit = {
+    MatrixTables.DeletedPercents.foreach { percent =>
+      println(s"${shape.name}: writing deletes of $percent % of the files")
+      val branch = MatrixTables.deletesBranch(percent)
+      table.manageSnapshots().createBranch(branch, table.snapshot(MatrixTables.Indexed).snapshotId()).commit()
+      shape.atlas.delete(table, percent / 100.0, branch)
+    }
+    (1 to MatrixTables.CommitsBehind.max).foreach { commit =>
+      shape.atlas.appendMore(table, commits = 1)
+      if (MatrixTables.CommitsBehind.contains(commit))
+        table.manageSnapshots().createTag(MatrixTables.behindTag(commit), table.currentSnapshot().snapshotId()).commit()
+    }
+  }
+
+  private def index(location: String, ref: String): Unit = {
+    val opened = new OpenedTable(location, ref, new RemoteFileIO(0))
+    IndexRegistry.clear()
+    IndexProcedures.build(
+      opened.table,
+      opened.table.snapshot(opened.snapshotId),
+      opened.settings,
+      IndexProcedures.localRunner): Unit
+  }
+}
+
+object MatrixTables {
+  val Indexed = "indexed"
+  val CommitsBehind: Seq[Int] = Seq(1, 10, 100)
+  val DeletedPercents: Seq[Int] = Seq(1, 50)
+
+  def behindTag(commits: Int): String = s"behind-$commits"
+  def deletesBranch(percent: Int): String = s"deletes-$percent"
+
+  /** Where the index of that snapshot is; snapshots behind are planned with the one of the snapshot that was indexed. */
+  private[planning] def storeOf(location: String, ref: String): String =
+    if (ref.startsWith("deletes-")) s"$location-index-$ref" else s"$location-index"
+
+  /** Columns but for the 30 that most tables have, of the centre and of the largest table of a hundred columns that is asked for. */
+  def shapes(centre: Int, sizes: Seq[Int]): MatrixShapes =
+    MatrixShapes(
+      sizes.map(files => Shape(files, isCentre = files == centre)),
+      Shape(centre, isCentre = true),
+      Seq(Shape(centre, columns = 10), Shape(math.min(centre, 100000), columns = 100)))
+
+  def main(arguments: Array[String]): Unit = {
+    val tables = new MatrixTables(Paths.get(arguments(0)).toAbsolutePath)
+    val all = shapes(arguments(1).toInt, arguments.drop(2).map(_.toInt).toSeq)
+    (all.bySize ++ all.byColumns :+ all.centre).foreach(shape => tables.open(shape))
+  }
+}
+
+/** The tables of a run of the matrix. */
+final case class MatrixShapes(bySize: Seq[Shape], centre: Shape, byColumns: Seq[Shape])
+
+/** One snapshot of a table, and its index, reached through counted files. */
+private[planning] final class OpenedTable(val location: String, ref: String, val io: RemoteFileIO) {
+  private val operations = new Through(
+    new HadoopTables(SlowFileSystem.configuration()).load(s"slow:$location").asInstanceOf[BaseTable].operations(),
+    io)
+
+  val table: BaseTable = new BaseTable(operations, location)
+
+  val snapshotId: Long = table.snapshot(ref).snapshotId()
+
+  val settings: PlannerSettings = settingsOf(s"slow:${storeOf(location, ref)}")
+
+  /** A scan that Iceberg plans. */
+  def stockScan(): BatchScan = table.newBatchScan().useSnapshot(snapshotId)
+
+  /** A scan of a new relation that is planned from the index. */
+  def indexScan(): BatchScan = scan(settings)
+
+  /** The same where there is no index. */
+  def scanWithoutIndex(): BatchScan = scan(settingsOf(s"slow:$location-nowhere"))
+
+  private def scan(by: PlannerSettings): BatchScan =
+    new ZoneMapTable(operations, location, table.reporter(), snapshotId, by).newBatchScan().useSnapshot(snapshotId)
+
+  private def settingsOf(store: String) = PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(store))
+}
+
+/** A table's operations with other files under them. */
+private final class Through(operations: TableOperations, override val io: FileIO) extends TableOperations {
+  override def current(): TableMetadata = operations.current()
+  override def refresh(): TableMetadata = operations.refresh()
+  override def commit(base: TableMetadata, metadata: TableMetadata): Unit = operations.commit(base, metadata)
+  override def encryption(): EncryptionManager = operations.encryption()
+  override def metadataFileLocation(name: String): String = operations.metadataFileLocation(name)
+  override def locationProvider(): LocationProvider = operations.locationProvider()
+}

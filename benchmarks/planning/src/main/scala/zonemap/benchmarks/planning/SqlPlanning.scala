@@ -1,0 +1,35 @@
+package zonemap.benchmarks.planning
+
+import java.nio.file.Path
+
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+import zonemap.core.eval.AnswerCache
+
+/**
+ * Planning by Spark, from SQL text to the splits of a scan; nothing is executed.
+ *
+ * @param folder the work folder of [[MatrixTables]]
+ */
+private[planning] final class SqlPlanning(folder: Path) extends AutoCloseable {
+  private val spark =
+    BenchmarkSession.withLake(
+      folder.getParent.toString,
+      Map(
+        "spark.sql.zonemap.upkeep" -> "off",
+        s"spark.hadoop.${SlowFileSystem.Conf}" -> classOf[SlowFileSystem].getName))
+
+  /** The number of splits. */
+  def splits(location: String, query: Query, byIndex: Boolean): Int = {
+    AnswerCache.shared.clear()
+    spark.conf.set("spark.sql.zonemap.enabled", byIndex)
+    spark.conf.set("spark.sql.zonemap.store.location", MatrixTables.storeOf(location, MatrixTables.Indexed))
+    val table = s"lake.`${folder.getFileName}`.`${folder.relativize(Path.of(location))}`"
+    val text = s"SELECT seq FROM $table VERSION AS OF '${MatrixTables.Indexed}' WHERE ${query.sql.get}"
+    val scans = spark.sql(text).queryExecution.executedPlan.collect { case scan: BatchScanExec => scan }
+    require(scans.size == 1, s"${scans.size} scans: $text")
+    scans.head.inputRDD.getNumPartitions
+  }
+
+  override def close(): Unit = spark.stop()
+}
