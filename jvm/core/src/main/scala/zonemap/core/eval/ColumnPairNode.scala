@@ -74,7 +74,7 @@ private object ColumnPairNode {
 
 /** Whether all values of `above` are greater than (or, not strictly, at least) all of `below`, block by block. */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
-  private val pairs = CodePairs.of(above, below, strictly)
+  private val pairs = OrdinalLimits.of(CodePairs.of(above, below, strictly))
   private val lower = new Array[Long](CodeLanes.length(Segment.BlockRows))
   private val upper = new Array[Long](CodeLanes.length(Segment.BlockRows))
   private val unproven = new Array[Long](ColumnPairNode.BlockWords)
@@ -87,8 +87,7 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
     if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, lower)
     upperCodes.copyBeside(block, count, upper, lower)
     above.lowerCodes.copy(block, count, lower)
-    pairs.belowFirst(upper, lower, count, never)
-    pairs.belowSecond(upper, lower, count, unproven)
+    pairs.below(upper, lower, count, never, unproven)
   }
 
   /** Those of the `asked` bits of word `i` of the block for which it is proven; their bounds are there. */
