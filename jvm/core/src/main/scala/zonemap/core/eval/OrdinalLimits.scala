@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{CodeLanes, Segment}
+import zonemap.core.segment.{CodeArray, CodeLanes, Segment}
 
 /**
  * What [[CodePairs]] say of all upper codes together, in ordinals: a lower code that is less than `first` above the upper
@@ -17,40 +17,34 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
   private val distances = new Array[Long](if (mayPay) CodeLanes.length(Segment.BlockRows) else 0)
 
   /**
-   * Sets the bits of the lower codes that are below the limits of the upper codes. Rows without an upper bound may get any.
+   * Sets the bits of the lower codes that are surely below the first limits of the upper codes, and of those that may be
+   * below the second ones. Rows without an upper bound may get any. Returns whether few are left between the two; if not,
+   * a table of the limits is cheaper.
+   *
+   * @param upper the upper codes, or codes that are less by up to `most`
    */
-  def below(
+  def compare(
       upper: Array[Long],
+      most: Int,
       lower: Array[Long],
       count: Int,
       belowFirst: Array[Long],
-      belowSecond: Array[Long]): Unit = {
-    if (mayPay) compare(upper, lower, count, belowFirst, belowSecond)
-    if (!mayPay || between(count, belowFirst, belowSecond) > count / 4) {
-      pairs.limits.belowFirst(upper, lower, count, belowFirst)
-      pairs.limits.belowSecond(upper, lower, count, belowSecond)
-    } else lookUp(upper, lower, count, belowFirst, belowSecond)
-  }
-
-  private def compare(
-      upper: Array[Long],
-      lower: Array[Long],
-      count: Int,
-      belowFirst: Array[Long],
-      belowSecond: Array[Long]): Unit = {
-    val length = CodeLanes.length(count)
-    CodeLanes.ordinalDistances(lower, upper, length, distances)
-    CodeLanes.atLeast(distances, Zero + first, length, compared)
-    CodeLanes.bits(compared, length, belowFirst)
-    var word = 0
-    while (word < ((count + 63) >> 6)) {
-      belowFirst(word) = ~belowFirst(word)
-      belowSecond(word) = belowFirst(word)
-      word += 1
+      belowSecond: Array[Long]): Boolean =
+    mayPay && second + most < Zero && {
+      val length = CodeLanes.length(count)
+      CodeLanes.ordinalDistances(lower, upper, length, distances)
+      CodeLanes.atLeast(distances, Zero + first, length, compared)
+      CodeLanes.bits(compared, length, belowFirst)
+      var word = 0
+      while (word < ((count + 63) >> 6)) {
+        belowFirst(word) = ~belowFirst(word)
+        belowSecond(word) = belowFirst(word)
+        word += 1
+      }
+      CodeLanes.andBelow(distances, Zero + second + ((most + 1) >> 1), length, compared)
+      CodeLanes.addFewBits(compared, length, belowSecond)
+      between(count, belowFirst, belowSecond) <= count / 4
     }
-    CodeLanes.andBelow(distances, Zero + second, length, compared)
-    CodeLanes.addFewBits(compared, length, belowSecond)
-  }
 
   private val compared = new Array[Long](distances.length)
 
@@ -65,7 +59,10 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
     rows
   }
 
-  private def lookUp(
+  /** Puts right the bits of rows that [[compare]] left; their upper codes are there afterwards. */
+  def lookUp(
+      upperCodes: CodeArray,
+      firstRow: Int,
       upper: Array[Long],
       lower: Array[Long],
       count: Int,
@@ -76,9 +73,10 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
       var left = belowSecond(word) & ~belowFirst(word) & (-1L >>> -Math.min(64, count - (word << 6)))
       while (left != 0) {
         val row = (word << 6) + java.lang.Long.numberOfTrailingZeros(left)
-        val upperCode = CodeLanes.get(upper, row)
-        val lowerCode = CodeLanes.get(lower, row)
         val bit = left & -left
+        val lowerCode = CodeLanes.get(lower, row)
+        val upperCode = upperCodes(firstRow + row)
+        CodeLanes.set(upper, row, upperCode)
         if (lowerCode < pairs.first(upperCode)) belowFirst(word) |= bit
         if (lowerCode >= pairs.second(upperCode)) belowSecond(word) &= ~bit
         left &= left - 1

@@ -48,34 +48,52 @@ class OrdinalLimitsTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** What the lanes say of every pair of codes is what the limits of the pair say, and all of it where they may. */
-  test("limits of all codes together agree with those of each") {
-    var settled = 0L
-    rounds(6) { rng =>
+  private def codesOf(codes: Array[Char]) = new CodeArray {
+    override def apply(row: Int): Int = codes(row).toInt
+    override def copy(block: Int, count: Int, lanes: Array[Long]): Unit = fail("codes are asked one by one")
+  }
+
+  test("limits of all codes together agree with those of each, by upper codes and by codes close below them") {
+    var (settled, dear) = (0L, 0)
+    rounds(30) { rng =>
       val shape = rng.pick(shapes)
       val values = Seq.fill(rows) { val (l, r) = shape(rng); Array(bounds(l, 10, rng), bounds(r, 10, rng)) }
       val segment = TestModel.segment(specs, values, rng.pick(Seq(3, 2000, 32767)))
-      for (strictly <- Seq(false, true)) {
+      for (strictly <- Seq(false, true); most <- Seq(0, 1, 7, 64)) {
         val (above, below) = (segment.column(1).get, segment.column(2).get)
         val pairs = CodePairs.of(above, below, strictly)
-        val limits = OrdinalLimits.of(pairs)
+        val together = OrdinalLimits.of(pairs)
         def code(column: BoundsColumn) = (1 + rng.int(2 * column.dictionary.size - 1)).toChar
         val count = 1 + rng.int(Segment.BlockRows)
         val lower = Array.fill(count)(code(above))
-        val close = rng.chance(50)
+        val areClose = rng.chance(50)
         val upper = lower.map { c =>
-          if (close) (1 + rng.int(8) + c / 8 * 8).min(2 * below.dictionary.size - 1).toChar else code(below)
+          if (areClose) (1 + rng.int(8) + c / 8 * 8).min(2 * below.dictionary.size - 1).toChar else code(below)
         }
+        val less = upper.map(c => Math.max(0, c - rng.int(most + 1)).toChar)
         val (first, second) = (new Array[Long](16), new Array[Long](16))
-        limits.below(CodeLanes.of(upper), CodeLanes.of(lower), count, first, second)
-        (0 until count).foreach { i =>
-          def bit(words: Array[Long]) = (words(i >> 6) & 1L << i) != 0
-          assert(bit(first) == lower(i) < pairs.first(upper(i).toInt), s"${lower(i).toInt} ${upper(i).toInt}")
-          assert(bit(second) == lower(i) < pairs.second(upper(i).toInt), s"${lower(i).toInt} ${upper(i).toInt}")
-          if (bit(first) || !bit(second)) settled += 1
+        val lanes = CodeLanes.of(less)
+        def bit(words: Array[Long], i: Int) = (words(i >> 6) & 1L << i) != 0
+        if (together.compare(lanes, most, CodeLanes.of(lower), count, first, second)) {
+          together.lookUp(codesOf(upper), 0, lanes, CodeLanes.of(lower), count, first, second)
+          (0 until count).foreach { i =>
+            val pair = s"${lower(i).toInt} ${upper(i).toInt} $most"
+            assert(bit(first, i) == lower(i) < pairs.first(upper(i).toInt), pair)
+            assert(bit(second, i) == lower(i) < pairs.second(upper(i).toInt), pair)
+            if (!bit(first, i) && bit(second, i)) assert(CodeLanes.get(lanes, i) == upper(i).toInt, pair)
+          }
+          settled += count
+        } else {
+          dear += 1
+          pairs.limits.belowFirst(CodeLanes.of(upper), CodeLanes.of(lower), count, first)
+          pairs.limits.belowSecond(CodeLanes.of(upper), CodeLanes.of(lower), count, second)
+          (0 until count).foreach { i =>
+            assert(bit(first, i) == lower(i) < pairs.first(upper(i).toInt))
+            assert(bit(second, i) == lower(i) < pairs.second(upper(i).toInt))
+          }
         }
       }
     }
-    assert(settled > 1000)
+    assert(settled > 5000 && dear > 5, s"$settled rows were compared together, $dear blocks were not")
   }
 }
