@@ -21,8 +21,7 @@ final private[zonemap] class AnswerCache(maxBytes: Long) {
 
   /** As [[SegmentEvaluator.mayMatch]]. */
   def mayMatch(segment: Segment, predicate: Predicate, candidates: Bitmap): Bitmap =
-    if (segment.rows < LeastRows || literals(predicate) > MostLiterals)
-      SegmentEvaluator.mayMatch(segment, predicate, candidates)
+    if (!isWorthIt(segment, predicate)) SegmentEvaluator.mayMatch(segment, predicate, candidates)
     else {
       val question = Question(segment.contentId, predicate)
       seen(question) match {
@@ -38,12 +37,13 @@ final private[zonemap] class AnswerCache(maxBytes: Long) {
     }
 
   /** Whether a row may match (None or Some), as far as it is kept here: [[mayMatch]] then reads nothing of the segment. */
-  def known(segment: Segment, predicate: Predicate): Option[Match] = synchronized {
-    asked.get(Question(segment.contentId, predicate)) match {
-      case kept: Kept => Some(if (kept.isEmpty) Match.None else Match.Some)
-      case _          => None
-    }
-  }
+  def known(segment: Segment, predicate: Predicate): Option[Match] =
+    if (!isWorthIt(segment, predicate)) None
+    else
+      synchronized(asked.get(Question(segment.contentId, predicate))) match {
+        case kept: Kept => Some(if (kept.isEmpty) Match.None else Match.Some)
+        case _          => None
+      }
 
   /** How many answers were taken from here. */
   def answers: Long = synchronized(answered)
@@ -55,6 +55,9 @@ final private[zonemap] class AnswerCache(maxBytes: Long) {
     asked.clear()
     bytes = 0
   }
+
+  private def isWorthIt(segment: Segment, predicate: Predicate): Boolean =
+    segment.rows >= LeastRows && literals(predicate) <= MostLiterals
 
   private def seen(question: Question): Option[Answer] = synchronized {
     val answer = Option(asked.get(question))

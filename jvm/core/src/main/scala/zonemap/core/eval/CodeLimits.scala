@@ -69,10 +69,21 @@ final private[eval] class LimitTest(limits: CodeLimits, exactCodes: Boolean) ext
 
   override def test(zones: ZoneBuffer, count: Int): Unit = {
     limits.belowFirst(zones.lower, zones.upper, count, zones.bits)
-    if (mayBeOpen) findOpen(zones, count)
+    if (mayBeOpen && !isMostly(zones.bits, count)) limits.belowSecond(zones.lower, zones.upper, count, zones.open)
+    else if (mayBeOpen) findOpen(zones, count)
   }
 
-  /** Mostly few rows are left. */
+  /** Whether few rows are left, so that they are better looked up one by one. */
+  private def isMostly(proven: Array[Long], count: Int): Boolean = {
+    var rows = 0
+    var word = 0
+    while (word < ((count + 63) >> 6)) {
+      rows += java.lang.Long.bitCount(proven(word))
+      word += 1
+    }
+    rows > count * 3 / 4
+  }
+
   private def findOpen(zones: ZoneBuffer, count: Int): Unit = {
     var word = 0
     while (word < ((count + 63) >> 6)) {

@@ -51,7 +51,7 @@ final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, o
   }
 
   private def same(codes: Array[Long], code: Int, length: Int, zones: ZoneBuffer): Unit =
-    if (CodeLanes.equal(codes, code, length, zones.lanes)) CodeLanes.addBits(zones.lanes, length, zones.open)
+    if (CodeLanes.equal(codes, code, length, zones.lanes)) CodeLanes.addFewBits(zones.lanes, length, zones.open)
 }
 
 /** Proven when upper < start or lower > end: the interval lies outside a range of values. */

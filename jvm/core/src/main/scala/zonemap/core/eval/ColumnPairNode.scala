@@ -75,20 +75,31 @@ private object ColumnPairNode {
 /** Whether all values of `above` are greater than (or, not strictly, at least) all of `below`, block by block. */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
+  private val together = OrdinalLimits.of(pairs)
   private val lower = new Array[Long](CodeLanes.length(Segment.BlockRows))
   private val upper = new Array[Long](CodeLanes.length(Segment.BlockRows))
+
+  /** The lower codes of the column whose upper ones are asked. */
+  private val beside = new Array[Long](CodeLanes.length(Segment.BlockRows))
   private val unproven = new Array[Long](ColumnPairNode.BlockWords)
   private val never = new Array[Long](ColumnPairNode.BlockWords)
   private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
 
   def use(block: Int, count: Int): Unit = {
     val upperCodes = below.upperCodes
-    // `lower` holds the other column's lower codes until its upper ones are there
-    if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, lower)
-    upperCodes.copyBeside(block, count, upper, lower)
+    val most = upperCodes.mostBeside(block)
     above.lowerCodes.copy(block, count, lower)
-    pairs.belowFirst(upper, lower, count, never)
-    pairs.belowSecond(upper, lower, count, unproven)
+    // where upper codes are close to the lower ones of their rows, these do for most rows
+    val isNarrow = most >= 0 && most <= Above.Narrow
+    if (isNarrow || upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
+    if (!isNarrow) upperCodes.copyBeside(block, count, upper, beside)
+    if (together.compare(if (isNarrow) beside else upper, if (isNarrow) most else 0, lower, count, never, unproven))
+      together.lookUp(upperCodes, block * Segment.BlockRows, upper, lower, count, never, unproven)
+    else {
+      if (isNarrow) upperCodes.copyBeside(block, count, upper, beside)
+      pairs.limits.belowFirst(upper, lower, count, never)
+      pairs.limits.belowSecond(upper, lower, count, unproven)
+    }
   }
 
   /** Those of the `asked` bits of word `i` of the block for which it is proven; their bounds are there. */
@@ -113,6 +124,12 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
     }
     order > 0 || (order == 0 && !strictly)
   }
+}
+
+private object Above {
+
+  /** Codes about as many apart are few ordinals apart, against those that the columns' boundaries differ by. */
+  val Narrow = 64
 }
 
 /** What the flags of a block's rows leave to be asked. */

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeLanes, ExactRows, LongBounds}
+import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeArray, ExactRows, LongBounds}
 
 /** Which rows are asked for. */
 sealed private[eval] trait Question {
@@ -116,8 +116,7 @@ final private[eval] class LeafKernel(
       val exact = zones.exact
       collect(zones, count, exact)
       if (exact.size > 0) {
-        longBounds.read(exact)
-        if (asksMisses) longSet.misses(exact) else longSet.contains(exact)
+        if (asksMisses) longSet.misses(exact, longBounds) else longSet.contains(exact, longBounds)
         zones.putOpen(exact.proven, count, inverted)
       }
     }
@@ -132,20 +131,22 @@ final private[eval] class LeafKernel(
   }
 
   private def collect(zones: ZoneBuffer, count: Int, exact: ExactRows): Unit = {
-    val flags = column.constantFlags.getOrElse(-1)
-    exact.size = 0
-    var word = 0
-    while (word < ((count + 63) >> 6)) {
-      var open = zones.open(word)
-      while (open != 0) {
-        val i = (word << 6) + java.lang.Long.numberOfTrailingZeros(open)
-        val row = zones.row(i)
-        val lowerCode = if (readsLower) CodeLanes.get(zones.lower, i) else column.lowerCodes(row)
-        val upperCode = if (readsUpper) CodeLanes.get(zones.upper, i) else column.upperCodes(row)
-        exact.add(row, lowerCode, upperCode, if (flags >= 0) flags else column.flags(row))
-        open &= open - 1
-      }
-      word += 1
+    exact.size = zones.openRows(count, exact.rows)
+    if (readsLower) zones.ofOpen(zones.lower, count, exact.lowerCodes)
+    else codesOf(column.lowerCodes, exact, exact.lowerCodes)
+    if (readsUpper) zones.ofOpen(zones.upper, count, exact.upperCodes)
+    else codesOf(column.upperCodes, exact, exact.upperCodes)
+    column.constantFlags match {
+      case Some(same) => java.util.Arrays.fill(exact.flags, 0, exact.size, same.toByte)
+      case None       => (0 until exact.size).foreach(i => exact.flags(i) = column.flags(exact.rows(i)).toByte)
+    }
+  }
+
+  private def codesOf(codes: CodeArray, exact: ExactRows, out: Array[Char]): Unit = {
+    var i = 0
+    while (i < exact.size) {
+      out(i) = codes(exact.rows(i)).toChar
+      i += 1
     }
   }
 }

@@ -1,45 +1,67 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsFlags, Dictionary, ExactRows, LongDictionary}
+import zonemap.core.segment.{BoundsFlags, Dictionary, ExactRows, LongBounds, LongDictionary, Segment}
 
 /**
  * The elements of a set against exact bounds. Most rows lie between two boundaries, where a large set has a few elements:
- * a word for each such gap says in which parts of it they are, which settles most rows without a branch. For the others
- * only the elements that share the code of the lower bound are searched.
+ * a word for each such gap says in which parts of it they are, which settles most rows by how far their bounds are from
+ * the boundary before, without the bounds themselves. For the others only the elements that share the code of the lower
+ * bound are searched.
  */
 final private[eval] class LongElements(values: Array[Long], dictionary: LongDictionary, ranks: CodeRanks)
     extends LongSet {
   import LongElements._
 
-  private lazy val gaps = new Gaps(values, dictionary, ranks)
+  private lazy val gaps = GapWords.of(values, dictionary, ranks)
 
-  override def misses(rows: ExactRows): Unit = {
-    val words = gaps.words
-    val shifts = gaps.shifts
-    var i = 0
-    while (i < rows.size) {
-      val flags = rows.flags(i).toInt
+  /** Rows that words do not settle. */
+  private val left = new Array[Int](Segment.BlockRows)
+
+  override def misses(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.readDistances(rows)
+    val unsettled = missesByWords(rows)
+    var next = 0
+    while (next < unsettled) {
+      val i = left(next)
       val code = rows.lowerCodes(i).toInt
-      val lower = rows.lowers(i)
-      val upper = rows.uppers(i)
-      rows.proven(i) =
-        if (code == rows.upperCodes(i) && !Dictionary.isExact(code) && (flags & Both) == Both && lower <= upper) {
-          val shift = shifts(code >> 1)
-          // the parts of the gap that the interval touches, as bits that go round
-          val parts = (upper >> shift) - (lower >> shift)
-          val touched = java.lang.Long.rotateLeft(-1L >>> (63 - parts), (lower >> shift).toInt)
-          (words(code >> 1) & touched) == 0 || missesAll(flags, lower, upper, code)
-        } else missesAll(flags, lower, upper, code)
-      i += 1
+      val floor = dictionary.floor(code)
+      rows.proven(i) = missesAll(rows.flags(i).toInt, floor + rows.lowers(i), floor + rows.uppers(i), code)
+      next += 1
     }
   }
+
+  /** Returns how many rows are left. No branch: rows wait for words together, not one after the other. */
+  private def missesByWords(rows: ExactRows): Int = {
+    val words = gaps
+    var count = 0
+    var i = 0
+    while (i < rows.size) {
+      val gap = Dictionary.gap(rows.upperCodes(i).toInt)
+      // rows without an upper bound are outside, and left whatever is found
+      val word = words(Math.min(gap, words.length - 1))
+      val first = GapWords.part(word, rows.lowers(i))
+      val last = GapWords.part(word, rows.uppers(i))
+      val touched = word & (-1L << first) & (-1L >>> (63 - last))
+      // an element in a part between the first and the last is a hit, one in either of those may be
+      val inside = touched & ~(1L << first | 1L << last)
+      val others = (Dictionary.gap(rows.lowerCodes(i).toInt) ^ gap) | ((rows.flags(i) & Both) ^ Both)
+      rows.proven(i) = touched == 0
+      left(count) = i
+      count += ((someBit(touched) & ~someBit(inside)) | someBit(others.toLong)).toInt
+      i += 1
+    }
+    count
+  }
+
+  private def someBit(bits: Long): Long = (bits | -bits) >>> 63
 
   private def missesAll(flags: Int, lower: Long, upper: Long, lowerCode: Int): Boolean = {
     val first = if (BoundsFlags.hasLower(flags)) firstAtLeast(lower, lowerCode) else 0
     first == values.length || (BoundsFlags.hasUpper(flags) && values(first) > upper)
   }
 
-  override def contains(rows: ExactRows): Unit = {
+  override def contains(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.read(rows)
     var i = 0
     while (i < rows.size) {
       rows.proven(i) = (rows.flags(i) & Both) == Both && rows.lowers(i) == rows.uppers(i) && {
@@ -70,35 +92,50 @@ final private[eval] class LongElements(values: Array[Long], dictionary: LongDict
 private object LongElements {
   private val Few = 8
   private val Both = BoundsFlags.Lower | BoundsFlags.Upper
+}
 
-  /**
-   * By the ordinal of the boundary behind a gap: a bit for each part of 2^shift values that holds an element. The bit is
-   * that of the part's number modulo 64; a gap has at most 64 parts, so no two share one. Outside the boundaries, where no
-   * bound lies, all bits are set.
-   */
-  private final class Gaps(values: Array[Long], dictionary: LongDictionary, ranks: CodeRanks) {
+/**
+ * By the ordinal of the boundary behind a gap: a bit for each part of 2^shift values, from the boundary before on, that
+ * holds an element, and the shift above these bits.
+ */
+private object GapWords {
+
+  /** Bits below those of the shift. */
+  private val Parts = 58
+
+  /** The part of a value by its distance from the boundary before. */
+  def part(word: Long, distance: Long): Int = (distance >>> (word >>> Parts)).toInt
+
+  /** Outside the boundaries, where no bound lies, every distance meets an element. */
+  private val Outside = -1L
+
+  def of(values: Array[Long], dictionary: LongDictionary, ranks: CodeRanks): Array[Long] = {
     val words = new Array[Long](dictionary.size + 1)
-    val shifts = new Array[Byte](dictionary.size + 1)
-    words(0) = -1L
-    words(dictionary.size) = -1L
-
-    (1 until dictionary.size).foreach { gap =>
+    words(0) = Outside
+    words(dictionary.size) = Outside
+    var gap = 1
+    while (gap < dictionary.size) {
+      // those that are the boundary before are in its first part
       val end = ranks.before(2 * gap + 1)
-      var i = ranks.before(2 * gap)
+      var i = ranks.before(2 * gap - 1)
       if (i < end) {
-        val shift = shiftOf(dictionary.number(gap) - dictionary.number(gap - 1))
-        shifts(gap) = shift.toByte
+        val before = dictionary.number(gap - 1)
+        val shift = shiftOf(dictionary.number(gap) - before - 1)
+        var word = shift << Parts
         while (i < end) {
-          words(gap) |= 1L << (values(i) >> shift)
+          word |= 1L << ((values(i) - before) >>> shift)
           i += 1
         }
+        words(gap) = word
       }
+      gap += 1
     }
+    words
+  }
 
-    /** So that numbers less than `span`, unsigned, apart lie in at most 64 parts. */
-    private def shiftOf(span: Long): Int = {
-      val shift = Math.max(0, 64 - java.lang.Long.numberOfLeadingZeros(span) - 6)
-      if ((span >>> shift) > 62) shift + 1 else shift
-    }
+  /** So that distances up to `greatest`, unsigned, have as many parts. */
+  private def shiftOf(greatest: Long): Long = {
+    val shift = Math.max(0, 64 - java.lang.Long.numberOfLeadingZeros(greatest) - 6)
+    if ((greatest >>> shift) < Parts) shift.toLong else shift + 1L
   }
 }

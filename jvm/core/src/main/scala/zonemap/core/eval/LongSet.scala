@@ -1,7 +1,7 @@
 package zonemap.core.eval
 
 import zonemap.core.predicate.ValueRanges
-import zonemap.core.segment.{BoundsFlags, ExactRows, LongDictionary}
+import zonemap.core.segment.{BoundsFlags, ExactRows, LongBounds, LongDictionary}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
@@ -10,11 +10,11 @@ import zonemap.core.value.{LongValue, ZoneValue}
  */
 abstract private[eval] class LongSet {
 
-  /** For each of the rows, as [[ValueSet.misses]]. */
-  def misses(rows: ExactRows): Unit
+  /** For each of the rows, as [[ValueSet.misses]]; their bounds are read here. */
+  def misses(rows: ExactRows, bounds: LongBounds): Unit
 
-  /** For each of the rows, as [[ValueSet.contains]]. */
-  def contains(rows: ExactRows): Unit
+  /** For each of the rows, as [[ValueSet.contains]]; their bounds are read here. */
+  def contains(rows: ExactRows, bounds: LongBounds): Unit
 }
 
 private[eval] object LongSet {
@@ -44,7 +44,8 @@ final private class LongInterval(start: Option[Endpoint], end: Option[Endpoint])
   private def above(value: Long) = value > from || (fromInclusive && value == from)
   private def below(value: Long) = value < to || (toInclusive && value == to)
 
-  override def misses(rows: ExactRows): Unit = {
+  override def misses(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.read(rows)
     var i = 0
     while (i < rows.size) {
       val flags = rows.flags(i).toInt
@@ -54,7 +55,8 @@ final private class LongInterval(start: Option[Endpoint], end: Option[Endpoint])
     }
   }
 
-  override def contains(rows: ExactRows): Unit = {
+  override def contains(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.read(rows)
     var i = 0
     while (i < rows.size) {
       val flags = rows.flags(i).toInt
@@ -74,7 +76,8 @@ final private class LongRanges(ranges: ValueRanges) extends LongSet {
   private def ends(end: zonemap.core.predicate.ValueRange => ZoneValue): Array[Long] =
     ranges.iterator.map(r => if (end(r) == null) 0L else LongSet.number(end(r))).toArray
 
-  override def misses(rows: ExactRows): Unit = {
+  override def misses(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.read(rows)
     var i = 0
     while (i < rows.size) {
       val flags = rows.flags(i).toInt
@@ -85,7 +88,8 @@ final private class LongRanges(ranges: ValueRanges) extends LongSet {
     }
   }
 
-  override def contains(rows: ExactRows): Unit = {
+  override def contains(rows: ExactRows, bounds: LongBounds): Unit = {
+    bounds.read(rows)
     var i = 0
     while (i < rows.size) {
       val flags = rows.flags(i).toInt

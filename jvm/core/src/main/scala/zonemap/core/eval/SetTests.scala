@@ -39,6 +39,8 @@ private[eval] object CodeRanks {
   def of(values: SortedValues, dictionary: Dictionary): CodeRanks = {
     val counts = new Array[Int](2 * dictionary.size + 2)
     (dictionary, values.longs) match {
+      case (longs: LongDictionary, Some(numbers)) if numbers.length > longs.size / 4 =>
+        countMany(numbers, longs, counts)
       case (longs: LongDictionary, Some(numbers)) => countLongs(numbers, longs, counts)
       case _ => values.iterator.foreach(value => counts(dictionary.code(value) + 1) += 1)
     }
@@ -48,6 +50,21 @@ private[eval] object CodeRanks {
       code += 1
     }
     new CodeRanks(counts)
+  }
+
+  /** As below, for sets of about as many literals as there are boundaries: both go on by arithmetic, no branch. */
+  private def countMany(numbers: Array[Long], dictionary: LongDictionary, counts: Array[Int]): Unit = {
+    val boundaries = dictionary.size
+    var here = 0
+    var i = 0
+    while (i < numbers.length && here < boundaries) {
+      val isLess = if (dictionary.number(here) < numbers(i)) 1 else 0
+      val isSame = if (dictionary.number(here) == numbers(i)) 1 else 0
+      counts(2 * here + isSame + 1) += 1 - isLess
+      here += isLess
+      i += 1 - isLess
+    }
+    counts(2 * boundaries + 1) += numbers.length - i
   }
 
   /** Both are sorted: the next literal's code is searched from the last one's on, in growing steps. */

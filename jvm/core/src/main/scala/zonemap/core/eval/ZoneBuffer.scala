@@ -44,6 +44,42 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
     if (next < count) next else -1
   }
 
+  /** Puts the rows of the open zones in order to the front of `out`, and says how many they are. */
+  def openRows(count: Int, out: Array[Int]): Int = {
+    var next = 0
+    var word = 0
+    while (word < ((count + 63) >> 6)) {
+      var left = open(word)
+      while (left != 0) {
+        out(next) = (word << 6) + java.lang.Long.numberOfTrailingZeros(left)
+        next += 1
+        left &= left - 1
+      }
+      word += 1
+    }
+    var i = 0
+    while (i < next) {
+      out(i) = row(out(i))
+      i += 1
+    }
+    next
+  }
+
+  /** Puts the codes of the open zones in order to the front of `out`. */
+  def ofOpen(codes: Array[Long], count: Int, out: Array[Char]): Unit = {
+    var next = 0
+    var word = 0
+    while (word < ((count + 63) >> 6)) {
+      var left = open(word)
+      while (left != 0) {
+        out(next) = CodeLanes.get(codes, (word << 6) + java.lang.Long.numberOfTrailingZeros(left)).toChar
+        next += 1
+        left &= left - 1
+      }
+      word += 1
+    }
+  }
+
   /** The answers for the open zones, in their order, become their bits; `inverted` is -1 where a proof is a no. */
   def putOpen(proven: Array[Boolean], count: Int, inverted: Long): Unit = {
     var next = 0
@@ -52,7 +88,8 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
       var left = open(word)
       var yes = 0L
       while (left != 0) {
-        yes |= (if (proven(next)) left & -left else 0L)
+        // the lowest bit that is left or none: no branch
+        yes |= left & -left & -(if (proven(next)) 1L else 0L)
         next += 1
         left &= left - 1
       }

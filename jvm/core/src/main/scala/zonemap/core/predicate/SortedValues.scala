@@ -53,7 +53,8 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
     case _ => false
   }
 
-  override def hashCode: Int = Arrays.hashCode(values.asInstanceOf[Array[AnyRef]])
+  /** Made once: a plan asks for it at each segment. */
+  override lazy val hashCode: Int = Arrays.hashCode(values.asInstanceOf[Array[AnyRef]])
 
   override def toString: String = values.mkString("SortedValues(", ", ", ")")
 }

@@ -13,6 +13,9 @@ private[core] trait CodeArray {
   /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
   def isBeside(block: Int): Boolean = false
 
+  /** How far the codes of a block are above the lower codes of their rows, at most; -1 where that is not known. */
+  def mostBeside(block: Int): Int = -1
+
   /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
   def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }
@@ -66,6 +69,34 @@ private[segment] object CodeArray {
   /** `count` codes of 1, 2, 4 or 8 bits. */
   def unpack(codes: ByteBuffer, start: Int, width: Int, count: Int, lanes: Array[Long]): Unit = {
     val packed = packedLongs(codes, start, (count * width + 7) >> 3)
+    val length = CodeLanes.length(count)
+    if (width <= 2) spread(packed, Spread(width), 4 * width, length, lanes)
+    else shift(packed, width, length, lanes)
+  }
+
+  /** The lanes of four codes of 1 or 2 bits, by the codes side by side. */
+  private val Spread: Array[Array[Long]] = Array.tabulate(3) { width =>
+    Array.tabulate(1 << 4 * width) { codes =>
+      (0 until 4).map(i => ((codes >>> i * width) & ((1 << width) - 1)).toLong << 16 * i).sum
+    }
+  }
+
+  private def spread(packed: Array[Long], table: Array[Long], bits: Int, length: Int, lanes: Array[Long]): Unit = {
+    val mask = (1 << bits) - 1
+    val lanesOfLong = 64 / bits
+    var lane = 0
+    while (lane < length) {
+      var codes = packed(lane / lanesOfLong)
+      val stop = Math.min(length, lane + lanesOfLong)
+      while (lane < stop) {
+        lanes(lane) = table(codes.toInt & mask)
+        codes >>>= bits
+        lane += 1
+      }
+    }
+  }
+
+  private def shift(packed: Array[Long], width: Int, length: Int, lanes: Array[Long]): Unit = {
     // pairs of codes come to stand 32 bits apart, then the codes of a pair 16
     val ofFour = -1L >>> (64 - 4 * width)
     val pairShift = 32 - 2 * width
@@ -73,7 +104,6 @@ private[segment] object CodeArray {
     val shift = 16 - width
     val singles = CodeLanes.same((1 << width) - 1)
     val lanesShift = 4 - Integer.numberOfTrailingZeros(width)
-    val length = CodeLanes.length(count)
     var lane = 0
     while (lane < length) {
       val four = (packed(lane >> lanesShift) >>> (lane * 4 * width)) & ofFour

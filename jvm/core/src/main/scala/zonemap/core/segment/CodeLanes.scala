@@ -31,6 +31,16 @@ private[core] object CodeLanes {
   /** Lane by lane, modulo 2^16. */
   def plus(x: Long, y: Long): Long = ((x & ~Highest) + (y & ~Highest)) ^ ((x ^ y) & Highest)
 
+  /** By how much the [[Dictionary.ordinal]] of x is above that of y, lane by lane, and 2^15 more. */
+  def ordinalDistances(x: Array[Long], y: Array[Long], length: Int, out: Array[Long]): Unit = {
+    var lane = 0
+    while (lane < length) {
+      // the highest bits are what is borrowed from, so no lane needs its neighbour
+      out(lane) = ((x(lane) >>> 1) | Highest) - ((y(lane) >>> 1) & ~Highest)
+      lane += 1
+    }
+  }
+
   /** Sets the highest bit of each lane whose code is at least `code`; the other bits are of no meaning. */
   def atLeast(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Unit = {
     val low = same(code & 0x7fff)
@@ -80,27 +90,30 @@ private[core] object CodeLanes {
 
   /** The highest bits of the lanes as the four lowest bits. */
   def bits(lanes: Long): Long =
-    // each of the four bits meets one of the factor's so that they come to stand side by side
-    ((((lanes & Highest) >>> 15) * 0x0001000200040008L) >>> 48) & 0xf
+    // each of the four bits meets one of the factor's so that they come to stand side by side, at the upper end
+    ((lanes & Highest) * 0x0000200040008001L) >>> 60
 
   /** The highest bits of `length` lanes as bits, 64 a word. */
   def bits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {
-    java.util.Arrays.fill(out, 0, (length + 15) >> 4, 0L)
-    addBits(lanes, length, out)
-  }
-
-  /** As `bits`, added to those that are set. */
-  def addBits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {
     var lane = 0
     while (lane < length) {
       val stop = Math.min(length, lane + 16)
       val word = lane >> 4
-      var found = out(word)
+      var found = 0L
       while (lane < stop) {
         found |= bits(lanes(lane)) << (lane << 2)
         lane += 1
       }
       out(word) = found
+    }
+  }
+
+  /** As `bits`, added to those that are set; for lanes of which few are set. */
+  def addFewBits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {
+    var lane = 0
+    while (lane < length) {
+      if ((lanes(lane) & Highest) != 0) out(lane >> 4) |= bits(lanes(lane)) << (lane << 2)
+      lane += 1
     }
   }
 }

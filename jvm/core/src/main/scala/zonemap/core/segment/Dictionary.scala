@@ -61,19 +61,41 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
     case _: BytesDictionary    => super.codesOf(other)
   }
 
-  /** The codes of ascending numbers. Either side goes on by arithmetic: which one does is a guess that a branch loses. */
+  /**
+   * The codes of ascending numbers. Either side goes on by arithmetic: which one does is a guess that a branch loses. Both
+   * halves of the numbers go on side by side, since each step waits for the one before.
+   */
   def codesOf(numbers: Array[Long]): Array[Int] = {
     val codes = new Array[Int](numbers.length)
+    val middle = numbers.length / 2
+    var (i, j) = (0, middle)
     var here = 0
-    var i = 0
-    while (i < numbers.length && here < values.length) {
+    var there = if (middle < numbers.length) Dictionary.ordinal(code(numbers(middle))) else 0
+    while (i < middle && here < values.length && j < numbers.length && there < values.length) {
+      val isLess = if (values(here) < numbers(i)) 1 else 0
+      val isLessThere = if (values(there) < numbers(j)) 1 else 0
+      codes(i) = 2 * here + (if (values(here) == numbers(i)) 1 else 0)
+      codes(j) = 2 * there + (if (values(there) == numbers(j)) 1 else 0)
+      here += isLess
+      there += isLessThere
+      i += 1 - isLess
+      j += 1 - isLessThere
+    }
+    codesFrom(numbers, i, middle, here, codes)
+    codesFrom(numbers, j, numbers.length, there, codes)
+    codes
+  }
+
+  private def codesFrom(numbers: Array[Long], from: Int, until: Int, ordinal: Int, codes: Array[Int]): Unit = {
+    var i = from
+    var here = ordinal
+    while (i < until && here < values.length) {
       val isLess = if (values(here) < numbers(i)) 1 else 0
       codes(i) = 2 * here + (if (values(here) == numbers(i)) 1 else 0)
       here += isLess
       i += 1 - isLess
     }
-    Arrays.fill(codes, i, codes.length, 2 * values.length)
-    codes
+    Arrays.fill(codes, i, Math.max(i, until), 2 * values.length)
   }
 
   /** The code of a value that is above all boundaries before `from` and at most that of `until`, if there is one. */
@@ -84,8 +106,8 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
   def number(ordinal: Int): Long = values(ordinal)
 
   /** The greatest boundary that is at most any value of the code; 0 below the first. */
-  private[segment] def floor(code: Int): Long = {
-    val ordinal = (code - 1) >> 1
+  private[core] def floor(code: Int): Long = {
+    val ordinal = Dictionary.gap(code) - 1
     if (ordinal < 0 || ordinal >= values.length) 0L else values(ordinal)
   }
 
@@ -155,6 +177,9 @@ private[core] object Dictionary {
   def isExact(code: Int): Boolean = (code & 1) == 1
 
   def ordinal(code: Int): Int = code >>> 1
+
+  /** The ordinal of the boundary behind the values that share the boundary before with those of the code. */
+  def gap(code: Int): Int = (code + 1) >> 1
 
   /** The code for the result of a binary search (insertion point as -(i + 1)). */
   private[segment] def code(searched: Int): Int = if (searched >= 0) 2 * searched + 1 else 2 * -(searched + 1)

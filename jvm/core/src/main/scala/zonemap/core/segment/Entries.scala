@@ -56,7 +56,7 @@ final private[zonemap] case class ManifestIdentity(
     existingRows: JLong,
     deletedRows: JLong) {
 
-  /** Manifests are looked up for every snapshot that is followed, and no two have the same path and differ by intent. */
+  /** Each manifest has a path of its own, so the other fields would tell none apart: plans look up all of a snapshot. */
   override def hashCode: Int = path.hashCode
 }
 

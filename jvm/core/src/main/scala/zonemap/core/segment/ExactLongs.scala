@@ -19,6 +19,18 @@ private[segment] trait ExactLongs {
       i += 1
     }
   }
+
+  /** As `read`, from the [[LongDictionary.floor]] of the row's lower code on. */
+  def readDistances(rows: ExactRows, dictionary: LongDictionary): Unit = {
+    read(rows)
+    var i = 0
+    while (i < rows.size) {
+      val floor = dictionary.floor(rows.lowerCodes(i).toInt)
+      rows.lowers(i) -= floor
+      rows.uppers(i) -= floor
+      i += 1
+    }
+  }
 }
 
 /** Rows of one block that are asked for their exact bounds. Not thread-safe. */
@@ -33,14 +45,6 @@ final private[core] class ExactRows(capacity: Int) {
 
   /** What is found of them. */
   val proven = new Array[Boolean](capacity)
-
-  def add(row: Int, lowerCode: Int, upperCode: Int, flag: Int): Unit = {
-    rows(size) = row
-    lowerCodes(size) = lowerCode.toChar
-    upperCodes(size) = upperCode.toChar
-    flags(size) = flag.toByte
-    size += 1
-  }
 }
 
 /**
@@ -63,4 +67,7 @@ final private[core] class LongBounds private[segment] (dictionary: LongDictionar
 
   /** Fills in the bounds of rows of one block, of a column whose codes are not exact. */
   def read(rows: ExactRows): Unit = exact.read(rows)
+
+  /** As `read`, from the [[LongDictionary.floor]] of the row's lower code on. */
+  def readDistances(rows: ExactRows): Unit = exact.readDistances(rows, dictionary)
 }

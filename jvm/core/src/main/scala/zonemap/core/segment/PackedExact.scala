@@ -31,6 +31,26 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     uppers.add(rows, rows.upperCodes, rows.uppers)
   }
 
+  override def readDistances(rows: ExactRows, dictionary: LongDictionary): Unit = {
+    lowers.numbers(rows, rows.lowers)
+    uppers.numbers(rows, rows.uppers)
+    if (uppers.follow(rows)) {
+      var i = 0
+      while (i < rows.size) {
+        rows.uppers(i) += rows.lowers(i)
+        i += 1
+      }
+    } else {
+      var i = 0
+      while (i < rows.size) {
+        val (lowerCode, upperCode) = (rows.lowerCodes(i).toInt, rows.upperCodes(i).toInt)
+        if (Dictionary.gap(lowerCode) != Dictionary.gap(upperCode))
+          rows.uppers(i) += dictionary.floor(upperCode) - dictionary.floor(lowerCode)
+        i += 1
+      }
+    }
+  }
+
   /** One table row a block, then the blocks. */
   private final class Side(start: Int) {
     private val blocks = (rows + Segment.BlockRows - 1) / Segment.BlockRows
@@ -53,19 +73,34 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     }
 
     /** The bounds of rows of one block: what differs from row to row is the place and the code. */
-    def add(asked: ExactRows, codes: Array[Char], out: Array[Long]): Unit = if (asked.size > 0) {
+    def add(asked: ExactRows, codes: Array[Char], out: Array[Long]): Unit = {
+      numbers(asked, out)
+      val isFollowing = follow(asked)
+      var i = 0
+      while (i < asked.size) {
+        out(i) += (if (isFollowing) asked.lowers(i) else dictionary.floor(codes(i).toInt))
+        i += 1
+      }
+    }
+
+    /** Whether rows of one block count from their lower bounds. */
+    def follow(asked: ExactRows): Boolean = asked.size > 0 && follows(asked.rows(0) / Segment.BlockRows)
+
+    /** What is stored of rows of one block. */
+    def numbers(asked: ExactRows, out: Array[Long]): Unit = if (asked.size > 0) {
       val block = asked.rows(0) / Segment.BlockRows
       val base = bases(block)
       val mask = masks(block)
       val width = widths(block)
       val start = starts(block)
-      val isFollowing = follows(block)
-      var i = 0
-      while (i < asked.size) {
-        val bit = (asked.rows(i) % Segment.BlockRows) * width
-        val number = base + ((bytes.getLong(start + (bit >>> 3)) >>> (bit & 7)) & mask)
-        out(i) = number + (if (isFollowing) asked.lowers(i) else dictionary.floor(codes(i).toInt))
-        i += 1
+      if (width == 0) java.util.Arrays.fill(out, 0, asked.size, base)
+      else {
+        var i = 0
+        while (i < asked.size) {
+          val bit = (asked.rows(i) & (Segment.BlockRows - 1)) * width
+          out(i) = base + ((bytes.getLong(start + (bit >>> 3)) >>> (bit & 7)) & mask)
+          i += 1
+        }
       }
     }
 

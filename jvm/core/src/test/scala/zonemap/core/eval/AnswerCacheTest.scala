@@ -89,6 +89,7 @@ class AnswerCacheTest extends AnyFunSuite with Seeded {
     (0 until 4).foreach { _ =>
       ask(cache, Segment.open(ordered(100)), idIs(5))
       ask(cache, Segment.open(ordered()), Predicate.or(keys, idIs(5)))
+      assert(cache.known(Segment.open(ordered()), keys).isEmpty)
     }
     assert(cache.answers == 0 && cache.residentBytes == 0)
   }

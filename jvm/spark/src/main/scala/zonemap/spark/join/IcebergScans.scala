@@ -41,11 +41,11 @@ private[spark] object IcebergScans {
       interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
 
   /**
-   * Whether the scan's tasks are read as columnar batches. Iceberg reads so only where each of them can be, so any part of
-   * them, and none, is read so too.
+   * Whether the tasks of a scan that is filterable are read as columnar batches. Iceberg reads so only where each of them
+   * can be, so any part of them, and none, is read so too.
    */
   def readsBatches(scan: Scan): Boolean =
-    isFilterable(scan) && scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
+    scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
 
   /** The data files that the scan reads now; `None` when it is another kind of scan. */
   def paths(scan: Scan): Option[java.util.Set[String]] = {

@@ -50,7 +50,7 @@ private[spark] final class KeyFilteredScan(
    * was not. Its own filter fails on a null among partitions of texts.
    */
   override def filter(predicates: Array[SparkPredicate]): Unit = {
-    columnarMode: Unit
+    fixColumnarMode()
     val byPartition = filterable.filterAttributes().map(_.fieldNames().toSeq).toSet
     val rest = predicates.filterNot(isCut)
     val forIceberg = rest.filter(p => keyName(p).forall(key => byPartition(key)))
@@ -88,6 +88,9 @@ private[spark] final class KeyFilteredScan(
     if (inner.columnarSupportMode() == Scan.ColumnarSupportMode.PARTITION_DEFINED && IcebergScans.readsBatches(inner))
       Scan.ColumnarSupportMode.SUPPORTED
     else inner.columnarSupportMode()
+
+  /** Before the first task falls out, see [[columnarMode]]. */
+  private def fixColumnarMode(): Unit = columnarMode: Unit
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
 

@@ -106,20 +106,24 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ => join
     }
 
-  /** That a column is one of the keys of a plan, the one at an index, in the way that they are got. */
-  private type KeysOf = (Attribute, LogicalPlan, Seq[Expression], Int) => DynamicPruning
+  /** One of the keys of a join's build side, of which a broadcast has all. */
+  private final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
+    def key: Expression = all(index)
+  }
 
-  private val keysOfBroadcast: KeysOf = (column, build, buildKeys, index) =>
-    DynamicPruningSubquery(column, build, buildKeys, Seq(index), onlyInBroadcast = true)
+  /** That a column is one of the keys of a plan, in the way that they are got. */
+  private type KeysOf = (Attribute, BuildKey) => DynamicPruning
+
+  private val keysOfBroadcast: KeysOf = (column, of) =>
+    DynamicPruningSubquery(column, of.build, of.all, Seq(of.index), onlyInBroadcast = true)
 
   /** The plan is run for its keys as it stands: it is small, and to tell its keys apart would take Spark a shuffle. */
-  private val keysOfPlan: KeysOf = (column, build, buildKeys, index) => {
-    val key = buildKeys(index) match {
+  private val keysOfPlan: KeysOf = (column, of) => {
+    val key = of.key match {
       case attribute: Attribute => attribute
       case other                => Alias(other, column.name)()
     }
-    val keys = Project(Seq(key), build)
-    DynamicPruningExpression(InSubquery(Seq(column), ListQuery(keys, numCols = keys.output.size)))
+    DynamicPruningExpression(InSubquery(Seq(column), ListQuery(Project(Seq(key), of.build), numCols = 1)))
   }
 
   /** The side that Spark is going to broadcast, as far as it can be known; hints ask for other joins too. */
@@ -139,16 +143,16 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       buildKeys: Seq[Expression],
       once: Scan => Boolean,
       ofDelta: Boolean,
-      keys: KeysOf = keysOfBroadcast): LogicalPlan = {
+      keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
-    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, index: Int): Option[LogicalPlan] =
+    def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Option[LogicalPlan] =
       for {
         known <- knownScan(scan, ofDelta)
         (relation, files) = known
         ref <- relation.column(column)
         wrapped <- wrap(scan, relation, files, column.name, ref)
         if isWorthIt(files, ref, build)
-      } yield Filter(keys(column, build, buildKeys, index), scan.copy(scan = wrapped))
+      } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column brings the keys, of which bounds tell more
     def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
@@ -161,13 +165,13 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
     if (build.isStreaming) probe
     else
-      probeKeys.zipWithIndex.foldLeft(probe) {
-        case (plan, (Column(key), i)) if key.dataType == buildKeys(i).dataType =>
+      probeKeys.zip(buildKeys.indices.map(BuildKey(build, buildKeys, _))).foldLeft(probe) {
+        case (plan, (Column(key), of)) if key.dataType == of.key.dataType =>
           KeyTarget
             .changed(plan, key, isProbeSide, ofDelta && numbersRows(_)) { (leaf, conditions, column) =>
               leaf match {
                 case scan: DataSourceV2ScanRelation if once(scan.scan) =>
-                  if (conditions.exists(filtersBy(_, column))) wrapped(scan, column) else filtered(scan, column, i)
+                  if (conditions.exists(filtersBy(_, column))) wrapped(scan, column) else filtered(scan, column, of)
                 case _ => None
               }
             }
