@@ -58,7 +58,7 @@ private[zonemap] final class DeleteMatcher(
   private def positionsFor(path: String, partition: PartitionDeletes, sequence: Long): Array[DeleteFile] =
     deletes.vectorsByPath.get(path) match {
       case Some(vector) => Array(files.newDeleteFile(applying(vector, sequence)))
-      case None =>
+      case None         =>
         // a file is of one path, and so made for one task
         val ofPath = deletes.positionByPath.get(path).fold(NoDeletes) { found =>
           found.drop(firstOf(found, sequence)).map(files.newDeleteFile)
