@@ -78,7 +78,7 @@ bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (ab
 	$(call provenance,$(call result,planning,planning/results/planning.json))
 
 bench-matrix: ## planning with files, columns, deletes or the state of the index varied (about an hour, half of it for tables that are kept)
-	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix $(call work,matrix) $(call result,matrix,planning/results/matrix.json) $(if $(QUICK),1 1000 100,3 1000000 1 100 1000 10000 100000 1000000 2700000)"
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.PlanningMatrix $(call work,matrix) $(call result,matrix,planning/results/matrix.json) $(if $(QUICK),1 1000 1 100,3 1000000 1 100 1000 10000 100000 1000000 2700000)"
 	$(call provenance,$(call result,matrix,planning/results/matrix.json))
 
 bench-kernel: ## JMH: one predicate over the codes of 2,700,000 and 27,000,000 files, time and allocations (about 20 minutes)
