@@ -58,4 +58,6 @@ def test_the_run_was_worth_something() -> None:
     assert TOTALS.narrow_kept < 0.5 * TOTALS.narrow_considered
     assert TOTALS.shadow_mismatches == 0
     assert TOTALS.files_kept_compared <= 1.02 * TOTALS.files_kept_stock
-    assert STOCK or TOTALS.planned_scans >= 0.8 * TOTALS.plan_checks
+    # how many tables are kept without upkeep is a matter of chance
+    assert TOTALS.index_checks >= FRESH * TABLES
+    assert STOCK or TOTALS.index_scans >= 0.9 * TOTALS.index_checks

@@ -43,6 +43,8 @@ class Totals:
     narrow_kept: int = 0
     planned_scans: int = 0
     fallbacks: int = 0
+    index_checks: int = 0  # plan checks that Iceberg may not answer for the index
+    index_scans: int = 0  # scans planned by the index in those
     shadow_mismatches: int = 0
     stock_extra_rows: int = 0  # rows that do not match and that Iceberg gives too
     stock_lost_files: int = 0  # predicates for which Iceberg leaves out a file with matching rows
@@ -131,6 +133,9 @@ class Checker:
         change = product.counters(self.spark) - before
         self.totals.planned_scans += change.planned_scans
         self.totals.fallbacks += change.fallbacks
+        if not self.may_fall_back:
+            self.totals.index_checks += len(batch)
+            self.totals.index_scans += change.planned_scans
         self.totals.shadow_mismatches += change.shadow_mismatches
         icebergs = STOCK or (self.may_fall_back and change.fallbacks > 0)
         for i, (predicate, want, kept) in enumerate(zip(batch, expected, ours, strict=True)):
