@@ -24,20 +24,23 @@ object PlanningMatrix {
     require(arguments.length >= 5, "Usage: PlanningMatrix <work folder> <result.json> <pairs> <centre> <files>...")
     val folder = Paths.get(arguments(0)).toAbsolutePath
     val shapes = MatrixTables.shapes(arguments(3).toInt, arguments.drop(4).map(_.toInt).toSeq)
+    new PlanningMatrix(folder, arguments(2).toInt, shapes).measure(write(Paths.get(arguments(1)), shapes, _))
+  }
+
+  private def write(result: Path, shapes: MatrixShapes, rows: Seq[Map[String, Any]]): Unit =
     BenchmarkFiles.write(
-      Paths.get(arguments(1)),
+      result,
       Map[String, Any](
         "benchmark" -> "planning-matrix",
         "java" -> System.getProperty("java.version"),
         "iceberg" -> IcebergBuild.version(),
         "cores" -> Runtime.getRuntime.availableProcessors,
         "maxHeapBytes" -> Runtime.getRuntime.maxMemory,
-        "requestMillis" -> PlanningMatrix.SlowMillis,
+        "requestMillis" -> SlowMillis,
         "centreFiles" -> shapes.centre.files,
-        "rows" -> new PlanningMatrix(folder, arguments(2).toInt, shapes).rows().map(_.asJava).asJava
+        "rows" -> rows.map(_.asJava).asJava
       ).asJava
     )
-  }
 
   private val SlowMillis = 27L
 
@@ -65,18 +68,33 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   private type Row = Map[String, Any]
   private val tables = new MatrixTables(folder)
 
-  def rows(): Seq[Row] =
-    shapes.bySize.flatMap(shape => axis("files", shape.files.toString, shape)) ++
-      shapes.bySize.filter(_.files <= SmallFiles).flatMap(withoutIndex) ++
-      Using.resource(new SqlPlanning(folder))(sql => shapes.bySize.flatMap(fromSql(sql, _))) ++
-      shapes.byColumns.flatMap { shape =>
-        val files = if (shape.files == shapes.centre.files) "" else s" (${shape.files} files)"
-        axis("columns", shape.columns.toString + files, shape)
-      } ++
-      MatrixTables.DeletedPercents.flatMap { percent =>
-        axis("files with deletes", s"$percent %", shapes.centre, MatrixTables.deletesBranch(percent))
-      } ++
-      states() ++ otherStock() ++ freshJvms()
+  /** Calls `keep` with all rows so far whenever an axis has been measured: the whole takes an hour. */
+  def measure(keep: Seq[Row] => Unit): Unit = {
+    val axes = Seq[() => Seq[Row]](
+      () => shapes.bySize.flatMap(shape => axis("files", shape.files.toString, shape)),
+      () => shapes.bySize.filter(_.files <= SmallFiles).flatMap(withoutIndex),
+      () => states(),
+      () => otherStock(),
+      () => freshJvms(),
+      () => byDeletes(),
+      () => byColumns(),
+      () => Using.resource(new SqlPlanning(folder))(sql => shapes.bySize.flatMap(fromSql(sql, _)))
+    )
+    axes.foldLeft(Seq.empty[Row]) { (rows, axis) =>
+      val more = rows ++ axis()
+      keep(more)
+      more
+    }: Unit
+  }
+
+  private def byColumns(): Seq[Row] = shapes.byColumns.flatMap { shape =>
+    val files = if (shape.files == shapes.centre.files) "" else s" (${shape.files} files)"
+    axis("columns", shape.columns.toString + files, shape)
+  }
+
+  private def byDeletes(): Seq[Row] = MatrixTables.DeletedPercents.flatMap { percent =>
+    axis("files with deletes", s"$percent %", shapes.centre, MatrixTables.deletesBranch(percent))
+  }
 
   private def repeatsOf(shape: Shape): Int = math.max(1, math.min(20, 20000 / shape.files))
 
@@ -132,12 +150,13 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
 
   /** How the state of the index, and where its files are, changes a plan of a driver that holds nothing. */
   private def states(): Seq[Row] = {
-    val dropped = if (PageCache.isDroppable) Seq(("cold, page cache dropped", MatrixTables.Indexed, 0L, true)) else Nil
-    val states = ("cold" -> MatrixTables.Indexed) +: MatrixTables.CommitsBehind.map { commits =>
-      s"cold, $commits commits behind" -> MatrixTables.behindTag(commits)
-    }
-    val all = dropped ++ (for ((state, ref) <- states; millis <- Seq(0L, SlowMillis))
-      yield (state + (if (millis > 0) s", $millis ms a request" else ""), ref, millis, false))
+    val slow = s", $SlowMillis ms a request"
+    val all = Seq(("cold", MatrixTables.Indexed, 0L, false)) ++
+      Option.when(PageCache.isDroppable)(("cold, page cache dropped", MatrixTables.Indexed, 0L, true)) ++
+      Seq((s"cold$slow", MatrixTables.Indexed, SlowMillis, false)) ++
+      MatrixTables.CommitsBehind.map { commits =>
+        (s"cold, $commits commits behind$slow", MatrixTables.behindTag(commits), SlowMillis, false)
+      }
     all.flatMap { case (state, ref, millis, drops) =>
       val opened = tables.open(shapes.centre, ref, millis)
       queries(shapes.centre.atlas).map { query =>
