@@ -37,7 +37,7 @@ def _cpu() -> str:
 def _commit() -> str:
     """The commit, "-dirty" if anything but results and documents differs from it."""
     commit = _git("rev-parse", "--short=12", "HEAD").stdout.strip()
-    others = (":/", ":(top,exclude)benchmarks/*/results", ":(top,exclude)docs")
+    others = (":/", ":(top,exclude)benchmarks/*/results/*", ":(top,exclude)docs", ":(top,exclude)*.md")
     is_dirty = _git("diff", "--quiet", "HEAD", "--", *others).returncode != 0
     return f"{commit}{'-dirty' if is_dirty else ''}" if commit else "unknown"
 

@@ -67,7 +67,7 @@ def _line(row: dict[str, Any]) -> tuple[object, ...]:
         _pair(stock["files"], ours["files"], ","),
         f"{pages.millis(stock['wallMillis'])} -> {pages.millis(ours['wallMillis'])}",
         f"{pages.millis(stock['cpuMillis'])} -> {pages.millis(ours['cpuMillis'])}",
-        both("requests", ","),
+        both("requests", ",.0f"),
         both("bytesRead", ",.1f", 1e6),
         both("allocatedBytes", ",.1f", 1e6),
         both("peakHeapBytes", ",.0f", 1e6),
