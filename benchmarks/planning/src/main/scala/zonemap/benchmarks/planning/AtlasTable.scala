@@ -4,7 +4,18 @@ import java.nio.ByteBuffer
 import java.nio.file.Paths
 import java.util.{HashMap => JHashMap, Random}
 
-import org.apache.iceberg.{DataFile, DataFiles, DeleteFile, FileFormat, FileMetadata, Metrics, PartitionData, PartitionSpec, Schema, Table}
+import org.apache.iceberg.{
+  DataFile,
+  DataFiles,
+  DeleteFile,
+  FileFormat,
+  FileMetadata,
+  Metrics,
+  PartitionData,
+  PartitionSpec,
+  Schema,
+  Table
+}
 import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
 
@@ -33,7 +44,8 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
       Types.NestedField.required(3, "name", Types.StringType.get()),
       Types.NestedField.required(4, "seq", Types.LongType.get()),
       Types.NestedField.required(5, "id", Types.LongType.get()),
-      Types.NestedField.required(6, "type", Types.StringType.get()))
+      Types.NestedField.required(6, "type", Types.StringType.get())
+    )
     val rest = (0 until fillers).map { i =>
       val fillerType: Type = i % 3 match {
         case 0 => Types.LongType.get()

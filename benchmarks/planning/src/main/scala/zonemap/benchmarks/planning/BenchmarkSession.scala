@@ -25,5 +25,6 @@ object BenchmarkSession {
         "spark.sql.extensions" -> "zonemap.spark.ZoneMapExtension",
         "spark.sql.catalog.lake" -> "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type" -> "hadoop",
-        "spark.sql.catalog.lake.warehouse" -> warehouse) ++ confs)
+        "spark.sql.catalog.lake.warehouse" -> warehouse
+      ) ++ confs)
 }

@@ -12,7 +12,8 @@ object DistributedPlanning {
       Map(
         "spark.sql.iceberg.data-planning-mode" -> "distributed",
         "spark.sql.iceberg.delete-planning-mode" -> "distributed",
-        s"spark.hadoop.${SlowFileSystem.Conf}" -> classOf[SlowFileSystem].getName))
+        s"spark.hadoop.${SlowFileSystem.Conf}" -> classOf[SlowFileSystem].getName
+      ))
 
   def scan(spark: SparkSession, table: Table): BatchScan =
     new SparkDistributedDataScan(spark, table, new SparkReadConf(spark, table))

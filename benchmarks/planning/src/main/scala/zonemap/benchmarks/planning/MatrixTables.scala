@@ -101,7 +101,8 @@ object MatrixTables {
     MatrixShapes(
       sizes.map(files => Shape(files, isCentre = files == centre)),
       Shape(centre, isCentre = true),
-      Seq(Shape(centre, columns = 10), Shape(math.min(centre, 100000), columns = 100)))
+      Seq(Shape(centre, columns = 10), Shape(math.min(centre, 100000), columns = 100))
+    )
 
   def main(arguments: Array[String]): Unit = {
     val tables = new MatrixTables(Paths.get(arguments(0)).toAbsolutePath)

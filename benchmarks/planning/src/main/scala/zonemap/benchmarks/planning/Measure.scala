@@ -24,10 +24,7 @@ object Measure {
     val cpu = os.getProcessCpuTime
     val wall = System.nanoTime()
     val result = work
-    val run = Run(
-      (System.nanoTime() - wall) / 1e6,
-      (os.getProcessCpuTime - cpu) / 1e6,
-      allocatedNow() - allocated)
+    val run = Run((System.nanoTime() - wall) / 1e6, (os.getProcessCpuTime - cpu) / 1e6, allocatedNow() - allocated)
     (result, run)
   }
 

@@ -31,7 +31,8 @@ object PlanningBenchmark {
   def main(arguments: Array[String]): Unit = {
     require(arguments.length >= 4, "Usage: PlanningBenchmark <work folder> <result.json> <pairs> <files>...")
     val pairs = arguments(2).toInt
-    val tables = arguments.drop(3).toSeq.map(files => measureTable(Paths.get(arguments(0)), files.toInt, columns = 30, pairs))
+    val tables =
+      arguments.drop(3).toSeq.map(files => measureTable(Paths.get(arguments(0)), files.toInt, columns = 30, pairs))
     write(Paths.get(arguments(1)), tables)
   }
 
@@ -44,8 +45,9 @@ object PlanningBenchmark {
     val manifestBytes = table.currentSnapshot().allManifests(table.io()).asScala.map(_.length()).sum
     val (built, building) =
       Measure.run(IndexProcedures.build(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))
-    println(f"  generated in ${generated.wallMillis / 1000}%.1f s, indexed in ${building.wallMillis / 1000}%.1f s wall, " +
-      f"${building.cpuMillis / 1000}%.1f s CPU: ${built.bytes / 1e6}%.1f MB beside ${manifestBytes / 1e6}%.1f MB of manifests")
+    println(
+      f"  generated in ${generated.wallMillis / 1000}%.1f s, indexed in ${building.wallMillis / 1000}%.1f s wall, " +
+        f"${building.cpuMillis / 1000}%.1f s CPU: ${built.bytes / 1e6}%.1f MB beside ${manifestBytes / 1e6}%.1f MB of manifests")
     val cold = coldRuns(table, queries(atlas)(1), pairs)
     val measured = queries(atlas).map(measureQuery(table, _, pairs))
     val memory = IndexRegistry.of(table).residentBytes
@@ -66,7 +68,8 @@ object PlanningBenchmark {
       "commitWallMillis" -> median(commits.map(_.wallMillis)),
       "coldFirstPlanCpuMillis" -> median(cold.map(_.cpuMillis)),
       "coldFirstPlanWallMillis" -> median(cold.map(_.wallMillis)),
-      "queries" -> measured)
+      "queries" -> measured
+    )
   }
 
   private[planning] def queries(atlas: AtlasTable): Seq[Query] = {
@@ -83,7 +86,8 @@ object PlanningBenchmark {
       Query(
         "atlas: one name, some days",
         Expressions.and(Expressions.equal("name", atlas.metricName(123456)), days),
-        Some(s"name = '${atlas.metricName(123456)}' AND ts >= timestamp_micros($from) AND ts < timestamp_micros($until)")
+        Some(
+          s"name = '${atlas.metricName(123456)}' AND ts >= timestamp_micros($from) AND ts < timestamp_micros($until)")
       ),
       Query(
         "range of seq, no partition predicate",
@@ -95,8 +99,11 @@ object PlanningBenchmark {
       Query("one id that every file may hold", Expressions.equal("id", java.lang.Long.valueOf(1L << 40))),
       Query("IN of 250 names", Expressions.in("name", names: _*)),
       Query("IN of 250 names, some days", Expressions.and(Expressions.in("name", names: _*), days)),
-      Query("IN of 250 ids that every file may hold, one day's seq",
-        Expressions.and(Expressions.in("id", ids: _*), Expressions.lessThan("seq", java.lang.Long.valueOf(total / 28)))))
+      Query(
+        "IN of 250 ids that every file may hold, one day's seq",
+        Expressions.and(Expressions.in("id", ids: _*), Expressions.lessThan("seq", java.lang.Long.valueOf(total / 28)))
+      )
+    )
   }
 
   private def measureQuery(table: Table, query: Query, pairs: Int): Map[String, Any] = {
@@ -123,7 +130,8 @@ object PlanningBenchmark {
       "zonemapFirst" -> runMap(ourFirst),
       "stock" -> medians(stock.toSeq),
       "zonemap" -> medians(ours.toSeq),
-      "zonemapAgain" -> medians(again))
+      "zonemapAgain" -> medians(again)
+    )
     println(f"  ${query.name}%-52s files $stockFiles%9d -> $ourFiles%9d   CPU ms ${median(stock.map(_.cpuMillis).toSeq)}%9.1f -> " +
       f"${median(ours.map(_.cpuMillis).toSeq)}%8.2f   wall ms ${median(stock.map(_.wallMillis).toSeq)}%9.1f -> ${median(ours.map(_.wallMillis).toSeq)}%8.2f" +
       f"   MB ${median(stock.map(_.allocatedBytes / 1e6).toSeq)}%8.1f -> ${median(ours.map(_.allocatedBytes / 1e6).toSeq)}%7.2f")
@@ -154,7 +162,8 @@ object PlanningBenchmark {
       "runs" -> runs.size,
       "wallMillis" -> median(runs.map(_.wallMillis)),
       "cpuMillis" -> median(runs.map(_.cpuMillis)),
-      "allocatedBytes" -> median(runs.map(_.allocatedBytes.toDouble)).toLong).asJava
+      "allocatedBytes" -> median(runs.map(_.allocatedBytes.toDouble)).toLong
+    ).asJava
 
   private def runMap(run: Run): java.util.Map[String, Any] =
     Map[String, Any](
@@ -169,10 +178,13 @@ object PlanningBenchmark {
       "iceberg" -> org.apache.iceberg.IcebergBuild.version(),
       "cores" -> Runtime.getRuntime.availableProcessors,
       "maxHeapBytes" -> Runtime.getRuntime.maxMemory,
-      "tables" -> tables.map(_.map {
-        case (key, list: Seq[_]) => key -> list.map { case m: Map[_, _] => m.asJava; case other => other }.asJava
-        case other => other
-      }.asJava).asJava)
+      "tables" -> tables
+        .map(_.map {
+          case (key, list: Seq[_]) => key -> list.map { case m: Map[_, _] => m.asJava; case other => other }.asJava
+          case other               => other
+        }.asJava)
+        .asJava
+    )
     BenchmarkFiles.write(result, document.asJava)
   }
 
