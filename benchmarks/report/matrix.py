@@ -45,14 +45,10 @@ def section(document: dict[str, Any], image: str) -> str:
         parts.append(
             pages.table(
                 (axis, "filter", "files", "ms", "CPU ms", "requests", "MB read", "MB allocated", "peak heap MB"),
-                _lines(list(rows)),
+                [_line(row) for row in rows],
             )
         )
     return "\n".join(parts)
-
-
-def _lines(rows: list[dict[str, Any]]) -> list[tuple[object, ...]]:
-    return [_line(row) for row in rows]
 
 
 def _line(row: dict[str, Any]) -> tuple[object, ...]:

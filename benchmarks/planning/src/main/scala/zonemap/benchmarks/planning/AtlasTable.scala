@@ -171,6 +171,10 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 
 object AtlasTable {
 
+  /** With about 300 files a commit, as far as that is 336 commits. */
+  def ofSize(files: Int, columns: Int): AtlasTable =
+    AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
+
   /** Writes the table with its map column, 336 commits in all, in place of one that is there. */
   def main(arguments: Array[String]): Unit = {
     val Array(location, files) = arguments

@@ -12,7 +12,7 @@ object DistributedPlanning {
       Map(
         "spark.sql.iceberg.data-planning-mode" -> "distributed",
         "spark.sql.iceberg.delete-planning-mode" -> "distributed",
-        s"spark.hadoop.${SlowFileSystem.Conf}" -> classOf[SlowFileSystem].getName
+        SlowFileSystem.sparkConf
       ))
 
   def scan(spark: SparkSession, table: Table): BatchScan =

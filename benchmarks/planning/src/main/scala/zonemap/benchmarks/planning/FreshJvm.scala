@@ -16,7 +16,6 @@ object FreshJvm {
     val io = new RemoteFileIO(0)
     val opened = new OpenedTable(location, MatrixTables.Indexed, io)
     val asked = PlanningMatrix.queries(AtlasTable(files.toInt, columns.toInt, commits = 1))(query.toInt)
-    opened.table.currentSnapshot(): Unit
     io.traffic(): Unit
     val (planned, run) =
       Measure.run(PlanningMatrix.count(if (side == "stock") opened.stockScan() else opened.indexScan(), asked))

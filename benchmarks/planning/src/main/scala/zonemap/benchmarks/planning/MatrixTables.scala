@@ -4,7 +4,6 @@ import java.nio.file.{Files, Path, Paths}
 
 import org.apache.iceberg._
 import org.apache.iceberg.encryption.EncryptionManager
-import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.io.{FileIO, LocationProvider}
 
 import zonemap.benchmarks.planning.MatrixTables.storeOf
@@ -19,14 +18,14 @@ import zonemap.iceberg.upkeep.IndexProcedures
  */
 final case class Shape(files: Int, columns: Int = 30, isCentre: Boolean = false) {
   def name: String = s"matrix-$files-$columns"
-  def atlas: AtlasTable = AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
+  def atlas: AtlasTable = AtlasTable.ofSize(files, columns)
 }
 
 /**
- * The tables of [[PlanningMatrix]], made once in a work folder and kept there, under locations that nobody takes for local. Each has a tag `indexed` at the snapshot that
- * its index is of; the table at the centre has tags `behind-n` too, n commits of 32 files later, which the index does not
- * know, and branches `deletes-n` with deletes for n % of the files, of which there are indexes of their own. Usage:
- * `MatrixTables <work folder> <centre> <files>...`
+ * The tables of [[PlanningMatrix]], made once in a work folder and kept there, under locations that nobody takes for
+ * local. Each has a tag `indexed` at the snapshot that its index is of; the table at the centre has tags `behind-n` too,
+ * n commits of 32 files later, which the index does not know, and branches `deletes-n` with deletes for n % of the files,
+ * of which there are indexes of their own. Usage: `MatrixTables <work folder> <centre> <files>...`
  */
 final class MatrixTables(folder: Path) {
   Files.createDirectories(folder)
@@ -50,7 +49,7 @@ final class MatrixTables(folder: Path) {
     val stores = MatrixTables.Indexed +: MatrixTables.DeletedPercents.map(MatrixTables.deletesBranch)
     (location +: stores.map(storeOf(location, _))).foreach(path => BenchmarkFiles.deleteTree(Paths.get(path)))
     println(s"${shape.name}: writing metadata")
-    val table = shape.atlas.create(s"slow:$location")
+    val table = shape.atlas.create(SlowFileSystem.location(location))
     table.manageSnapshots().createTag(MatrixTables.Indexed, table.currentSnapshot().snapshotId()).commit()
     if (shape.isCentre) addSnapshots(shape, table)
     println(s"${shape.name}: indexing")
@@ -116,15 +115,13 @@ final case class MatrixShapes(bySize: Seq[Shape], centre: Shape, byColumns: Seq[
 
 /** One snapshot of a table, and its index, reached through counted files. */
 private[planning] final class OpenedTable(val location: String, ref: String, val io: RemoteFileIO) {
-  private val operations = new Through(
-    new HadoopTables(SlowFileSystem.configuration()).load(s"slow:$location").asInstanceOf[BaseTable].operations(),
-    io)
+  private val operations = new Through(SlowFileSystem.load(location).operations(), io)
 
   val table: BaseTable = new BaseTable(operations, location)
 
   val snapshotId: Long = table.snapshot(ref).snapshotId()
 
-  val settings: PlannerSettings = settingsOf(s"slow:${storeOf(location, ref)}")
+  val settings: PlannerSettings = settingsOf(storeOf(location, ref))
 
   /** A scan that Iceberg plans. */
   def stockScan(): BatchScan = table.newBatchScan().useSnapshot(snapshotId)
@@ -133,12 +130,13 @@ private[planning] final class OpenedTable(val location: String, ref: String, val
   def indexScan(): BatchScan = scan(settings)
 
   /** The same where there is no index. */
-  def scanWithoutIndex(): BatchScan = scan(settingsOf(s"slow:$location-nowhere"))
+  def scanWithoutIndex(): BatchScan = scan(settingsOf(s"$location-nowhere"))
 
   private def scan(by: PlannerSettings): BatchScan =
     new ZoneMapTable(operations, location, table.reporter(), snapshotId, by).newBatchScan().useSnapshot(snapshotId)
 
-  private def settingsOf(store: String) = PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(store))
+  private def settingsOf(store: String) =
+    PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(SlowFileSystem.location(store)))
 }
 
 /** A table's operations with other files under them. */

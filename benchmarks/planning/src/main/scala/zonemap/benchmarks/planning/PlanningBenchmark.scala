@@ -39,7 +39,7 @@ object PlanningBenchmark {
   private def measureTable(folder: Path, files: Int, columns: Int, pairs: Int): Map[String, Any] = {
     val location = folder.resolve(s"atlas-$files-$columns")
     deleteTree(location)
-    val atlas = AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
+    val atlas = AtlasTable.ofSize(files, columns)
     println(s"$files files x $columns columns: writing metadata")
     val (table, generated) = Measure.run(atlas.create(location.toString))
     val manifestBytes = table.currentSnapshot().allManifests(table.io()).asScala.map(_.length()).sum

@@ -6,7 +6,6 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.apache.iceberg._
-import org.apache.iceberg.hadoop.HadoopTables
 
 import zonemap.benchmarks.planning.Measure.median
 import zonemap.core.eval.AnswerCache
@@ -177,7 +176,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     val caching = against("hot, stock with its manifest cache") { query =>
       new Sides(cached, query, repeats = 1).stock()
     }
-    val loaded = new HadoopTables(SlowFileSystem.configuration()).load(s"slow:${opened.location}")
+    val loaded = SlowFileSystem.load(opened.location)
     caching ++ Using.resource(DistributedPlanning.session()) { spark =>
       against("hot, stock planned by Spark jobs") { query =>
         // its tasks open files by themselves, so nobody counts requests

@@ -8,7 +8,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.RawLocalFileSystem
-import org.apache.iceberg.hadoop.HadoopFileIO
+import org.apache.iceberg.BaseTable
+import org.apache.iceberg.hadoop.{HadoopFileIO, HadoopTables}
 import org.apache.iceberg.io.{FileIO, InputFile, OutputFile, SeekableInputStream}
 
 /** Requests and bytes of one measured run. */
@@ -81,12 +82,23 @@ final class SlowFileSystem extends RawLocalFileSystem {
 }
 
 object SlowFileSystem {
-  val Conf: String = "fs.slow.impl"
+  private val Conf = "fs.slow.impl"
+  private val Class = classOf[SlowFileSystem].getName
+
+  /** The location of a local path. */
+  def location(path: String): String = s"slow:$path"
 
   /** A Hadoop configuration that knows the scheme. */
   def configuration(): Configuration = {
     val configuration = new Configuration
-    configuration.set(Conf, classOf[SlowFileSystem].getName)
+    configuration.set(Conf, Class)
     configuration
   }
+
+  /** The conf of a Spark session that knows the scheme. */
+  val sparkConf: (String, String) = s"spark.hadoop.$Conf" -> Class
+
+  /** The table at a local path, through files that nobody counts. */
+  def load(path: String): BaseTable =
+    new HadoopTables(configuration()).load(location(path)).asInstanceOf[BaseTable]
 }

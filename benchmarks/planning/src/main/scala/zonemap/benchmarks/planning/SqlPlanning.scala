@@ -15,9 +15,7 @@ private[planning] final class SqlPlanning(folder: Path) extends AutoCloseable {
   private val spark =
     BenchmarkSession.withLake(
       folder.getParent.toString,
-      Map(
-        "spark.sql.zonemap.upkeep" -> "off",
-        s"spark.hadoop.${SlowFileSystem.Conf}" -> classOf[SlowFileSystem].getName))
+      Map("spark.sql.zonemap.upkeep" -> "off", SlowFileSystem.sparkConf))
 
   /** The number of splits. */
   def splits(location: String, query: Query, byIndex: Boolean): Int = {
