@@ -47,6 +47,9 @@ object PlanningMatrix {
   private val SmallFiles = 1000
   private val SmallTimes = 10
 
+  /** Of tables that are not small, in each pair. */
+  private val IndexRuns = 5
+
   private[planning] def queries(atlas: AtlasTable): Seq[Query] =
     PlanningBenchmark.queries(atlas).filter(_.sql.isDefined)
 
@@ -101,10 +104,10 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   private def axis(axis: String, value: String, shape: Shape, ref: String = MatrixTables.Indexed): Seq[Row] = {
     val opened = tables.open(shape, ref)
     val isSmall = shape.files <= SmallFiles
-    val times = if (isSmall) SmallTimes * pairs else pairs
+    val (times, apart, indexRuns) = if (isSmall) (SmallTimes * pairs, 3, 1) else (pairs, 1, IndexRuns)
     queries(shape.atlas).map { query =>
       val sides = new Sides(opened, query, repeatsOf(shape))
-      val (stock, index) = interleaved(times, apart = if (isSmall) 3 else 1)(sides.stock(), sides.hot())
+      val (stock, index) = interleaved(times, apart, indexRuns)(sides.stock(), sides.hot())
       row(
         axis,
         value,
@@ -211,16 +214,22 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** Pairs of both sides by turns, after runs apart. */
-  private def interleaved(pairs: Int, apart: Int)(
+  /**
+   * Pairs of both sides by turns, after runs apart.
+   *
+   * @param indexRuns plans from the index a pair: those of a large table are short beside Iceberg's
+   */
+  private def interleaved(pairs: Int, apart: Int, indexRuns: Int = 1)(
       stock: => Measured,
       index: => Measured): (Seq[Measured], Seq[Measured]) = {
     IndexRegistry.clear()
-    (1 to apart).foreach { _ => stock; index }
-    (1 to pairs).map { pair =>
-      if (pair % 2 == 0) { val first = stock; (first, index) }
-      else { val first = index; (stock, first) }
+    def indexed = (1 to indexRuns).map(_ => index)
+    (1 to apart).foreach { _ => stock; indexed }
+    val (stocks, indexes) = (1 to pairs).map { pair =>
+      if (pair % 2 == 0) { val first = stock; (first, indexed) }
+      else { val first = indexed; (stock, first) }
     }.unzip
+    (stocks, indexes.flatten)
   }
 
   /** The ways to plan one query of one table. */

@@ -38,15 +38,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
   def cardinality: Int = cardinality(0, words.length)
 
   /** Rows of some words. */
-  private[eval] def cardinality(from: Int, until: Int): Int = {
-    var count = 0
-    var word = from
-    while (word < until) {
-      count += java.lang.Long.bitCount(words(word))
-      word += 1
-    }
-    count
-  }
+  private[eval] def cardinality(from: Int, until: Int): Int = Bitmap.cardinality(words, from, until)
 
   def isEmpty: Boolean = {
     var word = 0
@@ -114,6 +106,17 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
 }
 
 private[zonemap] object Bitmap {
+
+  /** The bits that are set in some words. */
+  private[eval] def cardinality(words: Array[Long], from: Int, until: Int): Int = {
+    var count = 0
+    var word = from
+    while (word < until) {
+      count += java.lang.Long.bitCount(words(word))
+      word += 1
+    }
+    count
+  }
 
   /** No row. */
   def empty(size: Int): Bitmap = new Bitmap(size, new Array[Long]((size + 63) >> 6))

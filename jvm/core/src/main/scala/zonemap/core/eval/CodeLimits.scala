@@ -74,15 +74,8 @@ final private[eval] class LimitTest(limits: CodeLimits, exactCodes: Boolean) ext
   }
 
   /** Whether few rows are left, so that they are better looked up one by one. */
-  private def isMostly(proven: Array[Long], count: Int): Boolean = {
-    var rows = 0
-    var word = 0
-    while (word < ((count + 63) >> 6)) {
-      rows += java.lang.Long.bitCount(proven(word))
-      word += 1
-    }
-    rows > count * 3 / 4
-  }
+  private def isMostly(proven: Array[Long], count: Int): Boolean =
+    Bitmap.cardinality(proven, 0, (count + 63) >> 6) > count * 3 / 4
 
   private def findOpen(zones: ZoneBuffer, count: Int): Unit = {
     var word = 0

@@ -15,7 +15,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   private val may = new LeafKernel(rule, column, tests, Question.MayMatch)
   private val must = new LeafKernel(rule, column, tests, Question.MustMatch)
 
-  private val blocks = column.blocks.size
+  val blocks: Int = column.blocks.size
   private val mayBlock = ofBlocks(may)
   private val mustBlock = ofBlocks(must)
 

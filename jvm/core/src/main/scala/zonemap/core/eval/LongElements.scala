@@ -120,7 +120,7 @@ private object GapWords {
       var i = ranks.before(2 * gap - 1)
       if (i < end) {
         val before = dictionary.number(gap - 1)
-        val shift = shiftOf(dictionary.number(gap) - before - 1)
+        val shift = dictionary.partShift(gap, Parts).toLong
         var word = shift << Parts
         while (i < end) {
           word |= 1L << ((values(i) - before) >>> shift)
@@ -131,11 +131,5 @@ private object GapWords {
       gap += 1
     }
     words
-  }
-
-  /** So that distances up to `greatest`, unsigned, have as many parts. */
-  private def shiftOf(greatest: Long): Long = {
-    val shift = Math.max(0, 64 - java.lang.Long.numberOfLeadingZeros(greatest) - 6)
-    if ((greatest >>> shift) < Parts) shift.toLong else shift + 1L
   }
 }

@@ -40,28 +40,31 @@ private[zonemap] object SegmentEvaluator {
       case Match.All  => candidates.copy()
       case Match.Some =>
         val scratch = new ZoneBuffer(Segment.BlockRows)
-        ask(compile(segment, predicate, scratch), candidates)
+        ask(compile(segment, predicate, candidates.cardinality, scratch), candidates)
     }
   }
 
-  private def compile(segment: Segment, predicate: Predicate, scratch: ZoneBuffer): EvaluationNode = predicate match {
-    case True                         => new ConstantNode(segment, Match.All)
-    case False                        => new ConstantNode(segment, Match.None)
-    case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment, Match.Some)
-    case And(children)                => new AndNode(children.map(compile(segment, _, scratch)))
-    case Or(children)                 => new OrNode(children.map(compile(segment, _, scratch)))
-    case leaf: Leaf =>
-      val evaluator = for {
-        column <- columnOf(segment, leaf.column)
-        rule <- LeafRule.of(leaf, column.columnType)
-      } yield new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch))
-      evaluator.getOrElse(new ConstantNode(segment, Match.Some))
-    case CompareColumns(left, op, right) =>
-      val node =
-        for (l <- columnOf(segment, left); r <- columnOf(segment, right))
-          yield new ColumnPairNode(op, l, r)
-      node.getOrElse(new ConstantNode(segment, Match.Some))
-  }
+  /** @param asked how many rows are asked about */
+  private def compile(segment: Segment, predicate: Predicate, asked: Int, scratch: ZoneBuffer): EvaluationNode =
+    predicate match {
+      case True                         => new ConstantNode(segment, Match.All)
+      case False                        => new ConstantNode(segment, Match.None)
+      case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment, Match.Some)
+      case And(children)                => new AndNode(children.map(compile(segment, _, asked, scratch)))
+      case Or(children)                 => new OrNode(children.map(compile(segment, _, asked, scratch)))
+      case leaf: Leaf =>
+        val evaluator = for {
+          column <- columnOf(segment, leaf.column)
+          rule <- LeafRule.of(leaf, column.columnType)
+        } yield KeyNode.orElse(rule, column, segment.rows, asked)(
+          new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch)))
+        evaluator.getOrElse(new ConstantNode(segment, Match.Some))
+      case CompareColumns(left, op, right) =>
+        val node =
+          for (l <- columnOf(segment, left); r <- columnOf(segment, right))
+            yield new ColumnPairNode(op, l, r)
+        node.getOrElse(new ConstantNode(segment, Match.Some))
+    }
 
   private def columnOf(segment: Segment, column: ColumnRef) =
     if (column.mapKey.isDefined) None else segment.column(column.fieldId)
@@ -92,11 +95,14 @@ final private class ConstantNode(segment: Segment, result: Match) extends Evalua
   override def work: Int = 0
 }
 
-final private class LeafNode(leaf: LeafEvaluator) extends EvaluationNode {
+final private[eval] class LeafNode(leaf: LeafEvaluator) extends EvaluationNode {
   override def mayMatch(candidates: Bitmap): Bitmap = leaf.mayMatch(candidates)
   override def mustMatch(candidates: Bitmap): Bitmap = leaf.mustMatch(candidates)
   override def survivors: Int = leaf.candidateBlocks
   override def work: Int = leaf.openBlocks * leaf.rowCost
+
+  /** Whether block zones settle less than half of the blocks. */
+  def comparesMost: Boolean = leaf.openBlocks * 2 > leaf.blocks
 }
 
 /** Children that keep least go first, cheaper ones before dearer; each sees what the ones before it left. */

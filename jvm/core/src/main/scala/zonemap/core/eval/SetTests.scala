@@ -39,9 +39,7 @@ private[eval] object CodeRanks {
   def of(values: SortedValues, dictionary: Dictionary): CodeRanks = {
     val counts = new Array[Int](2 * dictionary.size + 2)
     (dictionary, values.longs) match {
-      case (longs: LongDictionary, Some(numbers)) if numbers.length > longs.size / 4 =>
-        countMany(numbers, longs, counts)
-      case (longs: LongDictionary, Some(numbers)) => countLongs(numbers, longs, counts)
+      case (longs: LongDictionary, Some(numbers)) => longs.codesOf(numbers).foreach(code => counts(code + 1) += 1)
       case _ => values.iterator.foreach(value => counts(dictionary.code(value) + 1) += 1)
     }
     var code = 1
@@ -50,39 +48,6 @@ private[eval] object CodeRanks {
       code += 1
     }
     new CodeRanks(counts)
-  }
-
-  /** As below, for sets of about as many literals as there are boundaries: both go on by arithmetic, no branch. */
-  private def countMany(numbers: Array[Long], dictionary: LongDictionary, counts: Array[Int]): Unit = {
-    val boundaries = dictionary.size
-    var here = 0
-    var i = 0
-    while (i < numbers.length && here < boundaries) {
-      val isLess = if (dictionary.number(here) < numbers(i)) 1 else 0
-      val isSame = if (dictionary.number(here) == numbers(i)) 1 else 0
-      counts(2 * here + isSame + 1) += 1 - isLess
-      here += isLess
-      i += 1 - isLess
-    }
-    counts(2 * boundaries + 1) += numbers.length - i
-  }
-
-  /** Both are sorted: the next literal's code is searched from the last one's on, in growing steps. */
-  private def countLongs(numbers: Array[Long], dictionary: LongDictionary, counts: Array[Int]): Unit = {
-    var from = 0
-    var i = 0
-    while (i < numbers.length) {
-      val number = numbers(i)
-      var step = 1
-      while (from + step <= dictionary.size && dictionary.number(from + step - 1) < number) {
-        from += step
-        step *= 2
-      }
-      val code = dictionary.codeWithin(number, from, Math.min(dictionary.size, from + step))
-      counts(code + 1) += 1
-      from = Dictionary.ordinal(code)
-      i += 1
-    }
   }
 }
 

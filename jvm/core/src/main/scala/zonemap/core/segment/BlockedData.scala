@@ -45,10 +45,24 @@ private[segment] object BlockedData {
 
     /** @param into an array that may be overwritten, to hold the block if it is large enough */
     def block(ordinal: Int, into: Array[Byte] = Array.emptyByteArray): ByteBuffer =
+      decoded(ordinal, stored(ordinal), into)
+
+    /** A block as it is stored, not checked. */
+    def stored(ordinal: Int): ByteBuffer = {
+      val row = ordinal * IndexRowBytes
+      val (offset, length) = (index.getInt(row), index.getInt(row + 4))
+      Input.decoding(s"block $ordinal of $dataKey") {
+        held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
+      }
+    }
+
+    /**
+     * @param stored what [[stored]] gives for the block
+     * @param into as of [[block]]
+     */
+    def decoded(ordinal: Int, stored: ByteBuffer, into: Array[Byte]): ByteBuffer =
       Input.decoding(s"block $ordinal of $dataKey") {
         val row = ordinal * IndexRowBytes
-        val (offset, length) = (index.getInt(row), index.getInt(row + 4))
-        val stored = held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
         if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
         Zstd.decompress(stored, index.getInt(row + 8), into)
       }

@@ -1,5 +1,7 @@
 package zonemap.core.segment
 
+import java.util.concurrent.atomic.AtomicInteger
+
 import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
@@ -69,6 +71,27 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   /** Not asked for anything where codes are exact. */
   private def exactLongs: ExactLongs = if (exactCodes) null else if (packedExact != null) packedExact else frames.longs
+
+  private val searches = new AtomicInteger
+
+  /** Says that most rows were compared with a few numbers. */
+  private[core] def searched(): Unit = searches.incrementAndGet(): Unit
+
+  /**
+   * The rows by their lower bounds, once most of them were compared with a few numbers: who asks once will not pay for it
+   * with memory. None as well for a column without exact bounds of its own at random access, or where it would not help.
+   */
+  private[core] def lowerOrder: Option[LowerOrder] = if (searches.get > 0) madeOrder else None
+
+  private lazy val madeOrder: Option[LowerOrder] = {
+    val order = dictionary match {
+      case numbers: LongDictionary if packedExact != null =>
+        LowerOrder.of(this, numbers, new LongBounds(numbers, packedExact), rows)
+      case _ => None
+    }
+    order.foreach(o => container.addUnpacked(o.bytes))
+    order
+  }
 
   /** Reads all that is stored of the column. */
   def load(): Unit = {

@@ -16,8 +16,14 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   /** Bytes of the sections handed out so far (in memory or mapped). */
   def residentBytes: Long = resident.get
 
-  /** Those of them that were decompressed, so that they are in memory wherever the source is. */
+  /** Those of them that were decompressed, and what was made of them, so that they are in memory wherever the source is. */
   def unpackedBytes: Long = unpacked.get
+
+  /** Counts what was made of sections, to find them faster, with what is in memory. */
+  def addUnpacked(bytes: Long): Unit = {
+    resident.addAndGet(bytes)
+    unpacked.addAndGet(bytes): Unit
+  }
 
   def rawBytes(kinds: Set[SectionKind]): Long =
     entries.valuesIterator.filter(e => kinds(e.key.kind)).map(_.rawLength.toLong).sum

@@ -61,11 +61,33 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
     case _: BytesDictionary    => super.codesOf(other)
   }
 
+  /** The codes of ascending numbers: O(numbers log boundaries), at most O(numbers + boundaries). */
+  def codesOf(numbers: Array[Long]): Array[Int] =
+    if (numbers.length > values.length / 4) mergedCodesOf(numbers) else searchedCodesOf(numbers)
+
+  /** Each is searched from the one before on, in growing steps. */
+  private def searchedCodesOf(numbers: Array[Long]): Array[Int] = {
+    val codes = new Array[Int](numbers.length)
+    var from = 0
+    var i = 0
+    while (i < numbers.length) {
+      var step = 1
+      while (from + step <= values.length && values(from + step - 1) < numbers(i)) {
+        from += step
+        step *= 2
+      }
+      codes(i) = Dictionary.code(Arrays.binarySearch(values, from, Math.min(values.length, from + step), numbers(i)))
+      from = Dictionary.ordinal(codes(i))
+      i += 1
+    }
+    codes
+  }
+
   /**
-   * The codes of ascending numbers. Either side goes on by arithmetic: which one does is a guess that a branch loses. Both
-   * halves of the numbers go on side by side, since each step waits for the one before.
+   * Either side goes on by arithmetic: which one does is a guess that a branch loses. Both halves of the numbers go on side
+   * by side, since each step waits for the one before.
    */
-  def codesOf(numbers: Array[Long]): Array[Int] = {
+  private def mergedCodesOf(numbers: Array[Long]): Array[Int] = {
     val codes = new Array[Int](numbers.length)
     val middle = numbers.length / 2
     var (i, j) = (0, middle)
@@ -98,9 +120,16 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
     Arrays.fill(codes, i, Math.max(i, until), 2 * values.length)
   }
 
-  /** The code of a value that is above all boundaries before `from` and at most that of `until`, if there is one. */
-  def codeWithin(value: Long, from: Int, until: Int): Int =
-    Dictionary.code(Arrays.binarySearch(values, from, until, value))
+  /** By how much distances from the boundary before a gap are shifted so that the gap has at most so many parts. */
+  private[core] def partShift(gap: Int, parts: Int): Int =
+    if (gap == 0 || gap >= values.length) 0
+    else {
+      // unsigned: a gap may be as wide as all numbers
+      val greatest = values(gap) - values(gap - 1) - 1
+      val bits = 32 - Integer.numberOfLeadingZeros(parts)
+      val shift = Math.max(0, 64 - java.lang.Long.numberOfLeadingZeros(greatest) - bits)
+      if ((greatest >>> shift) < parts) shift else shift + 1
+    }
 
   /** As `value`, without an object. */
   def number(ordinal: Int): Long = values(ordinal)

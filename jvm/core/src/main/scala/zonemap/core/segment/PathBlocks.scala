@@ -1,5 +1,6 @@
 package zonemap.core.segment
 
+import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets
 
 private[segment] object PathBlocks {
@@ -31,10 +32,23 @@ final private[segment] class PathsBuilder {
 }
 
 /**
+ * The blocks of paths that a reader has read, as they are stored, so that another reader of the segment can read them
+ * again wherever the segment is by then: some 20 bytes a path. Not thread-safe.
+ */
+final private[zonemap] class ReadPaths private[segment] (blocks: Int) {
+  private[segment] val stored = new Array[ByteBuffer](blocks)
+}
+
+/**
  * Reads paths, fastest in row order: the last block stays decoded, another block costs one decompression (tens of
  * microseconds). Not thread-safe: take one per thread from [[Segment.newPathReader]].
+ *
+ * @param read where blocks are kept, and taken from if they are there; None to keep none
  */
-final private[zonemap] class PathReader private[segment] (blocks: BlockedData.Reader, rows: Int) {
+final private[zonemap] class PathReader private[segment] (
+    blocks: BlockedData.Reader,
+    rows: Int,
+    read: Option[ReadPaths]) {
   private var current = -1
   private var bytes = Array.emptyByteArray
   private val starts = new Array[Int](PathBlocks.BlockRows)
@@ -50,7 +64,9 @@ final private[zonemap] class PathReader private[segment] (blocks: BlockedData.Re
 
   private def load(block: Int): Unit = Input.decoding(s"path block $block") {
     current = -1
-    val raw = blocks.block(block, into = bytes)
+    val stored = read.flatMap(r => Option(r.stored(block))).getOrElse(blocks.stored(block))
+    read.foreach(_.stored(block) = stored)
+    val raw = blocks.decoded(block, stored, into = bytes)
     bytes = raw.array()
     val in = new Input(raw)
     val count = Math.min(PathBlocks.BlockRows, rows - block * PathBlocks.BlockRows)

@@ -85,7 +85,13 @@ final private[zonemap] class Segment private (
   def partitionOrdinals(): Array[Int] = Array.tabulate(rows)(fixed.partition)
 
   /** A reader for one thread. */
-  def newPathReader(): PathReader = new PathReader(paths, rows)
+  def newPathReader(): PathReader = new PathReader(paths, rows, None)
+
+  /** The same, which keeps what it reads, and reads what is kept from there. */
+  def newPathReader(read: ReadPaths): PathReader = new PathReader(paths, rows, Some(read))
+
+  /** For [[newPathReader]]: nothing is read yet. */
+  def newReadPaths(): ReadPaths = new ReadPaths(paths.blocks)
 
   /** The path of one row; a loop should use one `newPathReader`. */
   def path(row: Int): String = newPathReader().path(row)
@@ -138,15 +144,20 @@ final private[zonemap] class Segment private (
         SectionKey(SectionKind.Fixed, FixedSlot.Partition),
         SectionKey(SectionKind.PathIndex)))
 
-  /** Starts reading all that makes data files of these rows. */
-  def prefetchFiles(ascendingRows: Iterator[Int]): Unit =
+  /**
+   * Starts reading all that makes data files of some rows.
+   *
+   * @param next the first of these rows from a row on, or -1
+   */
+  def prefetchFiles(next: Int => Int): Unit =
     if (isRemote) {
       container.prefetch((1 to FixedSlot.count).map(SectionKey(SectionKind.Fixed, _)))
-      var last = -1
-      paths.prefetch(ascendingRows.map(_ / PathBlocks.BlockRows).filter { block =>
-        val isNew = block != last
-        last = block
-        isNew
+      paths.prefetch(Iterator.unfold(0) { from =>
+        val row = next(from)
+        Option.when(row >= 0) {
+          val block = row / PathBlocks.BlockRows
+          (block, (block + 1) * PathBlocks.BlockRows)
+        }
       })
     }
 

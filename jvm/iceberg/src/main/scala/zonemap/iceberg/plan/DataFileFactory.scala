@@ -14,10 +14,11 @@ import zonemap.core.segment.{PathReader, Segment}
  * through the public `StructLike` interface. What files of a partition mostly have in common they share, their tuple
  * and sequence numbers too: 0.2-0.4 us and about 400 bytes a file, path included. Not thread-safe; one instance a plan
  * and segment.
+ *
+ * @param paths reads the segment's paths
  */
-private[zonemap] final class DataFileFactory(segment: Segment, templates: ContentFileTemplates) {
+private[zonemap] final class DataFileFactory(segment: Segment, paths: PathReader, templates: ContentFileTemplates) {
   private val ofPartition = new Array[Template](segment.partitions.size)
-  private val paths: PathReader = segment.newPathReader()
 
   /** The data file of `row`, without column statistics, as stock planning returns it. */
   def dataFile(row: Int): DataFile = {

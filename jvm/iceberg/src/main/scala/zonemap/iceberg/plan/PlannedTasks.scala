@@ -33,9 +33,9 @@ private[plan] final class PlannedTasks(
     private var ready: FileScanTask = _
     private var rest: Option[Iterator[FileScanTask]] = None
 
-    override def hasNext: Boolean = rest match {
-      case Some(stockTasks) => stockTasks.hasNext
-      case None             => ready != null || advance()
+    override def hasNext: Boolean = {
+      if (ready == null && rest.isEmpty) advance()
+      rest.fold(ready != null)(_.hasNext)
     }
 
     override def next(): FileScanTask =
@@ -47,17 +47,13 @@ private[plan] final class PlannedTasks(
           task
         }(_.next())
 
-    private def advance(): Boolean = {
+    private def advance(): Unit =
       try {
         ready = planned.next()
         if (ready == null) finish()
       } catch {
         case e @ (NonFatal(_) | _: LinkageError) => rest = Some(restOf(stock(e)))
       }
-      hasAdvanced
-    }
-
-    private def hasAdvanced: Boolean = rest.fold(ready != null)(_.hasNext)
 
     /** The tasks of Iceberg's plan whose files were not handed out; a file that is in the table twice is read twice. */
     private def restOf(all: CloseableIterable[FileScanTask]): Iterator[FileScanTask] = {

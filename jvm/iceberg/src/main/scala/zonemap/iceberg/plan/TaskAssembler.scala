@@ -9,7 +9,7 @@ import org.apache.iceberg.expressions.{Expressions, ResidualEvaluator}
 import org.apache.iceberg.metrics.ScanMetrics
 import org.apache.iceberg.util.ScanTaskUtil
 
-import zonemap.core.segment.Segment
+import zonemap.core.segment.{PathReader, Segment}
 import zonemap.iceberg.index.SnapshotIndex
 
 /**
@@ -27,9 +27,9 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   /** Of the tasks made so far. */
   val counts = new TaskCounts
 
-  /** Makes the tasks of the files of one segment. */
-  final class Of(segment: Segment) {
-    private val files = new DataFileFactory(segment, templates)
+  /** Makes the tasks of the files of one segment, whose paths are read through `paths`. */
+  final class Of(segment: Segment, paths: PathReader) {
+    private val files = new DataFileFactory(segment, paths, templates)
     private val deleteFiles = new deletes.Of(segment)
     private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
 

@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.iceberg.FileScanTask
 
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.Segment
+import zonemap.core.segment.{PathReader, ReadPaths, Segment}
 
 /**
  * The tasks of selected files, each made when it is asked for. What goes wrong on the way is thrown, and the walk is
@@ -19,15 +19,14 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
   private var row = -1
   private var tasks: assembler.Of = _
 
-  /** Paths of segments that are not at hand, which may not be there to be read again. */
-  private val pathsFromFar = mutable.ArrayBuffer.empty[String]
+  /** By part: what was read of a segment that is not at hand, which may not be there to be read again. */
+  private val fromFar = new Array[ReadPaths](parts.length)
 
   /** The next task, or null when all are made. */
   def next(): FileScanTask =
     if (isOver) null
     else {
       val task = tasks.task(row)
-      if (parts(part)._1.isRemote) pathsFromFar += task.file().location()
       row = parts(part)._2.nextSetBit(row + 1)
       task
     }
@@ -36,7 +35,9 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
   private def isOver: Boolean = {
     while (row < 0 && part + 1 < parts.length) {
       ahead.upTo(part + 1)
-      tasks = new assembler.Of(parts(part + 1)._1)
+      val segment = parts(part + 1)._1
+      if (segment.isRemote) fromFar(part + 1) = segment.newReadPaths()
+      tasks = new assembler.Of(segment, pathsOf(part + 1))
       part += 1
       row = parts(part)._2.nextSetBit(0)
     }
@@ -46,15 +47,21 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
   /** Of the tasks made so far. */
   def counts: TaskCounts = assembler.counts
 
+  private def pathsOf(part: Int): PathReader = {
+    val segment = parts(part)._1
+    Option(fromFar(part)).fold(segment.newPathReader())(segment.newPathReader(_))
+  }
+
   /** The paths of the tasks made so far, and how often each. */
   def made(): mutable.Map[String, Int] = {
     val paths = mutable.HashMap.empty[String, Int]
-    def add(path: String): Unit = paths.updateWith(path)(times => Some(times.getOrElse(0) + 1)): Unit
-    pathsFromFar.foreach(add)
-    parts.iterator.take(part + 1).zipWithIndex.filterNot(_._1._1.isRemote).foreach { case ((segment, rows), i) =>
-      val reader = segment.newPathReader()
+    (0 to part).foreach { i =>
+      val (segment, rows) = parts(i)
+      val reader = pathsOf(i)
       val until = if (i == part && row >= 0) row else segment.rows
-      rows.toArray.iterator.takeWhile(_ < until).foreach(made => add(reader.path(made)))
+      rows.toArray.iterator.takeWhile(_ < until).foreach { made =>
+        paths.updateWith(reader.path(made))(times => Some(times.getOrElse(0) + 1))
+      }
     }
     paths
   }

@@ -72,13 +72,13 @@ class DataFileFactoryTest extends AnyFunSuite {
 
   for (row <- cases.indices)
     test(s"${cases(row)._1}: equal to the builder's, here and after a trip to an executor") {
-      val file = new DataFileFactory(segment, new ContentFileTemplates(specs)).dataFile(row)
+      val file = new DataFileFactory(segment, segment.newPathReader(), new ContentFileTemplates(specs)).dataFile(row)
       assert(TestFiles.fields(file) == TestFiles.fields(expected(row)))
       assert(TestFiles.fields(TestFiles.travelled(file)) == TestFiles.fields(TestFiles.travelled(expected(row))))
     }
 
   test("files of one template do not share what differs") {
-    val factory = new DataFileFactory(segment, new ContentFileTemplates(specs))
+    val factory = new DataFileFactory(segment, segment.newPathReader(), new ContentFileTemplates(specs))
     val files = cases.indices.map(factory.dataFile)
     cases.indices.foreach(row => assert(TestFiles.fields(files(row)) == TestFiles.fields(expected(row))))
     cases.indices.reverse.foreach(row =>
@@ -86,7 +86,7 @@ class DataFileFactoryTest extends AnyFunSuite {
   }
 
   test("files of one partition share their tuple") {
-    val factory = new DataFileFactory(segment, new ContentFileTemplates(specs))
+    val factory = new DataFileFactory(segment, segment.newPathReader(), new ContentFileTemplates(specs))
     val tuples = Seq(1, 2, 3).map(factory.dataFile(_).partition())
     assert((tuples(0) eq tuples(2)) && (tuples(0) ne tuples(1)))
   }

@@ -1,0 +1,147 @@
+package zonemap.core.segment
+
+/**
+ * The rows of a column of longs by the gap between boundaries that their lower bounds lie in, so that the rows whose
+ * bounds hold a number are found where they are, and the others are not looked at. Of each row it has in which part of
+ * the gap its bounds are, which tells most rows from a number without their bounds. Immutable, thread-safe.
+ *
+ * Only rows that hold a value and have both bounds, in gaps close to one another, are in it; the rest are the `others`.
+ *
+ * @param starts by gap, see [[Dictionary.gap]]: where its rows start in `rows`; they end where those of the next one start
+ * @param parts of the rows in `rows`: the part of the lower bound, times 256, and that of the upper bound
+ * @param shifts by gap: the shift of [[LongDictionary.partShift]]
+ * @param reaches by gap: how many gaps above it the upper bounds of its rows are, at most
+ * @param others the rows that are not in `rows`
+ */
+final private[core] class LowerOrder private (
+    starts: Array[Int],
+    rows: Array[Int],
+    parts: Array[Char],
+    shifts: Array[Byte],
+    reaches: Array[Byte],
+    val others: Array[Int]) {
+
+  /** The rows that start in a gap are those from `start(gap)` until `start(gap + 1)`. */
+  def start(gap: Int): Int = starts(gap)
+
+  def row(place: Int): Int = rows(place)
+
+  def lowerPart(place: Int): Int = parts(place) >>> 8
+
+  /** [[LowerOrder.Beyond]] where the bound is above the gap. */
+  def upperPart(place: Int): Int = parts(place) & 0xff
+
+  /** The part of a gap in which a number at some distance from the boundary before is. */
+  def part(gap: Int, distance: Long): Int = LowerOrder.part(shifts(gap), distance)
+
+  /** Whether bounds that start in a gap may end in a higher one, or above it. */
+  def mayReach(from: Int, to: Int): Boolean = reaches(from) >= to - from
+
+  def bytes: Long =
+    4L * (starts.length + rows.length + others.length) + 2L * parts.length + shifts.length + reaches.length
+}
+
+private[core] object LowerOrder {
+
+  /** Bounds whose ends are more gaps apart are among the others. */
+  val Reach = 4
+
+  /** The part of what is above the gap. */
+  val Beyond = 255
+
+  /** One other row in so many may be looked at one by one. */
+  private val OthersShare = 128
+
+  private def part(shift: Byte, distance: Long): Int = {
+    val part = distance >>> shift
+    if (part < 0 || part > Beyond) Beyond else part.toInt
+  }
+
+  private val isPlain: Array[Boolean] = Array.tabulate(BoundsFlags.Values) { flags =>
+    BoundsFlags.hasLower(flags) && BoundsFlags.hasUpper(flags) && BoundsFlags.mayHoldValues(flags)
+  }
+
+  /** The order of the rows of a column; None where too many are others. O(rows). */
+  private[segment] def of(
+      column: BoundsColumn,
+      dictionary: LongDictionary,
+      bounds: LongBounds,
+      rows: Int): Option[LowerOrder] = {
+    val making = new Making(column, dictionary, rows)
+    Option.when(making.others <= rows / OthersShare)(making.order(bounds))
+  }
+
+  /** Goes through the rows block by block, as their codes and bounds are stored. */
+  private final class Making(column: BoundsColumn, dictionary: LongDictionary, rows: Int) {
+    private val block = new ExactRows(Segment.BlockRows)
+    private val lowerLanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
+    private val upperLanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
+
+    /** By row; 0 for the others: a present lower bound is not below the first boundary. */
+    private val gaps = new Array[Char](rows)
+    private val reaches = new Array[Byte](dictionary.size + 1)
+
+    /** The rows of each gap, one place further on. */
+    private val counts = new Array[Int](dictionary.size + 2)
+
+    val others: Int = (0 until rows by Segment.BlockRows).map(countFrom).sum
+
+    /** Counts the rows of a block by their gaps, and says how many are others. */
+    private def countFrom(first: Int): Int = {
+      readCodes(first)
+      var others = 0
+      var i = 0
+      while (i < block.size) {
+        val gap = Dictionary.gap(block.lowerCodes(i).toInt)
+        val reach = Dictionary.gap(block.upperCodes(i).toInt) - gap
+        if (isPlain(block.flags(i).toInt) && gap > 0 && reach >= 0 && reach <= Reach) {
+          gaps(first + i) = gap.toChar
+          counts(gap + 1) += 1
+          if (reach > reaches(gap)) reaches(gap) = reach.toByte
+        } else others += 1
+        i += 1
+      }
+      others
+    }
+
+    private def readCodes(first: Int): Unit = {
+      block.size = Math.min(Segment.BlockRows, rows - first)
+      column.lowerCodes.copy(first / Segment.BlockRows, block.size, lowerLanes)
+      column.upperCodes.copyBeside(first / Segment.BlockRows, block.size, upperLanes, lowerLanes)
+      column.copyFlags(first, block.size, block.flags)
+      var i = 0
+      while (i < block.size) {
+        block.rows(i) = first + i
+        block.lowerCodes(i) = CodeLanes.get(lowerLanes, i).toChar
+        block.upperCodes(i) = CodeLanes.get(upperLanes, i).toChar
+        i += 1
+      }
+    }
+
+    def order(bounds: LongBounds): LowerOrder = {
+      (1 until counts.length).foreach(gap => counts(gap) += counts(gap - 1))
+      val next = counts.clone()
+      val shifts = Array.tabulate(dictionary.size + 1)(dictionary.partShift(_, Beyond).toByte)
+      val ordered = new Array[Int](rows - others)
+      val parts = new Array[Char](rows - others)
+      (0 until rows by Segment.BlockRows).foreach { first =>
+        readCodes(first)
+        bounds.readDistances(block)
+        var i = 0
+        while (i < block.size) {
+          val gap = gaps(first + i).toInt
+          if (gap > 0) {
+            val place = next(gap)
+            next(gap) = place + 1
+            val isBeyond = Dictionary.gap(block.upperCodes(i).toInt) > gap
+            val upperPart = if (isBeyond) Beyond else part(shifts(gap), block.uppers(i))
+            ordered(place) = first + i
+            parts(place) = (part(shifts(gap), block.lowers(i)) << 8 | upperPart).toChar
+          }
+          i += 1
+        }
+      }
+      new LowerOrder(counts, ordered, parts, shifts, reaches, gaps.indices.filter(gaps(_) == 0).toArray)
+    }
+  }
+}

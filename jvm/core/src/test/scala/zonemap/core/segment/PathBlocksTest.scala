@@ -1,0 +1,51 @@
+package zonemap.core.segment
+
+import java.io.IOException
+import java.nio.ByteBuffer
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.TestModel
+
+class PathBlocksTest extends AnyFunSuite {
+  private val rows = 1000
+
+  /** Bytes that can go away. */
+  private class Leaving(bytes: Array[Byte]) extends ByteSource {
+    var isGone = false
+    var reads = 0
+    private val source = ByteSource.ofBytes(bytes)
+    override def sizeBytes: Long = source.sizeBytes
+    override def close(): Unit = ()
+
+    override def read(offset: Long, length: Int): ByteBuffer = {
+      if (isGone) throw new IOException("gone")
+      reads += 1
+      source.read(offset, length)
+    }
+  }
+
+  test("paths that were read can be read again when their segment is gone, the others can not") {
+    val builder = new SegmentBuilder(Seq.empty)
+    builder.beginManifest(TestModel.manifest(0))
+    val partition = builder.partition(0, Array())
+    (0 until rows).foreach(row => builder.add(TestModel.file(row, partition), Array()))
+    val source = new Leaving(builder.build())
+    val segment = Segment.open(source)
+    val read = segment.newReadPaths()
+    val reader = segment.newPathReader(read)
+    def expected(row: Int) = TestModel.file(row, partition).path
+
+    val asked = 0 until 600
+    assert(asked.map(reader.path) == asked.map(expected))
+    val before = source.reads
+    assert(asked.map(segment.newPathReader(read).path(_)) == asked.map(expected))
+    assert(source.reads == before)
+
+    source.isGone = true
+    // the third block is there as a whole
+    assert((0 until 768).map(segment.newPathReader(read).path(_)) == (0 until 768).map(expected))
+    assertThrows[IOException](segment.newPathReader(read).path(900))
+    assertThrows[IOException](segment.newPathReader().path(0))
+  }
+}
