@@ -123,12 +123,15 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     Using.resource(scan.filter(query.filter).planFiles())(_.asScala.toVector)
   }
 
-  /** The cost of asking for an index that is not there, of tables where it could be told. */
+  /**
+   * The cost of asking for an index that is not there, of tables where it could be told. As many runs are apart as are
+   * measured: Iceberg's side has been compiled long before.
+   */
   private def withoutIndex(shape: Shape): Seq[Row] = {
     val opened = tables.open(shape)
     queries(shape.atlas).map { query =>
       val sides = new Sides(opened, query, repeatsOf(shape))
-      val (stock, absent) = interleaved(SmallTimes * pairs, apart = 3)(sides.stock(), sides.absent())
+      val (stock, absent) = interleaved(SmallTimes * pairs, apart = SmallTimes * pairs)(sides.stock(), sides.absent())
       row("files, no index", shape.files.toString, query, Seq("stock" -> summary(stock), "index" -> summary(absent)))
     }
   }
