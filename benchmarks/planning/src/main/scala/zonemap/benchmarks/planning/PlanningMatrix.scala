@@ -98,8 +98,10 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     axis("files with deletes", s"$percent %", shapes.centre, MatrixTables.deletesBranch(percent))
   }
 
-  /** CPU time is told in steps of 10 ms. */
-  private def repeatsOf(shape: Shape): Int = math.max(1, math.min(200, 20000 / shape.files))
+  /** CPU time is told in steps of 10 ms: a run of a small table takes some 200 ms on Iceberg's side. */
+  private def repeatsOf(shape: Shape): Int =
+    if (shape.files > SmallFiles) math.max(1, 20000 / shape.files)
+    else math.max(10, 200 / (1 + shape.files / 50))
 
   private def axis(axis: String, value: String, shape: Shape, ref: String = MatrixTables.Indexed): Seq[Row] = {
     val opened = tables.open(shape, ref)
@@ -124,14 +126,14 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   }
 
   /**
-   * The cost of asking for an index that is not there, of tables where it could be told. As many runs are apart as are
-   * measured: Iceberg's side has been compiled long before.
+   * The cost of asking for an index that is not there, of tables where it could be told. More runs are apart than
+   * elsewhere: Iceberg's side has been compiled long before.
    */
   private def withoutIndex(shape: Shape): Seq[Row] = {
     val opened = tables.open(shape)
     queries(shape.atlas).map { query =>
       val sides = new Sides(opened, query, repeatsOf(shape))
-      val (stock, absent) = interleaved(SmallTimes * pairs, apart = SmallTimes * pairs)(sides.stock(), sides.absent())
+      val (stock, absent) = interleaved(SmallTimes * pairs, apart = SmallTimes)(sides.stock(), sides.absent())
       row("files, no index", shape.files.toString, query, Seq("stock" -> summary(stock), "index" -> summary(absent)))
     }
   }
