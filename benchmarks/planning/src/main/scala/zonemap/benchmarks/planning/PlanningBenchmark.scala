@@ -189,5 +189,5 @@ object PlanningBenchmark {
   }
 
   /** Our plans are so short that several are taken in each pair, for a steadier median. */
-  private val OurRepeats = 5
+  private[planning] val OurRepeats = 5
 }

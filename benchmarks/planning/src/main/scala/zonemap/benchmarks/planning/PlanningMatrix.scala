@@ -47,9 +47,6 @@ object PlanningMatrix {
   private val SmallFiles = 1000
   private val SmallTimes = 10
 
-  /** Of tables that are not small, in each pair. */
-  private val IndexRuns = 5
-
   private[planning] def queries(atlas: AtlasTable): Seq[Query] =
     PlanningBenchmark.queries(atlas).filter(_.sql.isDefined)
 
@@ -106,7 +103,8 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   private def axis(axis: String, value: String, shape: Shape, ref: String = MatrixTables.Indexed): Seq[Row] = {
     val opened = tables.open(shape, ref)
     val isSmall = shape.files <= SmallFiles
-    val (times, apart, indexRuns) = if (isSmall) (SmallTimes * pairs, 3, 1) else (pairs, 1, IndexRuns)
+    val (times, apart, indexRuns) =
+      if (isSmall) (SmallTimes * pairs, 3, 1) else (pairs, 1, PlanningBenchmark.OurRepeats)
     queries(shape.atlas).map { query =>
       val sides = new Sides(opened, query, repeatsOf(shape))
       val (stock, index) = interleaved(times, apart, indexRuns)(sides.stock(), sides.hot())
