@@ -15,7 +15,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   private val may = new LeafKernel(rule, column, tests, Question.MayMatch)
   private val must = new LeafKernel(rule, column, tests, Question.MustMatch)
 
-  val blocks: Int = column.blocks.size
+  private val blocks = column.blocks.size
   private val mayBlock = ofBlocks(may)
   private val mustBlock = ofBlocks(must)
 
@@ -24,6 +24,9 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
 
   /** Blocks whose rows have to be looked at. */
   def openBlocks: Int = candidateBlocks - mustBlock.cardinality
+
+  /** Whether block zones settle less than half of the blocks. */
+  def comparesMost: Boolean = openBlocks * 2 > blocks
 
   /** A rough price of a row against the other leaves. */
   def rowCost: Int = if (may.constant.isDefined) 0 else if (may.mayBeOpen) 2 else 1

@@ -90,7 +90,7 @@ final private class ConstantNode(segment: Segment, result: Match) extends Evalua
   override def mustMatch(candidates: Bitmap): Bitmap = kept(Question.MustMatch, candidates)
 
   override def survivors: Int =
-    if (result == Match.None) 0 else (segment.rows + Segment.BlockRows - 1) / Segment.BlockRows
+    if (result == Match.None) 0 else Segment.blocksOf(segment.rows)
 
   override def work: Int = 0
 }
@@ -101,8 +101,7 @@ final private[eval] class LeafNode(leaf: LeafEvaluator) extends EvaluationNode {
   override def survivors: Int = leaf.candidateBlocks
   override def work: Int = leaf.openBlocks * leaf.rowCost
 
-  /** Whether block zones settle less than half of the blocks. */
-  def comparesMost: Boolean = leaf.openBlocks * 2 > leaf.blocks
+  def comparesMost: Boolean = leaf.comparesMost
 }
 
 /** Children that keep least go first, cheaper ones before dearer; each sees what the ones before it left. */

@@ -1,7 +1,5 @@
 package zonemap.core.segment
 
-import java.util.concurrent.atomic.AtomicInteger
-
 import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
@@ -30,7 +28,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   private[core] val dictionary: Dictionary = Dictionary.read(head, columnType.encoding)
   private val rootZone = ZoneTable.read(head, if (rows == 0) 0 else 1)
 
-  private[core] val blocks: ZoneTable = ZoneTable.read(head, (rows + Segment.BlockRows - 1) / Segment.BlockRows)
+  private[core] val blocks: ZoneTable = ZoneTable.read(head, Segment.blocksOf(rows))
   head.end("a column head")
 
   private lazy val codes = Input.decoding(s"codes of column $fieldId")(loadCodes())
@@ -72,16 +70,16 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   /** Not asked for anything where codes are exact. */
   private def exactLongs: ExactLongs = if (exactCodes) null else if (packedExact != null) packedExact else frames.longs
 
-  private val searches = new AtomicInteger
+  @volatile private var wasSearched = false
 
-  /** Says that most rows were compared with a few numbers. */
-  private[core] def searched(): Unit = searches.incrementAndGet(): Unit
+  /** Says that most rows were compared with single numbers. */
+  private[core] def searched(): Unit = wasSearched = true
 
   /**
-   * The rows by their lower bounds, once most of them were compared with a few numbers: who asks once will not pay for it
-   * with memory. None as well for a column without exact bounds of its own at random access, or where it would not help.
+   * The rows by their lower bounds, once most of them were compared with single numbers: who asks once will not pay for
+   * it with memory. None as well for a column without exact bounds of its own at random access, or where it would not help.
    */
-  private[core] def lowerOrder: Option[LowerOrder] = if (searches.get > 0) madeOrder else None
+  private[core] def lowerOrder: Option[LowerOrder] = if (wasSearched) madeOrder else None
 
   private lazy val madeOrder: Option[LowerOrder] = {
     val order = dictionary match {

@@ -7,13 +7,15 @@ package zonemap.core.segment
  *
  * Only rows that hold a value and have both bounds, in gaps close to one another, are in it; the rest are the `others`.
  *
+ * @param dictionary of the boundaries
  * @param starts by gap, see [[Dictionary.gap]]: where its rows start in `rows`; they end where those of the next one start
  * @param parts of the rows in `rows`: the part of the lower bound, times 256, and that of the upper bound
  * @param shifts by gap: the shift of [[LongDictionary.partShift]]
- * @param reaches by gap: how many gaps above it the upper bounds of its rows are, at most
+ * @param reaches by gap: how many gaps above it the upper bounds of its rows are, at most; 0 if they end with it
  * @param others the rows that are not in `rows`
  */
 final private[core] class LowerOrder private (
+    val dictionary: LongDictionary,
     starts: Array[Int],
     rows: Array[Int],
     parts: Array[Char],
@@ -28,13 +30,13 @@ final private[core] class LowerOrder private (
 
   def lowerPart(place: Int): Int = parts(place) >>> 8
 
-  /** [[LowerOrder.Beyond]] where the bound is above the gap. */
+  /** [[LowerOrder.AtEnd]] where the bound is the boundary behind the gap, [[LowerOrder.Beyond]] where it is above that. */
   def upperPart(place: Int): Int = parts(place) & 0xff
 
-  /** The part of a gap in which a number at some distance from the boundary before is. */
-  def part(gap: Int, distance: Long): Int = LowerOrder.part(shifts(gap), distance)
+  /** The part of its gap in which a number is. */
+  def part(gap: Int, number: Long): Int = LowerOrder.part(shifts(gap), number - dictionary.floor(2 * gap))
 
-  /** Whether bounds that start in a gap may end in a higher one, or above it. */
+  /** Whether bounds that start in a gap may end in a higher one, or above it, but for its first number. */
   def mayReach(from: Int, to: Int): Boolean = reaches(from) >= to - from
 
   def bytes: Long =
@@ -46,7 +48,10 @@ private[core] object LowerOrder {
   /** Bounds whose ends are more gaps apart are among the others. */
   val Reach = 4
 
-  /** The part of what is above the gap. */
+  /** The part of the boundary behind a gap; those within it are lower. */
+  val AtEnd = 254
+
+  /** The part of what is above that boundary. */
   val Beyond = 255
 
   /** One other row in so many may be looked at one by one. */
@@ -93,7 +98,8 @@ private[core] object LowerOrder {
       var i = 0
       while (i < block.size) {
         val gap = Dictionary.gap(block.lowerCodes(i).toInt)
-        val reach = Dictionary.gap(block.upperCodes(i).toInt) - gap
+        val upperCode = block.upperCodes(i).toInt
+        val reach = if (upperCode == endOf(gap)) 0 else Dictionary.gap(upperCode) - gap
         if (isPlain(block.flags(i).toInt) && gap > 0 && reach >= 0 && reach <= Reach) {
           gaps(first + i) = gap.toChar
           counts(gap + 1) += 1
@@ -103,6 +109,9 @@ private[core] object LowerOrder {
       }
       others
     }
+
+    /** The code of the boundary behind it. */
+    private def endOf(gap: Int): Int = 2 * gap + 1
 
     private def readCodes(first: Int): Unit = {
       block.size = Math.min(Segment.BlockRows, rows - first)
@@ -121,7 +130,7 @@ private[core] object LowerOrder {
     def order(bounds: LongBounds): LowerOrder = {
       (1 until counts.length).foreach(gap => counts(gap) += counts(gap - 1))
       val next = counts.clone()
-      val shifts = Array.tabulate(dictionary.size + 1)(dictionary.partShift(_, Beyond).toByte)
+      val shifts = Array.tabulate(dictionary.size + 1)(dictionary.partShift(_, AtEnd).toByte)
       val ordered = new Array[Int](rows - others)
       val parts = new Array[Char](rows - others)
       (0 until rows by Segment.BlockRows).foreach { first =>
@@ -133,15 +142,18 @@ private[core] object LowerOrder {
           if (gap > 0) {
             val place = next(gap)
             next(gap) = place + 1
-            val isBeyond = Dictionary.gap(block.upperCodes(i).toInt) > gap
-            val upperPart = if (isBeyond) Beyond else part(shifts(gap), block.uppers(i))
+            val upperCode = block.upperCodes(i).toInt
+            val upperPart =
+              if (upperCode == endOf(gap)) AtEnd
+              else if (Dictionary.gap(upperCode) > gap) Beyond
+              else part(shifts(gap), block.uppers(i))
             ordered(place) = first + i
             parts(place) = (part(shifts(gap), block.lowers(i)) << 8 | upperPart).toChar
           }
           i += 1
         }
       }
-      new LowerOrder(counts, ordered, parts, shifts, reaches, gaps.indices.filter(gaps(_) == 0).toArray)
+      new LowerOrder(dictionary, counts, ordered, parts, shifts, reaches, gaps.indices.filter(gaps(_) == 0).toArray)
     }
   }
 }

@@ -16,7 +16,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: CodeArray) extends CodeArray {
   import PackedCodes._
 
-  private val blocks = (rows + Segment.BlockRows - 1) / Segment.BlockRows
+  private val blocks = Segment.blocksOf(rows)
   private val starts = new Array[Int](blocks)
 
   /** The bytes of this side. */

@@ -22,9 +22,11 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
   override def lower(row: Int, lowerCode: Int): Long = dictionary.floor(lowerCode) + lowers.number(row)
 
   override def upper(row: Int, lower: Long, upperCode: Int): Long = {
-    val from = if (uppers.follows(row / Segment.BlockRows)) lower else dictionary.floor(upperCode)
+    val from = if (upperFollows(row)) lower else dictionary.floor(upperCode)
     from + uppers.number(row)
   }
+
+  override def upperFollows(row: Int): Boolean = uppers.follows(row / Segment.BlockRows)
 
   override def read(rows: ExactRows): Unit = {
     lowers.add(rows, rows.lowerCodes, rows.lowers)
@@ -53,7 +55,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
 
   /** One table row a block, then the blocks. */
   private final class Side(start: Int) {
-    private val blocks = (rows + Segment.BlockRows - 1) / Segment.BlockRows
+    private val blocks = Segment.blocksOf(rows)
     private val bases = new Array[Long](blocks)
     private val masks = new Array[Long](blocks)
     private val widths = new Array[Int](blocks)

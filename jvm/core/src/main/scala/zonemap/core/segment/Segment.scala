@@ -191,6 +191,9 @@ private[zonemap] object Segment {
   /** Rows per block zone. */
   val BlockRows = 1024
 
+  /** The block zones of so many rows. */
+  private[core] def blocksOf(rows: Int): Int = (rows + BlockRows - 1) / BlockRows
+
   private val contents = new AtomicLong
 
   /** What is read of every segment of a snapshot, and kept. */

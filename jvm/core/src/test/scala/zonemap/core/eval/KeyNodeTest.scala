@@ -42,8 +42,8 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
       }
   }
 
-  test("one key and some, at bounds and boundaries and between them, beside rows that are in no order") {
-    var (found, lookedUp) = (0, 0)
+  test("one key, some and many, at bounds and boundaries and between them, beside rows that are in no order") {
+    var (found, lookedUp, many) = (0, 0, 0)
     rounds(40) { rng =>
       val columnType = rng.pick(Seq[ColumnType](LongType, DoubleType))
       val domain = rng.pick(Seq(4000, 100000, 100000000))
@@ -51,9 +51,13 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
       val oddShare = rng.pick(Seq(0, 0, 150, 400))
       val bounds = Seq.fill(rows)(someBounds(columnType, domain, width, oddShare > 0 && rng.int(oddShare) == 0, rng))
       val segment = segmentOf(columnType, bounds, boundaries = rng.pick(Seq(2, 30, 300)))
-      val candidates = if (rng.chance(50)) Bitmap.full(rows) else Bitmap.of(rows, (0 until rows).filter(_ % 3 > 0): _*)
+      val candidates = rng.int(5) match {
+        case 0 | 1 => Bitmap.full(rows)
+        case 2 | 3 => Bitmap.of(rows, (0 until rows).filter(_ % 3 > 0): _*)
+        case _     => Bitmap.of(rows, (0 until rows).filter(_ % 7 == 0): _*)
+      }
       (0 until 8).foreach { _ =>
-        val keys = Seq.fill(rng.pick(Seq(1, 1, 5, 23))) {
+        val keys = Seq.fill(rng.pick(Seq(1, 1, 5, 23, 300, 1000))) {
           val bound = rng.pick(bounds)
           if (rng.chance(50) && bound.lower != null) rng.pick(Seq(bound.lower, bound.upper).filter(_ != null))
           else value(columnType, rng.int(domain + 10).toLong - domain / 2 - 5)
@@ -70,10 +74,13 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
         }
         wrong.foreach(row => fail(s"row $row, ${bounds(row)}, may ${may(row)}, must ${must(row)}: $predicate"))
         found += may.cardinality
+        val isOrdered = segment.column(1).exists(_.lowerOrder.isDefined)
+        if (isOrdered && keys.size > 100 && candidates.cardinality > rows / 2) many += 1
       }
       if (segment.column(1).exists(_.lowerOrder.isDefined)) lookedUp += 1
     }
     assert(found > 1000 && lookedUp > 15, s"$found rows were found, in $lookedUp segments by their lower bounds")
+    assert(many > 20, s"$many questions about many keys")
   }
 
   private def numbers(rng: Rng, spread: Int => Long) =
@@ -124,12 +131,30 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("too many keys, or keys for few rows, are no reason to make one") {
+  test("many keys make an order as well, keys for few rows do not") {
     val rng = new Rng(new java.util.SplittableRandom(7))
     val segment = Segment.open(builtBytes(numbers(rng, _ => rng.int(1000000).toLong)))
-    val many = In(column(LongType), SortedValues.ofLongs(Array.tabulate(rows)(_ * 7L)))
-    (0 until 3).foreach(_ => SegmentEvaluator.mayMatch(segment, many, Bitmap.full(rows)))
     (0 until 3).foreach(i => ask(segment, i * 1000L, Bitmap.of(rows, 0 until rows / 3: _*)))
     assert(segment.column(1).get.lowerOrder.isEmpty)
+    val many = In(column(LongType), SortedValues.ofLongs(Array.tabulate(rows)(_ * 300L)))
+    val compared = SegmentEvaluator.mayMatch(segment, many, Bitmap.full(rows))
+    assert(segment.column(1).get.lowerOrder.isDefined)
+    val gone = SegmentEvaluator.mayMatch(segment, many, Bitmap.full(rows))
+    assert(compared.cardinality > rows / 10 && compared.cardinality < rows / 2)
+    assert((0 until rows).forall(row => gone(row) == compared(row)))
+  }
+
+  test("rows of one gap that are more than a step, and keys that all lie in one gap") {
+    val rng = new Rng(new java.util.SplittableRandom(8))
+    val bounds = numbers(rng, row => if (row % 10 == 0) rng.int(1000000).toLong else 1000000 + rng.int(100000).toLong)
+    val segment = segmentOf(LongType, bounds, boundaries = 2)
+    val keys = SortedValues.ofLongs(Array.fill(500)(1000000 + rng.int(100000).toLong))
+    val predicate = In(column(LongType), keys)
+    val expected = reference(LongType, bounds, predicate)
+    (0 until 3).foreach { _ =>
+      val may = SegmentEvaluator.mayMatch(segment, predicate, Bitmap.full(rows))
+      assert(bounds.indices.forall(row => may(row) == (expected(row) != Match.None)))
+    }
+    assert(segment.column(1).get.lowerOrder.isDefined)
   }
 }

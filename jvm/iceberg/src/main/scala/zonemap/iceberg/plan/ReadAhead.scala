@@ -33,7 +33,7 @@ private[plan] object ReadAhead {
     def upTo(i: Int): Unit =
       while (next < parts.length && next <= i + Files.SegmentsAhead) {
         val (segment, rows) = parts(next)
-        if (segment.isRemote) segment.prefetchFiles(rows.nextSetBit(_))
+        segment.prefetchFiles(rows.nextSetBit(_))
         next += 1
       }
   }
