@@ -52,16 +52,16 @@ test-python: setup ## the Python and end-to-end tests only
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
-lint: $(BIN)/.requirements ## check style and types
+lint: $(BIN)/.requirements ## check style and types, and that the benchmarks compile
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	dev/sbt scalafmtCheckAll
+	dev/sbt scalafmtCheckAll benchmarks/scalafmtCheckAll benchmarks/compile
 
 format: $(BIN)/.requirements ## format all sources
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
-	dev/sbt scalafmtAll
+	dev/sbt scalafmtAll benchmarks/scalafmtAll
 
 docs: | tools ## write the generated pages of docs/reference
 	dev/sbt "spark/Test/runMain zonemap.spark.docs.ReferencePages docs/reference"

@@ -117,6 +117,11 @@ lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
     libraryDependencies += zstdJni.withConfigurations(Some("compile")),
     Jmh / run / baseDirectory := (ThisBuild / baseDirectory).value)
 
+// Not part of the root: tests need none of them.
+lazy val benchmarks = (project in file("benchmarks"))
+  .aggregate(planningBenchmark, strategiesBenchmark, jmhBenchmark)
+  .settings(name := "zonemap-benchmarks", publish / skip := true)
+
 lazy val root = (project in file("."))
   .aggregate(core, iceberg, spark)
   .settings(name := "zonemap", publish / skip := true)
