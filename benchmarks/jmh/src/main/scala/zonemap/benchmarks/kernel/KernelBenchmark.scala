@@ -36,7 +36,8 @@ class KernelBenchmark {
       "low IN 100000",
       "low < high: two columns",
       "app = c AND score > c: 2 leaves",
-      "app = c OR score > c: 2 leaves"))
+      "app = c OR score > c: 2 leaves"
+    ))
   var predicate: String = _
 
   private var segments: IndexedSeq[(Segment, Bitmap)] = _

@@ -67,7 +67,8 @@ private[kernel] object KernelSegments {
       span(LongValue(low), LongValue(low + 1000)),
       span(LongValue(high), LongValue(high + 1000)),
       span(app, app),
-      span(ZoneValues.ofDouble(score), ZoneValues.ofDouble(score + 1000)))
+      span(ZoneValues.ofDouble(score), ZoneValues.ofDouble(score + 1000))
+    )
   }
 
   private def span(lower: ZoneValue, upper: ZoneValue) =
@@ -83,7 +84,8 @@ private[kernel] object KernelSegments {
     fileSequenceNumber = file / 32,
     firstRowId = null,
     sortOrderId = null,
-    splitOffsets = Array(4L))
+    splitOffsets = Array(4L)
+  )
 
   private def manifest(first: Int, rows: Int) = ManifestIdentity(
     path = s"s3://bucket/warehouse/db/events/metadata/$first.avro",
@@ -99,5 +101,6 @@ private[kernel] object KernelSegments {
     deletedFiles = 0,
     addedRows = null,
     existingRows = null,
-    deletedRows = null)
+    deletedRows = null
+  )
 }

@@ -117,7 +117,8 @@ object Layout {
 
   private def store(table: Table): IndexStore = IndexStore.of(table, None)
 
-  private def stored(table: Table): SnapshotIndex = StoredSnapshots.load(table, table.currentSnapshot(), store(table)).get
+  private def stored(table: Table): SnapshotIndex =
+    StoredSnapshots.load(table, table.currentSnapshot(), store(table)).get
 
   private def save(table: Table, index: SnapshotIndex): Unit = StoredSnapshots.save(table, index, store(table)): Unit
 

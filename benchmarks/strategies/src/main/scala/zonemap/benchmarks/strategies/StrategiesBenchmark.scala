@@ -35,15 +35,15 @@ object StrategiesBenchmark {
   private final case class Batch(whole: Run, commitPathMillis: Double, commitPathCpuMillis: Double, requests: Long)
 
   def main(arguments: Array[String]): Unit = {
-    require(arguments.length >= 4, "Usage: StrategiesBenchmark <work folder> <result.json> <rows> <files>:<pairs>[:<layout>]...")
+    require(
+      arguments.length >= 4,
+      "Usage: StrategiesBenchmark <work folder> <result.json> <rows> <files>:<pairs>[:<layout>]...")
     val folder = Paths.get(arguments(0)).toAbsolutePath
     deleteTree(folder)
     val spark = session(folder)
     val catalog = new HadoopCatalog()
     catalog.setConf(spark.sparkContext.hadoopConfiguration)
-    catalog.initialize(
-      "lake",
-      Map("warehouse" -> folder.toString, "io-impl" -> classOf[CountingFileIO].getName).asJava)
+    catalog.initialize("lake", Map("warehouse" -> folder.toString, "io-impl" -> classOf[CountingFileIO].getName).asJava)
     val rows = arguments(2).toInt
     val sizes = arguments.drop(3).toSeq.map { size =>
       val (numbers, only) = size.split(':').toSeq.splitAt(2)
@@ -54,7 +54,12 @@ object StrategiesBenchmark {
       val layouts = Layout.indexed
         .filter(layout => only.isEmpty || only.contains(tableOf(layout)))
         .map(layout => measure(spark, stream, layout, pairs))
-      Map[String, Any]("files" -> files, "pairs" -> pairs, "rowsABatch" -> rows, "warmUpCommits" -> warmUpCommits(pairs), "layouts" -> layouts.map(_.asJava).asJava)
+      Map[String, Any](
+        "files" -> files,
+        "pairs" -> pairs,
+        "rowsABatch" -> rows,
+        "warmUpCommits" -> warmUpCommits(pairs),
+        "layouts" -> layouts.map(_.asJava).asJava)
     }
     write(Paths.get(arguments(1)), sizes)
     spark.stop()
@@ -64,9 +69,7 @@ object StrategiesBenchmark {
   private def session(folder: Path): SparkSession =
     BenchmarkSession.withLake(
       folder.toString,
-      Map(
-        "spark.sql.shuffle.partitions" -> "2",
-        "spark.sql.catalog.lake.io-impl" -> classOf[CountingFileIO].getName))
+      Map("spark.sql.shuffle.partitions" -> "2", "spark.sql.catalog.lake.io-impl" -> classOf[CountingFileIO].getName))
 
   private def warmUp(spark: SparkSession, stream: StreamTable): Unit = {
     stream.create("warm")
@@ -96,11 +99,7 @@ object StrategiesBenchmark {
     deleteTree(Paths.get(table.location()))
   }
 
-  private def measure(
-      spark: SparkSession,
-      stream: StreamTable,
-      layout: Layout,
-      pairs: Int): Map[String, Any] = {
+  private def measure(spark: SparkSession, stream: StreamTable, layout: Layout, pairs: Int): Map[String, Any] = {
     warmUp(spark, stream, layout, warmUpCommits(pairs))
     IndexRegistry.clear()
     val name = tableOf(layout)
@@ -139,14 +138,16 @@ object StrategiesBenchmark {
     val (hotMillis, hotPlainMillis) = (median(hot), median(hotPlain))
     val (hotPlanMillis, hotPlanPlainMillis) = (median(hotPlan), median(hotPlanPlain))
     val (coldMillis, coldPlainMillis) = (median(cold), median(coldPlain))
-    val (loss, from, to) = Stats.interval(ours.indices.map(i => 1 - theirs(i).whole.wallMillis / ours(i).whole.wallMillis))
+    val (loss, from, to) =
+      Stats.interval(ours.indices.map(i => 1 - theirs(i).whole.wallMillis / ours(i).whole.wallMillis))
     val indexCpu = (ours.map(_.commitPathCpuMillis).sum + backgroundMillis) / pairs
     val batchCpu = Measure.median(theirs.map(_.whole.cpuMillis).toSeq)
     val result = Map[String, Any](
       "layout" -> layout.name,
       "reported" -> layout.reported,
       "rowsPerSecond" -> stream.batch(0).count() / (Measure.median(ours.map(_.whole.wallMillis).toSeq) / 1000),
-      "rowsPerSecondWithoutIndex" -> stream.batch(0).count() / (Measure.median(theirs.map(_.whole.wallMillis).toSeq) / 1000),
+      "rowsPerSecondWithoutIndex" -> stream.batch(0).count() / (Measure.median(
+        theirs.map(_.whole.wallMillis).toSeq) / 1000),
       "writeLoss" -> loss,
       "writeLossFrom" -> from,
       "writeLossTo" -> to,
@@ -164,7 +165,8 @@ object StrategiesBenchmark {
       "coldPlanMillisWithoutIndex" -> coldPlainMillis,
       "indexBytes" -> status.bytes,
       "segments" -> status.segments,
-      "memoryBytes" -> memory)
+      "memoryBytes" -> memory
+    )
     println(
       f"  ${layout.name}%-20s loss ${loss * 100}%6.1f %% [${from * 100}%.1f, ${to * 100}%.1f]  index/batch CPU ${indexCpu / batchCpu * 100}%6.2f %%  " +
         f"requests ${result("commitPathRequests")}  hot ms $hotPlainMillis%.0f -> $hotMillis%.0f, of it planning $hotPlanPlainMillis%.0f -> $hotPlanMillis%.0f  " +
@@ -201,7 +203,8 @@ object StrategiesBenchmark {
     }
 
   /** Plans files and tasks of a query of one stage, and runs none of them. */
-  private def planned(spark: SparkSession, text: String): Unit = spark.sql(text).queryExecution.toRdd.getNumPartitions: Unit
+  private def planned(spark: SparkSession, text: String): Unit =
+    spark.sql(text).queryExecution.toRdd.getNumPartitions: Unit
 
   /** The last minute of the stream. */
   private def hotQuery(stream: StreamTable, table: String, batches: Int): String =
@@ -223,7 +226,9 @@ object StrategiesBenchmark {
   }
 
   private def upkeepCpuMillis: Double =
-    threads.getThreadInfo(threads.getAllThreadIds).iterator
+    threads
+      .getThreadInfo(threads.getAllThreadIds)
+      .iterator
       .filter(info => info != null && info.getThreadName == "zonemap-upkeep")
       .map(info => threads.getThreadCpuTime(info.getThreadId) / 1e6)
       .sum
@@ -235,7 +240,8 @@ object StrategiesBenchmark {
       "spark" -> org.apache.spark.SPARK_VERSION,
       "iceberg" -> org.apache.iceberg.IcebergBuild.version(),
       "cores" -> Runtime.getRuntime.availableProcessors,
-      "sizes" -> sizes.map(_.asJava).asJava)
+      "sizes" -> sizes.map(_.asJava).asJava
+    )
     BenchmarkFiles.write(result, document.asJava)
   }
 }

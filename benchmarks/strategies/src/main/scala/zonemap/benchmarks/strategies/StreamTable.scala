@@ -24,13 +24,18 @@ final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, v
   import StreamTable._
 
   private val manifests: Seq[ManifestFile] = {
-    val scratch = catalog.createTable(TableIdentifier.of("db", s"past_$past"), Columns, PartitionSpec.unpartitioned(), Version)
-    (0 until past).grouped(FilesAManifest).zipWithIndex.map { case (files, n) =>
-      val output = scratch.io().newOutputFile(s"$folder/past-$past/manifest-$n.avro")
-      val writer = ManifestFiles.write(2, scratch.spec(), output, null)
-      Using.resource(writer)(w => files.foreach(i => w.add(pastFile(i))))
-      writer.toManifestFile
-    }.toIndexedSeq
+    val scratch =
+      catalog.createTable(TableIdentifier.of("db", s"past_$past"), Columns, PartitionSpec.unpartitioned(), Version)
+    (0 until past)
+      .grouped(FilesAManifest)
+      .zipWithIndex
+      .map { case (files, n) =>
+        val output = scratch.io().newOutputFile(s"$folder/past-$past/manifest-$n.avro")
+        val writer = ManifestFiles.write(2, scratch.spec(), output, null)
+        Using.resource(writer)(w => files.foreach(i => w.add(pastFile(i))))
+        writer.toManifestFile
+      }
+      .toIndexedSeq
   }
 
   /** The first second of the stream, in seconds since the epoch. */
@@ -67,7 +72,8 @@ final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, v
         "CAST(pmod(hash(id), 100000) AS BIGINT) AS device",
         "CAST(pmod(hash(id, 1), 5000) AS INT) AS metric",
         "pmod(hash(id, 2), 1000000) / 100D AS value",
-        "concat('host-', pmod(hash(id, 3), 64)) AS host")
+        "concat('host-', pmod(hash(id, 3), 64)) AS host"
+      )
 
   private def pastFile(i: Int) = {
     val lower, upper = new JHashMap[Integer, ByteBuffer]
@@ -102,10 +108,8 @@ object StreamTable {
   private val FirstSecond = 1704067200L
 
   /** Appends do not merge manifests: those of a structured streaming query never do. */
-  private val Version = Map(
-    "format-version" -> "2",
-    "write.distribution-mode" -> "none",
-    "commit.manifest-merge.enabled" -> "false").asJava
+  private val Version =
+    Map("format-version" -> "2", "write.distribution-mode" -> "none", "commit.manifest-merge.enabled" -> "false").asJava
 
   val Columns = new Schema(
     Types.NestedField.optional(1, "id", Types.LongType.get()),
@@ -113,5 +117,6 @@ object StreamTable {
     Types.NestedField.optional(3, "device", Types.LongType.get()),
     Types.NestedField.optional(4, "metric", Types.IntegerType.get()),
     Types.NestedField.optional(5, "value", Types.DoubleType.get()),
-    Types.NestedField.optional(6, "host", Types.StringType.get()))
+    Types.NestedField.optional(6, "host", Types.StringType.get())
+  )
 }
