@@ -124,14 +124,14 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   }
 
   /**
-   * The cost of asking for an index that is not there, of tables where it could be told. More runs are apart than
-   * elsewhere: Iceberg's side has been compiled long before.
+   * The cost of asking for an index that is not there, of tables where it could be told. A run is longer than elsewhere: a
+   * step of the CPU clock must be less than what there is to see.
    */
   private def withoutIndex(shape: Shape): Seq[Row] = {
     val opened = tables.open(shape)
     queries(shape.atlas).map { query =>
-      val sides = new Sides(opened, query, repeatsOf(shape))
-      val (stock, absent) = interleaved(SmallTimes * pairs, apart = SmallTimes)(sides.stock(), sides.absent())
+      val sides = new Sides(opened, query, repeatsOf(shape) * SmallTimes * pairs / 3)
+      val (stock, absent) = interleaved(SmallTimes * pairs, apart = 3)(sides.stock(), sides.absent())
       row("files, no index", shape.files.toString, query, Seq("stock" -> summary(stock), "index" -> summary(absent)))
     }
   }
