@@ -24,7 +24,8 @@ HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do no
 
 Every figure is from a result file in [benchmarks](../../benchmarks), which says what each suite does and the command
 that repeats it. Stock Iceberg and the index ran in one process, by turns; medians. The cases in which the index
-does not help are in the tables too.
+does not help are in the tables too. The CPU time of a process is told in steps of 10 ms; plans that take less were run
+many times in a row where tables are small, and may be 0 elsewhere.
 """
 
 

@@ -36,8 +36,10 @@ def measured_on(document: dict[str, Any]) -> str:
 
 
 def millis(value: float) -> str:
-    """Milliseconds to two figures below ten."""
-    return f"{value:,.1f}" if value < 10 else f"{value:,.0f}"
+    """Milliseconds to two figures below a hundred."""
+    if value >= 10:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 1 or value == 0 else f"{value:.2f}"
 
 
 def percent(share: float) -> str:
