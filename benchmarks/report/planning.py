@@ -50,8 +50,8 @@ def section(document: dict[str, Any], image: str) -> str:
             f"{table['files']:,} files, {table['columns']} columns with bounds. The index has "
             f"{table['indexBytes'] / 1e6:,.1f} MB beside {table['manifestBytes'] / 1e6:,.1f} MB of manifests; "
             f"building it took {table['buildWallSeconds']:,.0f} s "
-            f"({table['buildCpuSeconds']:,.0f} s of CPU); a plan of one name and some days by a driver that holds nothing "
-            f"of the table took {pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
+            f"({table['buildCpuSeconds']:,.0f} s of CPU); a plan of one name and some days by a driver that holds "
+            f"nothing of the table took {pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
         parts.append(
             pages.table(
