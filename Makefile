@@ -92,7 +92,7 @@ bench-pruning: setup ## files read by Iceberg, by the index, and at best, for ea
 
 bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, and shuffled (about 20 minutes)
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/tpch/requirements.txt
-	cd benchmarks && ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,0.1)
+	cd benchmarks && ../$(BIN)/python -m tpch ../$(call work,tpch) ../$(call result,tpch,tpch/results/tpch.json) ../$(ICEBERG_JAR) $(if $(QUICK),0.01 quick,1)
 
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"
