@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
             suite.plot(document, plot)
             parts.append(suite.section(document, f"images/{plot.name}"))
             parts.append(pages.measured_on(document))
-    (folder / "benchmarks.md").write_text("\n".join(filter(None, parts)))
+    (folder / "benchmarks.md").write_text("\n".join(parts))
     print(f"written: {folder / 'benchmarks.md'}")
 
 

@@ -25,9 +25,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def measured_on(document: dict[str, Any]) -> str:
-    """The machine and the commit of a result; nothing for results that do not say."""
-    if "machine" not in document:
-        return ""
+    """The machine and the commit of a result."""
     machine = document["machine"]
     return (
         f"Measured on {machine['cores']} cores ({machine['cpu']}), {machine['memoryGiB']:.0f} GiB, "
@@ -36,7 +34,7 @@ def measured_on(document: dict[str, Any]) -> str:
 
 
 def millis(value: float) -> str:
-    """Milliseconds to two figures below a hundred."""
+    """Milliseconds: whole ones, from ten down to a tenth, from one down to a hundredth."""
     if value >= 10:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 1 or value == 0 else f"{value:.2f}"

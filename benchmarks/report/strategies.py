@@ -11,8 +11,8 @@ from report import pages
 
 
 def plot(document: dict[str, Any], path: Path) -> None:
-    names = [layout["layout"] for layout in document["sizes"][0]["layouts"]][::-1]
-    sizes = [size for size in document["sizes"] if len(size["layouts"]) == len(names)]
+    sizes = document["sizes"]
+    names = [layout["layout"] for layout in sizes[0]["layouts"]][::-1]
     figure, axes = plt.subplots(1, 2, figsize=(9, 0.4 * len(names) + 1.2), sharey=True)
     for axis, key, label in (
         (axes[0], "indexCpuShare", "CPU of the index / CPU of the batch, % (log)"),
@@ -37,8 +37,8 @@ def section(document: dict[str, Any], image: str) -> str:
         "A writer appends batches of 32 files to a table with a past; batches without an index alternate with batches "
         "of each layout. Write loss is that of wall time, with its 95 % interval; index CPU is that of the writer's "
         "thread and of the background thread, beside the CPU of a whole batch; a stream runs for days, so each layout "
-        "has indexed commits of metadata before it is measured, where that is said. Reported from practice: what users "
-        "of such indexes told of each strategy.\n",
+        "has indexed commits of metadata before it is measured. Reported from practice: what users of such indexes "
+        "told of each strategy.\n",
     ]
     for size in document["sizes"]:
         rows = [
@@ -49,18 +49,17 @@ def section(document: dict[str, Any], image: str) -> str:
                 int(layout["commitPathRequests"]),
                 f"{pages.millis(layout['commitPathMillisP50'])} / {pages.millis(layout['commitPathMillisP99'])}",
                 f"{pages.millis(layout['hotQueryMillisWithoutIndex'])} -> {pages.millis(layout['hotQueryMillis'])}",
-                _hot_plan(layout),
+                f"{pages.millis(layout['hotPlanMillisWithoutIndex'])} -> {pages.millis(layout['hotPlanMillis'])}",
                 f"{pages.millis(layout['coldPlanMillisWithoutIndex'])} -> {pages.millis(layout['coldPlanMillis'])}",
                 f"{layout['indexBytes'] / 1e6:,.1f}",
                 layout["reported"] or "",
             )
             for layout in size["layouts"]
         ]
-        warm_up = size.get("warmUpCommits", 0)
         parts.append(
             f"{size['files']:,} files before the stream, "
             f"{size['pairs']} pairs of batches of {size['rowsABatch']:,} rows, "
-            f"{f'after {warm_up} commits' if warm_up else 'the first commits of a JVM'}:\n"
+            f"after {size['warmUpCommits']} commits:\n"
         )
         parts.append(
             pages.table(
@@ -80,12 +79,6 @@ def section(document: dict[str, Any], image: str) -> str:
             )
         )
     return "\n".join(parts)
-
-
-def _hot_plan(layout: dict[str, Any]) -> str:
-    if "hotPlanMillis" not in layout:
-        return ""
-    return f"{pages.millis(layout['hotPlanMillisWithoutIndex'])} -> {pages.millis(layout['hotPlanMillis'])}"
 
 
 def _loss(layout: dict[str, Any]) -> str:
