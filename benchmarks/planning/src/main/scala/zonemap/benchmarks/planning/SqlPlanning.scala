@@ -4,8 +4,6 @@ import java.nio.file.Path
 
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-import zonemap.core.eval.AnswerCache
-
 /**
  * Planning by Spark, from SQL text to the splits of a scan; nothing is executed.
  *
@@ -19,7 +17,6 @@ private[planning] final class SqlPlanning(folder: Path) extends AutoCloseable {
 
   /** The number of splits. */
   def splits(location: String, query: Query, byIndex: Boolean): Int = {
-    AnswerCache.shared.clear()
     spark.conf.set("spark.sql.zonemap.enabled", byIndex)
     spark.conf.set("spark.sql.zonemap.store.location", MatrixTables.storeOf(location, MatrixTables.Indexed))
     val table = s"lake.`${folder.getFileName}`.`${folder.relativize(Path.of(location))}`"

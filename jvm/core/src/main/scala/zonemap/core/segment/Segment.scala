@@ -3,7 +3,6 @@ package zonemap.core.segment
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
-import java.util.concurrent.atomic.AtomicLong
 
 import zonemap.core.value.ColumnType
 
@@ -36,9 +35,6 @@ final private[zonemap] class Segment private (
 
   /** Field ids of the indexed columns. */
   val columnIds: Set[Int] = container.keys.collect { case SectionKey(SectionKind.ColumnHead, id) => id }.toSet
-
-  /** The same for segments of one content only, in this JVM. */
-  val contentId: Long = before.fold(Segment.contents.incrementAndGet())(_.contentId)
 
   private val keptManifests = before.map(_.manifests)
 
@@ -193,8 +189,6 @@ private[zonemap] object Segment {
 
   /** The block zones of so many rows. */
   private[core] def blocksOf(rows: Int): Int = (rows + BlockRows - 1) / BlockRows
-
-  private val contents = new AtomicLong
 
   /** What is read of every segment of a snapshot, and kept. */
   private val openedKinds: Set[SectionKind] = Set(SectionKind.Meta, SectionKind.Manifests)

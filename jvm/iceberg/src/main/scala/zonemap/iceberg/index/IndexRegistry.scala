@@ -7,7 +7,6 @@ import scala.collection.mutable
 
 import org.apache.iceberg.{HasTableOperations, Snapshot, Table}
 
-import zonemap.core.eval.AnswerCache
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.ColdCache
 
@@ -72,14 +71,13 @@ private[zonemap] object IndexRegistry {
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 
-  /** Forgets all tables, what is in memory of the cold cache, and answers: as after a start of the JVM. */
+  /** Forgets all tables and what is in memory of the cold cache: as after a start of the JVM. */
   def clear(): Unit = {
     synchronized {
       tables.clear()
       names.clear()
     }
     ColdCache.clear()
-    AnswerCache.shared.clear()
   }
 
   private def all: Seq[TableIndex] = synchronized {

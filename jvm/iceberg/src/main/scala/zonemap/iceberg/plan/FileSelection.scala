@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.PartitionSpec
 
-import zonemap.core.eval.{AnswerCache, Bitmap}
+import zonemap.core.eval.{Bitmap, SegmentEvaluator}
 import zonemap.core.predicate.True
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
@@ -52,7 +52,7 @@ private[plan] final class FileSelection(
     val candidates = live.liveRows()
     val kept =
       if (byBounds == True) candidates
-      else AnswerCache.shared.mayMatch(live.segment, byBounds, candidates)
+      else SegmentEvaluator.mayMatch(live.segment, byBounds, candidates)
     val inPartitions = partitions.keep(live.segment, kept)
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }

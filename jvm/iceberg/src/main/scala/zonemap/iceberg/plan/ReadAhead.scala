@@ -1,6 +1,6 @@
 package zonemap.iceberg.plan
 
-import zonemap.core.eval.{AnswerCache, Bitmap, Match, SegmentEvaluator}
+import zonemap.core.eval.{Bitmap, Match, SegmentEvaluator}
 import zonemap.core.predicate.Predicate
 import zonemap.core.segment.Segment
 
@@ -11,17 +11,13 @@ import zonemap.core.segment.Segment
  */
 private[plan] object ReadAhead {
 
-  /** Before rows are selected. Of a segment whose answer is kept no bounds are read. */
+  /** Before rows are selected. */
   def zones(segments: Seq[Segment], predicate: Predicate): Unit = {
     val remote = segments.filter(_.isRemote)
     if (remote.nonEmpty) {
       val fieldIds = Predicate.fieldIds(predicate)
-      val (answered, open) = remote.partitionMap { segment =>
-        AnswerCache.shared.known(segment, predicate).map(segment -> _).toLeft(segment)
-      }
-      answered.foreach { case (segment, answer) => if (answer != Match.None) segment.prefetchZones(Set.empty) }
-      open.foreach(_.prefetchRoots(fieldIds))
-      open.filter(SegmentEvaluator.rootMatch(_, predicate) != Match.None).foreach(_.prefetchZones(fieldIds))
+      remote.foreach(_.prefetchRoots(fieldIds))
+      remote.filter(SegmentEvaluator.rootMatch(_, predicate) != Match.None).foreach(_.prefetchZones(fieldIds))
     }
   }
 

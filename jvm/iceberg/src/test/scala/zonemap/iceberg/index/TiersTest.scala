@@ -10,7 +10,6 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.eval.AnswerCache
 import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, Tier, UpkeepMode}
 import zonemap.iceberg.store.{ColdCache, ColdSettings, FileIOByteSource, SpillFile}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
@@ -223,27 +222,6 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
       requests
     }
     assert(reads.max <= 10, reads)
-  }
-
-  test("of a segment that has cooled, what was answered before is not fetched again") {
-    def requests(filter: Expression, files: Int): (Int, Int) = {
-      planLargeCold(filter)
-      (1 to 2).foreach(_ => assert(planLarge(filter) == ((files, 0))))
-      val found = Seq(true, false).map { hasAnswer =>
-        IndexRegistry.shrinkTo(index(large).residentBytes / 20)
-        ColdCache.clear()
-        if (!hasAnswer) AnswerCache.shared.clear()
-        assert(planLarge(filter)._1 == files)
-        // what was asked for ahead and not read by the plan is still under way
-        Thread.sleep(300)
-        large.io.totalReads
-      }
-      (found.head, found.last)
-    }
-    val (none, asked) = requests(Expressions.in("c2", (1 to 500).map(k => Long.box(k * 1000000007L)): _*), files = 0)
-    assert(none == 0 && asked > 0, "no file")
-    val (fewer, all) = requests(oneFile, files = 1)
-    assert(fewer > 0 && fewer < all, s"one file: $fewer of $all requests")
   }
 
   test("requests are under way side by side") {
