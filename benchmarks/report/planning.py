@@ -52,9 +52,7 @@ def section(document: dict[str, Any], image: str) -> str:
             f"({table['buildCpuSeconds']:,.0f} s of CPU); a plan of one name and some days by a driver that holds "
             f"nothing of the table took {pages.millis(table['coldFirstPlanWallMillis'])} ms.\n"
         )
-        parts.append(
-            pages.table(("filter", "files, Iceberg", "files, index", "ms", "CPU ms", "MB allocated"), rows)
-        )
+        parts.append(pages.table(("filter", "files, Iceberg", "files, index", "ms", "CPU ms", "MB allocated"), rows))
     return "\n".join([*parts, _builds(document["tables"])])
 
 
