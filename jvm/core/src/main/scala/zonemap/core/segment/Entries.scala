@@ -34,7 +34,8 @@ final private[zonemap] case class FileEntry(
     fileSequenceNumber: Long,
     firstRowId: JLong,
     sortOrderId: JInteger,
-    splitOffsets: Array[Long])
+    splitOffsets: Array[Long],
+    provenance: Provenance = Provenance.Unknown)
 
 /**
  * A manifest as its manifest-list entry describes it. Equality is the test whether a segment knows a manifest: every

@@ -19,6 +19,7 @@ private[segment] object SectionKind {
   case object ExactData extends SectionKind(11, "exact data")
   case object PackedColumnCodes extends SectionKind(12, "packed column codes")
   case object PackedExactBounds extends SectionKind(13, "packed exact bounds")
+  case object Provenances extends SectionKind(14, "provenances")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
   /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
@@ -39,6 +40,7 @@ private[segment] object SectionKind {
       ExactData,
       PackedColumnCodes,
       PackedExactBounds,
+      Provenances,
       DeleteFiles
     ).map(k => k.code -> k).toMap
 

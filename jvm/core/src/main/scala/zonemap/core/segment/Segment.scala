@@ -55,6 +55,20 @@ final private[zonemap] class Segment private (
       blocks
     }
 
+  private lazy val provenances = Input.decoding("provenances")(Provenances.read(container, rows))
+
+  /** How the file came into its table. */
+  def provenance(row: Int): Provenance = provenances(row)
+
+  /** That of all files, where it is the same. */
+  def commonProvenance: Option[Provenance] = provenances.common
+
+  private val derived = new ConcurrentHashMap[AnyRef, AnyRef]
+
+  /** What `make` answered when it was first called for `key`: it must depend on the segment and the key alone. */
+  private[zonemap] def derivedOnce[A <: AnyRef](key: AnyRef)(make: => A): A =
+    derived.computeIfAbsent(key, _ => make).asInstanceOf[A]
+
   def format(row: Int): String = fixed.format(row)
   def fileSizeBytes(row: Int): Long = fixed.fileSizeBytes(row)
   def recordCount(row: Int): Long = fixed.recordCount(row)

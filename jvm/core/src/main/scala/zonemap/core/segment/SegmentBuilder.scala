@@ -16,6 +16,7 @@ final private[zonemap] class SegmentBuilder(
   private val partitions = new PartitionTable.Builder
   private val fixed = new FixedColumnsBuilder
   private val paths = new PathsBuilder
+  private val provenances = new ProvenancesBuilder
   private val builders = columns.map(new ColumnBuilder(_, maxBoundaries)).toArray
 
   def rows: Int = fixed.rows
@@ -37,6 +38,7 @@ final private[zonemap] class SegmentBuilder(
     require(file.partition >= 0 && file.partition < partitions.size, s"no partition ${file.partition}")
     fixed.add(file)
     paths.add(file.path)
+    provenances.add(file.provenance)
     var column = 0
     while (column < builders.length) {
       builders(column).add(bounds(column))
@@ -51,6 +53,7 @@ final private[zonemap] class SegmentBuilder(
     val arrays = fixed.write(meta)
     // what every reader asks for first is near the header, so that one request brings it
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
+    provenances.write(container)
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
     container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
     arrays.foreach { case (key, bytes) => container.plain(key, bytes) }

@@ -73,6 +73,7 @@ private[zonemap] object SegmentMerger {
       fileSequenceNumber = segment.fileSequenceNumber(row),
       firstRowId = segment.firstRowId(row),
       sortOrderId = segment.sortOrderId(row),
-      splitOffsets = segment.splitOffsets(row)
+      splitOffsets = segment.splitOffsets(row),
+      provenance = segment.provenance(row)
     )
 }

@@ -22,8 +22,13 @@ private[zonemap] final class UnindexableManifestException(message: String) exten
  * Cost: one read of each manifest, 15-25 us of CPU an entry. Not thread-safe; one instance a thread.
  *
  * @param specs the partition specs to read the manifests with, by spec id
+ * @param writers who wrote the data files
  */
-private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, PartitionSpec], columns: IndexedColumns) {
+private[zonemap] final class ManifestIndexer(
+    io: FileIO,
+    specs: Map[Int, PartitionSpec],
+    columns: IndexedColumns,
+    writers: FileWriters = FileWriters.Unknown) {
 
   private val boundsReader = new BoundsReader(columns)
   private lazy val specsById = specs.map { case (id, spec) => (Integer.valueOf(id), spec) }.asJava
@@ -80,7 +85,8 @@ private[zonemap] final class ManifestIndexer(io: FileIO, specs: Map[Int, Partiti
       fileSequenceNumber = file.fileSequenceNumber(),
       firstRowId = file.firstRowId(),
       sortOrderId = file.sortOrderId(),
-      splitOffsets = offsets(file.splitOffsets())
+      splitOffsets = offsets(file.splitOffsets()),
+      provenance = writers.provenanceOf(file.fileSequenceNumber())
     )
   }
 

@@ -12,16 +12,18 @@ import zonemap.iceberg.store.{IndexStore, Level}
  * Serializable. A task may run twice: the same manifests make the same bytes, under a name of their own each time.
  *
  * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
+ * @param writers who wrote the data files of the manifests
  * @param written whole segments of the store: one of the same bytes is taken rather than written again
  */
 private[zonemap] final case class SegmentTask(
     manifests: Seq[ManifestFile],
     columns: IndexedColumns,
     level: Level,
+    writers: FileWriters = FileWriters.Unknown,
     written: Seq[SegmentRef] = Nil) {
 
   def bytes(io: FileIO, specs: Map[Int, PartitionSpec]): Array[Byte] = {
-    val indexer = new ManifestIndexer(io, specs, columns)
+    val indexer = new ManifestIndexer(io, specs, columns, writers)
     level match {
       case Level.Deletes => indexer.deleteSegment(manifests)
       case _             => indexer.dataSegment(manifests)
@@ -62,6 +64,7 @@ private[zonemap] object SegmentTask {
       manifests: Seq[ManifestFile],
       columns: IndexedColumns,
       level: Level,
+      writers: FileWriters,
       targetRows: Int = TargetRows): Seq[SegmentTask] = {
     val inOrder = manifests.sortBy(m => (m.sequenceNumber(), m.minSequenceNumber(), m.path()))
     val groups = inOrder.foldLeft(List.empty[(Long, List[ManifestFile])]) {
@@ -69,7 +72,9 @@ private[zonemap] object SegmentTask {
         (rows + entries(manifest), manifest :: group) :: done
       case (done, manifest) => (entries(manifest), List(manifest)) :: done
     }
-    groups.reverseIterator.map { case (rows, group) => SegmentTask(group.reverse, columns, levelOf(rows, level)) }.toSeq
+    groups.reverseIterator.map { case (rows, group) =>
+      SegmentTask(group.reverse, columns, levelOf(rows, level), writers)
+    }.toSeq
   }
 
   /** A segment as large as merging would make it starts at the top. */

@@ -71,14 +71,15 @@ private[zonemap] object SnapshotIndexer {
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
     val specs = specsOf(table)
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
+    val writers = FileWriters.of(table, snapshot, diff.unknownData)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
       SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
-    val data = SegmentTask.group(diff.unknownData, columns, Level.Micro).map { task =>
+    val data = SegmentTask.group(diff.unknownData, columns, Level.Micro, writers).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
       val segment = Segment.open(source)
       live(segment, origin(task, source, segment.manifests))
     }
-    val deletes = SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes).map { task =>
+    val deletes = SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, writers).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
       val segment = DeleteSegment.open(source)
       liveDeletes(segment, origin(task, source, segment.manifests))
@@ -100,9 +101,10 @@ private[zonemap] object SnapshotIndexer {
       segmentRows: Int = SegmentTask.TargetRows,
       written: Seq[SegmentRef] = Nil): SnapshotIndex = {
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
+    val writers = FileWriters.of(table, snapshot, diff.unknownData)
     val level = if (diff.knowsAnything) Level.Micro else Level.Day
     def run(manifests: Seq[ManifestFile], level: Level) = {
-      val tasks = SegmentTask.group(manifests, columns, level, segmentRows)
+      val tasks = SegmentTask.group(manifests, columns, level, writers, segmentRows)
       runner.run(tasks.map(_.copy(written = written)), store)
     }
     val data = run(diff.unknownData, level).map { ref =>

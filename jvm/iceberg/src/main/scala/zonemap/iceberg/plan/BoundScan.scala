@@ -26,9 +26,15 @@ private[zonemap] final case class BoundScan(
     expressions: Predicate = True,
     limit: Option[LimitCut] = None) {
 
-  /** What a file must be able to match. The unknown beside the expressions keeps an ALL of theirs from being believed. */
-  val predicate: Predicate =
-    if (expressions == True) filter else Predicate.and(filter, expressions, Unknown("the rest of the condition"))
+  /**
+   * The conditions that Iceberg does not evaluate. `expressions` over-approximates the query's condition, so an Unknown
+   * term is added: the conjunction then never evaluates to ALL.
+   */
+  val derived: Predicate =
+    if (expressions == True) True else Predicate.and(expressions, Unknown("the rest of the condition"))
+
+  /** Every condition that a file must be able to match. */
+  val predicate: Predicate = Predicate.and(filter, derived)
 
   /** For people: the filter and the expressions. */
   def describe: String = Predicate.and(filter, expressions).toString

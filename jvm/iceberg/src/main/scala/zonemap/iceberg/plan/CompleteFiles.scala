@@ -1,6 +1,6 @@
 package zonemap.iceberg.plan
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.eval.Bitmap
 import zonemap.core.predicate.{Predicate, True}
 import zonemap.core.segment.{PathReader, Segment}
 import zonemap.iceberg.convert.PartitionTuples
@@ -12,11 +12,11 @@ import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex}
  *
  * @param filter TRUE for a row only if the query's whole condition is; see [[exact]]
  */
-private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate) {
+private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
 
   /** The rows of `rows` (files of `live`) that match as a whole. Whether they count is for [[recordsOf]] to say. */
   def allMatch(live: LiveSegment, rows: Bitmap): Bitmap =
-    if (filter == True) rows else SegmentEvaluator.mustMatch(live.segment, filter, rows)
+    if (filter == True) rows else trust.mustMatch(live.segment, filter, rows)
 
   /** Asked row by row: the number of live rows of a file, 0 if it is not known without a look at delete files. */
   def recordsOf(live: LiveSegment): CompleteFiles.Records =

@@ -2,23 +2,20 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import org.apache.iceberg.PartitionSpec
-
-import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts, SegmentEvaluator}
+import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
 import zonemap.core.value.ZoneValue
-import zonemap.iceberg.index.TableFacts
 
 /**
  * Leaves out files that bounds and partitions have kept and of which facts, or the few values that they hold, prove that
  * no row matches. Not thread-safe; one instance a plan.
  */
 private[plan] final class FactFilter private (
-    facts: TableFacts,
     evaluator: FactEvaluator,
-    specs: Int => Option[PartitionSpec]) {
+    trust: BoundsTrust) {
+  private val facts = trust.facts
   private val answered = mutable.Set.empty[(ColumnId, FactKind)]
   private var asked = 0L
   private var kept = 0L
@@ -29,7 +26,7 @@ private[plan] final class FactFilter private (
     rows.forEach { row =>
       file.moveTo(row)
       asked += 1
-      def byBounds(part: Predicate) = SegmentEvaluator.rowMatch(segment, BoundScan.trusting(part, facts), row)
+      def byBounds(part: Predicate) = trust.rowMatch(segment, part, row)
       if (evaluator.excludes(file, byBounds)) rows.clear(row) else kept += 1
     }
     rows
@@ -56,7 +53,7 @@ private[plan] final class FactFilter private (
 
     override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
       if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
-      else columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs)).held(row)
+      else columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust)).held(row)
   }
 
   /** What facts did; None if the predicate has no question to them. */
@@ -75,13 +72,9 @@ private[plan] final class FactFilter private (
 
 private[plan] object FactFilter {
 
-  /**
-   * None if neither facts of the table nor single values can tell anything of the predicate.
-   *
-   * @param specs by id, of every file that will be asked about
-   */
-  def of(facts: TableFacts, predicate: Predicate, specs: Int => Option[PartitionSpec]): Option[FactFilter] =
-    FactEvaluator.of(predicate, facts.known).map(new FactFilter(facts, _, specs))
+  /** None if neither facts of the table nor single values can refute the predicate. */
+  def of(trust: BoundsTrust, predicate: Predicate): Option[FactFilter] =
+    FactEvaluator.of(predicate, trust.facts.known).map(new FactFilter(_, trust))
 }
 
 /**

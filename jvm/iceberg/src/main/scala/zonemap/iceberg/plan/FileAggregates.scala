@@ -2,9 +2,8 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import org.apache.iceberg.{FileScanTask, PartitionSpec}
+import org.apache.iceberg.FileScanTask
 
-import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
@@ -57,7 +56,6 @@ private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: j
  */
 private[plan] final class FileAggregates(
     question: AggregateQuestion,
-    specs: Int => Option[PartitionSpec],
     tasks: IndexedSeq[FileScanTask]) {
   private lazy val records = FileAggregates.wholeFiles(tasks)
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
@@ -68,8 +66,8 @@ private[plan] final class FileAggregates(
     files.foreachSegment { (segment, rows) =>
       if (!rows.isEmpty && groups.size <= FileAggregates.MaxGroups) {
         val complete =
-          if (question.filter == True) rows else SegmentEvaluator.mustMatch(segment, question.filter, rows)
-        if (!complete.isEmpty) addSegment(segment, complete.toArray)
+          if (question.filter == True) rows else files.trust.mustMatch(segment, question.filter, rows)
+        if (!complete.isEmpty) addSegment(segment, complete.toArray, files.trust)
       }
     }
     if (groups.size > FileAggregates.MaxGroups) Left(ManyGroups(FileAggregates.MaxGroups))
@@ -78,9 +76,9 @@ private[plan] final class FileAggregates(
     else Right(FileAnswers(groups.iterator.map { case (k, r) => GroupAnswer(k, r.toSeq) }.toSeq, answered))
   }
 
-  private def addSegment(segment: Segment, rows: Array[Int]): Unit = {
+  private def addSegment(segment: Segment, rows: Array[Int], trust: BoundsTrust): Unit = {
     val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
-    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, specs))
+    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust))
     val keys = question.grouping.map(known)
     val results = question.aggregates.map(resultOf(_, known))
     val tested = Predicate

@@ -2,7 +2,6 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.metrics.ScanMetrics
 
-import zonemap.iceberg.index.TableFacts
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /** The files of a plan, from which tasks are made, and what is reported of it. */
@@ -11,13 +10,13 @@ private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
     bound: BoundScan,
     hints: ScanHints,
-    facts: TableFacts) {
+    trust: BoundsTrust) {
   private val watch = new TierWatch(resolved)
   private val heldBefore = resolved.index.residentBytes
-  private val selection = new FileSelection(resolved.index, bound, request, facts)
+  private val selection = new FileSelection(resolved.index, bound, request, trust)
   private val parts = selection.selected()
 
-  val files: FileSet = new FileSet(parts, bound.specs.get, facts)
+  val files: FileSet = new FileSet(parts, trust)
 
   /** Starts to make the tasks. */
   def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request))

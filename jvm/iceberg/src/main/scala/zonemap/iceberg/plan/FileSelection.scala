@@ -2,11 +2,10 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.PartitionSpec
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.predicate.True
+import zonemap.core.eval.Bitmap
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, TableFacts}
+import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
 
 /**
  * The rows (data files) of a snapshot that a filter may match.
@@ -22,9 +21,8 @@ private[plan] final class FileSelection(
     index: SnapshotIndex,
     bound: BoundScan,
     request: ScanRequest,
-    facts: TableFacts = TableFacts.Empty) {
-  private val factFilter = FactFilter.of(facts, bound.predicate, bound.specs.get)
-  private val byBounds = BoundScan.trusting(bound.predicate, facts)
+    trust: BoundsTrust) {
+  private val factFilter = FactFilter.of(trust, bound.predicate)
   private val partitions = new PartitionTest(id => filtersOf(bound.specs(id)))
 
   private var limited: Option[Long] = None
@@ -38,21 +36,16 @@ private[plan] final class FileSelection(
 
   /** The segments that have survivors, and the survivors. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {
-    ReadAhead.zones(index.segments.map(_.segment), byBounds)
+    ReadAhead.zones(index.segments.map(_.segment), BoundScan.trusting(bound.predicate, trust.facts))
     val survivors = index.segments.map(select)
-    val enough = bound.limit.flatMap { limit =>
-      LimitCut.files(index, survivors, limit.copy(filter = BoundScan.trusting(limit.filter, facts)))
-    }
+    val enough = bound.limit.flatMap(LimitCut.files(index, survivors, _, trust))
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
     val planned = enough.getOrElse(survivors)
     index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
   }
 
   private def select(live: LiveSegment): Bitmap = {
-    val candidates = live.liveRows()
-    val kept =
-      if (byBounds == True) candidates
-      else SegmentEvaluator.mayMatch(live.segment, byBounds, candidates)
+    val kept = trust.mayMatch(live.segment, bound.filter, bound.derived, live.liveRows())
     val inPartitions = partitions.keep(live.segment, kept)
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }

@@ -2,12 +2,11 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.PartitionSpec
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.eval.Bitmap
 import zonemap.core.predicate._
 import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.convert.SourceConditions
-import zonemap.iceberg.index.TableFacts
 
 /**
  * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
@@ -15,8 +14,7 @@ import zonemap.iceberg.index.TableFacts
  */
 final class FileSet private[plan] (
     parts: IndexedSeq[(Segment, Bitmap)],
-    specs: Int => Option[PartitionSpec],
-    facts: TableFacts = TableFacts.Empty) {
+    private[plan] val trust: BoundsTrust) {
 
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
@@ -26,15 +24,14 @@ final class FileSet private[plan] (
   private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
     if (predicate == True) this
     else {
-      val filter = FactFilter.of(facts, predicate, specs)
-      val trusted = BoundScan.trusting(predicate, facts)
-      val partitions = Option.when(byPartition)(PartitionTest.of(predicate, specs))
+      val filter = FactFilter.of(trust, predicate)
+      val partitions = Option.when(byPartition)(PartitionTest.of(predicate, trust.specs))
       val kept = parts.map { case (segment, rows) =>
-        val byBounds = SegmentEvaluator.mayMatch(segment, trusted, rows)
+        val byBounds = trust.mayMatch(segment, predicate, rows)
         val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
         segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
       }
-      new FileSet(kept, specs, facts)
+      new FileSet(kept, trust)
     }
 
   /**
@@ -44,7 +41,7 @@ final class FileSet private[plan] (
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = {
     val ranges = Seq.newBuilder[ValueRanges]
     val known = parts.forall { case (segment, rows) =>
-      rows.isEmpty || segment.column(column.fieldId).exists { stored =>
+      rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists { stored =>
         zones(stored, rows).forall { bounds =>
           val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
           values.foreach(ranges += _)
@@ -52,8 +49,7 @@ final class FileSet private[plan] (
         }
       }
     }
-    Option.when(known && !facts.distrusted(column.fieldId))(
-      ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
+    Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
   /** The bounds of each row, or of the whole segment where that is a lot of rows. */
@@ -73,7 +69,7 @@ final class FileSet private[plan] (
   }
 
   private def isPartitionedBy(column: ColumnRef): Boolean =
-    parts.exists(_._1.partitions.map(_.specId).distinct.flatMap(specs).exists(SourceConditions.tellsOf(_, column)))
+    parts.exists(_._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.tellsOf(_, column)))
 
   private def averageHitsByBounds(column: ColumnRef): Double = {
     val step = Math.max(1, (count / FileSet.Samples).toInt)
@@ -81,7 +77,7 @@ final class FileSet private[plan] (
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val asked = if (facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
+    val asked = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
       .map(v => asked.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / asked.count)
@@ -97,8 +93,7 @@ final class FileSet private[plan] (
         val all = rows.toArray
         segment -> Bitmap.of(rows.size, all.indices.by(step).map(all(_)): _*)
       },
-      specs,
-      facts)
+      trust)
   }
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
@@ -108,7 +103,7 @@ final class FileSet private[plan] (
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
 
-  private[plan] def specOf(specId: Int): Option[PartitionSpec] = specs(specId)
+  private[plan] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
 
   /** Calls `use` with each segment and its files among these, which must not be changed. */
   private[plan] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =

@@ -6,7 +6,7 @@ import org.apache.iceberg.{FileScanTask, Schema}
 import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
+import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
@@ -20,19 +20,15 @@ private[zonemap] object IndexQuestions {
   /** A bound of the first rows by one column, if some file falls out by it. */
   def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] =
     indexOf(table).flatMap { case (index, schema) =>
-      val facts = TableFacts.of(table)
       Option
-        .when(BoundScan.has(schema, asked.column) && !facts.distrusted(asked.column.fieldId)) {
-          asked.copy(filter = BoundScan.trusting(BoundScan.proving(asked.filter, schema), facts))
-        }
-        .flatMap(TopKBound.of(index, _))
+        .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .flatMap(TopKBound.of(index, _, trustOf(table)))
     }
 
   /** Whether some of the files are sure to hold the rows wanted. */
   def pays(table: ZoneMapTable, limit: LimitCut): Boolean =
     indexOf(table).exists { case (index, schema) =>
-      val filter: Predicate = BoundScan.trusting(BoundScan.proving(limit.filter, schema), TableFacts.of(table))
-      LimitCut.pays(index, limit.copy(filter = filter))
+      LimitCut.pays(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
     }
 
   /** The kinds of facts that there are of a column. */
@@ -87,9 +83,11 @@ private[zonemap] object IndexQuestions {
           .map(c => AggregateReason.Function(c.name))
           .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
           .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-          .flatMap(new FileAggregates(_, ScanPlanner.specsOf(table), tasks).answer(files))
+          .flatMap(new FileAggregates(_, tasks).answer(files))
       case _ => Left(AggregateReason.NotFromIndex)
     }
+
+  private def trustOf(table: ZoneMapTable): BoundsTrust = BoundsTrust.of(table, ScanPlanner.specsOf(table))
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
   private def indexOf(table: ZoneMapTable): Option[(SnapshotIndex, Schema)] =

@@ -3,8 +3,6 @@ package zonemap.iceberg.plan
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.PartitionSpec
-
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
 import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
@@ -25,7 +23,7 @@ private[plan] object Known {
  * Where the partition of a file has the column as it is, readers take the value from there whatever is in the file, and so
  * does this. Not thread-safe.
  */
-private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs: Int => Option[PartitionSpec]) {
+private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
   import Known._
 
   private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
@@ -42,7 +40,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
       case Some(Sure(value)) => Sure(if (value == null) 0L else records)
       case Some(Unsure)      => Unsure
       case None =>
-        stored.fold[Presence](Presence.Unknown)(_.nulls(row)) match {
+        known(row).fold[Presence](Presence.Unknown)(_.nulls(row)) match {
           case Presence.None => Sure(records)
           case Presence.All  => Sure(0L)
           case _             => Unsure
@@ -52,7 +50,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
   /** The least or the greatest value. */
   def extreme(row: Int, least: Boolean): Known[ZoneValue] =
     constant(row).getOrElse {
-      stored match {
+      known(row) match {
         case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
         case Some(bounds) if isExact(bounds, row) => sure(if (least) bounds.lower(row) else bounds.upper(row))
         case _                                    => Unsure
@@ -64,7 +62,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     if (column.columnType.mayHoldNaN) Unsure
     else
       constant(row).getOrElse {
-        stored match {
+        known(row) match {
           case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
@@ -82,7 +80,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
     constant(row) match {
       case Some(Sure(value)) => Some(Seq(value))
       case Some(Unsure)      => None
-      case None              => stored.flatMap(heldWithin(_, row))
+      case None              => known(row).flatMap(heldWithin(_, row))
     }
 
   /** Many files of a segment hold the same: what that is is found once. */
@@ -114,7 +112,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
    * partition it is within the bounds.
    */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
-    stored.forall { bounds =>
+    trust.isValid(segment, column.fieldId, row) && stored.forall { bounds =>
       isFaithful(bounds, row) && (constant(row) match {
         case None              => true
         case Some(Unsure)      => false
@@ -136,18 +134,21 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, specs
         case _                => true
       }
 
-  /** Texts may be cut, and NaN is no bound: neither is known exactly. */
+  /** Texts may be cut, NaN is no bound, and an unknown writer's bounds may be wider than the values: none is known exactly. */
   private def isExact(bounds: BoundsColumn, row: Int): Boolean =
-    bounds.tight(row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(bounds, row)
+    bounds.tight(row) && trust.areExtremes(segment, row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(bounds, row)
 
   /** Of the two zeros a bound does not say which one it is. */
   private def sure(value: ZoneValue): Known[ZoneValue] =
     if (column.columnType.mayHoldNaN && value == KnownColumn.Zero) Unsure else Sure(value)
 
+  /** The bounds, where they are those of the values that readers return. */
+  private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => trust.isValid(segment, column.fieldId, row))
+
   private def constant(row: Int): Option[Known[ZoneValue]] = constants(segment.partitionOrdinal(row))
 
   private def constantOf(partition: PartitionTuple): Option[Known[ZoneValue]] =
-    specs(partition.specId) match {
+    trust.specs(partition.specId) match {
       case None => Some(Unsure)
       case Some(spec) =>
         val fields = spec.fields().asScala

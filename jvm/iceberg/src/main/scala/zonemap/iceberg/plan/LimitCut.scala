@@ -26,12 +26,12 @@ private[zonemap] object LimitCut {
    * The largest files of `candidates` (of each segment of `index`) that together hold the wanted rows; None if those that
    * can be counted do not. One pass, with a queue of the files taken so far.
    */
-  def files(index: SnapshotIndex, candidates: IndexedSeq[Bitmap], cut: LimitCut): Option[IndexedSeq[Bitmap]] = {
+  def files(index: SnapshotIndex, candidates: IndexedSeq[Bitmap], cut: LimitCut, trust: BoundsTrust): Option[IndexedSeq[Bitmap]] = {
     // the smallest of those taken is on top, of equals the last
     val largestFirst: Ordering[Taken] = Ordering.by((t: Taken) => (-t.records, t.segment, t.row))
     val taken = mutable.PriorityQueue.empty[Taken](largestFirst)
     var rows = 0L
-    val complete = new CompleteFiles(index, cut.filter)
+    val complete = new CompleteFiles(index, cut.filter, trust)
     for (segment <- index.segments.indices) {
       val live = index.segments(segment)
       val records = complete.recordsOf(live)
@@ -55,7 +55,7 @@ private[zonemap] object LimitCut {
   }
 
   /** Whether the live files of a snapshot hold the wanted rows, and fewer than all of them do. */
-  def pays(index: SnapshotIndex, cut: LimitCut): Boolean =
-    files(index, index.segments.map(_.liveRows()), cut)
+  def pays(index: SnapshotIndex, cut: LimitCut, trust: BoundsTrust): Boolean =
+    files(index, index.segments.map(_.liveRows()), cut, trust)
       .exists(_.iterator.map(_.cardinality.toLong).sum < index.dataFiles)
 }

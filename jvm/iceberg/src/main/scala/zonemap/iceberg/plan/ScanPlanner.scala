@@ -10,7 +10,7 @@ import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.segment.CorruptSegmentException
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey, TableFacts}
+import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
 
 /**
@@ -52,7 +52,7 @@ private[plan] object ScanPlanner {
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
       val parts = resolved.index.segments.map(live => live.segment -> live.liveRows())
-      new FileSet(parts, specsOf(table), TableFacts.of(table))
+      new FileSet(parts, BoundsTrust.of(table, specsOf(table)))
     }
 
   /** The specs of a table by id. */
@@ -93,7 +93,7 @@ private[plan] object ScanPlanner {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request, table.hints)
-    } yield new FilePlan(request, resolved, bound, table.hints, TableFacts.of(request.table))
+    } yield new FilePlan(request, resolved, bound, table.hints, BoundsTrust.of(request.table, bound.specs.get))
 
   /** All tasks at once, if they do not differ from Iceberg's. */
   private def compared(

@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import zonemap.core.eval.{BestBounds, SegmentEvaluator}
+import zonemap.core.eval.BestBounds
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, Predicate}
 import zonemap.core.segment.BoundsColumn
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
@@ -38,28 +38,29 @@ private[zonemap] object TopKBound {
   private final case class Taken(bound: ZoneValue, records: Long)
 
   /** None when the files do not say enough, or when no file would fall out by the bound. */
-  def of(index: SnapshotIndex, asked: TopK): Option[TopKBound] =
+  def of(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[TopKBound] =
     Option
-      .when(asked.rows > 0 && !nanMayComeFirst(index, asked))(lastTaken(index, asked))
+      .when(asked.rows > 0 && !nanMayComeFirst(index, asked, trust))(lastTaken(index, asked, trust))
       .flatten
       .flatMap { value =>
-        val kept = count(index, Predicate.and(asked.filter, rowsUpTo(asked, value)))
-        Option.when(kept < count(index, asked.filter))(TopKBound(value, kept))
+        val kept = count(index, Predicate.and(asked.filter, rowsUpTo(asked, value)), trust)
+        Option.when(kept < count(index, asked.filter, trust))(TopKBound(value, kept))
       }
 
-  private def lastTaken(index: SnapshotIndex, asked: TopK): Option[ZoneValue] = {
+  private def lastTaken(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[ZoneValue] = {
     val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => before(asked, a.bound, b.bound))
     // the worst of those taken is on top
     val taken = mutable.PriorityQueue.empty[Taken](bestFirst)
     var rows = 0L
-    val complete = new CompleteFiles(index, asked.filter)
+    val complete = new CompleteFiles(index, asked.filter, trust)
     for {
       live <- index.segments
       column <- columnOf(live.segment.column(asked.column.fieldId), asked.column)
     } {
       val bounds = new BestBounds(column, asked.descending, nullsCount = asked.nullsFirst)
       val records = complete.recordsOf(live)
-      foreach(complete.allMatch(live, live.liveRows()).toArray, backwards = asked.descending) { row =>
+      val valid = trust.valid(live.segment, asked.column.fieldId, complete.allMatch(live, live.liveRows()))
+      foreach(valid.toArray, backwards = asked.descending) { row =>
         if (rows >= asked.rows) bounds.raise(taken.head.bound)
         val bound = bounds.better(row)
         val counted = if (bound == null) 0L else records(row)
@@ -95,17 +96,20 @@ private[zonemap] object TopKBound {
     }
 
   /** NaN is greater than every value, and Iceberg's own evaluators forget it in comparisons: S52. */
-  private def nanMayComeFirst(index: SnapshotIndex, asked: TopK): Boolean =
+  private def nanMayComeFirst(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Boolean =
     asked.descending && asked.column.columnType.mayHoldNaN &&
-      !index.segments.forall(_.segment.column(asked.column.fieldId).exists(_.root.nans == Presence.None))
+      !index.segments.forall { live =>
+        live.segment.column(asked.column.fieldId).exists(_.root.nans == Presence.None) &&
+        trust.areValid(live.segment, asked.column.fieldId, live.liveRows())
+      }
 
   private def rowsUpTo(asked: TopK, value: ZoneValue): Predicate = {
     val within = Compare(asked.column, if (asked.descending) CompareOp.GtEq else CompareOp.LtEq, value)
     if (asked.nullsFirst) Predicate.or(within, IsNull(asked.column)) else within
   }
 
-  private def count(index: SnapshotIndex, filter: Predicate): Long =
+  private def count(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust): Long =
     index.segments.iterator
-      .map(live => SegmentEvaluator.mayMatch(live.segment, filter, live.liveRows()).cardinality.toLong)
+      .map(live => trust.mayMatch(live.segment, filter, live.liveRows()).cardinality.toLong)
       .sum
 }

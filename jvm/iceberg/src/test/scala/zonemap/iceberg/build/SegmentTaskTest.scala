@@ -23,12 +23,12 @@ class SegmentTaskTest extends AnyFunSuite {
   private val specs = SnapshotIndexer.specsOf(table.load())
 
   test("nothing makes no task") {
-    assert(SegmentTask.group(Nil, columns, Level.Day).isEmpty)
+    assert(SegmentTask.group(Nil, columns, Level.Day, FileWriters.Unknown).isEmpty)
   }
 
   test("manifests go into one task, in commit order whatever their order in the list") {
     for (order <- Seq(manifests, manifests.reverse)) {
-      val tasks = SegmentTask.group(order, columns, Level.Day)
+      val tasks = SegmentTask.group(order, columns, Level.Day, FileWriters.Unknown)
       assert(tasks.size == 1 && tasks.head.manifests.map(_.sequenceNumber()) == (1L to 5L))
     }
   }
@@ -55,12 +55,12 @@ class SegmentTaskTest extends AnyFunSuite {
       Seq.fill(10)(target / 4) -> Seq(4, 4, 2))
     for ((sizes, expected) <- cases) {
       val made = sizes.zipWithIndex.map { case (files, i) => manifest(i + 1L, files) }
-      assert(SegmentTask.group(made, columns, Level.Day).map(_.manifests.size) == expected, sizes)
+      assert(SegmentTask.group(made, columns, Level.Day, FileWriters.Unknown).map(_.manifests.size) == expected, sizes)
     }
   }
 
   test("the same manifests make the same bytes, each time under a name of their own") {
-    val task = SegmentTask.group(manifests, columns, Level.Day).head
+    val task = SegmentTask.group(manifests, columns, Level.Day, FileWriters.Unknown).head
     val store = new IndexStore(table.io, "mem://x/_zonemaps_v2/u")
     val (a, b) = (task.write(table.io, specs, store.root), task.write(table.io, specs, store.root))
     assert(a.contentHash == b.contentHash && a.sizeBytes == b.sizeBytes && a.relativePath != b.relativePath)

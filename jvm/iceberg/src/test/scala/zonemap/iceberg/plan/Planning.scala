@@ -67,7 +67,7 @@ object Planning {
       refine: Refine = identity): Seq[FileScanTask] =
     plan(table.load(), filter, refine)
 
-  private def plan(table: BaseTable, filter: Expression, refine: Refine): Seq[FileScanTask] =
+  def plan(table: BaseTable, filter: Expression, refine: Refine): Seq[FileScanTask] =
     Using.resource(refine(table.newBatchScan()).filter(filter).planFiles()) { tasks =>
       tasks.asScala.map(_.asFileScanTask()).toList
     }

@@ -41,8 +41,14 @@ final class TestTable(val operations: MemoryTableOperations, val name: String) {
   /** A table object of its own, as another session would load. */
   def load(): BaseTable = new BaseTable(operations, name)
 
-  def append(files: DataFile*): Snapshot = {
-    val append = load().newFastAppend()
+  /** As Spark's writer commits files. */
+  def append(files: DataFile*): Snapshot = commit(files, _.set("spark.app.id", "tests"))
+
+  /** As an import or another engine commits files. */
+  def appendOfUnknownWriter(files: DataFile*): Snapshot = commit(files, identity)
+
+  private def commit(files: Seq[DataFile], mark: AppendFiles => AppendFiles): Snapshot = {
+    val append = mark(load().newFastAppend())
     files.foreach(append.appendFile)
     append.commit()
     current

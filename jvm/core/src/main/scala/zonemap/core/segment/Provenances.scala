@@ -1,0 +1,45 @@
+package zonemap.core.segment
+
+import java.io.ByteArrayOutputStream
+
+/** Collects the provenance of each file of a segment. Not thread-safe. */
+final private[segment] class ProvenancesBuilder {
+  private val codes = new ByteArrayOutputStream
+
+  def add(provenance: Provenance): Unit = codes.write(provenance.code.toInt)
+
+  /** One byte where all files have the same; nothing where none is known, as in segments of before there was the section. */
+  def write(container: ContainerWriter): Unit = {
+    val all = codes.toByteArray
+    val isConstant = all.forall(_ == all.head)
+    if (all.exists(_ != Provenance.Unknown.code))
+      container.packed(SectionKey(SectionKind.Provenances), if (isConstant) all.take(1) else all)
+  }
+}
+
+/** The provenance of each file of a segment. Immutable, thread-safe; O(1) a file. */
+final private[segment] class Provenances private (codes: Array[Byte]) {
+
+  /** That of all files, where it is the same. */
+  val common: Option[Provenance] = Option.when(codes.length == 1)(Provenance.ofCode(codes(0)))
+
+  def apply(row: Int): Provenance = common.getOrElse(Provenance.ofCode(codes(row)))
+}
+
+private[segment] object Provenances {
+  private val NoneKnown = new Provenances(Array(Provenance.Unknown.code))
+
+  def read(container: ContainerReader, rows: Int): Provenances = {
+    val key = SectionKey(SectionKind.Provenances)
+    if (!container.has(key)) NoneKnown
+    else {
+      val section = container.section(key)
+      if (section.remaining != 1 && section.remaining != rows)
+        Input.damaged(s"${section.remaining} provenances of $rows files")
+      val codes = new Array[Byte](section.remaining)
+      section.get(codes)
+      codes.foreach(Provenance.ofCode)
+      new Provenances(codes)
+    }
+  }
+}

@@ -1,0 +1,140 @@
+package zonemap.iceberg.plan
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.iceberg.{PartitionSpec, Table}
+
+import zonemap.core.eval.{Bitmap, Match, SegmentEvaluator}
+import zonemap.core.predicate.{And, Compare, CompareOp, In, IsNaN, IsNull, Leaf, NotNull, Or, Predicate, StartsWith}
+import zonemap.core.predicate.{True, Unknown}
+import zonemap.core.segment.{Provenance, Segment}
+import zonemap.iceberg.index.TableFacts
+
+/**
+ * What the bounds of data files may be believed for, in three levels (SOUNDNESS, S165 to S169). Every consumer of bounds
+ * evaluates through this class.
+ *
+ *   1. ''Extremes'': an engine's Iceberg writer wrote the file, so fixed-width bounds are its least and greatest value.
+ *   1. ''Valid'': every value that readers return lies within the bounds.
+ *   1. ''Doubtful'': readers may return other values than the manifest describes, because they find the column by a name
+ *      mapping or take it from the partition tuple. Only the filter that Iceberg itself evaluates against these bounds may
+ *      use them, so that the file is left out just where Iceberg leaves it out.
+ *
+ * Thread-safe; one instance a plan.
+ *
+ * @param isMapped whether readers find columns of files without field ids by a name mapping
+ * @param facts what is known from the rows; a column that they contradict has bounds that nothing may use
+ */
+private[plan] final class BoundsTrust(
+    isMapped: Boolean,
+    val facts: TableFacts,
+    val specs: Int => Option[PartitionSpec]) {
+
+  /**
+   * The files of `rows` that may hold a row for which `filter` and `derived` are TRUE. The argument is not changed.
+   *
+   * @param filter the condition that Iceberg evaluates too
+   * @param derived a condition that Iceberg never evaluates
+   */
+  def mayMatch(segment: Segment, filter: Predicate, derived: Predicate, rows: Bitmap): Bitmap = {
+    val whole = undisputed(Predicate.and(filter, derived))
+    val stock = undisputed(BoundsTrust.asIceberg(filter))
+    if (whole == True || rows.isEmpty) rows.copy()
+    else if (whole == stock) SegmentEvaluator.mayMatch(segment, whole, rows)
+    else if (SegmentEvaluator.rootMatch(segment, stock) == Match.None) Bitmap.empty(segment.rows)
+    else
+      doubtful(segment, whole) match {
+        case None => SegmentEvaluator.mayMatch(segment, whole, rows)
+        case Some(doubted) =>
+          val believed = rows.copy().andNot(doubted)
+          SegmentEvaluator
+            .mayMatch(segment, whole, believed)
+            .or(SegmentEvaluator.mayMatch(segment, stock, rows.copy().and(doubted)))
+      }
+  }
+
+  /** As above, for a condition that Iceberg never evaluates. */
+  def mayMatch(segment: Segment, derived: Predicate, rows: Bitmap): Bitmap = mayMatch(segment, True, derived, rows)
+
+  /** The files of `rows` of which every row is proven to match. The argument is not changed. */
+  def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
+    val asked = undisputed(predicate)
+    if (asked == True) rows.copy()
+    else SegmentEvaluator.mustMatch(segment, asked, believed(segment, asked, rows))
+  }
+
+  /** The answer for one file. */
+  def rowMatch(segment: Segment, predicate: Predicate, row: Int): Match =
+    if (doubtful(segment, predicate).exists(_(row))) Match.Some
+    else SegmentEvaluator.rowMatch(segment, undisputed(predicate), row)
+
+  /** Whether the bounds and counts of a column are those of the values that readers return. */
+  def isValid(segment: Segment, fieldId: Int, row: Int): Boolean =
+    !facts.distrusted(fieldId) && !doubtful(segment, Set(fieldId)).exists(_(row))
+
+  /** Whether that is so for each of `rows`. */
+  def areValid(segment: Segment, fieldId: Int, rows: Bitmap): Boolean =
+    !facts.distrusted(fieldId) && doubtful(segment, Set(fieldId)).forall(doubted => rows.copy().and(doubted).isEmpty)
+
+  /** Those of `rows` for which it is. */
+  def valid(segment: Segment, fieldId: Int, rows: Bitmap): Bitmap =
+    if (facts.distrusted(fieldId)) Bitmap.empty(segment.rows)
+    else doubtful(segment, Set(fieldId)).fold(rows)(rows.copy().andNot(_))
+
+  /** Whether fixed-width bounds that the manifest has of a Parquet file are the extremes of its rows. */
+  def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
+
+  /** How many of `rows` have bounds that only Iceberg's own filter may use, whatever the column. */
+  def countDoubtful(segment: Segment, rows: Bitmap): Long =
+    DoubtfulFiles.imported(segment, isMapped).fold(0L)(doubted => rows.copy().and(doubted).cardinality.toLong)
+
+  private def believed(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap =
+    doubtful(segment, predicate).fold(rows)(rows.copy().andNot(_))
+
+  /** The predicate without conditions on columns of which a manifest is known to be wrong. */
+  private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)
+
+  private def doubtful(segment: Segment, predicate: Predicate): Option[Bitmap] =
+    doubtful(segment, Predicate.fieldIds(predicate))
+
+  private val found = new ConcurrentHashMap[(Segment, Set[Int]), Option[Bitmap]]
+
+  private def doubtful(segment: Segment, fieldIds: Set[Int]): Option[Bitmap] =
+    found.computeIfAbsent(
+      (segment, fieldIds),
+      _ =>
+        (DoubtfulFiles.imported(segment, isMapped).iterator ++
+          fieldIds.iterator.flatMap(DoubtfulFiles.otherwisePartitioned(segment, _, specs)))
+          .reduceOption((a, b) => a.copy().or(b))
+    )
+}
+
+private[plan] object BoundsTrust {
+
+  def of(table: Table, specs: Int => Option[PartitionSpec]): BoundsTrust =
+    new BoundsTrust(TableFacts.hasNameMapping(table), TableFacts.of(table), specs)
+
+  /** Elements of an IN list beyond which Iceberg does not compare them with bounds. */
+  private val MaxElements = 200
+
+  /** At least the rows of `filter`, by the conditions that Iceberg's own metrics evaluator compares with bounds. */
+  def asIceberg(filter: Predicate): Predicate = {
+    def weakened(node: Predicate): Predicate =
+      node match {
+        case And(children)                        => And(children.map(weakened))
+        case Or(children)                         => Or(children.map(weakened))
+        case leaf: Leaf if isIcebergs(leaf)       => leaf
+        case _: Leaf                              => Unknown("not evaluated by Iceberg")
+        case other                                => other
+      }
+    Predicate.simplify(weakened(filter))
+  }
+
+  private def isIcebergs(leaf: Leaf): Boolean =
+    leaf match {
+      case Compare(_, op, _)                                        => op != CompareOp.NotEq
+      case In(_, values)                                            => values.size <= MaxElements
+      case _: IsNull | _: NotNull | _: IsNaN | _: StartsWith        => true
+      case _                                                        => false
+    }
+}
