@@ -162,6 +162,20 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     storeState.reset()
   }
 
+  @volatile private var wrong = Option.empty[String]
+
+  /** Why the index of the table must not be used, if shadow mode found it wrong. */
+  def quarantined: Option[String] = wrong
+
+  /** Forgets the index and has Iceberg plan the table until a build has made it anew. */
+  def quarantine(difference: String): Unit = {
+    wrong = Some(difference)
+    damaged()
+  }
+
+  /** The index was made anew from the manifests alone. */
+  def rebuilt(): Unit = wrong = None
+
   /** Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged. */
   def damaged(): Unit = synchronized {
     // what was wrong may be what was fetched, not what is stored

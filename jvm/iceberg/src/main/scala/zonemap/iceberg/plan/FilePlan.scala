@@ -1,5 +1,7 @@
 package zonemap.iceberg.plan
 
+import java.util.{Set => JSet}
+
 import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.iceberg.upkeep.ResolvedSnapshot
@@ -17,6 +19,10 @@ private[plan] final class FilePlan(
   private val parts = selection.selected()
 
   val files: FileSet = new FileSet(parts, trust)
+
+  /** Checks paths of this plan and paths that Iceberg alone planned against the snapshot's manifest entries. */
+  def refutation(ours: JSet[String], missing: JSet[String]): Option[String] =
+    new ShadowRefutation(request, bound, trust).difference(ours, missing, selection.limitedTo.isDefined)
 
   /** Starts to make the tasks. */
   def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request))

@@ -43,7 +43,7 @@ private[plan] object ScanPlanner {
   private def resolve(table: ZoneMapTable, snapshot: Snapshot): Resolution =
     Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).getOrElse {
       val found =
-        try gate(table).toLeft(()).flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+        try gate(table).orElse(quarantine(table)).toLeft(()).flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
         catch { case e @ (NonFatal(_) | _: LinkageError) => Left(failed(table, snapshot, e)) }
       Resolution(snapshot.snapshotId(), found)
     }
@@ -82,7 +82,7 @@ private[plan] object ScanPlanner {
       report(table, plan.report(table.baseName, millis))
     }
     val tasks = attempt(plan(table, request)).flatMap { plan =>
-      if (table.settings.shadow) attempt(compared(plan, unmeasuredStock.get(), finished(plan, _)))
+      if (table.settings.shadow) attempt(compared(request.table, plan, unmeasuredStock.get(), finished(plan, _)))
       else Right(new PlannedTasks(() => plan.walk(), e => stockFor(failure(e)), finished(plan, _)))
     }
     tasks.fold(stockFor, identity)
@@ -97,12 +97,15 @@ private[plan] object ScanPlanner {
 
   /** All tasks at once, if they do not differ from Iceberg's. */
   private def compared(
+      table: Table,
       plan: FilePlan,
       stock: CloseableIterable[FileScanTask],
       finished: TaskCounts => Unit): Either[StockReason, CloseableIterable[FileScanTask]] = {
     val walk = plan.walk()
     val tasks = Iterator.continually(walk.next()).takeWhile(_ != null).toList.asJava
-    ShadowCheck.compare(tasks, stock).toLeft {
+    val found = ShadowCheck.compare(tasks, stock, plan.refutation)
+    found.foreach(reason => IndexRegistry.of(table).quarantine(reason.message))
+    found.toLeft {
       finished(walk.counts)
       CloseableIterable.withNoopClose(tasks)
     }
@@ -116,6 +119,9 @@ private[plan] object ScanPlanner {
     else if (!table.encryption().isInstanceOf[PlaintextEncryptionManager]) Some(StockReason.Encrypted)
     else None
   }
+
+  private def quarantine(table: BaseTable): Option[StockReason] =
+    IndexRegistry.of(table).quarantined.map(StockReason.Quarantined)
 
   private def gate(request: ScanRequest): Option[StockReason] =
     if (request.snapshot == null) Some(StockReason.EmptyTable)

@@ -1,7 +1,7 @@
 package zonemap.iceberg.plan
 
 import java.nio.ByteBuffer
-import java.util.{List => JList}
+import java.util.{List => JList, Set => JSet}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -10,17 +10,23 @@ import org.apache.iceberg.{ContentFile, DeleteFile, FileContent, FileScanTask, P
 import org.apache.iceberg.io.CloseableIterable
 
 /**
- * Compares our plan with Iceberg's, field by field.
+ * Compares a plan of the index with Iceberg's, field by field.
  *
- * Two differences are allowed, each for a reason: we may plan fewer files (that is the point; a file only Iceberg
- * plans is compared by nobody here, soundness has its own tests), and a task of ours may carry more equality deletes
- * (Iceberg leaves out those that cannot meet the filter). A file only we plan is allowed too when Iceberg dropped it
- * by bounds that ours keeps, for NaN. Every task both sides plan must be equal in all fields.
+ * Every task that both plan must be equal in all fields, but that a task of the index may carry more equality deletes
+ * (Iceberg leaves out those that cannot meet the filter). The index may plan fewer files, each of which [[ShadowRefutation]]
+ * refutes, and files that Iceberg drops by bounds that say nothing of NaN, if they are live.
  */
 private[plan] object ShadowCheck {
 
-  /** The first difference, if any. Closes `stock`. */
-  def compare(ours: JList[FileScanTask], stock: CloseableIterable[FileScanTask]): Option[StockReason] = {
+  /**
+   * The first difference, if any. Closes `stock`.
+   *
+   * @param refutation checks the files that one of the plans has alone, by their paths: those of ours, those missing in ours
+   */
+  def compare(
+      ours: JList[FileScanTask],
+      stock: CloseableIterable[FileScanTask],
+      refutation: (JSet[String], JSet[String]) => Option[String] = (_, _) => None): Option[StockReason] = {
     val theirs = Using.resource(stock)(_.asScala.map(t => t.file().location() -> t).toMap)
     val mine = ours.asScala.map(t => t.file().location() -> t).toMap
     val differences =
@@ -28,7 +34,10 @@ private[plan] object ShadowCheck {
         mine.iterator.flatMap { case (path, task) =>
           theirs.get(path).flatMap(difference(task, _)).map(d => s"$path: $d")
         }
-    differences.nextOption().map(StockReason.ShadowMismatch)
+    differences
+      .nextOption()
+      .orElse(refutation(mine.keySet.asJava, (theirs.keySet -- mine.keySet).asJava))
+      .map(StockReason.ShadowMismatch)
   }
 
   private def duplicates(ours: JList[FileScanTask], mine: Map[String, FileScanTask]): Option[String] =

@@ -48,6 +48,11 @@ object StockReason {
   final case class ShadowMismatch(difference: String)
       extends StockReason("SHADOW_MISMATCH", s"the index planned differently: $difference", difference)
 
+  final case class Quarantined(difference: String)
+      extends StockReason(
+        "QUARANTINED",
+        s"shadow mode found the index of the table wrong; CALL zonemap.system.build makes it anew: $difference",
+        difference)
   final case class PlannerFailed(error: String)
       extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error", error)
 
@@ -67,6 +72,8 @@ object StockReason {
     Unindexable("").code -> "A manifest lists encrypted files, or disagrees with its manifest list.",
     StoreDamaged("").code -> "A stored segment proved damaged or gone while the scan was planned.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the two plans.",
+    Quarantined("").code ->
+      "Shadow mode found a difference for this table before; its index is not used in this process until it is built anew.",
     PlannerFailed("").code -> "Planning from the index failed; the log has the error."
   )
 }

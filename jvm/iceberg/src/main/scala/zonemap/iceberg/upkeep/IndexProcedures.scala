@@ -56,8 +56,11 @@ private[zonemap] object IndexProcedures {
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
-      runner: Table => SegmentTaskRunner): BuildResult =
-    indexInto(table, snapshot, settings, unknown(table, snapshot, settings), runner)
+      runner: Table => SegmentTaskRunner): BuildResult = {
+    val built = indexInto(table, snapshot, settings, unknown(table, snapshot, settings), runner)
+    IndexRegistry.of(table).rebuilt()
+    built
+  }
 
   /** Brings the store to `snapshot`: manifests the index knows are not read again. */
   def refresh(

@@ -1,0 +1,121 @@
+package zonemap.iceberg.plan
+
+import java.util.{Set => JSet}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, HasTableOperations, PartitionSpec, Table}
+import org.apache.iceberg.io.CloseableIterable
+
+import zonemap.core.eval.{ColumnZone, FactEvaluator, FileFacts, Match, ZoneMatch}
+import zonemap.core.fact.{Fact, FactKind}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
+import zonemap.core.segment.{ColumnBounds, ColumnChoice}
+import zonemap.core.value.{Presence, ZoneValue}
+import zonemap.iceberg.build.{BoundsReader, IndexedColumns}
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
+
+/**
+ * Checks a plan of the index against the snapshot's own manifest entries, which Iceberg reads: each planned file is live in
+ * the snapshot, and each file that Iceberg alone plans is refuted by its own partition, bounds or facts. No segment is read.
+ *
+ * Reads the column statistics of every live file, one at a time. Not thread-safe; one instance a plan.
+ */
+private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundScan, trust: BoundsTrust) {
+  private val columns = IndexedColumns.of(request.table, request.snapshot, ColumnChoice.All)
+  private val places = columns.specs.iterator.map(_.fieldId).zipWithIndex.toMap
+  private val reader = new BoundsReader(columns)
+  private val partitions = mutable.HashMap.empty[Int, Seq[PartitionFilter]]
+  private val facts = FactEvaluator.of(bound.predicate, trust.facts.known)
+
+  /**
+   * The first difference, if any.
+   *
+   * @param ours paths that the index planned
+   * @param missing paths that Iceberg alone planned
+   * @param mayLeaveOut whether files that may match were left out because others hold the wanted rows
+   */
+  def difference(ours: JSet[String], missing: JSet[String], mayLeaveOut: Boolean): Option[String] = {
+    val unseen = new java.util.HashSet[String](ours)
+    Using.resource(liveFiles()) { tasks =>
+      tasks.asScala.iterator
+        .map(_.file())
+        .tapEach(file => unseen.remove(file.location()): Unit)
+        .collectFirst {
+          case file if !mayLeaveOut && missing.contains(file.location()) && !isRefuted(file) =>
+            s"${file.location()}: left out, although neither its partition nor its bounds nor its facts refute " +
+              s"${bound.describe}"
+        }
+    }.orElse(Option.when(!unseen.isEmpty)(s"${unseen.iterator.next()}: planned, although it is not live in the snapshot"))
+  }
+
+  private def liveFiles(): CloseableIterable[FileScanTask] =
+    ShadowRefutation
+      .unreported(request.table)
+      .newScan()
+      .useSnapshot(request.snapshot.snapshotId())
+      .includeColumnStats()
+      .planFiles()
+
+  private def isRefuted(file: DataFile): Boolean = {
+    val known = new KnownFile(file)
+    known.byBounds(bound.predicate) == Match.None || known.isOfOtherPartition ||
+    facts.exists(_.excludes(known, known.byBounds))
+  }
+
+  private def filtersOf(spec: PartitionSpec): Seq[PartitionFilter] =
+    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++
+      PartitionTest.filterOf(spec, bound.expressions)
+
+  /** One file as its manifest entry describes it. */
+  private final class KnownFile(file: DataFile) extends FileFacts {
+    private val bounds = reader.read(file)
+    private val spec = bound.specs(file.specId())
+    private lazy val tuple = PartitionTuples.toValues(file.partition(), spec.partitionType())
+    private lazy val ofFile = trust.facts.of(file.location(), file.fileSizeInBytes())
+
+    def byBounds(part: Predicate): Match =
+      ZoneMatch.evaluate(
+        part,
+        id => places.get(id).map(at => ColumnZone(columns.specs(at).columnType, boundsAt(at))))
+
+    private def boundsAt(place: Int): ColumnBounds = Option(bounds(place)).getOrElse(ColumnBounds.NothingKnown)
+
+    def isOfOtherPartition: Boolean =
+      partitions.getOrElseUpdate(file.specId(), filtersOf(spec)).exists(!_.keeps(tuple))
+
+    override def find(column: ColumnId, kind: FactKind): Option[Fact] = ofFile.find(column, kind)
+
+    override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
+      if (column.mapKey.isDefined) None else constantOf(column).orElse(places.get(column.fieldId).flatMap(single))
+
+    private def constantOf(column: ColumnRef): Option[Seq[ZoneValue]] = {
+      val at = spec.fields().asScala.indexWhere(f => f.sourceId() == column.fieldId && f.transform().isIdentity)
+      Option.when(at >= 0)(tuple(at)).flatMap {
+        case null  => Some(Seq(null))
+        case value => IcebergValues.encodeLiteral(column.columnType, value).map(Seq(_))
+      }
+    }
+
+    private def single(place: Int): Option[Seq[ZoneValue]] = {
+      val known = boundsAt(place)
+      if (known.nulls == Presence.All) Some(Seq(null))
+      else
+        Option.when(known.tight && known.lower == known.upper) {
+          if (known.nulls == Presence.None) Seq(known.lower) else Seq(known.lower, null)
+        }
+    }
+  }
+}
+
+private object ShadowRefutation {
+
+  /** The table without a reporter of scan metrics: a check is no scan of the user's. */
+  private def unreported(table: Table): Table =
+    table match {
+      case known: HasTableOperations => new BaseTable(known.operations(), table.name(), _ => ())
+      case other                     => other
+    }
+}

@@ -1,0 +1,71 @@
+package zonemap.iceberg.plan
+
+import org.apache.iceberg.PartitionSpec
+import org.apache.iceberg.expressions.Expressions
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.predicate.{InRanges, True, ValueRanges}
+import zonemap.core.value.ZoneValues
+import zonemap.iceberg.index.{IndexRegistry, LiveSegment, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+
+/** Faults of an index that shadow mode has to find: files that are missing or foreign. */
+class ShadowTest extends AnyFunSuite with FewColumns {
+  import Planning._
+
+  private val shadow = Covering.copy(shadow = true)
+
+  private def ids(k: Int): Map[String, Stats] = Map("id" -> Stats.range(k * 10L, k * 10L + 9))
+  private def covered(t: TestTable): SnapshotIndex = {
+    ours(t, settings = Covering)
+    IndexRegistry.of(t.load()).get(SnapshotKey.of(t.current)).get
+  }
+
+  private def mismatch(t: TestTable): Option[String] = {
+    val planned = ours(t, settings = shadow)
+    assert(planned.paths == stock(t).map(_.file().location()).toSet, "Iceberg's plan is used")
+    planned.reason.collect { case StockReason.ShadowMismatch(difference) => difference }
+  }
+
+  test("an index that is right has no difference, whatever prunes") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build())
+    (0 until 6).foreach(k => t.append(TestFiles.data(t, ids(k), Seq(Int.box(k % 2)))))
+    assert(mismatch(t).isEmpty)
+    val filters = Seq(
+      Expressions.greaterThan[java.lang.Long]("id", 25L),
+      Expressions.notEqual[Integer]("p", 1),
+      Expressions.and(Expressions.equal[Integer]("p", 1), Expressions.lessThan[java.lang.Long]("id", 20L)))
+    filters.foreach { filter =>
+      val planned = ours(t, filter, shadow)
+      assert(planned.reason.isEmpty && planned.tasks.size < 6, filter)
+    }
+    val one = InRanges(id, ValueRanges.closed(ZoneValues.ofLong(5), ZoneValues.ofLong(6)))
+    val derived = relation(t, shadow).withExpressions(one, "digest", java.util.List.of())
+    assert(plan(derived, Expressions.alwaysTrue(), identity).size == 1)
+    assert(derived.lastPlan().mode != PlanMode.Stock(StockReason.EmptyTable) && derived.lastPlan().kept == 1)
+    val limited = relation(t, shadow).withLimit(LimitCut(5, True), "limit")
+    assert(plan(limited, Expressions.alwaysTrue(), identity).size == 1)
+  }
+
+  test("a file that the index lacks is found, and the index is not used again until it is built") {
+    val t = table((0 until 4).map(ids): _*)
+    val right = covered(t)
+    IndexRegistry
+      .of(t.load())
+      .put(new SnapshotIndex(right.key, right.sequenceNumber, right.segments.map { live =>
+        new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))
+      }, right.deletes))
+    assert(mismatch(t).exists(_.contains("left out")))
+    assert(ours(t, settings = Covering).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
+    build(t)
+    assert(ours(t, settings = Covering).reason.isEmpty)
+  }
+
+  test("a file that is not live in the snapshot is found") {
+    val (t, other) = (table((0 until 4).map(ids): _*), table((0 until 5).map(ids): _*))
+    val right = covered(t)
+    IndexRegistry.of(t.load()).put(new SnapshotIndex(right.key, 1, right.segments ++ covered(other).segments, right.deletes))
+    assert(mismatch(t).exists(_.contains("not live")))
+    assert(ours(t, settings = shadow).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
+  }
+}
