@@ -60,32 +60,43 @@ final private[zonemap] class DeleteSegmentBuilder {
   }
 }
 
-/** The delete files of one or more delete manifests, wholly in memory. Immutable, thread-safe. */
+/**
+ * The delete files of one or more delete manifests, wholly in memory. Immutable, thread-safe.
+ *
+ * @param heapBytes an estimate of all of it
+ */
 final private[zonemap] class DeleteSegment private (
     val manifests: IndexedSeq[SegmentManifest],
     val partitions: IndexedSeq[PartitionTuple],
-    val files: IndexedSeq[DeleteFileEntry]) {
+    val files: IndexedSeq[DeleteFileEntry],
+    val heapBytes: Long) {
   def rows: Int = files.size
 }
 
 private[zonemap] object DeleteSegment {
 
+  /** Decides by the content and the equality ids of a delete file which fields' counts and bounds are kept. */
+  type KeptStats = (Int, Array[Int]) => Int => Boolean
+
+  val AllStats: KeptStats = (_, _) => _ => true
+
   /** Reads all and closes nothing; damage is a CorruptSegmentException. */
-  def open(source: ByteSource): DeleteSegment = Input.decoding("delete segment") {
+  def open(source: ByteSource, kept: KeptStats = AllStats): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
-    val files = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)))
-    new DeleteSegment(
-      ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size),
-      PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions))),
-      files
-    )
+    val decoder = new DeleteFileDecoder(kept)
+    val files = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)), decoder)
+    val manifests = ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size)
+    val partitions = PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions)))
+    val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + HeapBytes.manifests(manifests) +
+      HeapBytes.partitions(partitions)
+    new DeleteSegment(manifests, partitions, files, heapBytes)
   }
 
   def open(bytes: Array[Byte]): DeleteSegment = open(ByteSource.ofBytes(bytes))
 
-  private def decodeFiles(bytes: ByteBuffer): IndexedSeq[DeleteFileEntry] = {
+  private def decodeFiles(bytes: ByteBuffer, decoder: DeleteFileDecoder): IndexedSeq[DeleteFileEntry] = {
     val in = new Input(bytes)
-    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(DeleteFileCodec.read(in))
+    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(decoder.read(in))
     in.end("the delete files")
     files
   }
@@ -112,30 +123,6 @@ private object DeleteFileCodec {
     Seq(f.lowerBounds, f.upperBounds).foreach(writeMap(out, _)(out.bytes))
   }
 
-  def read(in: Input): DeleteFileEntry =
-    DeleteFileEntry(
-      content = in.byte(),
-      path = in.text(),
-      format = in.text(),
-      fileSizeBytes = in.long(),
-      recordCount = in.long(),
-      partition = in.int(),
-      dataSequenceNumber = in.long(),
-      fileSequenceNumber = in.long(),
-      sortOrderId = in.optional(in.int()).map(Int.box).orNull,
-      splitOffsets = in.optional(in.longs()).orNull,
-      equalityIds = in.optional(Array.fill(in.count(4))(in.int())).orNull,
-      referencedDataFile = in.optional(in.text()).orNull,
-      contentOffset = in.nullableLong(),
-      contentSizeBytes = in.nullableLong(),
-      columnSizes = readMap(in)(in.long()),
-      valueCounts = readMap(in)(in.long()),
-      nullCounts = readMap(in)(in.long()),
-      nanCounts = readMap(in)(in.long()),
-      lowerBounds = readMap(in)(in.bytes()),
-      upperBounds = readMap(in)(in.bytes())
-    )
-
   private def writeMap[V](out: Output, map: Map[Int, V])(write: V => Output): Unit =
     out.optional(Option(map)) { entries =>
       out.varint(entries.size)
@@ -145,14 +132,4 @@ private object DeleteFileCodec {
       }
       out
     }: Unit
-
-  private def readMap[V](in: Input)(value: => V): Map[Int, V] =
-    in.optional(
-      Seq
-        .fill(in.count(5)) {
-          val id = in.int()
-          id -> value
-        }
-        .toMap)
-      .orNull
 }

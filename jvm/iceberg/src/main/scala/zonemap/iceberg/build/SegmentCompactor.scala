@@ -1,7 +1,7 @@
 package zonemap.iceberg.build
 
-import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, DeleteSegmentBuilder, Segment, SegmentMerger}
-import zonemap.iceberg.index.{LiveDeleteSegment, LiveSegment, SegmentOrigin}
+import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegmentBuilder, Segment, SegmentMerger}
+import zonemap.iceberg.index.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
 import zonemap.iceberg.store.Level
 
 /**
@@ -125,7 +125,7 @@ private[zonemap] object SegmentCompactor {
       }
     }
     val source = ByteSource.ofBytes(builder.build())
-    val segment = DeleteSegment.open(source)
+    val segment = KeyedDeletes.open(source)
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
     new LiveDeleteSegment(
       segment,

@@ -5,7 +5,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, PartitionSpec, Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, Segment, SegmentManifest, SegmentRef}
+import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
@@ -20,7 +20,7 @@ private[zonemap] final class ManifestDiff(
     val unknownData: Seq[ManifestFile],
     val held: Iterable[LiveSegment],
     val choice: ColumnChoice,
-    val knownDeletes: Seq[Located[DeleteSegment]],
+    val knownDeletes: Seq[Located[KeyedDeletes]],
     val unknownDeletes: Seq[ManifestFile]) {
 
   /** Entries that would have to be decoded; a manifest list without counts is taken by its bytes. */
@@ -81,7 +81,7 @@ private[zonemap] object SnapshotIndexer {
     }
     val deletes = SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, writers).map { task =>
       val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
-      val segment = DeleteSegment.open(source)
+      val segment = KeyedDeletes.open(source)
       liveDeletes(segment, origin(task, source, segment.manifests))
     }
     assemble(table, snapshot, diff, data, deletes)
@@ -114,7 +114,7 @@ private[zonemap] object SnapshotIndexer {
     }
     val deletes = run(diff.unknownDeletes, Level.Deletes).map { ref =>
       val source = store.openSegment(ref)
-      val segment = DeleteSegment.open(source)
+      val segment = KeyedDeletes.open(source)
       liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
     }
     assemble(table, snapshot, diff, data, deletes)
@@ -173,6 +173,6 @@ private[zonemap] object SnapshotIndexer {
   private def live(segment: Segment, origin: SegmentOrigin): LiveSegment =
     new LiveSegment(segment, origin, segment.manifests.indices.toArray)
 
-  private def liveDeletes(segment: DeleteSegment, origin: SegmentOrigin): LiveDeleteSegment =
+  private def liveDeletes(segment: KeyedDeletes, origin: SegmentOrigin): LiveDeleteSegment =
     new LiveDeleteSegment(segment, origin, segment.manifests.indices.toArray)
 }

@@ -1,115 +1,134 @@
 package zonemap.iceberg.index
 
-import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{FileContent, FileFormat, MetadataColumns, Table}
+import org.apache.iceberg.Table
 
-import zonemap.core.segment.{DeleteFileEntry, DeleteSegment}
-import zonemap.iceberg.convert.PartitionTuples
+import zonemap.core.eval.Bitmap
+import zonemap.core.segment.HeapBytes
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
-
-/** A live delete file with the partition it belongs to. */
-private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int, tuple: Array[AnyRef])
 
 /** The part of a delete segment that is live in one snapshot. */
 private[zonemap] final class LiveDeleteSegment(
-    val segment: DeleteSegment,
+    val segment: KeyedDeletes,
     val origin: SegmentOrigin,
-    val liveManifests: Array[Int])
+    val liveManifests: Array[Int]) {
+
+  val count: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
+
+  /** Null where all rows are live. */
+  private val liveRows: Bitmap =
+    if (liveManifests.distinct.length == segment.manifests.size) null
+    else {
+      val rows = Bitmap.empty(segment.rows)
+      liveManifests.foreach { ordinal =>
+        val manifest = segment.manifests(ordinal)
+        rows.setRange(manifest.firstRow, manifest.firstRow + manifest.rowCount)
+      }
+      rows
+    }
+
+  /** Those of some rows of the segment that are live. */
+  private[index] def live(rows: Array[Int]): Array[Int] =
+    if (liveRows == null || rows.isEmpty) rows else rows.filter(liveRows(_))
+
+  /** The last live one of some rows of the segment. */
+  private[index] def last(rows: Array[Int]): Option[LiveDelete] = {
+    val place = if (liveRows == null) rows.length - 1 else rows.lastIndexWhere(liveRows(_))
+    Option.when(place >= 0)(segment.delete(rows(place)))
+  }
+
+  /** An estimate of what is held beside the segment. */
+  def heapBytes: Long = HeapBytes.instance(20) + HeapBytes.array(liveManifests.length, 4) +
+    (if (liveRows == null) 0L else HeapBytes.array(segment.rows / 8 + 8, 1))
+}
 
 /**
- * The live delete files of one snapshot, keyed the way the table spec applies them (spec, "Scan Planning"):
- * deletion vectors and file-scoped position deletes by data file, other position deletes and equality deletes by
- * partition, equality deletes of unpartitioned specs for every file.
+ * The live delete files of one snapshot, looked up the way the table spec applies them, see [[KeyedDeletes]]: by data file,
+ * by partition, and equality deletes of unpartitioned specs for every file.
  *
  * Which of them apply to a data file follows from sequence numbers and is computed for every plan, never stored.
- * Groups are sorted by the sequence number that decides. Thread-safe.
+ * What is found is sorted by the sequence number that decides. The delete files are those of the segments, which
+ * snapshots share; a snapshot holds none of its own. Thread-safe.
  *
  * @param isUnpartitioned whether the spec of that id has no partition fields
  */
 private[zonemap] final class SnapshotDeletes(
     val segments: IndexedSeq[LiveDeleteSegment],
     isUnpartitioned: Int => Boolean) {
+  import SnapshotDeletes._
 
-  val all: Array[LiveDelete] = segments.iterator.flatMap { live =>
-    live.liveManifests.iterator.flatMap { ordinal =>
-      val manifest = live.segment.manifests(ordinal)
-      (manifest.firstRow until manifest.firstRow + manifest.rowCount).iterator.map { row =>
-        val entry = live.segment.files(row)
-        val partition = live.segment.partitions(entry.partition)
-        LiveDelete(entry, partition.specId, partition.values)
-      }
-    }
-  }.toArray
+  /** How many delete files are live. */
+  val count: Int = segments.iterator.map(_.count).sum
 
   val deleteManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
-  def isEmpty: Boolean = all.isEmpty
+  private val withPaths = segments.filter(_.segment.hasPaths)
 
-  /** Delete files are held as objects; their encoded size stands for what they hold. */
-  def residentBytes: Long = segments.iterator.map(_.origin.source.sizeBytes).sum
+  def isEmpty: Boolean = count == 0
 
-  lazy val vectorsByPath: Map[String, LiveDelete] = {
-    val vectors = all.filter(isVector)
-    val byPath = vectors.iterator.map(d => d.entry.referencedDataFile -> d).toMap
-    require(
-      byPath.size == vectors.length,
-      "Cannot index the deletion vectors of the snapshot: a data file has more than one.")
-    byPath
-  }
+  /** An estimate of what the segments take on the heap, all of them. */
+  def residentBytes: Long = segments.iterator.map(_.segment.heapBytes).sum
 
-  lazy val positionByPath: Map[String, Array[LiveDelete]] =
-    grouped(all.iterator.filter(isPosition).flatMap(d => referencedPath(d.entry).map(_ -> d)))
+  /** An estimate of what is held beside them. */
+  def ownBytes: Long = HeapBytes.instance(24) + HeapBytes.sequence(segments.size) + segments.iterator.map(_.heapBytes).sum
 
-  lazy val positionByPartition: Map[TupleKey, Array[LiveDelete]] =
-    grouped(
-      all.iterator
-        .filter(d => isPosition(d) && referencedPath(d.entry).isEmpty)
-        .map(d => PartitionTuples.key(d.specId, d.tuple) -> d))
+  /** Whether some delete file may be about one data file. */
+  def hasPaths: Boolean = withPaths.nonEmpty
 
-  lazy val equalityGlobal: Array[LiveDelete] =
-    all.filter(d => isEquality(d) && isUnpartitioned(d.specId)).sortBy(_.entry.dataSequenceNumber)
+  /** The deletion vectors and position deletes about one data file. */
+  def ofPath(path: String): Array[LiveDelete] = found(withPaths)(_.rowsOfPath(path))
 
-  lazy val equalityByPartition: Map[TupleKey, Array[LiveDelete]] =
-    grouped(
-      all.iterator
-        .filter(d => isEquality(d) && !isUnpartitioned(d.specId))
-        .map(d => PartitionTuples.key(d.specId, d.tuple) -> d))
+  /** The position deletes of a partition that are not about one data file. */
+  def positionsIn(key: TupleKey): Array[LiveDelete] = found(segments)(_.positionsIn(key))
 
-  private def grouped[K](pairs: Iterator[(K, LiveDelete)]): Map[K, Array[LiveDelete]] = {
-    val groups = mutable.HashMap.empty[K, mutable.ArrayBuffer[LiveDelete]]
-    pairs.foreach { case (key, delete) => groups.getOrElseUpdate(key, mutable.ArrayBuffer.empty) += delete }
-    groups.iterator.map { case (key, group) => key -> group.sortBy(_.entry.dataSequenceNumber).toArray }.toMap
-  }
+  /** The equality deletes of a partition; none of an unpartitioned spec. */
+  def equalityIn(key: TupleKey): Array[LiveDelete] =
+    if (isUnpartitioned(key.specId)) NoDeletes else found(segments)(_.equalityIn(key))
 
-  private def isEquality(delete: LiveDelete): Boolean =
-    delete.entry.content == FileContent.EQUALITY_DELETES.id()
+  /** The equality deletes for files of all partitions. */
+  def equalityGlobal: Array[LiveDelete] = found(segments)(_.equalityOf(isUnpartitioned))
 
-  private def isVector(delete: LiveDelete): Boolean =
-    !isEquality(delete) && delete.entry.format == FileFormat.PUFFIN.name()
+  /** The greatest data sequence number of the deletes of a partition that are not about one data file; -1 without any. */
+  def newestIn(key: TupleKey): Long =
+    segments.iterator
+      .flatMap { live =>
+        val equality = if (isUnpartitioned(key.specId)) Array.emptyIntArray else live.segment.equalityIn(key)
+        live.last(live.segment.positionsIn(key)).iterator ++ live.last(equality)
+      }
+      .map(_.entry.dataSequenceNumber)
+      .foldLeft(newestGlobal)(_ max _)
 
-  private def isPosition(delete: LiveDelete): Boolean = !isEquality(delete) && !isVector(delete)
+  private lazy val newestGlobal: Long =
+    equalityGlobal.lastOption.fold(SnapshotDeletes.NoNumber)(_.entry.dataSequenceNumber)
 
-  /** The one data file a position delete file is about: named, or proved by equal bounds of its path column. */
-  private def referencedPath(entry: DeleteFileEntry): Option[String] =
-    Option(entry.referencedDataFile).orElse {
-      for {
-        lower <- boundOf(entry.lowerBounds)
-        upper <- boundOf(entry.upperBounds)
-        if java.util.Arrays.equals(lower, upper)
-      } yield new String(lower, "UTF-8")
+  private def found(among: IndexedSeq[LiveDeleteSegment])(rows: KeyedDeletes => Array[Int]): Array[LiveDelete] = {
+    var all = NoDeletes
+    among.foreach { live =>
+      val of = live.live(rows(live.segment))
+      if (of.nonEmpty) {
+        val deletes = of.map(live.segment.delete)
+        all = if (all.isEmpty) deletes else all ++ deletes
+      }
     }
+    ordered(all)
+  }
 
-  private def boundOf(bounds: Map[Int, Array[Byte]]): Option[Array[Byte]] =
-    Option(bounds).flatMap(_.get(SnapshotDeletes.PathFieldId))
+  private def ordered(deletes: Array[LiveDelete]): Array[LiveDelete] =
+    if (isOrdered(deletes)) deletes else deletes.sortBy(_.entry.dataSequenceNumber)
+
+  private def isOrdered(deletes: Array[LiveDelete]): Boolean = {
+    var i = 1
+    while (i < deletes.length && deletes(i - 1).entry.dataSequenceNumber <= deletes(i).entry.dataSequenceNumber) i += 1
+    i >= deletes.length
+  }
 }
 
 private[zonemap] object SnapshotDeletes {
+  private val NoNumber = -1L
+  private val NoDeletes = new Array[LiveDelete](0)
 
   /** Which spec ids of the table have no partition fields: their equality deletes apply to every file. */
   def unpartitioned(table: Table): Int => Boolean =
     table.specs().values().asScala.iterator.filter(_.isUnpartitioned).map(_.specId()).toSet
-
-  private val PathFieldId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()
 }

@@ -2,7 +2,7 @@ package zonemap.iceberg.index
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, Checksums, ColumnChoice, CorruptSegmentException, DeleteSegment, Segment}
+import zonemap.core.segment.{ByteSource, Checksums, ColumnChoice, CorruptSegmentException, Segment}
 import zonemap.core.segment.{FactRef, SegmentManifest, SegmentRef, VersionFile}
 import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
@@ -85,7 +85,7 @@ private[zonemap] object StoredSnapshots {
       segments = refs,
       deleteSegments = deleteRefs,
       dataFiles = index.dataFiles,
-      deleteFiles = index.deletes.all.length.toLong,
+      deleteFiles = index.deletes.count.toLong,
       facts = named,
       columns = columns
     )
@@ -156,7 +156,7 @@ private[zonemap] object StoredSnapshots {
       new LiveSegment(segment, origin(table, source, ref, segment.manifests, store), liveOf(ref, segment.manifests))
     }
     val deletes = version.deleteSegments.zip(sources.drop(version.segments.size)).map { case (ref, source) =>
-      val segment = DeleteSegment.open(source)
+      val segment = KeyedDeletes.open(source)
       new LiveDeleteSegment(
         segment,
         origin(table, source, ref, segment.manifests, store),
@@ -174,8 +174,8 @@ private[zonemap] object StoredSnapshots {
       index.dataFiles == version.dataFiles,
       s"${index.dataFiles} data files where ${version.dataFiles} are recorded")
     verify(
-      index.deletes.all.length == version.deleteFiles,
-      s"${index.deletes.all.length} delete files where ${version.deleteFiles} are recorded")
+      index.deletes.count == version.deleteFiles,
+      s"${index.deletes.count} delete files where ${version.deleteFiles} are recorded")
     index
   }
 

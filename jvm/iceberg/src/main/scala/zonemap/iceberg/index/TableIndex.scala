@@ -6,7 +6,7 @@ import scala.collection.mutable
 
 import org.apache.iceberg.TableOperations
 
-import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegment, ManifestIdentity, Segment}
+import zonemap.core.segment.{ByteSource, ColumnChoice, ManifestIdentity, Segment}
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{ColdCache, IndexStore}
 
@@ -22,7 +22,7 @@ private[zonemap] final case class Located[S](segment: S, origin: SegmentOrigin, 
 private[zonemap] final class TableIndex(val uuid: UUID) {
   private val snapshots = new java.util.LinkedHashMap[SnapshotKey, SnapshotIndex](16, 0.75f, true)
   private val data = new KnownManifests[Segment]
-  private val deletes = new KnownManifests[DeleteSegment]
+  private val deletes = new KnownManifests[KeyedDeletes]
   private var newestPut = Option.empty[SnapshotIndex]
 
   /** Guards work that should happen once: opening a store, decoding manifests, building. */
@@ -73,7 +73,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   def dataManifest(identity: ManifestIdentity): Option[Located[Segment]] = synchronized(data.find(identity))
 
-  def deleteManifest(identity: ManifestIdentity): Option[Located[DeleteSegment]] = synchronized(deletes.find(identity))
+  def deleteManifest(identity: ManifestIdentity): Option[Located[KeyedDeletes]] = synchronized(deletes.find(identity))
 
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
 
@@ -84,8 +84,8 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   /** Bytes of memory and mapped files held for this table now. */
   def residentBytes: Long = synchronized {
-    val deletes = mutable.Map.empty[DeleteSegment, Long]
-    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.origin.source.sizeBytes))
+    val deletes = mutable.Map.empty[KeyedDeletes, Long]
+    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.segment.heapBytes))
     distinct.iterator.map { case (segment, origin) => origin.residentBytes(segment) }.sum + deletes.values.sum +
       facts.residentBytes
   }

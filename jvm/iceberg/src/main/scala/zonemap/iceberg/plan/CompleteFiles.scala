@@ -24,11 +24,8 @@ private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate,
 }
 
 private[plan] object CompleteFiles {
-  private val NoDelete = -1L
-
   /** Not thread-safe. */
   final class Records(segment: Segment, deletes: SnapshotDeletes) {
-    private val byPath = deletes.vectorsByPath.nonEmpty || deletes.positionByPath.nonEmpty
     private lazy val paths: PathReader = segment.newPathReader()
     private val newestByPartition = new Array[java.lang.Long](if (deletes.isEmpty) 0 else segment.partitions.size)
 
@@ -38,7 +35,7 @@ private[plan] object CompleteFiles {
     }
 
     private def mayBeDeletedFrom(row: Int): Boolean =
-      segment.dataSequenceNumber(row) <= newestDelete(segment.partitionOrdinal(row)) || (byPath && isNamed(row))
+      segment.dataSequenceNumber(row) <= newestDelete(segment.partitionOrdinal(row)) || (deletes.hasPaths && isNamed(row))
 
     /**
      * The greatest data sequence number of the deletes of a partition, or of all. An equality delete of a file's own
@@ -48,17 +45,11 @@ private[plan] object CompleteFiles {
       if (newestByPartition(ordinal) == null) {
         val partition = segment.partitions(ordinal)
         val key = PartitionTuples.key(partition.specId, partition.values)
-        val groups = Iterator(deletes.equalityGlobal) ++
-          deletes.equalityByPartition.get(key) ++ deletes.positionByPartition.get(key)
-        val numbers = groups.flatMap(_.lastOption).map(_.entry.dataSequenceNumber)
-        newestByPartition(ordinal) = Long.box(numbers.foldLeft(CompleteFiles.NoDelete)(_ max _))
+        newestByPartition(ordinal) = Long.box(deletes.newestIn(key))
       }
       newestByPartition(ordinal).longValue
     }
 
-    private def isNamed(row: Int): Boolean = {
-      val path = paths.path(row)
-      deletes.vectorsByPath.contains(path) || deletes.positionByPath.contains(path)
-    }
+    private def isNamed(row: Int): Boolean = deletes.ofPath(paths.path(row)).nonEmpty
   }
 }

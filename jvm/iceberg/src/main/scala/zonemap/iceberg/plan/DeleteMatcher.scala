@@ -1,14 +1,13 @@
 package zonemap.iceberg.plan
 
-import java.util.IdentityHashMap
-
 import scala.collection.mutable
 
 import org.apache.iceberg.{DataFile, DeleteFile, Schema}
 
-import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
+import zonemap.core.segment.{BoundsColumn, Segment}
 import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
+import zonemap.iceberg.convert.PartitionTuples.TupleKey
 import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
 
 /**
@@ -29,8 +28,8 @@ private[zonemap] final class DeleteMatcher(
   import DeleteMatcher._
 
   private val files = new DeleteFileFactory(templates)
-  private val groups = new IdentityHashMap[Array[LiveDelete], Group]
-  private val equalityGlobal = groupOf(deletes.equalityGlobal)
+  private val ofKeys = mutable.HashMap.empty[TupleKey, PartitionDeletes]
+  private val equalityGlobal = new Group(deletes.equalityGlobal)
 
   /** Of the data files of one segment. */
   final class Of(segment: Segment) {
@@ -50,31 +49,41 @@ private[zonemap] final class DeleteMatcher(
 
     private def partitionOf(row: Int): PartitionDeletes = {
       val ordinal = segment.partitionOrdinal(row)
-      if (ofPartition(ordinal) == null) ofPartition(ordinal) = new PartitionDeletes(segment.partitions(ordinal))
+      if (ofPartition(ordinal) == null) {
+        val partition = segment.partitions(ordinal)
+        val key = PartitionTuples.key(partition.specId, partition.values)
+        ofPartition(ordinal) = ofKeys.getOrElseUpdate(key, new PartitionDeletes(key))
+      }
       ofPartition(ordinal)
     }
   }
 
-  private def positionsFor(path: String, partition: PartitionDeletes, sequence: Long): Array[DeleteFile] =
-    deletes.vectorsByPath.get(path) match {
-      case Some(vector) => Array(files.newDeleteFile(applying(vector, sequence)))
-      case None         =>
+  private def positionsFor(path: String, partition: PartitionDeletes, sequence: Long): Array[DeleteFile] = {
+    val ofPath = if (deletes.hasPaths) deletes.ofPath(path) else NoneOfPath
+    if (ofPath.isEmpty) partition.positions.from(sequence)
+    else
+      ofPath.filter(_.isVector) match {
         // a file is of one path, and so made for one task
-        val ofPath = deletes.positionByPath.get(path).fold(NoDeletes) { found =>
-          found.drop(firstOf(found, sequence)).map(files.newDeleteFile)
-        }
-        joined(partition.positions.from(sequence), ofPath)
-    }
-
-  /** The groups of one partition. */
-  private final class PartitionDeletes(partition: PartitionTuple) {
-    private val key = PartitionTuples.key(partition.specId, partition.values)
-    val equality: Group = deletes.equalityByPartition.get(key).fold(noGroup)(groupOf)
-    val positions: Group = deletes.positionByPartition.get(key).fold(noGroup)(groupOf)
+        case Array() =>
+          joined(
+            partition.positions.from(sequence),
+            ofPath.drop(firstOf(ofPath, sequence)).map(files.newDeleteFile))
+        case vectors => Array(files.newDeleteFile(applying(only(vectors, path), sequence)))
+      }
   }
 
-  private def groupOf(sorted: Array[LiveDelete]): Group = groups.computeIfAbsent(sorted, new Group(_))
-  private lazy val noGroup = groupOf(Array.empty)
+  private def only(vectors: Array[LiveDelete], path: String): LiveDelete = {
+    require(
+      vectors.length == 1,
+      s"Cannot plan data file '$path': the snapshot has ${vectors.length} deletion vectors for it, not one.")
+    vectors(0)
+  }
+
+  /** The groups of one partition. */
+  private final class PartitionDeletes(key: TupleKey) {
+    val equality: Group = new Group(deletes.equalityIn(key))
+    val positions: Group = new Group(deletes.positionsIn(key))
+  }
 
   /** Delete files by the sequence number that decides, which many data files have in common. */
   private final class Group(sorted: Array[LiveDelete]) {
@@ -182,6 +191,7 @@ private[zonemap] final class DeleteMatcher(
 
 private object DeleteMatcher {
   private val NoDeletes = new Array[DeleteFile](0)
+  private val NoneOfPath = new Array[LiveDelete](0)
 
   /** Bounds of these types do not say which values may be equal: NaN stands outside, UUIDs have two orders. */
   private def isUnordered(columnType: ColumnType): Boolean =

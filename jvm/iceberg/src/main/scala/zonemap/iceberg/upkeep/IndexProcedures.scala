@@ -142,7 +142,7 @@ private[zonemap] object IndexProcedures {
     BuildResult(
       stored.key.snapshotId,
       stored.dataFiles,
-      stored.deletes.all.length.toLong,
+      stored.deletes.count.toLong,
       stored.segments.size + stored.deletes.segments.size,
       bytes(stored),
       (System.nanoTime() - startedNanos) / 1e9
@@ -189,7 +189,7 @@ private[zonemap] object IndexProcedures {
       covered = exact.isDefined,
       lagSnapshots = snapshot.fold(0L)(s => lag(table, s, index, store)),
       dataFiles = exact.fold(-1L)(_.dataFiles),
-      deleteFiles = exact.fold(-1L)(_.deletes.all.length.toLong),
+      deleteFiles = exact.fold(-1L)(_.deletes.count.toLong),
       segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
       bytes = exact.fold(-1L)(bytes),
       memoryBytes = index.residentBytes,

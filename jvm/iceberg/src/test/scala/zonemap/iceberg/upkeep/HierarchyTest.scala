@@ -86,7 +86,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     }
     assert(t.differences().isEmpty)
     IndexRegistry.clear()
-    assert(t.differences().isEmpty && t.index.get.deletes.all.length == 60)
+    assert(t.differences().isEmpty && t.index.get.deletes.count == 60)
   }
 
   /** A maintainer with a memory of its own, as in another JVM. */

@@ -1,0 +1,64 @@
+package zonemap.core.segment
+
+/**
+ * Estimates of what objects take on the heap of a JVM whose references have four bytes, as they have below 32 GB: headers
+ * of 12 bytes, of 16 for arrays, all in multiples of eight. Boxes that the JVM shares are counted as if each was one.
+ */
+private[zonemap] object HeapBytes {
+  val Reference = 4
+  val Buffer: Long = 64
+  private val Header = 12
+  private val ArrayHeader = 16
+  private val Latin1End = 256
+
+  /** An object with so many bytes of fields. */
+  def instance(fieldBytes: Int): Long = aligned(Header.toLong + fieldBytes)
+
+  def array(length: Int, elementBytes: Int): Long = aligned(ArrayHeader + length.toLong * elementBytes)
+
+  /** A vector, or another sequence of references. */
+  def sequence(length: Int): Long = array(length, Reference) + array(length / 32 + 1, Reference) + 56
+
+  /** A hash map of so many entries, without keys and values. */
+  def hashMap(entries: Int): Long = 64 + entries * 40L
+
+  def text(text: String): Long = if (text == null) 0 else instance(12) + array(text.length, charBytes(text))
+
+  def boxed(value: AnyRef): Long = value match {
+    case null                              => 0
+    case _: java.lang.Long                 => instance(8)
+    case _: java.lang.Double               => instance(8)
+    case text: String                      => HeapBytes.text(text)
+    case bytes: Array[Byte]                => array(bytes.length, 1)
+    case _: java.util.UUID                 => instance(16)
+    case decimal: java.math.BigDecimal     => 104L + decimal.unscaledValue.bitLength / 8
+    case _                                 => instance(4)
+  }
+
+  def manifests(manifests: Iterable[SegmentManifest]): Long =
+    sequence(manifests.size) + manifests.iterator.map(m => instance(12) + identity(m.identity)).sum
+
+  private def identity(identity: ManifestIdentity): Long =
+    instance(80) + text(identity.path) + Seq[AnyRef](
+      identity.addedSnapshotId,
+      identity.firstRowId,
+      identity.addedFiles,
+      identity.existingFiles,
+      identity.deletedFiles,
+      identity.addedRows,
+      identity.existingRows,
+      identity.deletedRows).map(boxed).sum
+
+  def partitions(partitions: Iterable[PartitionTuple]): Long =
+    sequence(partitions.size) + partitions.iterator.map { tuple =>
+      instance(8) + array(tuple.values.length, Reference) + tuple.values.iterator.map(boxed).sum
+    }.sum
+
+  private def charBytes(text: String): Int = {
+    var i = 0
+    while (i < text.length && text.charAt(i) < Latin1End) i += 1
+    if (i == text.length) 1 else 2
+  }
+
+  private def aligned(bytes: Long): Long = (bytes + 7) & ~7L
+}
