@@ -29,6 +29,7 @@ STATUS = {
     "columns": "all",
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65536,
+    "problem": "the store cannot be read: java.io.IOException: denied",
 }
 
 
