@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import zonemap
 from support import product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK
+
+import zonemap
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
