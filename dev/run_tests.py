@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the suites named (jvm, python), each in processes of its own, and leaves JUnit XML in build/reports.
 
-Two run at a time, because a suite keeps hardly more than one core busy: most of it is Spark's driver at work on one
+Three run at a time, because a suite keeps less than one core busy: most of it is Spark's driver at work on one
 small query. What a suite prints comes when it has ended. A run that ends without a report (it did not compile, crashed
 or was killed) leaves a report of one error, so that count_tests.py cannot miss it. The exit code is 0: the count
 decides.

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import configparser
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +40,21 @@ def test_count_tests(tmp_path: Path, reports: list[str], last: str, code: int) -
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     assert answer.stdout.splitlines()[-1] == last
     assert answer.returncode == code
+
+
+def _folders_with_tests() -> set[str]:
+    return {path.parent.name for path in (ROOT / "tests").glob("*/test_*.py")}
+
+
+def test_pytest_runs_every_folder_with_tests() -> None:
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "tests" / "pytest.ini")
+    assert set(settings["pytest"]["testpaths"].split()) == _folders_with_tests()
+
+
+def test_the_tests_readme_has_a_row_for_every_folder_with_tests() -> None:
+    page = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)/` \|", page, re.MULTILINE)) == _folders_with_tests()
 
 
 def _tools(folder: Path, **scripts: str) -> dict[str, str]:

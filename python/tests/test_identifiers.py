@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from zonemap import InvalidArgumentError, identifiers
@@ -23,6 +25,8 @@ from zonemap.procedures import statement
         ("a\\", ("a\\",), r"'`a\\`'"),
         ("t'); DROP TABLE x; --", ("t'); DROP TABLE x; --",), r"'`t\'); DROP TABLE x; --`'"),
         ("t\\'", ("t\\'",), r"'`t\\\'`'"),
+        ("lake.`a\nb\t\x01`.t", ("lake", "a\nb\t\x01", "t"), "'lake.`a\nb\t\x01`.t'"),
+        ("a\nb", ("a\nb",), "'`a\nb`'"),
     ],
 )
 def test_names_are_split_and_quoted(name: str, parts: tuple[str, ...], literal: str) -> None:
@@ -32,11 +36,12 @@ def test_names_are_split_and_quoted(name: str, parts: tuple[str, ...], literal: 
 
 
 @pytest.mark.parametrize(
-    "name", ["", " ", ".", "a.", ".a", "a..b", "a.``", "`a", "`a`b", "a`b.c`d`", "a\nb", "a.`b\0`"]
+    "name", ["", " ", ".", "a.", ".a", "a..b", "a.``", "`a", "`a`b", "a`b.c`d`", "a.\n", "`a\n", 7, None, b"t"]
 )
-def test_unreadable_names_are_refused(name: str) -> None:
-    with pytest.raises(InvalidArgumentError, match="Cannot read table name"):
+def test_unreadable_names_are_refused(name: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="Cannot read table name") as caught:
         identifiers.split(name)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_literal_ends_where_it_should() -> None:

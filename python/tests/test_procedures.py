@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import numbers
+import threading
 from dataclasses import FrozenInstanceError
 from typing import Any
 
@@ -7,6 +9,7 @@ import pytest
 
 import zonemap
 from zonemap import BuildResult, DropResult, InvalidArgumentError, StatusResult, ZonemapError
+from zonemap.follow import follow
 
 BUILT = {"snapshot_id": 7, "data_files": 4096, "delete_files": 2, "segments": 3, "bytes": 12345, "seconds": 0.25}
 STATUS = {
@@ -26,6 +29,7 @@ STATUS = {
     "columns": "all",
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65536,
+    "problem": "the store cannot be read: java.io.IOException: denied",
 }
 
 
@@ -187,11 +191,55 @@ def test_build_refuses_no_list_of_columns(columns: Any) -> None:
     assert session.statements == []
 
 
-def test_gc_of_negative_hours_is_refused_before_anything_is_sent() -> None:
-    session = _Session()
-    with pytest.raises(InvalidArgumentError, match="older_than_hours=-1"):
-        zonemap.gc(session, "t", older_than_hours=-1)  # type: ignore[arg-type]
+class _Index:
+    """A number of another library: an Integral that is no int."""
+
+    def __index__(self) -> int:
+        return 3
+
+
+numbers.Integral.register(_Index)
+
+_NO_FLAG = ("false", "false, older_than_hours => 0", 0, 1, None, [], 0.0)
+_NO_COUNT = (-1, "24", "24, dry_run => false", 1.5, 1.0, True, float("nan"), [1], 2**31, None)
+_NO_TEXTS = ("ts", b"ts", 7, None, [1], ["a", None], [b"a"], True)
+_NO_TIME = (0, -1, "1", None, True, float("nan"), float("inf"))
+_REFUSED = [
+    *(("gc", "dry_run", value) for value in _NO_FLAG),
+    *(("drop", "dry_run", value) for value in _NO_FLAG),
+    *(("gc", "older_than_hours", value) for value in _NO_COUNT),
+    *(("prewarm", "hours", value) for value in _NO_COUNT if value is not None),
+    *(("prewarm", "columns", value) for value in (*_NO_TEXTS, []) if value is not None),
+    *(("build", "columns", value) for value in (*_NO_TEXTS, []) if value is not None),
+    *(("build", "facts", value) for value in _NO_TEXTS),
+    *(("drop", "facts", value) for value in _NO_TEXTS),
+]
+
+
+@pytest.mark.parametrize(("procedure", "argument", "value"), _REFUSED)
+def test_an_argument_of_another_type_is_refused_before_anything_is_sent(
+    procedure: str, argument: str, value: Any
+) -> None:
+    session = _Session(BUILT | WARMED)
+    with pytest.raises(InvalidArgumentError) as caught:
+        getattr(zonemap, procedure)(session, "t", **{argument: value})
+    assert str(caught.value).startswith(f"Cannot use {argument}=")
+    assert "\n" not in str(caught.value)
     assert session.statements == []
+
+
+@pytest.mark.parametrize(("argument", "value"), [("every_seconds", v) for v in _NO_TIME] + [("tables", "t")])
+def test_follow_refuses_arguments_of_another_type(argument: str, value: Any) -> None:
+    given = {"tables": ["t"], "every_seconds": 1.0, "stop": threading.Event(), "report": print} | {argument: value}
+    given["stop"].set()
+    with pytest.raises(InvalidArgumentError, match=f"Cannot use {argument}="):
+        follow(_Session(), **given)  # type: ignore[arg-type]
+
+
+def test_numbers_of_other_libraries_and_any_sequence_are_taken() -> None:
+    session = _Session(WARMED)
+    zonemap.prewarm(session, "t", hours=_Index(), columns=("a", "b"))  # type: ignore[arg-type]
+    assert session.statements == ["CALL zonemap.system.prewarm(table => 't', hours => 3, columns => array('a', 'b'))"]
 
 
 def test_a_malformed_name_is_refused_before_anything_is_sent() -> None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from zonemap import procedures
+from zonemap import arguments, procedures
 from zonemap.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ def follow(
         report: Gets one line for everything that happened.
 
     Raises:
-        InvalidArgumentError: there is no table, or a number is out of range.
+        InvalidArgumentError: there is no table, or an argument is of another type or out of range.
     """
-    if not tables:
+    names = arguments.texts("tables", tables, "table names")
+    if not names:
         raise InvalidArgumentError("Cannot follow nothing: name at least one table.")
-    if every_seconds <= 0:
-        raise InvalidArgumentError(f"Cannot follow every {every_seconds} s: give a number above 0.")
-    followed = [_Followed(name) for name in dict.fromkeys(tables)]
+    every_seconds = arguments.positive("every_seconds", every_seconds, "seconds")
+    followed = [_Followed(name) for name in dict.fromkeys(names)]
     while not stop.is_set():
         for table in followed:
             if stop.is_set() or table.due > time.monotonic():

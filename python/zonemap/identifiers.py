@@ -14,22 +14,24 @@ def split(name: str) -> tuple[str, ...]:
     """The parts of a dotted identifier; a part in backquotes may hold dots, and a doubled backquote in it is one.
 
     Raises:
-        InvalidArgumentError: a part is empty, a backquote is not closed, or a part holds a control character.
+        InvalidArgumentError: it is no text, a part is empty, or a backquote is not closed.
     """
+    if not isinstance(name, str):
+        raise InvalidArgumentError(f"Cannot read table name {name!r}: it is no text. Write 'catalog.namespace.table'.")
     parts: list[str] = []
     position = 0
     while True:
         match = _PART.match(name, position)
         quoted, bare = match.groups() if match else (None, "")
         part = quoted.replace("``", "`") if quoted is not None else bare.strip()
-        if not part or any(ord(letter) < 32 or ord(letter) == 127 for letter in part):
-            raise _unreadable(name, f"part {len(parts) + 1} is empty or holds a control character")
+        if not part:
+            raise _unreadable(name, f"part {len(parts) + 1} is empty")
         parts.append(part)
         position = match.end() if match else position
         if position == len(name):
             return tuple(parts)
         if name[position] != ".":
-            raise _unreadable(name, f"'{name[position]}' at position {position + 1} is out of place")
+            raise _unreadable(name, f"{name[position]!r} at position {position + 1} is out of place")
         position += 1
 
 
@@ -50,6 +52,6 @@ def text_literal(text: str) -> str:
 
 def _unreadable(name: str, why: str) -> InvalidArgumentError:
     return InvalidArgumentError(
-        f"Cannot read table name '{name}': {why}. "
+        f"Cannot read table name {name!r}: {why}. "
         "Write catalog.namespace.table, a part with other characters in backquotes."
     )

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+from zonemap import arguments as checked
 from zonemap import identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.results import (
@@ -48,11 +49,9 @@ def build(
             anew, others lose what is not named. None: the columns chosen before, at first all.
 
     Raises:
-        InvalidArgumentError: ``facts`` is one text, or ``columns`` is one text or empty.
+        InvalidArgumentError: ``facts`` is not a list of texts, or ``columns`` is not one or is empty.
     """
-    if isinstance(facts, str):
-        raise InvalidArgumentError(f"Cannot use facts='{facts}': give a list, such as ['{facts}'].")
-    arguments = f", facts => {identifiers.text_literal(', '.join(facts))}" if facts else ""
+    arguments = _facts(facts)
     if columns is not None:
         arguments += _columns(columns)
     return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
@@ -80,13 +79,11 @@ def prewarm(
         columns: The columns that conditions will be on; None: all that are indexed.
 
     Raises:
-        InvalidArgumentError: ``hours`` is negative, or ``columns`` is one text or empty.
+        InvalidArgumentError: ``hours`` is not a whole number from 0, or ``columns`` is not a list of texts or is empty.
     """
     arguments = ""
     if hours is not None:
-        if hours < 0:
-            raise InvalidArgumentError(f"Cannot use hours={hours}: give 0 or more hours.")
-        arguments += f", hours => {hours:d}"
+        arguments += f", hours => {checked.count('hours', hours, 'hours')}"
     if columns is not None:
         arguments += _columns(columns)
     return PrewarmResult.from_rows(table, _call(spark, "prewarm", table, arguments))
@@ -112,11 +109,11 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
         older_than_hours: Younger files stay, since a writer may be about to name them; at least 0.
 
     Raises:
-        InvalidArgumentError: ``older_than_hours`` is negative.
+        InvalidArgumentError: ``dry_run`` is not a bool, or ``older_than_hours`` is not a whole number from 0.
     """
-    if older_than_hours < 0:
-        raise InvalidArgumentError(f"Cannot use older_than_hours={older_than_hours}: give 0 or more hours.")
-    arguments = f", dry_run => {str(dry_run).lower()}, older_than_hours => {older_than_hours:d}"
+    only_list = str(checked.flag("dry_run", dry_run)).lower()
+    hours = checked.count("older_than_hours", older_than_hours, "hours")
+    arguments = f", dry_run => {only_list}, older_than_hours => {hours}"
     names = [field.name for field in fields(GarbageFile)]
     rows = _call(spark, "gc", table, arguments)
     files = tuple(GarbageFile(**{name: row[name] for name in names}) for row in rows)
@@ -133,10 +130,12 @@ def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Seque
         table: The table's name.
         dry_run: Only list what would be deleted.
         facts: The facts to drop, as in ``build``, or ["all"].
+
+    Raises:
+        InvalidArgumentError: ``dry_run`` is not a bool, or ``facts`` is not a list of texts.
     """
-    arguments = ", dry_run => true" if dry_run else ""
-    if facts:
-        arguments += f", facts => {identifiers.text_literal(', '.join(facts))}"
+    arguments = ", dry_run => true" if checked.flag("dry_run", dry_run) else ""
+    arguments += _facts(facts)
     rows = _call(spark, "drop", table, arguments)
     return DropResult(table=table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
 
@@ -146,9 +145,15 @@ def statement(procedure: str, table: str, arguments: str = "") -> str:
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
 
 
-def _columns(names: Sequence[str]) -> str:
-    if isinstance(names, str) or not names:
-        raise InvalidArgumentError(f"Cannot use columns={names!r}: give a list of column names.")
+def _facts(facts: Sequence[str]) -> str:
+    named = checked.texts("facts", facts, "facts")
+    return f", facts => {identifiers.text_literal(', '.join(named))}" if named else ""
+
+
+def _columns(columns: Sequence[str]) -> str:
+    names = checked.texts("columns", columns, "column names")
+    if not names:
+        raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names with one at least.")
     return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
 
 

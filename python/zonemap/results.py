@@ -71,7 +71,7 @@ class BuildResult(_OneRow):
 
     Attributes:
         table: The table as it was named in the call.
-        snapshot_id: The snapshot that the index now covers; None for a table without one.
+        snapshot_id: The snapshot that the index now covers; -1 for a table without one.
         data_files: Data files covered.
         delete_files: Delete files covered.
         segments: Files of the index that make up this snapshot's version.
@@ -124,6 +124,7 @@ class StatusResult(_OneRow):
         columns: The columns whose bounds are held, "all" if that was not narrowed.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: The bytes of all of them.
+        problem: Why the snapshot is not covered, or why its index is not in the store; empty where it is both.
     """
 
     snapshot_id: int | None
@@ -142,6 +143,7 @@ class StatusResult(_OneRow):
     columns: str
     facts: str
     fact_bytes: int
+    problem: str
 
 
 @dataclass(frozen=True)

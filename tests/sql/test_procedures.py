@@ -9,6 +9,8 @@ from support import product, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on
 from support.session import STOCK
 
+import zonemap
+
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 
@@ -33,14 +35,30 @@ def test_refresh_after_commits(spark, lake) -> None:
 
 def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
-    assert product.status(spark, table).covered is False
+    row = product.status(spark, table)
+    assert (row.covered, row.problem) == (False, "there is no index yet")
     product.build(spark, table)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
+    assert row.problem == ""
     assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
     tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots) == (False, 1)
+    assert row.problem == "the index is 1 snapshots behind"
+
+
+def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.broken", files=2)
+    product.build(spark, table)
+    for version in product.store_files(tables.location(spark, table), "versions/*"):
+        version.write_bytes(version.read_bytes()[:-3])
+        (version.parent / f".{version.name}.crc").unlink(missing_ok=True)
+    row = product.status(spark, table)
+    assert row.covered is True  # memory covers it
+    assert row.problem.startswith("the stored index is damaged: ")
+    product.build(spark, table)
+    assert product.status(spark, table).problem == ""
 
 
 def test_prewarm_says_what_it_read(spark, lake) -> None:
@@ -114,11 +132,22 @@ def test_building_twice_is_harmless(spark, lake) -> None:
 
 def test_empty_table(spark, lake) -> None:
     table = tables.create(spark, "lake.proc.empty", tables.RANGES_DDL)
-    assert product.status(spark, table).covered is False
-    try:
-        product.build(spark, table)
-    except Exception as error:
-        assert "snapshot" in str(error) and "lake.proc.empty" in str(error)
+    row = product.status(spark, table)
+    assert (row.covered, row.problem) == (False, "the table has no snapshot")
+    for row in (product.build(spark, table), product.refresh(spark, table)):
+        assert (row.snapshot_id, row.data_files, row.delete_files, row.segments, row.bytes) == (-1, 0, 0, 0, 0)
+    assert {row.segments_after for row in product.call(spark, "merge", table)} == {0}
+    assert zonemap.build(spark, table).snapshot_id == -1
+    assert product.store_files(tables.location(spark, table)) == []
+
+
+def test_names_with_control_characters(spark, lake) -> None:
+    name = "lake.proc.`odd\tname\x01and\nmore`"
+    tables.range_table(spark, name, files=2)
+    assert zonemap.build(spark, name).data_files == 2
+    assert zonemap.status(spark, name).covered
+    assert_planned_by_index(spark, f"SELECT * FROM {name} WHERE id = 3")
+    assert zonemap.drop(spark, name).paths
 
 
 def test_positional_argument_and_quoted_names(spark, lake) -> None:

@@ -1,15 +1,17 @@
 package zonemap.iceberg.index
 
 /**
- * What is known about the stored index of a table: whether it is worth a request.
+ * What is known about the stored index of a table: whether it is worth a request, and what failed last.
  *
  * After a look that found nothing, or found damage, the store is left alone for a minute, so that tables without an
- * index cost no requests; after a write that failed, writing is. A build by a procedure resets both.
+ * index cost no requests; after a write that failed, writing is. A build by a procedure resets both. Thread-safe.
  */
 private[zonemap] final class StoreState {
   private val reading = new Pause
   private val writing = new Pause
   @volatile private var seen = false
+  @volatile private var readError = Option.empty[String]
+  @volatile private var writeError = Option.empty[String]
 
   def worthALook: Boolean = reading.isOver
 
@@ -18,32 +20,46 @@ private[zonemap] final class StoreState {
   /** Whether a version was ever found there. */
   def exists: Boolean = seen
 
+  /** Why the store could not be used when it was last read; `None` once it could be. */
+  def lastReadError: Option[String] = readError
+
+  /** Why the last write failed; `None` once one succeeded. */
+  def lastWriteError: Option[String] = writeError
+
+  /** A version was read. */
   def found(): Unit = {
     seen = true
+    readError = None
     reading.end()
     writing.end()
   }
 
+  /** A version was written, or one that is there is all that there is to write. */
+  def written(): Unit = {
+    writeError = None
+    found()
+  }
+
+  /** The store holds no version. */
   def missed(): Unit = reading.begin()
 
-  def refused(): Unit = writing.begin()
+  /** The store is damaged or cannot be read. */
+  def unusable(why: String): Unit = {
+    readError = Some(why)
+    reading.begin()
+  }
+
+  /** The store took no write. */
+  def refused(why: String): Unit = {
+    writeError = Some(why)
+    writing.begin()
+  }
 
   def reset(): Unit = {
     seen = false
+    readError = None
+    writeError = None
     reading.end()
     writing.end()
   }
-}
-
-/** A minute of not trying again. Thread-safe. */
-private final class Pause {
-  @volatile private var until = Option.empty[Long]
-
-  def isOver: Boolean = until.forall(System.nanoTime() - _ >= 0)
-  def begin(): Unit = until = Some(System.nanoTime() + Pause.Nanos)
-  def end(): Unit = until = None
-}
-
-private object Pause {
-  private val Nanos: Long = 60L * 1000 * 1000 * 1000
 }

@@ -17,14 +17,21 @@ import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
  * The facts about data files of one table: their names, and what was read of them.
  *
  * A fact belongs to a data file, by path and length, and not to a snapshot, so those that the newest version names serve
- * every snapshot. A file of facts that is gone or damaged is told of once and then taken for absent. Thread-safe.
+ * every snapshot. A file of facts that is gone or damaged is told of once and then taken for absent; one that could not
+ * be read is told of once and read again after a pause. Thread-safe.
  *
  * @param sequenceNumber of the snapshot whose version names them
+ * @param pauseNanos how long a file that could not be read is left alone
  */
-private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[FactRef], store: IndexStore) {
+private[zonemap] final class TableFacts(
+    val sequenceNumber: Long,
+    val refs: Seq[FactRef],
+    store: IndexStore,
+    pauseNanos: Long = Pause.Minute) {
   import TableFacts._
 
-  private val opened = new ConcurrentHashMap[String, Option[Opened]]
+  private val tried = new ConcurrentHashMap[String, Tried]
+  private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
   private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
 
   /** The columns and kinds that there are facts of. */
@@ -43,7 +50,7 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
     byColumn.getOrElse((column, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
 
   /** The same names, with nothing read of them yet. */
-  def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from)
+  def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from, pauseNanos)
 
   /** The facts about one data file. */
   def of(path: String, lengthBytes: Long): FileFacts = {
@@ -54,49 +61,86 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   private def find(ref: FactRef, key: FactKey): Option[Fact] =
     open(ref).flatMap { opened =>
       try opened.file.find(key)
-      catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => unusable(ref, e) }
+      catch {
+        case NonFatal(e) =>
+          tried.put(ref.relativePath, failed(ref, e))
+          None
+      }
     }
 
-  private def open(ref: FactRef): Option[Opened] =
-    opened.computeIfAbsent(
-      ref.relativePath,
-      _ =>
-        try {
-          val source = store.openFacts(ref)
-          if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
-          val file = FactFile.open(source)
-          if (file.kind != ref.kind || file.column != ref.column)
-            throw new CorruptSegmentException("it is about another column")
-          Some(Opened(source, file))
-        } catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => warned(ref, e) }
-    )
-
-  private def unusable(ref: FactRef, error: Throwable): Option[Fact] = {
-    opened.put(ref.relativePath, warned(ref, error))
-    None
+  private def open(ref: FactRef): Option[Opened] = {
+    val known = tried.get(ref.relativePath)
+    val result =
+      if (known != null && !known.isWorthAnotherTry) known
+      else
+        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else load(ref))
+    result match {
+      case opened: Opened => Some(opened)
+      case _              => None
+    }
   }
 
-  private def warned(ref: FactRef, error: Throwable): Option[Opened] = {
-    log.warn(
-      s"Zonemap: facts in '${store.root}/${ref.relativePath}' cannot be used: ${error.getMessage}. Their data files are " +
-        "kept; CALL zonemap.system.build(table => ..., facts => ...) makes them anew.")
-    None
+  private def load(ref: FactRef): Tried =
+    try {
+      val source = store.openFacts(ref)
+      if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
+      val file = FactFile.open(source)
+      if (file.kind != ref.kind || file.column != ref.column)
+        throw new CorruptSegmentException("it is about another column")
+      Opened(source, file)
+    } catch { case NonFatal(e) => failed(ref, e) }
+
+  private def failed(ref: FactRef, error: Throwable): Tried = {
+    val location = s"${store.root}/${ref.relativePath}"
+    error match {
+      case damage: CorruptSegmentException =>
+        log.warn(
+          s"Zonemap: facts in '$location' cannot be used: ${damage.getMessage}. Their data files are " +
+            "kept; CALL zonemap.system.build(table => ..., facts => ...) makes them anew.")
+        Damaged
+      case _ =>
+        if (warnedOfReads.add(ref.relativePath))
+          log.warn(
+            s"Zonemap: facts in '$location' cannot be read: $error. Their data files are kept; the file is read again " +
+              s"after ${pauseNanos / 1000000000L} s.")
+        val pause = new Pause(pauseNanos)
+        pause.begin()
+        Unread(pause)
+    }
   }
 
   /** Bytes that were fetched and are kept. */
   def residentBytes: Long = {
     var bytes = 0L
-    opened.values.forEach(_.foreach(o => bytes += FileIOByteSource.fetchedBytes(o.source)))
+    forEachOpened(o => bytes += FileIOByteSource.fetchedBytes(o.source))
     bytes
   }
 
-  def release(): Unit = opened.values.forEach(_.foreach(o => FileIOByteSource.release(o.source)))
+  def release(): Unit = forEachOpened(o => FileIOByteSource.release(o.source))
+
+  private def forEachOpened(use: Opened => Unit): Unit = tried.values.forEach {
+    case opened: Opened => use(opened)
+    case _              => ()
+  }
 }
 
 private[zonemap] object TableFacts {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  private final case class Opened(source: ByteSource, file: FactFile)
+  /** What came of reading a file of facts. */
+  private sealed abstract class Tried {
+    def isWorthAnotherTry: Boolean = false
+  }
+
+  private final case class Opened(source: ByteSource, file: FactFile) extends Tried
+
+  /** It is gone, or not what a version names: names change before it is of use. */
+  private case object Damaged extends Tried
+
+  /** It could not be read. */
+  private final case class Unread(pause: Pause) extends Tried {
+    override def isWorthAnotherTry: Boolean = pause.isOver
+  }
 
   val Empty: TableFacts = new TableFacts(-1, Nil, null)
 

@@ -170,18 +170,22 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** Forgets the index and has Iceberg plan the table until a build has made it anew. */
   def quarantine(difference: String): Unit = {
     wrong = Some(difference)
-    damaged()
+    damaged(difference)
   }
 
   /** The index was made anew from the manifests alone. */
   def rebuilt(): Unit = wrong = None
 
-  /** Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged. */
-  def damaged(): Unit = synchronized {
+  /**
+   * Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged.
+   *
+   * @param why what is wrong with it
+   */
+  def damaged(why: String): Unit = synchronized {
     // what was wrong may be what was fetched, not what is stored
     distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(ColdCache.forget)
     forgetAll()
-    storeState.missed()
+    storeState.unusable(s"the stored index is damaged: $why")
   }
 
   private def forgetAll(): Unit = {

@@ -137,7 +137,7 @@ private[plan] object ScanPlanner {
     val index = IndexRegistry.of(table)
     error match {
       case damage: CorruptSegmentException =>
-        index.damaged()
+        index.damaged(damage.getMessage)
         StockReason.StoreDamaged(damage.getMessage)
       case _ =>
         Option(snapshot).foreach(s => index.discard(SnapshotKey.of(s)))

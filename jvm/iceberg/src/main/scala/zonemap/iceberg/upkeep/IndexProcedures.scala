@@ -6,7 +6,7 @@ import zonemap.core.segment.{ColumnChoice, CorruptSegmentException, FactRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.{ColdCache, IndexStore, Level}
+import zonemap.iceberg.store.{ColdCache, IndexStore, Level, StoreWriteException}
 
 /** What a build or a refresh did. */
 private[zonemap] final case class BuildResult(
@@ -17,11 +17,18 @@ private[zonemap] final case class BuildResult(
     bytes: Long,
     seconds: Double)
 
+private[zonemap] object BuildResult {
+
+  /** Of a table without a snapshot: there is nothing to index, and nothing is written. */
+  val OfNoSnapshot: BuildResult = BuildResult(-1L, 0L, 0L, 0, 0L, 0.0)
+}
+
 /**
  * What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered.
  *
  * @param columns the names of the columns that are indexed, "all" where that is not a choice
  * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
+ * @param problem why the snapshot is not covered or its index not stored; empty where it is both
  */
 private[zonemap] final case class StatusResult(
     snapshotId: Long,
@@ -38,7 +45,8 @@ private[zonemap] final case class StatusResult(
     store: String,
     levels: String,
     columns: String,
-    facts: Seq[(String, Long)])
+    facts: Seq[(String, Long)],
+    problem: String)
 
 /** What a merge did to the segments of one level. */
 private[zonemap] final case class LevelMerge(
@@ -47,6 +55,12 @@ private[zonemap] final case class LevelMerge(
     segmentsAfter: Int,
     bytesBefore: Long,
     bytesAfter: Long)
+
+private[zonemap] object LevelMerge {
+
+  /** Of a table without a snapshot: every level is empty. */
+  val OfNoSnapshot: Seq[LevelMerge] = (Level.ofData :+ Level.Deletes).map(l => LevelMerge(l.name, 0, 0, 0L, 0L))
+}
 
 /** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
 private[zonemap] object IndexProcedures {
@@ -159,14 +173,19 @@ private[zonemap] object IndexProcedures {
       settings: PlannerSettings,
       facts: Option[Seq[FactRef]] = None,
       choice: Option[ColumnChoice] = None): SnapshotIndex =
-    remembered(table, StoredSnapshots.save(table, snapshot, store, facts, choice), settings)
+    try remembered(table, StoredSnapshots.save(table, snapshot, store, facts, choice), settings)
+    catch {
+      case e: StoreWriteException =>
+        IndexRegistry.of(table).storeState.refused(e.getMessage)
+        throw e
+    }
 
   /** The snapshot, known to this JVM from now on. */
   private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = IndexRegistry.of(table)
     IndexRegistry.seen(index, table, settings)
     index.put(stored)
-    index.storeState.found()
+    index.storeState.written()
     IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
     stored
   }
@@ -178,16 +197,19 @@ private[zonemap] object IndexProcedures {
   /** Local, in-process runner: enough for tables of a few hundred manifests. */
   def localRunner(table: Table): SegmentTaskRunner = new LocalRunner(table)
 
+  /** A store that cannot be read is told of in the result. */
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     ColdCache.use(settings.cold)
     val store = IndexStore.of(table, settings.storeLocation)
     val index = IndexRegistry.of(table)
     val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
-    val exact = held.orElse(snapshot.flatMap(s => readable(StoredSnapshots.load(table, s, store))))
+    val look = StoreLook.at(table, snapshot, store, isHeld = held.isDefined)
+    val exact = held.orElse(look.opened)
+    val behind = snapshot.fold(0L)(s => lag(table, s, index, look))
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = exact.isDefined,
-      lagSnapshots = snapshot.fold(0L)(s => lag(table, s, index, store)),
+      lagSnapshots = behind,
       dataFiles = exact.fold(-1L)(_.dataFiles),
       deleteFiles = exact.fold(-1L)(_.deletes.count.toLong),
       segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
@@ -200,7 +222,8 @@ private[zonemap] object IndexProcedures {
       levels = exact.fold("")(_.levels),
       columns = ColumnChange
         .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
-      facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts))
+      facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
+      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings)
     )
   }
 
@@ -222,13 +245,11 @@ private[zonemap] object IndexProcedures {
   }
 
   /** Snapshots from `snapshot` back to the nearest known to be covered; `-1` when no ancestor is known to be. */
-  private def lag(table: Table, snapshot: Snapshot, index: TableIndex, store: IndexStore): Long = {
-    val latest = store.readLatest().filter(id => readable(store.readVersion(id)).isDefined)
+  private def lag(table: Table, snapshot: Snapshot, index: TableIndex, look: StoreLook): Long =
     IndexRegistry
       .lineage(table, snapshot)
-      .indexWhere(id => latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
+      .indexWhere(id => look.latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
       .toLong
-  }
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read

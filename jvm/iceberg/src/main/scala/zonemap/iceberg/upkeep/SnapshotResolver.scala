@@ -76,7 +76,7 @@ private[zonemap] object SnapshotResolver {
         exact
       } catch {
         case e @ (_: CorruptSegmentException | NonFatal(_)) =>
-          index.storeState.missed()
+          index.storeState.unusable(IndexProblem.ofRead(e))
           ColdCache.forget(store.root)
           log.warn(
             s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +

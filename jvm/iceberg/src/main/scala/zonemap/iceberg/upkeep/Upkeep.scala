@@ -192,12 +192,12 @@ private[zonemap] object Upkeep {
     try {
       val store = IndexStore.of(table, settings.storeLocation)
       val stored = StoredSnapshots.flush(table, covered, index, store)
-      index.storeState.found()
+      index.storeState.written()
       SnapshotResolver.keep(index, stored, settings)
       Option(table.snapshot(covered.key.snapshotId)).foreach(FactUpkeep.enqueue(table, _, settings))
     } catch {
       case e: StoreWriteException =>
-        index.storeState.refused()
+        index.storeState.refused(e.getMessage)
         throw e
     }
 

@@ -34,6 +34,9 @@ final class MemoryFileIO extends FileIO {
   /** Called with the location before every read; may throw or change files. */
   @volatile var beforeRead: String => Unit = _ => ()
 
+  /** Called with the location before every write; may throw. */
+  @volatile var beforeWrite: String => Unit = _ => ()
+
   /** Streams opened since the last `resetCounts`, by kind. */
   def reads(kind: FileKind): Int = opened.asScala.count(FileKind.of(_) == kind)
 
@@ -80,6 +83,7 @@ final class MemoryFileIO extends FileIO {
       override def write(b: Int): Unit = out.write(b)
       override def write(b: Array[Byte], off: Int, len: Int): Unit = out.write(b, off, len)
       override def close(): Unit = {
+        beforeWrite(path)
         files.put(path, out.toByteArray)
         wrote.add(path): Unit
       }

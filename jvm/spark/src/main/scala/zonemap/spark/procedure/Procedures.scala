@@ -5,7 +5,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactProcedures, FactResult, FactUpkeep, IndexProcedures}
+import zonemap.iceberg.upkeep.{
+  BuildResult,
+  ColumnChange,
+  FactProcedures,
+  FactResult,
+  FactUpkeep,
+  IndexProcedures,
+  LevelMerge
+}
 import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
 
@@ -30,7 +38,8 @@ private[spark] object Procedures {
     "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With columns, " +
       "the index holds those from now on: segments that lack one are built anew, others lose what is not named. With " +
       "facts, a Spark job reads the data files that lack them; a row more for each fact, of the data files that have it. " +
-      "wrong_bounds counts those whose manifest the rows contradict, where bounds are built.",
+      "wrong_bounds counts those whose manifest the rows contradict, where bounds are built. A table without a snapshot " +
+      "has nothing to index: snapshot_id is -1 then.",
     Seq(
       table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all."),
@@ -47,19 +56,18 @@ private[spark] object Procedures {
       .add("expected_bytes", LongType, nullable = false)
       .add("wrong_bounds", LongType, nullable = false)
   ) { (spark, arguments) =>
-    val (iceberg, snapshot) = snapshotOf(spark, arguments, "build")
+    val iceberg = indexable(spark, arguments, "build")
     val facts = arguments.text("facts").trim
-    val isNone = facts.equalsIgnoreCase("none")
-    val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
     val columns = arguments.texts("columns")
-    val built =
-      if (columns.isEmpty) IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
-      else ColumnChange.run(iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
-    if (isNone) FactProcedures.drop(iceberg, settings(spark), None, dryRun = false): Unit
-    val results =
-      if (requests.isEmpty) Nil
-      else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
-    (row(built) ++ Seq[Any]("index", 0L, built.bytes, 0L)) +: results.map(r => factRow(snapshot, r))
+    Option(iceberg.currentSnapshot()) match {
+      case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns)
+      case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
+        Seq(indexRow(BuildResult.OfNoSnapshot))
+      case None =>
+        throw new IllegalArgumentException(
+          s"Cannot build facts or choose columns of the index of '${arguments.text("table")}': the table has no " +
+            "snapshot, so that nothing could hold them. Write to it first.")
+    }
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
@@ -69,17 +77,21 @@ private[spark] object Procedures {
     Seq(table),
     buildColumns
   ) { (spark, arguments) =>
-    val (iceberg, snapshot) = snapshotOf(spark, arguments, "refresh")
-    val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
-    FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
-    Seq(row(refreshed))
+    val iceberg = indexable(spark, arguments, "refresh")
+    val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
+      val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
+      FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+      refreshed
+    }
+    Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
   }
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "status",
     "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs: memory_bytes " +
       "is the hot tier, spilled_bytes local files of this JVM's segments, cold_* what is cached of a store that is not " +
-      "local. Counts are -1 where the snapshot is not covered.",
+      "local. Counts are -1 where the snapshot is not covered; problem says why it is not, or why its index is not stored, " +
+      "and is empty where it is both.",
     Seq(table),
     new StructType()
       .add("snapshot_id", LongType, nullable = false)
@@ -98,6 +110,7 @@ private[spark] object Procedures {
       .add("columns", StringType, nullable = false)
       .add("facts", StringType, nullable = false)
       .add("fact_bytes", LongType, nullable = false)
+      .add("problem", StringType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
@@ -118,7 +131,8 @@ private[spark] object Procedures {
         status.levels,
         status.columns,
         status.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" "),
-        status.facts.map(_._2).sum
+        status.facts.map(_._2).sum,
+        status.problem
       ))
   }
 
@@ -145,15 +159,19 @@ private[spark] object Procedures {
       .add("bytes", LongType, nullable = false)
       .add("seconds", DoubleType, nullable = false)
   ) { (spark, arguments) =>
-    val (iceberg, snapshot) = snapshotOf(spark, arguments, "prewarm")
+    val iceberg = indexable(spark, arguments, "prewarm")
     val planner = settings(spark)
     val youngMillis = arguments.optionalCount("hours") match {
       case Some(0)     => None
       case Some(hours) => Some(hours * 3600L * 1000)
       case None        => Some(planner.maintenance.hotWindowMillis)
     }
-    val result = UpkeepPrewarm.run(iceberg, snapshot, planner, youngMillis, arguments.texts("columns"))
-    Seq(Seq[Any](result.snapshotId, result.segments, result.bytes, result.seconds))
+    Option(iceberg.currentSnapshot()) match {
+      case None => Seq(Seq[Any](-1L, 0, 0L, 0.0))
+      case Some(snapshot) =>
+        val result = UpkeepPrewarm.run(iceberg, snapshot, planner, youngMillis, arguments.texts("columns"))
+        Seq(Seq[Any](result.snapshotId, result.segments, result.bytes, result.seconds))
+    }
   }
 
   val Merge: ZoneMapProcedure = ZoneMapProcedure(
@@ -168,8 +186,10 @@ private[spark] object Procedures {
       .add("bytes_before", LongType, nullable = false)
       .add("bytes_after", LongType, nullable = false)
   ) { (spark, arguments) =>
-    val (iceberg, snapshot) = snapshotOf(spark, arguments, "merge")
-    IndexProcedures.merge(iceberg, snapshot, settings(spark), runner(spark)).map { merged =>
+    val iceberg = indexable(spark, arguments, "merge")
+    val levels = Option(iceberg.currentSnapshot())
+      .fold(LevelMerge.OfNoSnapshot)(IndexProcedures.merge(iceberg, _, settings(spark), runner(spark)))
+    levels.map { merged =>
       Seq[Any](merged.level, merged.segmentsBefore, merged.segmentsAfter, merged.bytesBefore, merged.bytesAfter)
     }
   }
@@ -221,15 +241,29 @@ private[spark] object Procedures {
 
   def find(name: String): Option[ZoneMapProcedure] = all.find(_.name() == name.toLowerCase)
 
-  private def snapshotOf(spark: SparkSession, arguments: Arguments, verb: String): (Table, Snapshot) = {
+  private def built(
+      spark: SparkSession,
+      iceberg: Table,
+      snapshot: Snapshot,
+      facts: String,
+      columns: Seq[String]): Seq[Seq[Any]] = {
+    val isNone = facts.equalsIgnoreCase("none")
+    val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
+    val built =
+      if (columns.isEmpty) IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
+      else ColumnChange.run(iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
+    if (isNone) FactProcedures.drop(iceberg, settings(spark), None, dryRun = false): Unit
+    val results =
+      if (requests.isEmpty) Nil
+      else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+    indexRow(built) +: results.map(r => factRow(snapshot, r))
+  }
+
+  private def indexable(spark: SparkSession, arguments: Arguments, verb: String): Table = {
     val name = arguments.text("table")
     val iceberg = IcebergTables.load(spark, name, s"$verb the index of")
     IcebergTables.requireIndexable(iceberg, name, s"$verb the index of")
-    val snapshot = iceberg.currentSnapshot()
-    if (snapshot == null)
-      throw new IllegalArgumentException(
-        s"Cannot $verb the index of '$name': the table has no snapshot. Write to it first.")
-    (iceberg, snapshot)
+    iceberg
   }
 
   private def settings(spark: SparkSession) =
@@ -251,6 +285,8 @@ private[spark] object Procedures {
       r.built.toLong,
       r.expectedBytes,
       r.wrongBounds.toLong)
+
+  private def indexRow(result: BuildResult): Seq[Any] = row(result) ++ Seq[Any]("index", 0L, result.bytes, 0L)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

@@ -78,8 +78,8 @@ class ProceduresTest extends SharedSession {
     val cases = Seq(
       "build('lake.db.nope')" -> Seq("Cannot build the index of 'lake.db.nope'", "Name an existing Iceberg table"),
       "status('lake.db.nope')" -> Seq("Cannot tell the status of 'lake.db.nope'"),
-      s"build('$empty')" -> Seq(s"Cannot build the index of '$empty'", "no snapshot"),
-      s"refresh('$empty')" -> Seq(s"Cannot refresh the index of '$empty'", "no snapshot"),
+      s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
+      s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
       "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
       "build()" -> Seq("table"),
       "build(tabel => 'x')" -> Seq("tabel"),
@@ -98,6 +98,25 @@ class ProceduresTest extends SharedSession {
     sql("CREATE TABLE IF NOT EXISTS lake.db.empty2 (id BIGINT) USING iceberg")
     val status = call("status('lake.db.empty2')")
     assert(status.getAs[Long]("snapshot_id") == -1 && !status.getAs[Boolean]("covered"))
+  }
+
+  test("an empty table: build, refresh, merge and prewarm answer zeros, and write nothing") {
+    sql("CREATE TABLE IF NOT EXISTS lake.db.empty3 (id BIGINT) USING iceberg")
+    for (name <- Seq("build", "refresh")) {
+      val row = call(s"$name('lake.db.empty3')")
+      assert(row.getAs[Long]("snapshot_id") == -1, name)
+      for (count <- Seq("data_files", "delete_files", "bytes")) assert(row.getAs[Long](count) == 0, name)
+      assert(row.getAs[Int]("segments") == 0 && row.getAs[Double]("seconds") == 0.0, name)
+    }
+    val merged = sql("CALL zonemap.system.merge('lake.db.empty3')").collect()
+    assert(
+      merged.nonEmpty && merged.forall(r => r.getAs[Long]("bytes_after") == 0 && r.getAs[Int]("segments_after") == 0))
+    assert(call("prewarm('lake.db.empty3')").getAs[Long]("snapshot_id") == -1)
+    assert(sql("CALL zonemap.system.drop('lake.db.empty3')").count() == 0)
+    assert(call("status('lake.db.empty3')").getAs[String]("problem") == "the table has no snapshot")
+    sql("INSERT INTO lake.db.empty3 VALUES (1)")
+    assert(call("build('lake.db.empty3')").getAs[Long]("data_files") == 1)
+    assert(call("status('lake.db.empty3')").getAs[String]("problem") == "")
   }
 
   private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)

@@ -1,0 +1,86 @@
+package zonemap.iceberg.index
+
+import java.io.{IOException, UncheckedIOException}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
+import zonemap.core.predicate.ColumnId
+import zonemap.core.segment.FactRef
+import zonemap.core.value.{LongType, ZoneValues}
+import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.testing.MemoryFileIO
+
+/** Files of facts that cannot be read, and damaged ones. */
+class TableFactsTest extends AnyFunSuite {
+  private val column = ColumnId(1)
+  private val root = "mem://lake/t/_zonemaps_v2/facts-test"
+
+  private final class Stored {
+    val io = new MemoryFileIO
+    private val store = new IndexStore(io, root)
+    private val bytes = {
+      val builder = FactBuilder.of(FactKind.Values, 1L, 100)
+      builder.add(ZoneValues.ofLong(5))
+      FactFile.encode(FactKind.Values, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
+    }
+    private val path = store.writeFacts(FactKind.Values, column.fieldId, "hash", bytes)
+    private val ref = FactRef(path, "hash", bytes.length.toLong, FactKind.Values, column, 1, 1)
+    val location = s"$root/$path"
+
+    def facts(pauseNanos: Long): TableFacts = new TableFacts(1, Seq(ref), store, pauseNanos)
+
+    /** Reads fail as long as this holds. */
+    @volatile var isDown = false
+    @volatile var reads = 0
+    io.beforeRead = { _ =>
+      reads += 1
+      if (isDown) throw new UncheckedIOException(new IOException("connection reset"))
+    }
+  }
+
+  private def isKnown(facts: TableFacts): Boolean =
+    facts.of("data", 9L).find(column, FactKind.Values) match {
+      case Some(_: KnownValues) => true
+      case _                    => false
+    }
+
+  test("a file that could not be read is read again after the pause, and not before") {
+    val stored = new Stored
+    stored.isDown = true
+    val (patient, eager) = (stored.facts(pauseNanos = Long.MaxValue / 2), stored.facts(pauseNanos = 0L))
+    assert(!isKnown(patient) && !isKnown(eager))
+    stored.isDown = false
+    val before = stored.reads
+    assert(!isKnown(patient) && stored.reads == before)
+    assert(isKnown(eager))
+    assert(eager.files(column, FactKind.Values).size == 1 && patient.files(column, FactKind.Values).isEmpty)
+  }
+
+  test("a read that fails after the file was opened is tried again too") {
+    val stored = new Stored
+    val facts = stored.facts(pauseNanos = 0L)
+    assert(isKnown(facts))
+    facts.release()
+    stored.isDown = true
+    zonemap.iceberg.store.ColdCache.forget(root)
+    assert(!isKnown(facts))
+    stored.isDown = false
+    assert(isKnown(facts))
+  }
+
+  test("a damaged file is refused for good, whatever its bytes are later") {
+    for (damage <- Seq[Array[Byte] => Array[Byte]](_.dropRight(1), bytes => bytes.updated(20, (~bytes(20)).toByte))) {
+      val stored = new Stored
+      val whole = stored.io.bytes(stored.location)
+      stored.io.put(stored.location, damage(whole))
+      zonemap.iceberg.store.ColdCache.forget(root)
+      val facts = stored.facts(pauseNanos = 0L)
+      assert(!isKnown(facts))
+      stored.io.put(stored.location, whole)
+      zonemap.iceberg.store.ColdCache.forget(root)
+      assert(!isKnown(facts))
+      assert(isKnown(stored.facts(pauseNanos = 0L)))
+    }
+  }
+}

@@ -1,0 +1,116 @@
+package zonemap.iceberg.upkeep
+
+import java.io.{IOException, UncheckedIOException}
+
+import org.apache.iceberg.expressions.Expressions
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.index.{IndexRegistry, Oversized, SnapshotKey}
+import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.testing.FileKind
+
+/** What `status` says is wrong. */
+class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private def status(t: Maintained, settings: PlannerSettings = Maintained.Persist): StatusResult =
+    IndexProcedures.status(t.table.load(), Option(t.table.load().currentSnapshot()), settings)
+
+  private def problem(t: Maintained, settings: PlannerSettings = Maintained.Persist): String =
+    status(t, settings).problem
+
+  private def built(): Maintained = {
+    val t = new Maintained
+    t.append()
+    IndexProcedures.build(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    t
+  }
+
+  private def failStore(t: Maintained, why: String): Unit =
+    t.table.io.beforeRead = location =>
+      if (FileKind.of(location) == FileKind.Store) throw new UncheckedIOException(new IOException(why))
+
+  private def damage(t: Maintained, part: String): Unit =
+    t.table.io.storeFiles
+      .filter(_.contains(part))
+      .foreach(file => t.table.io.put(file, t.table.io.bytes(file).dropRight(3)))
+
+  test("no snapshot, no index, covered and stored, behind") {
+    val t = new Maintained
+    assert(problem(t) == "the table has no snapshot")
+    t.append()
+    assert(problem(t) == "there is no index yet")
+    IndexProcedures.build(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    assert(status(t).covered && problem(t) == "")
+    IndexRegistry.clear()
+    assert(status(t).covered && problem(t) == "")
+    t.append()
+    assert(!status(t).covered && problem(t) == "the index is 1 snapshots behind")
+  }
+
+  test("in memory only, and why") {
+    val t = new Maintained
+    t.append()
+    for ((mode, why) <- Seq(
+        UpkeepMode.Memory -> "upkeep=memory writes nothing",
+        UpkeepMode.Auto -> "upkeep=auto writes where a build has made a store")) {
+      t.maintain(PlannerSettings(upkeep = mode))
+      val found = status(t, PlannerSettings(upkeep = mode))
+      assert(found.covered && found.problem == s"the index of the snapshot is in memory only: $why")
+    }
+  }
+
+  test("a store that cannot be read, while memory covers the snapshot and when it does not") {
+    val t = built()
+    failStore(t, "access denied")
+    val covered = status(t)
+    assert(covered.covered && covered.problem.startsWith("the store cannot be read: "))
+    assert(covered.problem.contains("access denied"))
+    IndexRegistry.clear()
+    val uncovered = status(t)
+    assert(!uncovered.covered && uncovered.problem.contains("access denied"))
+  }
+
+  test("a store that queries could not read is told of until they can") {
+    val t = built()
+    IndexRegistry.clear()
+    failStore(t, "timed out")
+    Planning.ours(t.table, Expressions.equal("id", 15L), Planning.Off)
+    t.table.io.beforeRead = _ => ()
+    assert(problem(t, Planning.Off).contains("timed out"))
+  }
+
+  for (part <- Seq("/versions/", "/segments/"))
+    test(s"a damaged store: $part") {
+      val t = built()
+      damage(t, part)
+      IndexRegistry.clear()
+      val found = status(t)
+      assert(!found.covered && found.problem.startsWith("the stored index is damaged: "), found.problem)
+    }
+
+  test("a write that was refused, until one succeeds") {
+    val t = built()
+    t.append()
+    t.table.io.beforeWrite = location =>
+      if (FileKind.of(location) == FileKind.Store) throw new UncheckedIOException(new IOException("disk full"))
+    t.maintain()
+    val found = status(t)
+    assert(
+      found.covered && found.problem.contains("Cannot write the index store") && found.problem.contains("disk full"))
+    t.table.io.beforeWrite = _ => ()
+    IndexProcedures.refresh(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    assert(problem(t) == "")
+  }
+
+  test("an index above the cap of memory") {
+    val t = new Maintained
+    t.append()
+    IndexRegistry.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L))
+    val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
+    assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.max-bytes=4999")
+    assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "there is no index yet")
+  }
+}

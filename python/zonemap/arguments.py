@@ -1,0 +1,63 @@
+"""Checks what a caller gives beside names, before anything is sent: no value becomes text of a statement unchecked."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+from zonemap.errors import InvalidArgumentError
+
+#: The largest number of an INT argument.
+GREATEST_INT = 2**31 - 1
+
+
+def flag(name: str, value: object) -> bool:
+    """``value`` if it is True or False.
+
+    Raises:
+        InvalidArgumentError: it is something else; 0, 1 and texts are no booleans.
+    """
+    if isinstance(value, bool):
+        return value
+    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give True or False.")
+
+
+def count(name: str, value: object, unit: str) -> int:
+    """``value`` as an int if it is a whole number from 0 to the largest INT.
+
+    Raises:
+        InvalidArgumentError: it is negative, too large, a fraction, a bool or a text.
+    """
+    number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else operator.index(value)
+    if 0 <= number <= GREATEST_INT:
+        return number
+    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a whole number of {unit}, 0 to {GREATEST_INT}.")
+
+
+def positive(name: str, value: object, unit: str) -> float:
+    """``value`` as a float if it is a finite number above 0.
+
+    Raises:
+        InvalidArgumentError: it is something else.
+    """
+    number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0.0
+    if math.isfinite(number) and number > 0:
+        return number
+    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a number of {unit} above 0.")
+
+
+def texts(name: str, value: Any, what: str) -> tuple[str, ...]:
+    """The items of ``value`` if it is a list, or another sequence or set, of texts; one text is not such a list.
+
+    Raises:
+        InvalidArgumentError: it is something else, or an item is no text.
+    """
+    if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray):
+        items = tuple(value)
+        if all(isinstance(item, str) for item in items):
+            return items
+    hint = f", such as [{value!r}]" if isinstance(value, str) else ""
+    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a list of {what}{hint}.")
