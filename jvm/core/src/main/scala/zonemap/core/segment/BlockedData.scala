@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.nio.ByteBuffer
+import java.util.concurrent.atomic.AtomicLong
 
 /** Independently compressed blocks: one section of frames, one index section of (offset, stored, raw, crc) rows. */
 private[segment] object BlockedData {
@@ -24,7 +25,10 @@ private[segment] object BlockedData {
     }
   }
 
-  /** Reads the index; blocks are read, checked and decompressed at each call. Thread-safe. */
+  /**
+   * Reads the index; blocks are read, checked and decompressed at each call. Blocks of a local file are held together
+   * once as many bytes were read one by one. Thread-safe.
+   */
   final class Reader(container: ContainerReader, indexKey: SectionKey, dataKey: SectionKey) {
     private val index = container.section(indexKey)
     if (index.remaining % IndexRowBytes != 0) Input.damaged(s"section '$indexKey' of ${index.remaining} bytes")
@@ -33,8 +37,12 @@ private[segment] object BlockedData {
 
     @volatile private var held = Option.empty[ByteBuffer]
 
+    private val readOneByOne = new AtomicLong
+
     /** Reads all blocks at once; from then on no block is a read of its own. */
-    def hold(): Unit = if (held.isEmpty) held = Some(container.stored(dataKey))
+    def hold(): Unit = if (held.isEmpty) synchronized {
+      if (held.isEmpty) held = Some(container.stored(dataKey))
+    }
 
     /** Starts reading blocks, by ascending ordinal. */
     def prefetch(ordinals: Iterator[Int]): Unit =
@@ -52,8 +60,14 @@ private[segment] object BlockedData {
       val row = ordinal * IndexRowBytes
       val (offset, length) = (index.getInt(row), index.getInt(row + 4))
       Input.decoding(s"block $ordinal of $dataKey") {
-        held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
+        held.fold(part(offset, length))(_.slice(offset, length))
       }
+    }
+
+    private def part(offset: Int, length: Int): ByteBuffer = {
+      val isCopied = !container.isInMemory && !container.isRemote
+      if (isCopied && readOneByOne.addAndGet(length.toLong) > container.length(dataKey)) hold()
+      container.part(dataKey, offset, length)
     }
 
     /**
