@@ -7,6 +7,9 @@ import java.util.concurrent.atomic.AtomicLong
 private[segment] object BlockedData {
   private val IndexRowBytes = 16
 
+  /** A read of a local file takes as long as this many of its bytes. */
+  private val ReadBytes = 16L << 10
+
   final class Writer(index: SectionKey, data: SectionKey) {
     private val rows = new Output
     private val frames = new Output(4096)
@@ -27,7 +30,7 @@ private[segment] object BlockedData {
 
   /**
    * Reads the index; blocks are read, checked and decompressed at each call. Blocks of a local file are held together
-   * once as many bytes were read one by one. Thread-safe.
+   * once reading them one by one has cost as much as reading all. Thread-safe.
    */
   final class Reader(container: ContainerReader, indexKey: SectionKey, dataKey: SectionKey) {
     private val index = container.section(indexKey)
@@ -66,7 +69,7 @@ private[segment] object BlockedData {
 
     private def part(offset: Int, length: Int): ByteBuffer = {
       val isCopied = !container.isInMemory && !container.isRemote
-      if (isCopied && readOneByOne.addAndGet(length.toLong) > container.length(dataKey)) hold()
+      if (isCopied && readOneByOne.addAndGet(length + ReadBytes) > container.length(dataKey)) hold()
       container.part(dataKey, offset, length)
     }
 
