@@ -5,6 +5,7 @@ The index is built in one JVM and read in the next, which remembers nothing.
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -157,6 +158,44 @@ def test_store_vanishes_while_the_session_runs(spark) -> None:
         shutil.rmtree(product.store_folder(tables.location(spark, table)))
         for where, count in (("id = 3", 1), ("s = 'k00042'", 1), ("m = 3 AND d > 30", 2), ("true", 80)):
             assert len(spark.sql(f"SELECT * FROM {table} WHERE {where}").collect()) == count, where
+
+
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut off": lambda path: os.truncate(path, 100),
+    "zeros": lambda path: in_place(path, bytes(path.stat().st_size)),
+    "noise": lambda path: in_place(path, RNG.randbytes(path.stat().st_size)),
+    "a shorter file copied over it": lambda path: _write(path, RNG.randbytes(1000)),
+}
+
+
+def in_place(path: Path, raw: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(raw)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_store_that_changes_under_a_running_session(spark, change: str) -> None:
+    """One column was read before the file changed, the others are read after it: rows as without the product."""
+    table = tables.range_table(spark, f"lake.store.changing_{change.replace(' ', '_')}", files=8)
+    product.build(spark, table)
+    session.restart()
+    spark = session.get()
+
+    def ids(where: str) -> list[int]:
+        return sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
+
+    with product.off(spark):
+        expected = {where: ids(where) for where in WHERE}
+    with product.conf(spark, upkeep="off"):
+        assert ids(WHERE[0]) == expected[WHERE[0]]
+        assert "mode EXACT" in explain(spark, f"SELECT id FROM {table} WHERE {WHERE[0]}")
+        for path in segments(product.store_files(tables.location(spark, table))):
+            CHANGES[change](path)
+        mark = len(session.log_lines())
+        for where in WHERE * 2:
+            assert ids(where) == expected[where], where
+    damaged = [w for w in session.warnings_since(mark) if table in w and "STORE_DAMAGED" in w]
+    assert len(damaged) == 1, damaged
 
 
 def test_store_of_another_table_is_not_believed(spark) -> None:

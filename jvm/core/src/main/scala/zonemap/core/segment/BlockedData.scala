@@ -1,10 +1,14 @@
 package zonemap.core.segment
 
 import java.nio.ByteBuffer
+import java.util.concurrent.atomic.AtomicLong
 
 /** Independently compressed blocks: one section of frames, one index section of (offset, stored, raw, crc) rows. */
 private[segment] object BlockedData {
   private val IndexRowBytes = 16
+
+  /** A read of a local file takes as long as this many of its bytes. */
+  private val ReadBytes = 16L << 10
 
   final class Writer(index: SectionKey, data: SectionKey) {
     private val rows = new Output
@@ -24,7 +28,10 @@ private[segment] object BlockedData {
     }
   }
 
-  /** Reads the index; blocks are read, checked and decompressed at each call. Thread-safe. */
+  /**
+   * Reads the index; blocks are read, checked and decompressed at each call. Blocks of a local file are held together
+   * once reading them one by one has cost as much as reading all. Thread-safe.
+   */
   final class Reader(container: ContainerReader, indexKey: SectionKey, dataKey: SectionKey) {
     private val index = container.section(indexKey)
     if (index.remaining % IndexRowBytes != 0) Input.damaged(s"section '$indexKey' of ${index.remaining} bytes")
@@ -33,8 +40,12 @@ private[segment] object BlockedData {
 
     @volatile private var held = Option.empty[ByteBuffer]
 
+    private val readOneByOne = new AtomicLong
+
     /** Reads all blocks at once; from then on no block is a read of its own. */
-    def hold(): Unit = if (held.isEmpty) held = Some(container.stored(dataKey))
+    def hold(): Unit = if (held.isEmpty) synchronized {
+      if (held.isEmpty) held = Some(container.stored(dataKey))
+    }
 
     /** Starts reading blocks, by ascending ordinal. */
     def prefetch(ordinals: Iterator[Int]): Unit =
@@ -52,8 +63,14 @@ private[segment] object BlockedData {
       val row = ordinal * IndexRowBytes
       val (offset, length) = (index.getInt(row), index.getInt(row + 4))
       Input.decoding(s"block $ordinal of $dataKey") {
-        held.fold(container.part(dataKey, offset, length))(_.slice(offset, length))
+        held.fold(part(offset, length))(_.slice(offset, length))
       }
+    }
+
+    private def part(offset: Int, length: Int): ByteBuffer = {
+      val isCopied = !container.isInMemory && !container.isRemote
+      if (isCopied && readOneByOne.addAndGet(length + ReadBytes) > container.length(dataKey)) hold()
+      container.part(dataKey, offset, length)
     }
 
     /**

@@ -23,6 +23,9 @@ private[zonemap] trait ByteSource extends Closeable {
   /** Whether `prefetch` does anything: reads are requests, and side by side they take the time of one. */
   def isRemote: Boolean = false
 
+  /** Whether reads are views of memory: they cost nothing, and bytes that were read once can be read again. */
+  def isInMemory: Boolean = true
+
   /**
    * Says what is about to be read, in just these ranges. Returns at once; what fails shows when it is read. Nothing
    * depends on it but time.
@@ -36,8 +39,9 @@ private[zonemap] object ByteSource {
   def ofBytes(bytes: Array[Byte]): ByteSource = new BufferSource(ByteBuffer.wrap(bytes))
 
   /**
-   * A local file below 2 GB, memory-mapped whole: reads cost page cache, no heap. Stays correct when the file is deleted
-   * (on a POSIX file system) but not when it is overwritten in place. The mapping goes when the last buffer is collected.
+   * A local file below 2 GB, memory-mapped whole: reads cost page cache, no heap. Only for a file that nobody else can
+   * open: a checksum of mapped bytes holds no longer than the file stays as it is, and a mapped file that gets shorter
+   * ends the JVM. Deleting the file does no harm. The mapping goes when the last buffer is collected.
    */
   def mapped(path: Path): ByteSource = {
     val channel = FileChannel.open(path, StandardOpenOption.READ)

@@ -13,7 +13,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   private val unpacked = new AtomicLong
   private val handedOut = ConcurrentHashMap.newKeySet[SectionKey]
 
-  /** Bytes of the sections handed out so far (in memory or mapped). */
+  /** Bytes of the sections handed out so far: memory, or pages of a spilled file. */
   def residentBytes: Long = resident.get
 
   /** Those of them that were decompressed, and what was made of them, so that they are in memory wherever the source is. */
@@ -62,6 +62,9 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   /** Whether sections are fetched from afar. */
   def isRemote: Boolean = source.isRemote
+
+  /** Whether reading a section, or a part of one, again costs nothing and cannot fail. */
+  def isInMemory: Boolean = source.isInMemory
 
   /** Starts reading those sections that there are and that were not handed out before: callers keep what they were given. */
   def prefetch(keys: Iterable[SectionKey]): Unit =

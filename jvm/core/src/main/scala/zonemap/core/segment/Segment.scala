@@ -139,6 +139,9 @@ final private[zonemap] class Segment private (
   /** Whether it pays to say ahead what will be read: the segment is not at hand. */
   def isRemote: Boolean = container.isRemote
 
+  /** Whether what was read once can be read again, at no cost. */
+  def isInMemory: Boolean = container.isInMemory
+
   /** Starts reading what [[root]] reads of these fields. */
   def prefetchRoots(fieldIds: Set[Int]): Unit =
     container.prefetch(fieldIds.filter(knownRoot(_).isEmpty).map(SectionKey(SectionKind.ColumnHead, _)))
@@ -181,7 +184,7 @@ final private[zonemap] class Segment private (
   /** Stored bytes of a column's sections; 0 when it is not indexed. */
   def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)
 
-  /** Bytes of the sections read so far, in memory or mapped. */
+  /** Bytes of the sections read so far: memory, or pages of a spilled file. */
   def residentBytes: Long = container.residentBytes
 
   /** What stays of them when the segment is reopened. */

@@ -42,7 +42,7 @@ private[zonemap] final case class SegmentOrigin(
   /** The same bytes one level up; a store has to hold them under another name. */
   def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
 
-  /** Bytes held for a segment, on the heap or as mapped pages: all of them where the source is in memory. */
+  /** Bytes held for a segment, on the heap or as pages of a spilled file: all of them where the source is in memory. */
   def residentBytes(segment: Segment): Long = {
     val whole = if (place == SegmentPlace.Memory) source.sizeBytes else FileIOByteSource.fetchedBytes(source)
     if (whole > 0) whole + segment.unpackedBytes else segment.residentBytes
@@ -63,7 +63,7 @@ private[zonemap] object SegmentPlace {
   /** A local file of this JVM alone, mapped. */
   case object Spilled extends SegmentPlace
 
-  /** The table's store: mapped where it is local, else fetched. */
+  /** The table's store: what is asked for is copied into memory. */
   case object Store extends SegmentPlace
 }
 
@@ -138,7 +138,7 @@ private[zonemap] final class SnapshotIndex(
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
-  /** Bytes of memory and mapped files held by the segments now. */
+  /** Bytes of memory and spilled files held by the segments now. */
   def residentBytes: Long = segments.iterator.map(_.residentBytes).sum + deletes.residentBytes
 
   /** Live manifests, of data and of deletes, that the store does not hold. */

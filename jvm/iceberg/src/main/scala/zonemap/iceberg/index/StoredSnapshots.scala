@@ -66,7 +66,7 @@ private[zonemap] object StoredSnapshots {
       if (live.origin.isStoredIn(store.root)) live
       else {
         val origin = stored(live.origin, live.segment.manifests, store)
-        // local files are mapped from now on and leave the heap
+        // what is in a local file is read from there when it is needed, and leaves the heap
         val segment = if (origin.source eq live.origin.source) live.segment else Segment.open(origin.source)
         new LiveSegment(segment, origin, live.liveManifests)
       }
@@ -129,7 +129,7 @@ private[zonemap] object StoredSnapshots {
     buffer.get(bytes)
     val ref = writeSegment(bytes, manifests, origin.level, store)
     val saved = origin.copy(stored = Some(StoredSegment(store.root, ref)))
-    store.mapped(ref).fold(saved)(saved.at(SegmentPlace.Store, _))
+    store.local(ref).fold(saved)(saved.at(SegmentPlace.Store, _))
   }
 
   private def writeSegment(

@@ -82,7 +82,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** Distinct segments of all snapshots held. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)
 
-  /** Bytes of memory and mapped files held for this table now. */
+  /** Bytes of memory and spilled files held for this table now. */
   def residentBytes: Long = synchronized {
     val deletes = mutable.Map.empty[KeyedDeletes, Long]
     snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.segment.heapBytes))

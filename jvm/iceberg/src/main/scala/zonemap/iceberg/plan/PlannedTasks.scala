@@ -1,7 +1,5 @@
 package zonemap.iceberg.plan
 
-import scala.util.control.NonFatal
-
 import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.{CloseableGroup, CloseableIterable, CloseableIterator}
 
@@ -52,7 +50,7 @@ private[plan] final class PlannedTasks(
         ready = planned.next()
         if (ready == null) finish()
       } catch {
-        case e @ (NonFatal(_) | _: LinkageError) => rest = Some(restOf(stock(e)))
+        case Survivable(e) => rest = Some(restOf(stock(e)))
       }
 
     /** The tasks of Iceberg's plan whose files were not handed out; a file that is in the table twice is read twice. */

@@ -3,7 +3,6 @@ package zonemap.iceberg.plan
 import java.util.function.Supplier
 
 import scala.jdk.CollectionConverters._
-import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
@@ -43,8 +42,12 @@ private[plan] object ScanPlanner {
   private def resolve(table: ZoneMapTable, snapshot: Snapshot): Resolution =
     Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).getOrElse {
       val found =
-        try gate(table).orElse(quarantine(table)).toLeft(()).flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
-        catch { case e @ (NonFatal(_) | _: LinkageError) => Left(failed(table, snapshot, e)) }
+        try
+          gate(table)
+            .orElse(quarantine(table))
+            .toLeft(())
+            .flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+        catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
       Resolution(snapshot.snapshotId(), found)
     }
 
@@ -74,7 +77,7 @@ private[plan] object ScanPlanner {
     def failure(e: Throwable) = failed(request.table, request.snapshot, e)
     def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
       try work
-      catch { case e @ (NonFatal(_) | _: LinkageError) => Left(failure(e)) }
+      catch { case Survivable(e) => Left(failure(e)) }
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
       if (plan.hasReadMore) Upkeep.trim(table.settings)
       plan.count(request.metrics, tasks)
@@ -131,7 +134,8 @@ private[plan] object ScanPlanner {
 
   /**
    * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
-   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while.
+   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
+   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
    */
   private def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
     val index = IndexRegistry.of(table)
@@ -139,6 +143,12 @@ private[plan] object ScanPlanner {
       case damage: CorruptSegmentException =>
         index.damaged(damage.getMessage)
         StockReason.StoreDamaged(damage.getMessage)
+      case fault: InternalError =>
+        index.damaged(error.toString)
+        StockReason.StoreDamaged(s"a spilled segment cannot be read: ${fault.getMessage}")
+      case _: OutOfMemoryError =>
+        index.damaged(error.toString)
+        StockReason.PlannerFailed(error.toString)
       case _ =>
         Option(snapshot).foreach(s => index.discard(SnapshotKey.of(s)))
         StockReason.PlannerFailed(error.toString)

@@ -19,8 +19,8 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
   private var row = -1
   private var tasks: assembler.Of = _
 
-  /** By part: what was read of a segment that is not at hand, which may not be there to be read again. */
-  private val fromFar = new Array[ReadPaths](parts.length)
+  /** By part: what was read of a segment that is not in memory, which may not be there to be read again. */
+  private val fromStore = new Array[ReadPaths](parts.length)
 
   /** The next task, or null when all are made. */
   def next(): FileScanTask =
@@ -36,7 +36,7 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
     while (row < 0 && part + 1 < parts.length) {
       ahead.upTo(part + 1)
       val segment = parts(part + 1)._1
-      if (segment.isRemote) fromFar(part + 1) = segment.newReadPaths()
+      if (!segment.isInMemory) fromStore(part + 1) = segment.newReadPaths()
       tasks = new assembler.Of(segment, pathsOf(part + 1))
       part += 1
       row = parts(part)._2.nextSetBit(0)
@@ -49,7 +49,7 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
 
   private def pathsOf(part: Int): PathReader = {
     val segment = parts(part)._1
-    Option(fromFar(part)).fold(segment.newPathReader())(segment.newPathReader(_))
+    Option(fromStore(part)).fold(segment.newPathReader())(segment.newPathReader(_))
   }
 
   /** The paths of the tasks made so far, and how often each. */

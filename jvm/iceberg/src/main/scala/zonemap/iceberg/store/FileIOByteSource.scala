@@ -15,9 +15,10 @@ import zonemap.core.segment.{ByteRange, ByteSource, CorruptSegmentException}
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
  *
- * Local files are memory-mapped: the page cache is their memory. Elsewhere a small file is fetched whole by its first
- * read and kept, a larger one is read by range, what is asked for ahead in few requests side by side, the rest one request
- * a section; what was fetched stays in [[ColdCache]] when it is let go of here. Thread-safe: every fetch opens its own stream.
+ * What is read is copied first, so that what was checked stays as it was, whatever happens to the file. Local files are
+ * read range by range ([[LocalFileSource]]). Elsewhere a small file is fetched whole by its first read and kept, a larger
+ * one is read by range, what is asked for ahead in few requests side by side, the rest one request a section; what was
+ * fetched stays in [[ColdCache]] when it is let go of here. Thread-safe: every fetch opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
 
@@ -32,29 +33,32 @@ private[zonemap] object FileIOByteSource {
    *
    * @param root the folder of the table's index
    * @param sizeBytes the size the index recorded for the file
-   * @param wholeBytes files up to this size are fetched and kept whole
+   * @param wholeBytes files up to this size are fetched and kept whole, local ones once they were read often
    * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
-  def open(io: FileIO, root: String, path: String, sizeBytes: Long, wholeBytes: Long = WholeFileBytes): ByteSource =
-    mapped(s"$root/$path").getOrElse(new Ranges(io, root, path, sizeBytes, wholeBytes))
+  def open(io: FileIO, root: String, path: String, sizeBytes: Long, wholeBytes: Option[Long] = None): ByteSource =
+    local(s"$root/$path", wholeBytes).getOrElse(
+      new Ranges(io, root, path, sizeBytes, wholeBytes.getOrElse(WholeFileBytes)))
 
-  /** The file memory-mapped, if it is a local one. */
-  def mapped(location: String): Option[ByteSource] =
-    localPath(location).filter(Files.isRegularFile(_)).map(ByteSource.mapped)
+  /** The file, if it is a local one. */
+  def local(location: String, wholeBytes: Option[Long] = None): Option[ByteSource] =
+    localPath(location).filter(Files.isRegularFile(_)).map(new LocalFileSource(_, wholeBytes.getOrElse(0)))
 
-  /** Bytes of a file from [[open]] that were fetched and are kept; mapped files keep none. */
+  /** Bytes of a file from [[open]] that are kept with it, not by who read them. */
   def fetchedBytes(source: ByteSource): Long =
     source match {
-      case ranges: Ranges if ranges.isFetched => ranges.sizeBytes
-      case _                                  => 0
+      case ranges: Ranges if ranges.isFetched         => ranges.sizeBytes
+      case local: LocalFileSource if local.isHeldWhole => local.sizeBytes
+      case _                                          => 0
     }
 
   /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
   def release(source: ByteSource): Unit =
     source match {
-      case ranges: Ranges => ranges.release()
-      case _              => ()
+      case ranges: Ranges         => ranges.release()
+      case local: LocalFileSource => local.release()
+      case _                      => ()
     }
 
   /** How often a file from [[open]] was not at hand, so that its storage or the cold cache was asked. */
@@ -88,6 +92,8 @@ private[zonemap] object FileIOByteSource {
     private val ahead = new RangePrefetch(fetch, coldRange)
 
     override def isRemote: Boolean = true
+
+    override def isInMemory: Boolean = false
 
     override def read(offset: Long, length: Int): ByteBuffer =
       if (isSmall) slice(wholeFile(), offset, length)

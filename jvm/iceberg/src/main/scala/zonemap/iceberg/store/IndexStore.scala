@@ -45,8 +45,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   def openSegment(ref: SegmentRef): ByteSource =
     FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes)
 
-  /** A segment mapped from a local file; `None` where the store is elsewhere. */
-  def mapped(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.mapped(s"$root/${ref.relativePath}")
+  /** A segment in a local file; `None` where the store is elsewhere. */
+  def local(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.local(s"$root/${ref.relativePath}")
 
   /**
    * Writes one segment; the name says the sequence numbers it covers, the hash of its content, and a random number:
@@ -69,7 +69,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   /** Facts are asked for many data files at once, so more of their bytes come with one request. */
   def openFacts(ref: FactRef): ByteSource =
-    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, IndexStore.WholeFactsBytes)
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, Some(IndexStore.WholeFactsBytes))
 
   /** Whether a file is there and holds just these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =

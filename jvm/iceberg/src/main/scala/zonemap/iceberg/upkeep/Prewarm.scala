@@ -9,7 +9,7 @@ import zonemap.iceberg.plan.PlannerSettings
 /**
  * What was read ahead of queries.
  *
- * @param bytes what these segments hold of memory and mapped files afterwards
+ * @param bytes what these segments hold of memory and spilled files afterwards
  */
 private[zonemap] final case class PrewarmResult(snapshotId: Long, segments: Int, bytes: Long, seconds: Double)
 

@@ -185,7 +185,7 @@ private[spark] object ZoneMapConf {
     Prefix + "hot.max-bytes",
     "512m",
     "a size such as 512m or 2g",
-    "Cap of the index held by one JVM, heap and mapped files together. Over it, segments of the tables used least " +
+    "Cap of the index held by one JVM, heap and spilled files together. Over it, segments of the tables used least " +
       "recently go to local files, the oldest first, and what was read of stored ones is let go of.",
     bytes
   )

@@ -1,7 +1,5 @@
 package zonemap.spark.join
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => SparkPredicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
@@ -11,7 +9,7 @@ import org.apache.spark.sql.connector.read.streaming.{ContinuousStream, MicroBat
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
-import zonemap.iceberg.plan.FileSet
+import zonemap.iceberg.plan.{FileSet, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.rule.ForwardingScan
 
@@ -64,7 +62,7 @@ private[spark] final class KeyFilteredScan(
         cut(column, keysOf(predicate))
         true
       } catch {
-        case e @ (NonFatal(_) | _: LinkageError) =>
+        case Survivable(e) =>
           log.warn(s"Zonemap: the keys of ${column.name} are not used to skip files of $tableName: $e")
           false
       }

@@ -1,8 +1,8 @@
 package zonemap.spark.rule
 
-import scala.util.control.NonFatal
-
 import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.plan.Survivable
 
 /** A rule never fails a query. */
 private[spark] object Guarded {
@@ -12,7 +12,7 @@ private[spark] object Guarded {
   def orNothing[A](purpose: String)(body: => Option[A]): Option[A] =
     try body
     catch {
-      case e @ (NonFatal(_) | _: LinkageError | _: StackOverflowError) =>
+      case Survivable(e) =>
         log.warn(s"Zonemap: a query is planned without $purpose: $e")
         None
     }
