@@ -10,24 +10,32 @@ import zonemap.iceberg.store.{IndexStore, Level, NotFound}
 /**
  * Snapshots between memory and a store.
  *
- * Loading verifies that a version belongs to this table and snapshot and that its counts add up; anything that does
- * not verify raises [[CorruptSegmentException]], which readers take as a miss.
+ * Loading verifies that a version belongs to this table and snapshot, that its counts add up, and that its live
+ * manifests are those that the snapshot lists; anything that does not verify raises [[CorruptSegmentException]], which
+ * readers take as a miss.
  */
 private[zonemap] object StoredSnapshots {
 
-  /** The stored index of exactly `snapshot`, if there is one. */
-  def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] =
-    store.readVersion(snapshot.snapshotId()).map { version =>
+  /** The stored index of exactly `snapshot`, if there is one. The manifest list is read beside the store. */
+  def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] = {
+    val listed = ListedManifests.reading(table, snapshot)
+    val stored = store.readVersion(snapshot.snapshotId()).map { version =>
       val key = SnapshotKey.of(snapshot)
       verify(
         version.manifestListLocation == key.manifestListLocation,
         s"version ${version.snapshotId} names another manifest list")
-      open(table, version, key, store)
+      val index = open(table, version, key, store)
+      listed.differenceFrom(index).foreach(what => verify(false, s"version ${version.snapshotId} $what"))
+      index
     }
+    // who goes on without a version needs the list
+    if (stored.isEmpty) listed.await()
+    stored
+  }
 
   /**
    * Some stored snapshot of the same table near `snapshot`, to know manifests from: the parents by name, then the one
-   * the hint names.
+   * the hint names. Nothing is read of that snapshot, so it never stands for itself ([[SnapshotIndex.isVerified]]).
    *
    * @param maxParents how many parents to ask for
    */
@@ -37,7 +45,9 @@ private[zonemap] object StoredSnapshots {
     val candidates = latest.iterator ++ parents.filterNot(latest.contains)
     candidates
       .flatMap(store.readVersion)
-      .map(version => open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store))
+      .map { version =>
+        open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store).unverified
+      }
       .nextOption()
   }
 

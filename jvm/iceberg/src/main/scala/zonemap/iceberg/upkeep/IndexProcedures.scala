@@ -209,7 +209,7 @@ private[zonemap] object IndexProcedures {
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
     val store = IndexStore.of(table, settings.storeLocation)
     val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(IndexRegistry.lineage(table, _))
-    val files = store.files(snapshotIds)
+    val files = store.files(snapshotIds, table.uuid().toString)
     if (!dryRun) {
       store.delete(files)
       ColdCache.forget(store.root)
