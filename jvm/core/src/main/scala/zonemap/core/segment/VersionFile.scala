@@ -93,13 +93,13 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version < SegmentsOnly || version > WithKeys)
-      throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
+    if (version < SegmentsOnly || version > WithKeys)
+      throw new LaterFormatException(
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     read(in, version)
   }
 

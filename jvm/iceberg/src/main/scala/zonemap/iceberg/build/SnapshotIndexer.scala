@@ -42,17 +42,20 @@ private[zonemap] object SnapshotIndexer {
    * Reads the manifest list and looks every manifest up. Manifests without live entries are left out.
    *
    * @param isUsable segments of data files that count as known
+   * @param knowsDeletes whether segments of delete files count as known
    */
   def diff(
       table: Table,
       snapshot: Snapshot,
       index: TableIndex,
-      isUsable: Segment => Boolean = _ => true): ManifestDiff = {
+      isUsable: Segment => Boolean = _ => true,
+      knowsDeletes: Boolean = true): ManifestDiff = {
     val (dataManifests, deleteManifests) =
       liveManifests(table, snapshot).partition(_.content() == ManifestContent.DATA)
     val data =
       dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m)).filter(known => isUsable(known.segment))))
-    val deletes = deleteManifests.map(m => (m, index.deleteManifest(ManifestIdentities.of(m))))
+    val deletes =
+      deleteManifests.map(m => (m, index.deleteManifest(ManifestIdentities.of(m)).filter(_ => knowsDeletes)))
     new ManifestDiff(
       data.flatMap(_._2),
       data.collect { case (m, None) => m },

@@ -51,14 +51,23 @@ private[zonemap] object StoredSnapshots {
       .nextOption()
   }
 
-  /** Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. */
-  def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex = {
-    val current = SnapshotIndexer.relocated(snapshot, index)
-    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
-  }
+  /**
+   * Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. Where that needs a
+   * segment which has left the store, `index` forgets what it holds.
+   */
+  def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex =
+    try {
+      val current = SnapshotIndexer.relocated(snapshot, index)
+      save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
+    } catch {
+      case e: CorruptSegmentException =>
+        index.damaged()
+        throw e
+    }
 
   /**
-   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored.
+   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored. Nothing of a
+   * column that is not chosen is written or named: segments that hold more are written anew.
    *
    * @param facts the facts that the version names; `None`: those that are there
    * @param choice the columns to index from now on; `None`: those that are by now
@@ -72,7 +81,7 @@ private[zonemap] object StoredSnapshots {
     lazy val before = standing(table, index, store)
     val named = facts.getOrElse(before._1)
     val columns = choice.getOrElse(before._2)
-    val data = index.segments.map { live =>
+    val data = SegmentCompactor.slimmed(index.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {
         val origin = stored(live.origin, live.segment.manifests, store)
@@ -81,7 +90,7 @@ private[zonemap] object StoredSnapshots {
         new LiveSegment(segment, origin, live.liveManifests)
       }
     }
-    val deletes = index.deletes.segments.map { live =>
+    val deletes = SegmentCompactor.slimmedDeletes(index.deletes.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else new LiveDeleteSegment(live.segment, stored(live.origin, live.segment.manifests, store), live.liveManifests)
     }
@@ -129,6 +138,11 @@ private[zonemap] object StoredSnapshots {
     (store.readLatest().iterator ++ Iterator.single(snapshotId))
       .flatMap(store.readVersion)
       .find(_.tableUuid == table.uuid().toString)
+
+  /** Has `known` follow the choice of columns of the version that was written last. */
+  def followChoice(table: Table, snapshotId: Long, store: IndexStore, known: TableIndex): Unit =
+    try newestVersion(table, snapshotId, store).foreach(version => known.choose(Long.MaxValue, version.columns))
+    catch { case _: CorruptSegmentException => () }
 
   private def stored(
       origin: SegmentOrigin,

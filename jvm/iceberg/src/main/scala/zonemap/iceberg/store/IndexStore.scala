@@ -189,19 +189,33 @@ private[zonemap] object IndexStore {
   private val WholeFactsBytes = 32L << 20
   private val MaxControlFileBytes = 256 << 20
 
-  /** Where the index of `table` is kept: beside the table, or under the configured location. */
+  /**
+   * Where the index of `table` is kept: beside the table, or under the configured location.
+   *
+   * @throws IllegalArgumentException if it cannot be kept there
+   */
   def of(table: Table, storeLocation: Option[String]): IndexStore = {
+    storeLocation
+      .flatMap(StoreLocation.refusal(table, _))
+      .foreach(refusal => throw new IllegalArgumentException(refusal))
     val parent = storeLocation.map(stripSlash).getOrElse(s"${stripSlash(table.location())}/$FolderName")
     new IndexStore(table.io(), s"$parent/${table.uuid()}")
   }
 
-  private def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
+  private[store] def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }
 
 /** A file of a store: its name under the root, and what a listing says of it. */
-private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long)
+private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long) {
+
+  /** The snapshot that it is the version of, if it is a version. */
+  def versionId: Option[Long] =
+    Option
+      .when(StoreNames.isVersion(relativePath))(relativePath.stripPrefix(s"${IndexStore.Versions}/"))
+      .flatMap(_.toLongOption)
+}
 
 /** Matches the ways a `FileIO` says that a file is not there. */
 private[zonemap] object NotFound {

@@ -94,8 +94,7 @@ private[zonemap] object IndexProcedures {
   private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = IndexStore.of(table, settings.storeLocation)
     val index = new TableIndex(table.uuid())
-    readable(StoredSnapshots.newestVersion(table, snapshot.snapshotId(), store))
-      .foreach(version => index.choose(version.sequenceNumber, version.columns))
+    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, index)
     index
   }
 
@@ -110,6 +109,8 @@ private[zonemap] object IndexProcedures {
         .orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8))
         .foreach(known.put)
     catch { case _: CorruptSegmentException => () }
+    // a later version may have another choice than that of the snapshot
+    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, known)
     known
   }
 
@@ -159,7 +160,7 @@ private[zonemap] object IndexProcedures {
     remembered(table, StoredSnapshots.save(table, snapshot, store, facts, choice), settings)
 
   /** The snapshot, known to this JVM from now on. */
-  private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
+  private[upkeep] def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = IndexRegistry.of(table)
     IndexRegistry.seen(index, table, settings)
     index.put(stored)

@@ -10,7 +10,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{FileKind, Stats, TestFiles, TestTable}
+import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, Stats, TestFiles, TestTable}
 import zonemap.iceberg.upkeep.Upkeep
 
 /** How a snapshot comes to be covered, and what every way reads and writes. */
