@@ -83,6 +83,7 @@ private[core] object Input {
   def decoding[T](what: String)(decode: => T): T =
     try decode
     catch {
+      case e: LaterFormatException    => throw new LaterFormatException(s"$what: ${e.getMessage}")
       case e: CorruptSegmentException => throw new CorruptSegmentException(s"$what: ${e.getMessage}", e)
       case e @ (_: BufferUnderflowException | _: IndexOutOfBoundsException | _: IllegalArgumentException |
           _: ArithmeticException | _: NegativeArraySizeException) =>

@@ -93,13 +93,13 @@ private[zonemap] object VersionFile {
     val in = new Input(source.read(0, bytes.length))
     if (!in.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap version file")
     val version = in.short()
-    if (version < SegmentsOnly || version > WithKeys)
-      throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     val length = in.int()
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
+    if (version < SegmentsOnly || version > WithKeys)
+      throw new LaterFormatException(
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
     read(in, version)
   }
 
@@ -110,8 +110,8 @@ private[zonemap] object VersionFile {
     val sequenceNumber = in.long()
     val dataFiles = in.long()
     val deleteFiles = in.long()
-    val segments = Vector.fill(in.count(1))(readRef(in))
-    val deleteSegments = Vector.fill(in.count(1))(readRef(in))
+    val segments = Vector.fill(in.count(1))(readRef(in, StoreNames.isDataSegment))
+    val deleteSegments = Vector.fill(in.count(1))(readRef(in, StoreNames.isDeleteSegment))
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in, format))
     val columns = format match {
       case WithKeys    => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
@@ -147,8 +147,15 @@ private[zonemap] object VersionFile {
     if (format == WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0): Unit
   }
 
-  private def readFacts(in: Input, format: Int): FactRef = {
+  /** The name of a file of the store itself: a version names no other. */
+  private def readName(in: Input, isKnown: String => Boolean): String = {
     val path = in.text()
+    if (!isKnown(path)) Input.damaged(s"a name that no file of a store has: '${path.take(200)}'")
+    path
+  }
+
+  private def readFacts(in: Input, format: Int): FactRef = {
+    val path = readName(in, StoreNames.isFacts)
     val hash = in.text()
     val size = in.long()
     val code = in.byte()
@@ -169,27 +176,54 @@ private[zonemap] object VersionFile {
     }: Unit
   }
 
-  private def readRef(in: Input): SegmentRef = {
-    val path = in.text()
+  private def readRef(in: Input, isKnown: String => Boolean): SegmentRef = {
+    val path = readName(in, isKnown)
     val hash = in.text()
     val size = in.long()
-    val live = Vector.newBuilder[Int]
+    val ranges = in.count(2)
+    val starts = new Array[Int](ranges)
+    val ends = new Array[Int](ranges)
     var end = 0
-    (0 until in.count(2)).foreach { _ =>
-      val first = Math.addExact(end, in.varint())
-      end = Math.addExact(first, in.varint())
-      live ++= first until end
+    (0 until ranges).foreach { range =>
+      starts(range) = Math.addExact(end, in.varint())
+      end = Math.addExact(starts(range), in.varint())
+      ends(range) = end
+      if (end == starts(range)) Input.damaged("an empty range of live manifests")
     }
-    SegmentRef(path, hash, size, live.result())
+    SegmentRef(path, hash, size, new Ordinals(starts, ends))
   }
 
-  private def ranged(ascending: Seq[Int]): Seq[(Int, Int)] =
-    ascending.foldLeft(Vector.empty[(Int, Int)]) {
-      case (done :+ ((first, count)), next) if next == first + count => done :+ (first -> (count + 1))
-      case (done, next) =>
-        require(
-          done.lastOption.forall { case (first, count) => next > first + count - 1 },
-          "live manifests not ascending")
-        done :+ (next -> 1)
+  private def ranged(ascending: Seq[Int]): Seq[(Int, Int)] = {
+    val ranges = Vector.newBuilder[(Int, Int)]
+    var (first, end) = (-1, -1)
+    ascending.foreach { next =>
+      require(next >= 0 && next >= end, "live manifests not ascending")
+      if (next == end) end += 1
+      else {
+        if (first >= 0) ranges += (first -> (end - first))
+        first = next
+        end = next + 1
+      }
     }
+    if (first >= 0) ranges += (first -> (end - first))
+    ranges.result()
+  }
+}
+
+/** Ascending ordinals as the ranges they are stored in: a file that promises many of them costs no memory. */
+final private class Ordinals(starts: Array[Int], ends: Array[Int]) extends scala.collection.immutable.IndexedSeq[Int] {
+
+  /** How many ordinals there are before each range, and in all. */
+  private val before = starts.indices.scanLeft(0)((count, range) => count + ends(range) - starts(range)).toArray
+
+  override def length: Int = before.last
+
+  override def apply(i: Int): Int = {
+    if (i < 0 || i >= length) throw new IndexOutOfBoundsException(s"$i of $length")
+    val found = java.util.Arrays.binarySearch(before, i)
+    val range = if (found >= 0) found else -found - 2
+    starts(range) + i - before(range)
+  }
+
+  override def iterator: Iterator[Int] = starts.indices.iterator.flatMap(range => starts(range) until ends(range))
 }

@@ -130,7 +130,7 @@ class FactFileTest extends AnyFunSuite with Seeded {
 
   test("facts of keys and of bounds take the next format, others stay readable by older releases") {
     val plain = VersionFile("u", 1, "list", 2, Nil, Nil, 3, 4)
-    def ref(kind: FactKind, column: ColumnId) = FactRef("facts/x.zmf", "00ff", 123, kind, column, 10, 9)
+    def ref(kind: FactKind, column: ColumnId) = FactRef("facts/values/7/x.zmf", "00ff", 123, kind, column, 10, 9)
     val keys = Seq(None, Some(ZoneValues.ofString("type")), Some(ZoneValues.ofLong(-4)))
     val refs = ref(FactKind.Bounds, ColumnId(7)).copy(contradictsManifests = true) +: keys.map(key =>
       ref(FactKind.Bloom, ColumnId(8, key)))

@@ -5,6 +5,7 @@ import java.util.Arrays
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.fact.FactKind
 import zonemap.core.predicate._
 import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel}
@@ -86,7 +87,8 @@ class DamageTest extends AnyFunSuite with Seeded {
   }
 
   test("version files: every single bit") {
-    val version = VersionFile("uuid", 5L, "s3://t/snap.avro", 9L, Seq(SegmentRef("a", "b", 3, Seq(1, 2, 9))), Nil, 1, 0)
+    val segment = SegmentRef("segments/day/1-2-a.zm", "b", 3, Seq(1, 2, 9))
+    val version = VersionFile("uuid", 5L, "s3://t/snap.avro", 9L, Seq(segment), Nil, 1, 0)
     val bytes = VersionFile.encode(version)
     for (at <- bytes.indices; bit <- 0 until 8) {
       val out = bytes.clone()
@@ -94,6 +96,55 @@ class DamageTest extends AnyFunSuite with Seeded {
       intercept[CorruptSegmentException](VersionFile.decode(out))
     }
     bytes.indices.foreach(n => intercept[CorruptSegmentException](VersionFile.decode(Arrays.copyOf(bytes, n))))
+  }
+
+  private val foreignNames = Seq(
+    "",
+    "latest",
+    "versions/1",
+    "../../../b/_zonemaps_v2/u/segments/day/1-2-a.zm",
+    "segments/day/../../../x.zm",
+    "segments/../x.zm",
+    "segments/day/..zm",
+    "segments/./a.zm",
+    "segments//a.zm",
+    "segments/day/.zm",
+    "segments/a.zm",
+    "segments/day/a/b.zm",
+    "/segments/day/a.zm",
+    "/etc/passwd",
+    "s3://bucket/segments/day/a.zm",
+    "file:segments/day/a.zm",
+    "segments/day/a.parquet",
+    "segments/day/a.zm\n",
+    "segments/day/a\u0000.zm",
+    "segments\\day\\a.zm",
+    "facts/values/x/a.zmf",
+    "facts/values/1/../a.zmf"
+  )
+
+  test("a version names files of the store's own layout only") {
+    def version(data: Seq[String], deletes: Seq[String], facts: Seq[String]) = VersionFile(
+      "u",
+      1,
+      "l",
+      1,
+      data.map(SegmentRef(_, "h", 1, Nil)),
+      deletes.map(SegmentRef(_, "h", 1, Nil)),
+      0,
+      0,
+      facts.map(FactRef(_, "h", 1, FactKind.Values, ColumnId(1), 1, 1))
+    )
+    val (data, delete, fact) = ("segments/day/1-2-a.zm", "segments/deletes/1-2-a.zmd", "facts/values/1/a-b.zmf")
+    val own = version(Seq(data), Seq(delete), Seq(fact))
+    assert(VersionFile.decode(VersionFile.encode(own)) == own)
+    val forged = (foreignNames ++ Seq(delete, fact)).map(name => version(Seq(name), Nil, Nil)) ++
+      (foreignNames ++ Seq(data, fact)).map(name => version(Nil, Seq(name), Nil)) ++
+      (foreignNames ++ Seq(data, delete)).map(name => version(Nil, Nil, Seq(name)))
+    forged.foreach { v =>
+      val refused = intercept[CorruptSegmentException](VersionFile.decode(VersionFile.encode(v)))
+      assert(refused.getMessage.contains("a name that no file of a store has"), v)
+    }
   }
 
   test("random bytes are no segment") {

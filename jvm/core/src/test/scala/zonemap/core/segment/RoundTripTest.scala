@@ -139,7 +139,8 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     val refs = Seq(
       SegmentRef("segments/hour/1-2-aa.zm", "0123456789abcdef", 12345L, Seq(0, 1, 2, 5, 7, 8)),
       SegmentRef("segments/day/1-2-bb.zm", "0123456789abcdef", 1L << 40, Nil))
-    val version = VersionFile("uuid", -5L, "s3://t/snap-1.avro", 9L, refs, refs.take(1), 100L, 3L)
+    val deletes = Seq(SegmentRef("segments/deletes/1-2-cc.zmd", "0123456789abcdef", 7L, Seq(0)))
+    val version = VersionFile("uuid", -5L, "s3://t/snap-1.avro", 9L, refs, deletes, 100L, 3L)
     assert(VersionFile.decode(VersionFile.encode(version)) == version)
     assert(VersionFile.decode(VersionFile.encode(version.copy(segments = Nil))) == version.copy(segments = Nil))
     Seq(ColumnChoice.only(Seq(7, 3)), ColumnChoice.only(Nil)).foreach { choice =>

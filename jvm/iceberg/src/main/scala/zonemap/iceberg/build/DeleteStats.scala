@@ -6,8 +6,44 @@ import java.util.{HashMap => JHashMap, Map => JMap}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.iceberg.MetadataColumns
+
+import zonemap.core.segment.{ColumnChoice, DeleteFileEntry}
+
 /** Column statistics of delete files between Iceberg's maps and the plain maps of a delete segment. */
 private[zonemap] object DeleteStats {
+
+  /** The columns of position deletes, which are none of the table: where the deleted rows are. */
+  private val Positions = Set(MetadataColumns.DELETE_FILE_PATH.fieldId(), MetadataColumns.DELETE_FILE_POS.fieldId())
+
+  /** Whether a delete file has statistics of chosen columns only. */
+  def isOnly(file: DeleteFileEntry, choice: ColumnChoice): Boolean =
+    choice == ColumnChoice.All || maps(file).forall(map => map == null || map.keysIterator.forall(isKept(choice)))
+
+  /** The delete file without statistics of columns that are not chosen; the same object where it has none of those. */
+  def only(file: DeleteFileEntry, choice: ColumnChoice): DeleteFileEntry = {
+    def of[V](map: Map[Int, V]) = if (map == null) null else map.filter { case (id, _) => isKept(choice)(id) }
+    if (isOnly(file, choice)) file
+    else
+      file.copy(
+        columnSizes = of(file.columnSizes),
+        valueCounts = of(file.valueCounts),
+        nullCounts = of(file.nullCounts),
+        nanCounts = of(file.nanCounts),
+        lowerBounds = of(file.lowerBounds),
+        upperBounds = of(file.upperBounds)
+      )
+  }
+
+  private def isKept(choice: ColumnChoice)(id: Int): Boolean = choice.holds(id) || Positions(id)
+
+  private def maps(file: DeleteFileEntry): Seq[Map[Int, Any]] = Seq(
+    file.columnSizes,
+    file.valueCounts,
+    file.nullCounts,
+    file.nanCounts,
+    file.lowerBounds,
+    file.upperBounds)
 
   def counts(counts: JMap[Integer, JLong]): Map[Int, Long] =
     if (counts == null) null else counts.asScala.iterator.map { case (id, n) => id.intValue -> n.longValue }.toMap

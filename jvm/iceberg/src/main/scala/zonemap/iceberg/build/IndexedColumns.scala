@@ -20,25 +20,34 @@ import zonemap.iceberg.convert.IcebergValues
  *
  * @param specs the columns, in the order of `fieldIds`
  * @param nested field ids that are not top-level columns
+ * @param choice which columns anything may be stored of, in delete segments too
  */
-private[zonemap] final case class IndexedColumns(specs: IndexedSeq[ColumnSpec], nested: Set[Int]) {
+private[zonemap] final case class IndexedColumns(
+    specs: IndexedSeq[ColumnSpec],
+    nested: Set[Int],
+    choice: ColumnChoice = ColumnChoice.All) {
   lazy val fieldIds: Array[Int] = specs.iterator.map(_.fieldId).toArray
 
   /** Travels to executors by the names of the types: the types themselves are not serializable. */
   private def writeReplace(): AnyRef =
-    new IndexedColumns.Travelling(specs.map(c => (c.fieldId, c.columnType.text)).toArray, nested.toArray)
+    new IndexedColumns.Travelling(
+      specs.map(c => (c.fieldId, c.columnType.text)).toArray,
+      nested.toArray,
+      choice.fieldIds.map(_.toArray))
 }
 
 private[zonemap] object IndexedColumns {
 
-  private final class Travelling(specs: Array[(Int, String)], nested: Array[Int]) extends Serializable {
+  private final class Travelling(specs: Array[(Int, String)], nested: Array[Int], chosen: Option[Array[Int]])
+      extends Serializable {
     private def readResolve(): AnyRef =
       IndexedColumns(
         specs.iterator.map { case (fieldId, text) =>
           val columnType = ColumnType.parse(text).getOrElse(throw new IllegalStateException(s"No column type '$text'."))
           ColumnSpec(fieldId, columnType)
         }.toIndexedSeq,
-        nested.toSet
+        nested.toSet,
+        ColumnChoice(chosen.map(_.toSet))
       )
   }
 
@@ -48,7 +57,7 @@ private[zonemap] object IndexedColumns {
     val schemas = Option(snapshot.schemaId()).flatMap(id => Option(table.schemas().get(id))).toSeq ++
       (table.schema() +: others)
     val all = of(schemas)
-    all.copy(specs = all.specs.filter(spec => choice.holds(spec.fieldId)))
+    all.copy(specs = all.specs.filter(spec => choice.holds(spec.fieldId)), choice = choice)
   }
 
   def of(schemas: Seq[Schema]): IndexedColumns = {

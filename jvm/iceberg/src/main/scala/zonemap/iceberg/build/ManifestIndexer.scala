@@ -63,7 +63,7 @@ private[zonemap] final class ManifestIndexer(
       val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, ahead.ioOf(manifest), specsById)) {
         reader =>
           reader.iterator().asScala.foldLeft(0) { (count, file) =>
-            builder.add(deleteEntry(builder, manifest, file))
+            builder.add(DeleteStats.only(deleteEntry(builder, manifest, file), columns.choice))
             count + 1
           }
       }

@@ -62,10 +62,17 @@ private[zonemap] object SegmentCompactor {
     segments.map(s =>
       if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
+  /** The same of delete segments: their files without statistics of columns that `choice` does not name. */
+  def slimmedDeletes(segments: IndexedSeq[LiveDeleteSegment], choice: ColumnChoice): IndexedSeq[LiveDeleteSegment] =
+    segments.map(s =>
+      if (s.segment.files.forall(DeleteStats.isOnly(_, choice))) s else mergedDeletes(IndexedSeq(s), choice))
+
   /** The delete segments with few files become one. */
-  def mergeDeletes(segments: IndexedSeq[LiveDeleteSegment]): IndexedSeq[LiveDeleteSegment] = {
+  def mergeDeletes(
+      segments: IndexedSeq[LiveDeleteSegment],
+      choice: ColumnChoice = ColumnChoice.All): IndexedSeq[LiveDeleteSegment] = {
     val (small, large) = segments.partition(_.segment.rows < SmallRows / 2)
-    if (small.size < 2) segments else large :+ mergedDeletes(small)
+    if (small.size < 2) segments else large :+ mergedDeletes(small, choice)
   }
 
   def isFullyLive(segment: LiveSegment): Boolean = segment.liveManifests.length == segment.segment.manifests.size
@@ -113,13 +120,13 @@ private[zonemap] object SegmentCompactor {
     new LiveSegment(segment, origin, segment.manifests.indices.toArray)
   }
 
-  private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment]): LiveDeleteSegment = {
+  private def mergedDeletes(group: IndexedSeq[LiveDeleteSegment], choice: ColumnChoice): LiveDeleteSegment = {
     val builder = new DeleteSegmentBuilder
     for (live <- group; ordinal <- live.liveManifests) {
       val manifest = live.segment.manifests(ordinal)
       builder.beginManifest(manifest.identity)
       (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
-        val file = live.segment.files(row)
+        val file = DeleteStats.only(live.segment.files(row), choice)
         val partition = live.segment.partitions(file.partition)
         builder.add(file.copy(partition = builder.partition(partition.specId, partition.values)))
       }

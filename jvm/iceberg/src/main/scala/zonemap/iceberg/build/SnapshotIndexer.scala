@@ -42,21 +42,20 @@ private[zonemap] object SnapshotIndexer {
    * Reads the manifest list and looks every manifest up. Manifests without live entries are left out.
    *
    * @param isUsable segments of data files that count as known
+   * @param knowsDeletes whether segments of delete files count as known
    */
   def diff(
       table: Table,
       snapshot: Snapshot,
       index: TableIndex,
-      isUsable: Segment => Boolean = _ => true): ManifestDiff = {
-    val live = snapshot
-      .allManifests(table.io())
-      .asScala
-      .toSeq
-      .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
-    val (dataManifests, deleteManifests) = live.partition(_.content() == ManifestContent.DATA)
+      isUsable: Segment => Boolean = _ => true,
+      knowsDeletes: Boolean = true): ManifestDiff = {
+    val (dataManifests, deleteManifests) =
+      liveManifests(table, snapshot).partition(_.content() == ManifestContent.DATA)
     val data =
       dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m)).filter(known => isUsable(known.segment))))
-    val deletes = deleteManifests.map(m => (m, index.deleteManifest(ManifestIdentities.of(m))))
+    val deletes =
+      deleteManifests.map(m => (m, index.deleteManifest(ManifestIdentities.of(m)).filter(_ => knowsDeletes)))
     new ManifestDiff(
       data.flatMap(_._2),
       data.collect { case (m, None) => m },
@@ -66,6 +65,14 @@ private[zonemap] object SnapshotIndexer {
       deletes.collect { case (m, None) => m }
     )
   }
+
+  /** The manifests with live entries that a snapshot lists. Iceberg keeps the list with the snapshot. */
+  def liveManifests(table: Table, snapshot: Snapshot): Seq[ManifestFile] =
+    snapshot
+      .allManifests(table.io())
+      .asScala
+      .toSeq
+      .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
 
   /** Decodes what `diff` does not know into memory and puts the snapshot together. */
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {

@@ -126,6 +126,8 @@ private[zonemap] final class LiveSegment(
  *
  * @param facts the facts that a store's version of the snapshot names; `None` if it was not read from one
  * @param choice the columns to index, as that version says
+ * @param isVerified whether the live manifests are known to be those that the snapshot lists; else it serves to know
+ *   manifests from, and no plan
  */
 private[zonemap] final class SnapshotIndex(
     val key: SnapshotKey,
@@ -133,7 +135,8 @@ private[zonemap] final class SnapshotIndex(
     val segments: IndexedSeq[LiveSegment],
     val deletes: SnapshotDeletes,
     val facts: Option[TableFacts] = None,
-    val choice: Option[ColumnChoice] = None) {
+    val choice: Option[ColumnChoice] = None,
+    val isVerified: Boolean = true) {
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
@@ -147,7 +150,12 @@ private[zonemap] final class SnapshotIndex(
       deletes.segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum
 
   def withSegments(data: IndexedSeq[LiveSegment]): SnapshotIndex =
-    if (data.corresponds(segments)(_ eq _)) this else new SnapshotIndex(key, sequenceNumber, data, deletes)
+    if (data.corresponds(segments)(_ eq _)) this
+    else new SnapshotIndex(key, sequenceNumber, data, deletes, isVerified = isVerified)
+
+  /** The same, to know manifests from. */
+  def unverified: SnapshotIndex =
+    new SnapshotIndex(key, sequenceNumber, segments, deletes, facts, choice, isVerified = false)
 
   /** How many data segments each level has, such as "day=1 hour=3 micro=7". */
   def levels: String =

@@ -10,24 +10,32 @@ import zonemap.iceberg.store.{IndexStore, Level, NotFound}
 /**
  * Snapshots between memory and a store.
  *
- * Loading verifies that a version belongs to this table and snapshot and that its counts add up; anything that does
- * not verify raises [[CorruptSegmentException]], which readers take as a miss.
+ * Loading verifies that a version belongs to this table and snapshot, that its counts add up, and that its live
+ * manifests are those that the snapshot lists; anything that does not verify raises [[CorruptSegmentException]], which
+ * readers take as a miss.
  */
 private[zonemap] object StoredSnapshots {
 
-  /** The stored index of exactly `snapshot`, if there is one. */
-  def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] =
-    store.readVersion(snapshot.snapshotId()).map { version =>
+  /** The stored index of exactly `snapshot`, if there is one. The manifest list is read beside the store. */
+  def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] = {
+    val listed = ListedManifests.reading(table, snapshot)
+    val stored = store.readVersion(snapshot.snapshotId()).map { version =>
       val key = SnapshotKey.of(snapshot)
       verify(
         version.manifestListLocation == key.manifestListLocation,
         s"version ${version.snapshotId} names another manifest list")
-      open(table, version, key, store)
+      val index = open(table, version, key, store)
+      listed.differenceFrom(index).foreach(what => verify(false, s"version ${version.snapshotId} $what"))
+      index
     }
+    // who goes on without a version needs the list
+    if (stored.isEmpty) listed.await()
+    stored
+  }
 
   /**
    * Some stored snapshot of the same table near `snapshot`, to know manifests from: the parents by name, then the one
-   * the hint names.
+   * the hint names. Nothing is read of that snapshot, so it never stands for itself ([[SnapshotIndex.isVerified]]).
    *
    * @param maxParents how many parents to ask for
    */
@@ -37,18 +45,29 @@ private[zonemap] object StoredSnapshots {
     val candidates = latest.iterator ++ parents.filterNot(latest.contains)
     candidates
       .flatMap(store.readVersion)
-      .map(version => open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store))
+      .map { version =>
+        open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store).unverified
+      }
       .nextOption()
   }
 
-  /** Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. */
-  def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex = {
-    val current = SnapshotIndexer.relocated(snapshot, index)
-    save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
-  }
+  /**
+   * Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. Where that needs a
+   * segment which has left the store, `index` forgets what it holds.
+   */
+  def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex =
+    try {
+      val current = SnapshotIndexer.relocated(snapshot, index)
+      save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
+    } catch {
+      case e: CorruptSegmentException =>
+        index.damaged()
+        throw e
+    }
 
   /**
-   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored.
+   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored. Nothing of a
+   * column that is not chosen is written or named: segments that hold more are written anew.
    *
    * @param facts the facts that the version names; `None`: those that are there
    * @param choice the columns to index from now on; `None`: those that are by now
@@ -62,7 +81,7 @@ private[zonemap] object StoredSnapshots {
     lazy val before = standing(table, index, store)
     val named = facts.getOrElse(before._1)
     val columns = choice.getOrElse(before._2)
-    val data = index.segments.map { live =>
+    val data = SegmentCompactor.slimmed(index.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else {
         val origin = stored(live.origin, live.segment.manifests, store)
@@ -71,7 +90,7 @@ private[zonemap] object StoredSnapshots {
         new LiveSegment(segment, origin, live.liveManifests)
       }
     }
-    val deletes = index.deletes.segments.map { live =>
+    val deletes = SegmentCompactor.slimmedDeletes(index.deletes.segments, columns).map { live =>
       if (live.origin.isStoredIn(store.root)) live
       else new LiveDeleteSegment(live.segment, stored(live.origin, live.segment.manifests, store), live.liveManifests)
     }
@@ -119,6 +138,11 @@ private[zonemap] object StoredSnapshots {
     (store.readLatest().iterator ++ Iterator.single(snapshotId))
       .flatMap(store.readVersion)
       .find(_.tableUuid == table.uuid().toString)
+
+  /** Has `known` follow the choice of columns of the version that was written last. */
+  def followChoice(table: Table, snapshotId: Long, store: IndexStore, known: TableIndex): Unit =
+    try newestVersion(table, snapshotId, store).foreach(version => known.choose(Long.MaxValue, version.columns))
+    catch { case _: CorruptSegmentException => () }
 
   private def stored(
       origin: SegmentOrigin,

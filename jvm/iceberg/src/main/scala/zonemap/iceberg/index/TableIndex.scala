@@ -55,7 +55,8 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     if (sequenceNumber >= held.sequenceNumber) held = DatedChoice(sequenceNumber, columns)
   }
 
-  def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)))
+  /** The index of a snapshot, to plan from. */
+  def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)).filter(_.isVerified))
 
   /** Holds a snapshot, in place of one of the same key; beyond [[TableIndex.MaxSnapshots]] the one used least goes. */
   def put(snapshot: SnapshotIndex): Unit = synchronized {

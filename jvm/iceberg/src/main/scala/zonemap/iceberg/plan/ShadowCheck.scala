@@ -1,7 +1,7 @@
 package zonemap.iceberg.plan
 
 import java.nio.ByteBuffer
-import java.util.{List => JList, Set => JSet}
+import java.util.{List => JList, Map => JMap, Set => JSet}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -102,12 +102,26 @@ private[plan] object ShadowCheck {
       mine.iterator
         .flatMap { case (key, delete) => theirs.get(key).map(other => (key, delete, other)) }
         .flatMap { case (key, delete, other) =>
+          val leftOut = columnsLeftOut(delete, other)
           (fields(delete, other) ++ deleteFields(delete, other)).collectFirst {
-            case (name, a, b) if a != b => s"delete file $key: $name is $a where Iceberg has $b"
+            case (name, a, b) if a != b && a != without(b, leftOut) =>
+              s"delete file $key: $name is $a where Iceberg has $b"
           }
         }
         .nextOption()
     }
+  }
+
+  /** The columns that a delete file of ours tells nothing of: the index holds the chosen columns only. */
+  private def columnsLeftOut(ours: DeleteFile, stock: DeleteFile): Set[Any] = {
+    def columns(file: DeleteFile) = fields(file, file).map(_._2).collect { case stats: JMap[_, _] => stats }.toSeq
+    if (ours.content() != FileContent.EQUALITY_DELETES) Set.empty
+    else columns(stock).flatMap(_.keySet().asScala).toSet[Any] -- columns(ours).flatMap(_.keySet().asScala)
+  }
+
+  private def without(stats: Any, columns: Set[Any]): Any = stats match {
+    case map: JMap[_, _] => map.asScala.filterNot { case (id, _) => columns(id) }.asJava
+    case other           => other
   }
 
   private def deleteFields(ours: DeleteFile, stock: DeleteFile): Iterator[(String, Any, Any)] = Iterator(

@@ -13,7 +13,7 @@ import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 import zonemap.core.fact.FactKind
-import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, VersionFile}
+import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, StoreNames, VersionFile}
 
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.
@@ -28,6 +28,7 @@ import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, Segme
  * @param root the folder of this table's index, without a trailing slash
  */
 private[zonemap] final class IndexStore(io: FileIO, val root: String) {
+  private val folder = new StoreFolder(root)
 
   /**
    * The version recorded for a snapshot, if there is one.
@@ -35,15 +36,17 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    * @throws CorruptSegmentException if the file is there and cannot be understood
    */
   def readVersion(snapshotId: Long): Option[VersionFile] =
-    readAll(versionLocation(snapshotId)).map(VersionFile.decode)
+    readAll(versionName(snapshotId)).map(VersionFile.decode)
 
   /** The snapshot id of the version written last, if the hint can be read: it may be stale. */
   def readLatest(): Option[Long] =
-    try readAll(latestLocation).flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
+    try readAll(StoreNames.Latest).flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
     catch { case _: CorruptSegmentException => None }
 
-  def openSegment(ref: SegmentRef): ByteSource =
+  def openSegment(ref: SegmentRef): ByteSource = {
+    folder.check(ref.relativePath)
     FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes)
+  }
 
   /** A segment in a local file; `None` where the store is elsewhere. */
   def local(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.local(s"$root/${ref.relativePath}")
@@ -68,36 +71,37 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   private def newWriter: String = f"${ThreadLocalRandom.current().nextInt()}%08x"
 
   /** Facts are asked for many data files at once, so more of their bytes come with one request. */
-  def openFacts(ref: FactRef): ByteSource =
+  def openFacts(ref: FactRef): ByteSource = {
+    folder.check(ref.relativePath)
     FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, Some(IndexStore.WholeFactsBytes))
+  }
 
   /** Whether a file is there and holds just these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
-    try readAll(s"$root/$relativePath").exists(java.util.Arrays.equals(_, bytes))
+    try readAll(relativePath).exists(java.util.Arrays.equals(_, bytes))
     catch { case _: CorruptSegmentException => false }
 
   /** Writes a version and, after it, the hint that names it. */
   def writeVersion(version: VersionFile): Unit = {
-    write(versionLocation(version.snapshotId), VersionFile.encode(version))
-    write(latestLocation, s"${version.snapshotId}\n".getBytes("UTF-8"))
+    write(s"$root/${versionName(version.snapshotId)}", VersionFile.encode(version))
+    write(s"$root/${StoreNames.Latest}", s"${version.snapshotId}\n".getBytes("UTF-8"))
   }
 
   /**
    * Every file of the store.
    *
-   * Lists when the `FileIO` can; else follows the `latest` hint and the given snapshots.
+   * Lists when the `FileIO` can; else follows the `latest` hint and the given snapshots to versions of the table.
    */
-  def files(snapshotIds: Seq[Long]): Seq[String] =
+  def files(snapshotIds: Seq[Long], tableUuid: String): Seq[String] =
     io match {
       case _: SupportsPrefixOperations => list().map(file => s"$root/${file.relativePath}").sorted
       case _ =>
-        val versions = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
-          try readVersion(id)
-          catch { case _: CorruptSegmentException => None }
+        val named = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
+          try readVersion(id).filter(_.tableUuid == tableUuid).toSeq.flatMap(versionName(id) +: _.fileNames)
+          catch { case _: CorruptSegmentException => Seq(versionName(id)) }
         }
-        val segments = versions.flatMap(_.fileNames).distinct
-        val named = versions.map(v => versionLocation(v.snapshotId)) ++ segments.map(p => s"$root/$p")
-        if (named.isEmpty) Nil else named :+ latestLocation
+        val all = if (named.isEmpty) Nil else named.distinct :+ StoreNames.Latest
+        all.filter(folder.holds).map(name => s"$root/$name")
     }
 
   /** A listed location as this store writes it: some listings add or drop the scheme and the authority. */
@@ -107,7 +111,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   }
 
   /**
-   * Every file of the store with its size and age.
+   * Every file of the store with its size and age: files of other names, and those reached through symbolic links that
+   * leave the folder, belong to others.
    *
    * @throws UnsupportedOperationException if the `FileIO` cannot list
    */
@@ -124,6 +129,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
                 StoredFile(location.substring(root.length + 1), info.size(), info.createdAtMillis())
               }
             }
+            .filter(file => StoreNames.isOwn(file.relativePath) && folder.holds(file.relativePath))
             .toSeq
         catch { case NotFound() => Nil }
       case other =>
@@ -132,22 +138,27 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
             "to a FileIO that does, or delete the folder; the index is made anew by CALL zonemap.system.build.")
     }
 
-  /** Deletes files of this store. */
+  /** Deletes files of this store, and no other files. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
-    require(location.startsWith(root + "/"), s"Cannot delete '$location': it is not in the index store '$root'.")
+    require(
+      location.startsWith(root + "/") && isOwn(location.substring(root.length + 1)),
+      s"Cannot delete '$location': it is not a file of the index store '$root'.")
     try io.deleteFile(location)
     catch { case NotFound() => () }
   }
 
-  private def versionLocation(snapshotId: Long): String = s"$root/${IndexStore.Versions}/$snapshotId"
-  private def latestLocation: String = s"$root/latest"
+  private def isOwn(name: String): Boolean = StoreNames.isOwn(name) && folder.holds(name)
+
+  private def versionName(snapshotId: Long): String = s"${IndexStore.Versions}/$snapshotId"
 
   private def write(location: String, bytes: Array[Byte]): Unit =
     try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
-  private def readAll(location: String): Option[Array[Byte]] =
+  private def readAll(name: String): Option[Array[Byte]] = {
+    val location = s"$root/$name"
     try {
+      folder.check(name)
       // not asked for its length first, which would be a request of its own
       val bytes =
         Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
@@ -160,6 +171,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       // torn by two writers, or cut off while it was read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
     }
+  }
 }
 
 /** The index store of a table cannot be written. */
@@ -177,19 +189,33 @@ private[zonemap] object IndexStore {
   private val WholeFactsBytes = 32L << 20
   private val MaxControlFileBytes = 256 << 20
 
-  /** Where the index of `table` is kept: beside the table, or under the configured location. */
+  /**
+   * Where the index of `table` is kept: beside the table, or under the configured location.
+   *
+   * @throws IllegalArgumentException if it cannot be kept there
+   */
   def of(table: Table, storeLocation: Option[String]): IndexStore = {
+    storeLocation
+      .flatMap(StoreLocation.refusal(table, _))
+      .foreach(refusal => throw new IllegalArgumentException(refusal))
     val parent = storeLocation.map(stripSlash).getOrElse(s"${stripSlash(table.location())}/$FolderName")
     new IndexStore(table.io(), s"$parent/${table.uuid()}")
   }
 
-  private def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
+  private[store] def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }
 
 /** A file of a store: its name under the root, and what a listing says of it. */
-private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long)
+private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long) {
+
+  /** The snapshot that it is the version of, if it is a version. */
+  def versionId: Option[Long] =
+    Option
+      .when(StoreNames.isVersion(relativePath))(relativePath.stripPrefix(s"${IndexStore.Versions}/"))
+      .flatMap(_.toLongOption)
+}
 
 /** Matches the ways a `FileIO` says that a file is not there. */
 private[zonemap] object NotFound {

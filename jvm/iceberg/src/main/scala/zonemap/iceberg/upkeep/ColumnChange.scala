@@ -3,10 +3,11 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.segment.ColumnChoice
-import zonemap.iceberg.build.{IndexedColumns, SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.build.{IndexedColumns, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.convert.ColumnNames
+import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{ColdCache, IndexStore}
 
 /**
  * Which columns the index of a table holds, changed later. Thread-safe: no state.
@@ -20,7 +21,8 @@ private[zonemap] object ColumnChange {
 
   /**
    * Has the index hold the columns of `choice`, in old segments too: those that lack one are built anew from their
-   * manifests, others lose what is not asked for without a read of manifests.
+   * manifests, others lose what is not asked for without a read of manifests. What the store has of other columns leaves
+   * it at once.
    */
   def run(
       table: Table,
@@ -31,12 +33,20 @@ private[zonemap] object ColumnChange {
     val started = System.nanoTime()
     val store = IndexStore.of(table, settings.storeLocation)
     val known = IndexProcedures.stored(table, snapshot, settings)
+    val before = known.choice
     known.choose(Long.MaxValue, choice)
     val wanted = IndexedColumns.of(table, snapshot, choice).fieldIds
-    val diff = SnapshotIndexer.diff(table, snapshot, known, segment => wanted.forall(segment.columnIds))
+    val diff = SnapshotIndexer
+      .diff(table, snapshot, known, segment => wanted.forall(segment.columnIds), knowsDeletes = wanted.forall(before.holds))
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
-    val slim = indexed.withSegments(SegmentCompactor.slimmed(indexed.segments, choice))
-    val stored = IndexProcedures.save(table, slim, store, settings, choice = Some(choice))
+    val stored = IndexProcedures.save(table, indexed, store, settings, choice = Some(choice))
+    val left = ExcludedColumns.delete(table, store, stored, choice)
+    if (left.nonEmpty) {
+      // older snapshots are held with what is gone
+      ColdCache.forget(store.root)
+      IndexRegistry.forget(table.uuid())
+      IndexProcedures.remembered(table, stored, settings): Unit
+    }
     IndexProcedures.result(stored, started)
   }
 

@@ -125,7 +125,7 @@ private[zonemap] object FactProcedures {
       settings: PlannerSettings,
       facts: Seq[FactRef]): Unit = {
     def isLater(other: SnapshotIndex) =
-      other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
+      other.isVerified && other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
         .exists(IndexRegistry.lineage(table, _).contains(indexed.key.snapshotId))
     // one may have been committed and stored while data was read
     val newest = IndexRegistry.of(table).newest.filter(isLater).getOrElse(indexed)

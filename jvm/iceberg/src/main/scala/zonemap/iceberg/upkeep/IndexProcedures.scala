@@ -111,8 +111,7 @@ private[zonemap] object IndexProcedures {
   private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = IndexStore.of(table, settings.storeLocation)
     val index = new TableIndex(table.uuid())
-    readable(StoredSnapshots.newestVersion(table, snapshot.snapshotId(), store))
-      .foreach(version => index.choose(version.sequenceNumber, version.columns))
+    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, index)
     index
   }
 
@@ -127,6 +126,8 @@ private[zonemap] object IndexProcedures {
         .orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8))
         .foreach(known.put)
     catch { case _: CorruptSegmentException => () }
+    // a later version may have another choice than that of the snapshot
+    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, known)
     known
   }
 
@@ -181,7 +182,7 @@ private[zonemap] object IndexProcedures {
     }
 
   /** The snapshot, known to this JVM from now on. */
-  private def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
+  private[upkeep] def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = IndexRegistry.of(table)
     IndexRegistry.seen(index, table, settings)
     index.put(stored)
@@ -235,7 +236,7 @@ private[zonemap] object IndexProcedures {
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
     val store = IndexStore.of(table, settings.storeLocation)
     val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(IndexRegistry.lineage(table, _))
-    val files = store.files(snapshotIds)
+    val files = store.files(snapshotIds, table.uuid().toString)
     if (!dryRun) {
       store.delete(files)
       ColdCache.forget(store.root)

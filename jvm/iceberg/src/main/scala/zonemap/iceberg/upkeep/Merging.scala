@@ -43,7 +43,7 @@ private[zonemap] object Merging {
       if (snapshot.deletes.segments.size < maxDeletes) snapshot.deletes
       else
         new SnapshotDeletes(
-          SegmentCompactor.mergeDeletes(snapshot.deletes.segments),
+          SegmentCompactor.mergeDeletes(snapshot.deletes.segments, choice),
           SnapshotDeletes.unpartitioned(table))
     new SnapshotIndex(snapshot.key, snapshot.sequenceNumber, data, deletes)
   }

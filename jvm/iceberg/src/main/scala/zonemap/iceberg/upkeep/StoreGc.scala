@@ -1,10 +1,13 @@
 package zonemap.iceberg.upkeep
 
+import java.util.concurrent.ConcurrentHashMap
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
+import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.{CorruptSegmentException, LaterFormatException, StoreNames}
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
 /** A file of a store that nothing needs any more, and why. */
@@ -14,10 +17,23 @@ private[zonemap] final case class Garbage(path: String, sizeBytes: Long, reason:
  * Finds and deletes the files of a store that no retained snapshot needs. Runs only when it is called, never for a query.
  *
  * The table's metadata is read again first, so that a stale view cannot take a new snapshot for an expired one; files
- * younger than the grace time stay in any case, as their version may not be written yet. Files may vanish meanwhile.
- * A race with a maintainer costs work that is done again, never an answer.
+ * younger than the grace time stay in any case, as their version may not be written yet. A damaged version is garbage:
+ * readers take it as a miss. While it is younger than the grace time it may be half-written, and what it will name is
+ * not known, so no file that versions name is garbage until it is whole or old; the same holds of a version of a later
+ * release, for as long as its snapshot is retained. Files may vanish meanwhile. A race with a maintainer costs work that
+ * is done again, never an answer.
  */
 private[zonemap] object StoreGc {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** The versions that were warned of, each once. */
+  private val warned = ConcurrentHashMap.newKeySet[String]()
+
+  /** What a version tells of the files that versions name. */
+  private sealed trait Names
+  private final case class Known(files: Seq[String]) extends Names
+  private final case class Damaged(why: String) extends Names
+  private case object Later extends Names
 
   /**
    * @param graceMillis files younger than this stay
@@ -28,37 +44,43 @@ private[zonemap] object StoreGc {
     table.refresh()
     val retained = table.snapshots().asScala.map(_.snapshotId()).toSet
     val (old, young) = store.list().partition(_.createdAtMillis <= nowMillis - graceMillis)
-    val oldVersions = old.flatMap(file => versionId(file).map(_ -> file))
-    val expired = oldVersions.collect {
-      case (id, file) if !retained(id) => garbage(store, file, "its snapshot is expired")
-    }
-    val keptIds = oldVersions.map(_._1).filter(retained) ++ young.flatMap(versionId)
-    val found = named(store, keptIds) match {
-      case Some(names) =>
-        expired ++ old.filter(file => isNamed(file) && !names(file.relativePath)).map {
-          garbage(store, _, "no version of a retained snapshot names it")
-        }
-      // what an unreadable version names is not known
-      case None => expired
-    }
+    val (needed, expired) = versions(old).partition { case (id, _) => retained(id) }
+    val oldNames = needed.map { case (id, file) => file -> namesOf(table, store, id) }
+    val youngNames = versions(young).map { case (id, _) => namesOf(table, store, id) }
+    val damaged = oldNames.collect { case (file, Damaged(why)) => garbage(store, file, s"it is damaged: $why") }
+    val isUnknown = oldNames.exists(_._2 == Later) || youngNames.exists(!_.isInstanceOf[Known])
+    val known = (oldNames.map(_._2) ++ youngNames).collect { case Known(files) => files }.flatten.toSet
+    val unnamed = if (isUnknown) Nil else old.filter(f => StoreNames.isNamed(f.relativePath) && !known(f.relativePath))
+    val found = expired.map { case (_, file) => garbage(store, file, "its snapshot is expired") } ++ damaged ++
+      unnamed.map(garbage(store, _, "no version of a retained snapshot names it"))
     if (!dryRun) store.delete(found.map(_.path))
     found
   }
 
-  /** The segments and facts that versions name; `None` if one of them is damaged. A version that is gone names nothing. */
-  private def named(store: IndexStore, versionIds: Seq[Long]): Option[Set[String]] =
-    try Some(versionIds.flatMap(store.readVersion).flatMap(_.fileNames).toSet)
-    catch { case _: CorruptSegmentException => None }
+  /** What a version names; nothing if it is gone. */
+  private def namesOf(table: Table, store: IndexStore, snapshotId: Long): Names =
+    try Known(store.readVersion(snapshotId).toSeq.flatMap(_.fileNames))
+    catch {
+      case e: LaterFormatException =>
+        warn(store, snapshotId, s"is of a later release: ${e.getMessage}. Files that versions name stay while it is there.")
+        Later
+      case e: CorruptSegmentException =>
+        warn(
+          store,
+          snapshotId,
+          s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} go without it, and gc deletes " +
+            "it once it is older than older_than_hours.")
+        Damaged(e.getMessage)
+    }
 
-  private def versionId(file: StoredFile): Option[Long] =
-    Option
-      .when(file.relativePath.startsWith(s"${IndexStore.Versions}/"))(file.relativePath)
-      .flatMap(_.stripPrefix(s"${IndexStore.Versions}/").toLongOption)
+  private def warn(store: IndexStore, snapshotId: Long, what: String): Unit = {
+    val path = s"${store.root}/${IndexStore.Versions}/$snapshotId"
+    if (warned.add(path)) log.warn(s"Zonemap: the version '$path' $what")
+  }
 
-  /** Whether the file is of those that versions name. */
-  private def isNamed(file: StoredFile): Boolean =
-    (file.relativePath.startsWith(s"${IndexStore.Segments}/") && file.relativePath.matches(".*\\.zmd?")) ||
-      (file.relativePath.startsWith(s"${IndexStore.Facts}/") && file.relativePath.endsWith(".zmf"))
+  /** The versions among files, by their snapshots. */
+  private def versions(files: Seq[StoredFile]): Seq[(Long, StoredFile)] =
+    files.flatMap(file => file.versionId.map(_ -> file))
 
   private def garbage(store: IndexStore, file: StoredFile, reason: String): Garbage =
     Garbage(s"${store.root}/${file.relativePath}", file.sizeBytes, reason)

@@ -10,7 +10,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{FileKind, Stats, TestFiles, TestTable}
+import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, Stats, TestFiles, TestTable}
 import zonemap.iceberg.upkeep.Upkeep
 
 /** How a snapshot comes to be covered, and what every way reads and writes. */
@@ -38,7 +38,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private val idIs15 = Expressions.equal("id", 15L)
 
-  test("an exact version: no manifest, no manifest list, few reads of the store; the second plan reads nothing") {
+  test("an exact version: no manifest, a manifest list that Iceberg holds is not read again, few reads of the store; the second plan reads nothing") {
     val t = table(commits = 5)
     build(t)
     IndexRegistry.clear()
@@ -52,6 +52,19 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     val second = ours(t, idIs15)
     assert(second.report.tier.contains(Tier.Hot) && second.paths == first.paths)
     assert(t.io.totalReads == 0)
+  }
+
+  test("an exact version: a manifest list that nobody has read is read once") {
+    val t = table(commits = 5)
+    build(t)
+    IndexRegistry.clear()
+    val fresh = new TestTable(new MemoryTableOperations(t.io, t.operations.current()), t.name)
+    t.io.resetCounts()
+    val planned = ours(fresh, idIs15)
+    assert(planned.mode == PlanMode.Exact && planned.tasks.size == 1)
+    assert((t.io.reads(Manifest), t.io.reads(ManifestList), t.io.reads(Metadata)) == ((0, 1, 0)))
+    ours(fresh, idIs15)
+    assert(t.io.reads(ManifestList) == 1)
   }
 
   test("an exact version: the reads of a cold plan do not grow with the number of manifests") {

@@ -10,9 +10,10 @@ import org.apache.iceberg.io.{FileIO, FileInfo, InputFile, LocationProvider, Out
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.segment.VersionFile
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, Planning}
-import zonemap.iceberg.testing.MemoryFileIO
+import zonemap.iceberg.testing.{LoggedWarnings, MemoryFileIO}
 
 /** What is garbage in a store, and what is not. */
 class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
@@ -124,10 +125,67 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(gc(loaded).isEmpty)
   }
 
-  test("an unreadable version: no segment is deleted") {
+  /** The version of the current snapshot, as what it is put to. */
+  private def damage(t: Maintained)(change: Array[Byte] => Array[Byte]): String = {
+    val location = s"${versionsOf(t)}/${t.table.current.snapshotId()}"
+    t.table.io.put(location, change(t.table.io.bytes(location)))
+    location
+  }
+
+  test("a damaged version is garbage itself, and holds nothing back") {
     val t = expired()
-    t.table.io.put(s"${versionsOf(t)}/${t.table.current.snapshotId()}", Array[Byte](1, 2, 3))
+    val version = damage(t)(_.take(40))
+    val found = gc(listed(t))
+    assert(kinds(found) == ((6, 7)), "what only the damaged version named is of no use either")
+    assert(found.find(_.path == version).exists(_.reason.startsWith("it is damaged: ")))
+    assert(!t.table.io.storeFiles.contains(version))
+    assert(t.differences().isEmpty)
+  }
+
+  test("a damaged version that is young may be half-written: what versions name stays, and the rest goes") {
+    val t = expired()
+    val version = damage(t)(_.take(40))
+    assert(kinds(gc(listed(t, location => if (location == version) 0 else 48 * HourMillis))) == ((5, 0)))
+    assert(kinds(gc(listed(t))) == ((1, 7)), "once it is old")
+  }
+
+  test("an intact version of a later format: what versions name stays") {
+    val t = expired()
+    damage(t) { bytes => val b = bytes.clone(); b(8) = 99; b }
     assert(kinds(gc(listed(t))) == ((5, 0)))
+  }
+
+  test("a damaged version of a tagged snapshot, then many commits: gc brings the segments back to the live ones") {
+    val t = new Maintained
+    (1 to 3).foreach { _ => t.append(); t.maintain() }
+    val tagged = t.table.current.snapshotId()
+    t.table.load().manageSnapshots().createTag("kept", tagged).commit()
+    val version = damage(t)(_.take(40))
+    def refresh() = IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, IndexProcedures.localRunner)
+    val counts = (1 to 3).map { round =>
+      (1 to 10).foreach { _ => t.append(); refresh() }
+      IndexProcedures.merge(t.table.load(), t.table.current, Planning.Off, IndexProcedures.localRunner)
+      t.expire(retain = 1)
+      var found = Seq.empty[Garbage]
+      val warnings = LoggedWarnings.of("zonemap.index") { found = gc(listed(t), graceHours = 0) }
+      assert(found.exists(_.path == version) == (round == 1))
+      assert(warnings.count(_.contains(version)) == (if (round == 1) 1 else 0), warnings)
+      val live = VersionFile.decode(t.table.io.bytes(s"${versionsOf(t)}/${t.table.current.snapshotId()}")).fileNames
+      assert(t.table.io.storeFiles.count(_.contains("/segments/")) == live.size)
+      live.size
+    }
+    assert(counts.max <= 8, s"of 33 commits: $counts")
+    assert(Planning.ours(t.table, refine = _.useSnapshot(tagged)).paths.size == 6)
+  }
+
+  test("a dry run and the run after it warn of a damaged version once") {
+    val t = expired()
+    val version = damage(t)(_.take(40))
+    val warnings = LoggedWarnings.of("zonemap.index") {
+      gc(listed(t), dryRun = true)
+      gc(listed(t)): Unit
+    }
+    assert(warnings.count(_.contains(version)) == 1, warnings)
   }
 
   test("files that are not of the index are left alone, and so is the hint") {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.build.{MergePolicy, SegmentTask}
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
-import zonemap.iceberg.store.ColdSettings
+import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
 /** A conf value that cannot be used; the message names key, value and what is allowed. */
@@ -167,9 +167,10 @@ private[spark] object ZoneMapConf {
   val StoreLocation: ConfEntry[Option[String]] = ConfEntry(
     Prefix + "store.location",
     "",
-    "a folder that the tables' FileIO can write, or empty",
-    "Keep the indexes of all tables under this folder instead of beside each table.",
-    text => Some(Option.when(text.nonEmpty)(text))
+    "an absolute folder that the tables' FileIO can write, such as s3://bucket/indexes or /indexes, or empty",
+    "Keep the indexes of all tables under this folder instead of beside each table. Not in the data or metadata folder " +
+      "of a table; who may write there decides what queries answer.",
+    text => if (text.isEmpty) Some(None) else Option.when(StorePlaces.isAbsolute(text))(Some(text))
   )
 
   val MaxUnknownEntries: ConfEntry[Int] = ConfEntry(

@@ -12,6 +12,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.plan.{PlannerSettings, ZoneMapTable}
+import zonemap.iceberg.store.StoreLocation
 import zonemap.spark.conf.ZoneMapConf
 
 /**
@@ -82,7 +83,13 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
             ConfWarnings.warnOnce(error.getMessage)
             SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
           case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
-          case Right(conf)                  => SwapDecision.Swap(inner, conf.planner)
+          case Right(conf) =>
+            conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
+              case Some(refusal) =>
+                ConfWarnings.warnOnce(refusal)
+                SwapDecision.Leave(SwapReason.MalformedConf(refusal))
+              case None => SwapDecision.Swap(inner, conf.planner)
+            }
         }
     }
 

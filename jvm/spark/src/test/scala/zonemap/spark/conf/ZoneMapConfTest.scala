@@ -50,6 +50,8 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("cover-on-read", "background", CoverOnRead.Background, _.planner.coverOnRead),
     ("store.location", "s3://b/index", Some("s3://b/index"), _.planner.storeLocation),
     ("store.location", "", None, _.planner.storeLocation),
+    ("store.location", "/indexes", Some("/indexes"), _.planner.storeLocation),
+    ("store.location", "file:/indexes", Some("file:/indexes"), _.planner.storeLocation),
     ("plan.max-unknown-entries", "0", 0, _.planner.maxUnknownEntries),
     ("plan.max-unknown-entries", "70000", 70000, _.planner.maxUnknownEntries),
     ("hot.max-bytes", "2g", 2L << 30, _.planner.hotMaxBytes),
@@ -86,6 +88,8 @@ class ZoneMapConfTest extends AnyFunSuite {
       "cover-on-read" -> "never",
       "plan.max-unknown-entries" -> "-1",
       "plan.max-unknown-entries" -> "many",
+      "store.location" -> "indexes",
+      "store.location" -> "/x/../y",
       "hot.max-bytes" -> "-5",
       "hot.max-bytes" -> "lots"
     ))

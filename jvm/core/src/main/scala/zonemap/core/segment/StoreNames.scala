@@ -1,0 +1,32 @@
+package zonemap.core.segment
+
+/**
+ * The names of the files of a store, relative to its folder (docs/design/FORMAT.md, "Names in a store").
+ *
+ * Each part is letters, digits, `-` and `_`, so no name leads out of the folder: none is absolute, has a scheme, an empty
+ * part or one of dots. What a store reads or deletes has such a name.
+ */
+private[zonemap] object StoreNames {
+  private val Part = "[A-Za-z0-9_-]+"
+  private val DataSegment = s"segments/$Part/$Part\\.zm".r
+  private val DeleteSegment = s"segments/$Part/$Part\\.zmd".r
+  private val Facts = s"facts/$Part/-?[0-9]+/$Part\\.zmf".r
+  private val Version = "versions/[0-9]{1,19}".r
+
+  /** The hint at the version written last. */
+  val Latest = "latest"
+
+  def isDataSegment(path: String): Boolean = DataSegment.matches(path)
+
+  def isDeleteSegment(path: String): Boolean = DeleteSegment.matches(path)
+
+  def isFacts(path: String): Boolean = Facts.matches(path)
+
+  def isVersion(path: String): Boolean = Version.matches(path)
+
+  /** Whether versions name files of that name. */
+  def isNamed(path: String): Boolean = isDataSegment(path) || isDeleteSegment(path) || isFacts(path)
+
+  /** Whether a store has files of that name. */
+  def isOwn(path: String): Boolean = isNamed(path) || isVersion(path) || path == Latest
+}

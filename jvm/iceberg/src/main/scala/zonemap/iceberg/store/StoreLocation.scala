@@ -1,0 +1,48 @@
+package zonemap.iceberg.store
+
+import org.apache.iceberg.{Table, TableProperties}
+
+/** Which folders may hold the indexes of tables. */
+private[zonemap] object StoreLocation {
+
+  /** Whether a location names one folder wherever it is read: it has a scheme or begins with a slash, and no part of dots. */
+  def isAbsolute(location: String): Boolean =
+    location.matches("([a-zA-Z][a-zA-Z0-9+.-]*:)?/.*") && !parts(location).exists(part => part == "." || part == "..")
+
+  /**
+   * Why the index of `table` cannot be kept under `location`: engines delete files that they do not know from the folders
+   * of a table's data and metadata, and those who may write data would write what plans are made from.
+   */
+  def refusal(table: Table, location: String): Option[String] = {
+    def refused(why: String) = Some(
+      s"Cannot keep the index of '${table.name()}' in '$location': $why. Name another folder by " +
+        "spark.sql.zonemap.store.location.")
+    if (!isAbsolute(location)) refused("it is not absolute")
+    else ownFolders(table).find { case (_, folder) => isInside(location, folder) }.flatMap { case (name, folder) =>
+      refused(s"it lies in the table's own $name folder '$folder'")
+    }
+  }
+
+  private def ownFolders(table: Table): Seq[(String, String)] = {
+    def property(key: String) = Option(table.properties().get(key))
+    def named(name: String, keys: String*) = keys.flatMap(property).map(name -> _)
+    Seq("data" -> s"${table.location()}/data", "metadata" -> s"${table.location()}/metadata") ++
+      named("data", TableProperties.WRITE_DATA_LOCATION, "write.object-storage.path", "write.folder-storage.path") ++
+      named("metadata", TableProperties.WRITE_METADATA_LOCATION)
+  }
+
+  private def isInside(location: String, folder: String): Boolean = {
+    val (authority, ofFolder) = (authorityOf(location), authorityOf(folder))
+    parts(location).startsWith(parts(folder)) &&
+    (authority == ofFolder || authority.isEmpty || ofFolder.isEmpty)
+  }
+
+  /** The parts of the path, without scheme and authority. */
+  private def parts(location: String): Seq[String] =
+    IndexStore.withoutScheme(location).split('/').filter(_.nonEmpty).toSeq
+
+  private def authorityOf(location: String): String = {
+    val scheme = "^[a-zA-Z][a-zA-Z0-9+.-]*://".r
+    scheme.findFirstIn(location).fold("")(prefix => location.substring(prefix.length).takeWhile(_ != '/'))
+  }
+}

@@ -1,0 +1,185 @@
+package zonemap.iceberg.store
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.iceberg.Schema
+import org.apache.iceberg.expressions.{Expression, Expressions}
+import org.apache.iceberg.hadoop.HadoopFileIO
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.required
+import org.scalatest.BeforeAndAfterEach
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.segment.{CorruptSegmentException, SegmentRef, VersionFile}
+import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots}
+import zonemap.iceberg.plan.{PlanMode, Planning}
+import zonemap.iceberg.testing._
+import zonemap.iceberg.upkeep.IndexProcedures
+
+/** Versions that somebody else wrote: what they name is neither planned from nor deleted unless it is the table's own. */
+class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
+  import Planning._
+
+  private val schema = new Schema(required(1, "id", Types.LongType.get()))
+  private val all: Expression = Expressions.alwaysTrue()
+
+  override def beforeEach(): Unit = IndexRegistry.clear()
+
+  private def table(commits: Int): TestTable = {
+    val t = TestTable.create(schema)
+    (0 until commits).foreach(k =>
+      t.append(TestFiles.data(t, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))))
+    t
+  }
+
+  private def root(t: TestTable): String = IndexStore.of(t.load(), None).root
+  private def version(t: TestTable): String = s"${root(t)}/versions/${t.current.snapshotId()}"
+  private def decoded(t: TestTable): VersionFile = VersionFile.decode(t.io.bytes(version(t)))
+
+  private def forge(t: TestTable)(edit: VersionFile => VersionFile): Unit =
+    t.io.put(version(t), VersionFile.encode(edit(decoded(t))))
+
+  private def right(t: TestTable): Unit = {
+    val (planned, stockPlan) = (ours(t, all), stock(t, all))
+    assert(planned.paths == stockPlan.map(_.file().location()).toSet)
+    difference(planned.tasks, stockPlan).foreach(fail(_))
+  }
+
+  /** The segment of another table, under a name of this one's store. */
+  private def takeSegment(t: TestTable, other: TestTable): SegmentRef = {
+    val ref = decoded(other).segments.head
+    t.io.put(s"${root(t)}/${ref.relativePath}", other.io.bytes(s"${root(other)}/${ref.relativePath}"))
+    ref
+  }
+
+  test("a version that names another table's segment, with right counts, is refused") {
+    val (t, other) = (table(3), table(3))
+    Seq(t, other).foreach(build(_))
+    val ref = takeSegment(t, other)
+    forge(t)(_.copy(segments = Seq(ref)))
+    IndexRegistry.clear()
+    val refused = intercept[CorruptSegmentException](
+      StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
+    assert(refused.getMessage.contains("lacks 3 manifests that its snapshot lists, and names 3 that it does not list"))
+    right(t)
+    IndexRegistry.clear()
+    assert(!IndexProcedures.status(t.load(), Some(t.current), Off).covered)
+    build(t)
+    IndexRegistry.clear()
+    assert(ours(t, all).mode == PlanMode.Exact)
+  }
+
+  test("a version that names a manifest twice, and another not at all, is refused") {
+    val t = table(2)
+    build(t)
+    val ref = decoded(t).segments.head
+    forge(t)(_.copy(segments = Seq(ref.copy(liveManifests = Seq(0)), ref.copy(liveManifests = Seq(0)))))
+    IndexRegistry.clear()
+    right(t)
+    assert(!IndexProcedures.status(t.load(), Some(t.current), Off).covered)
+  }
+
+  test("a version of another snapshot serves to know manifests from, and is never taken for that snapshot") {
+    val (t, other) = (table(3), table(3))
+    Seq(t, other).foreach(build(_))
+    val ref = takeSegment(t, other)
+    forge(t)(_.copy(segments = Seq(ref)))
+    val forged = t.current.snapshotId()
+    t.append(TestFiles.data(t, Map("id" -> Stats.range(90L, 99L))))
+    IndexRegistry.clear()
+    val settings = Off.copy(maxUnknownEntries = 100, upkeep = zonemap.iceberg.plan.UpkeepMode.Memory)
+    val planned = ours(t, all, settings)
+    assert(planned.paths == stock(t, all).map(_.file().location()).toSet && planned.mode == PlanMode.Hybrid)
+    // time travel to the snapshot of the forged version, which this JVM has open
+    val before = ours(t, all, settings, _.useSnapshot(forged))
+    assert(before.paths == stock(t, all, _.useSnapshot(forged)).map(_.file().location()).toSet)
+  }
+
+  private val outside = Seq(
+    "../../../other/_zonemaps_v2/u/segments/day/1-2-a.zm",
+    "segments/../../../data/x.parquet",
+    "data/x.parquet",
+    "/etc/passwd",
+    "mem://lake/secret.zm")
+
+  for (name <- outside)
+    test(s"a version that names '$name': nothing of it is opened or deleted") {
+      val t = table(2)
+      build(t)
+      val victims = outside.map(n => s"${root(t)}/$n") ++ t.load().currentSnapshot().addedDataFiles(t.io).asScala
+        .map(_.location()) ++ Seq("/etc/passwd", "mem://lake/secret.zm")
+      victims.foreach(t.io.put(_, Array[Byte](1)))
+      forge(t)(v => v.copy(segments = v.segments :+ SegmentRef(name, "h", 1, Seq(0))))
+      IndexRegistry.clear()
+      t.io.resetCounts()
+      right(t)
+      assert(t.io.readLocations(FileKind.Store).forall(l => l.startsWith(root(t)) && !l.contains("..")))
+      val dropped = IndexProcedures.drop(t.load(), Off, dryRun = false)
+      assert(victims.forall(t.io.locations.contains) && !dropped.exists(victims.contains))
+      assert(!t.io.locations.contains(version(t)), "the version itself is a file of the store")
+    }
+
+  test("drop without a listing leaves what versions of other tables name") {
+    val t = table(2)
+    build(t)
+    forge(t)(_.copy(tableUuid = java.util.UUID.randomUUID().toString))
+    val segments = t.io.storeFiles.filter(_.contains("/segments/"))
+    IndexProcedures.drop(t.load(), Off, dryRun = false)
+    assert(segments.nonEmpty && segments.forall(t.io.locations.contains))
+  }
+
+  test("delete takes files of the store's own layout only") {
+    val t = table(1)
+    val store = IndexStore.of(t.load(), None)
+    val refused = Seq(
+      "mem://lake/data/x.parquet",
+      s"${store.root}/../../data/x.parquet",
+      s"${store.root}/segments/../../../x.zm",
+      s"${store.root}/notes.txt",
+      s"${store.root}x/latest",
+      s"${store.root}/versions/1/2",
+      store.root)
+    refused.foreach { location =>
+      assert(intercept[IllegalArgumentException](store.delete(Seq(location))).getMessage.contains(location))
+    }
+    store.delete(Seq(s"${store.root}/latest", s"${store.root}/versions/1"))
+  }
+
+  private def localStore(): (Path, Path, IndexStore) = {
+    val folder = Files.createTempDirectory("zonemap-forged")
+    val (store, elsewhere) = (folder.resolve("store"), folder.resolve("elsewhere"))
+    Seq(store.resolve("segments/micro"), store.resolve("versions"), elsewhere).foreach(Files.createDirectories(_))
+    Files.write(elsewhere.resolve("1-1-a.zm"), Array[Byte](1, 2, 3))
+    (store, elsewhere, new IndexStore(new HadoopFileIO(new Configuration), store.toString))
+  }
+
+  test("a folder that is a symbolic link out of the store: nothing behind it is listed, opened or deleted") {
+    val (store, elsewhere, index) = localStore()
+    Files.createSymbolicLink(store.resolve("segments/day"), elsewhere)
+    Files.createSymbolicLink(store.resolve("versions/7"), elsewhere.resolve("1-1-a.zm"))
+    val own = index.writeSegment(Level.Micro, 1, 2, "h", Array[Byte](5))
+    assert(index.list().map(_.relativePath) == Seq(own))
+    val behind = SegmentRef("segments/day/1-1-a.zm", "h", 3, Nil)
+    assert(intercept[CorruptSegmentException](index.openSegment(behind)).getMessage.contains("symbolic link"))
+    intercept[CorruptSegmentException](index.readVersion(7))
+    Seq(behind.relativePath, "versions/7").foreach(name =>
+      intercept[IllegalArgumentException](index.delete(Seq(s"${index.root}/$name"))))
+    assert(Files.exists(elsewhere.resolve("1-1-a.zm")))
+    assert(index.openSegment(SegmentRef(own, "h", 1, Nil)).sizeBytes == 1)
+  }
+
+  test("a store whose folder is reached through a symbolic link works") {
+    val (store, _, _) = localStore()
+    val link = store.resolveSibling("link")
+    Files.createSymbolicLink(link, store)
+    val index = new IndexStore(new HadoopFileIO(new Configuration), link.toString)
+    val own = index.writeSegment(Level.Micro, 1, 2, "h", Array[Byte](5))
+    assert(index.list().map(_.relativePath) == Seq(own))
+    assert(index.openSegment(SegmentRef(own, "h", 1, Nil)).sizeBytes == 1)
+    index.delete(Seq(s"${index.root}/$own"))
+    assert(index.list().isEmpty)
+  }
+}
