@@ -61,7 +61,7 @@ private[zonemap] object StoredSnapshots {
       save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
     } catch {
       case e: CorruptSegmentException =>
-        index.damaged()
+        index.damaged(e.toString)
         throw e
     }
 
