@@ -79,11 +79,15 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * The same table, for a query whose filter holds a bound of its first rows; the filter decides which files are
-   * planned, this is for people only.
+   * The same table for a query that needs only the first rows of a sort right above its scan.
+   *
+   * @param bound TRUE for each of these rows, bound as the predicate of {@link #withExpressions}; our planner alone
+   *     evaluates it, on what is known of files
+   * @param description the bound for people
+   * @param digest equal for two bounds only if they are the same
    */
-  public ZoneMapTable withTopK(String description) {
-    return with(hints.withTopK(description));
+  public ZoneMapTable withTopK(Predicate bound, String description, String digest) {
+    return with(hints.withTopK(new FirstRows(bound, description), digest));
   }
 
   /** What is known of the pinned snapshot goes along: the copy is the same relation. */
@@ -108,6 +112,14 @@ public final class ZoneMapTable extends BaseTable {
   /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
   public Predicate expressions() {
     return hints.expressions().isDefined() ? hints.expressions().get() : null;
+  }
+
+  /**
+   * What every row that the query needs of this relation satisfies beside the scan's filter; TRUE if nothing is known.
+   * It holds of the rows that leave the sort and limit above the relation, if the bound of first rows is part of it.
+   */
+  public Predicate conditions() {
+    return hints.conditions();
   }
 
   /** What is known of the query beside the scan's filter. */

@@ -16,7 +16,7 @@ import zonemap.iceberg.index.TableFacts
  * The filter of a scan bound to one schema, with the specs bound to the same schema.
  *
  * @param filter the filter alone
- * @param expressions what rows satisfy beside it: at least the rows that the query keeps, so never proof that all match
+ * @param expressions what rows satisfy beside it: at least the rows that the query needs, so never proof that all match
  * @param limit what the query wants of the scan, if not everything
  */
 private[zonemap] final case class BoundScan(
@@ -66,7 +66,7 @@ private[zonemap] object BoundScan {
               specs,
               schema,
               ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
-              hints.expressions.fold[Predicate](True)(fitting(_, schema)),
+              fitting(hints.conditions, schema),
               hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema)))
             )
           }

@@ -50,7 +50,7 @@ private[plan] final class FilePlan(
       files.count,
       () => selection.countAfterPartitions(),
       bound.describe,
-      hints.topK,
+      hints.topK.map(_.description),
       selection.limitedTo,
       selection.factReport,
       millis

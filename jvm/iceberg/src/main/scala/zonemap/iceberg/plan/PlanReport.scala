@@ -8,7 +8,7 @@ package zonemap.iceberg.plan
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
  * @param keptAfterPartitions data files whose partition can match, counted when asked for
- * @param topK the bound of the first rows that is part of the filter, for people
+ * @param topK the bound that the first rows are within, for people
  * @param limit the rows wanted, when only as many files were planned as hold them
  * @param facts what facts beyond bounds did, if there are some that can tell anything of the filter
  * @param millis wall time of planning, in milliseconds

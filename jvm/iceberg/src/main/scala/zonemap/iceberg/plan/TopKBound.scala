@@ -19,7 +19,14 @@ private[zonemap] final case class TopK(
     descending: Boolean,
     nullsFirst: Boolean,
     filter: Predicate,
-    rows: Long)
+    rows: Long) {
+
+  /** TRUE for the rows whose value is not beyond `value`, and for those that sort before all values. */
+  def rowsUpTo(value: ZoneValue): Predicate = {
+    val within = Compare(column, if (descending) CompareOp.GtEq else CompareOp.LtEq, value)
+    if (nullsFirst) Predicate.or(within, IsNull(column)) else within
+  }
+}
 
 /**
  * @param value every wanted row is at least (descending) or at most this, or sorts before all values
@@ -43,7 +50,7 @@ private[zonemap] object TopKBound {
       .when(asked.rows > 0 && !nanMayComeFirst(index, asked, trust))(lastTaken(index, asked, trust))
       .flatten
       .flatMap { value =>
-        val kept = count(index, Predicate.and(asked.filter, rowsUpTo(asked, value)), trust)
+        val kept = count(index, Predicate.and(asked.filter, asked.rowsUpTo(value)), trust)
         Option.when(kept < count(index, asked.filter, trust))(TopKBound(value, kept))
       }
 
@@ -102,11 +109,6 @@ private[zonemap] object TopKBound {
         live.segment.column(asked.column.fieldId).exists(_.root.nans == Presence.None) &&
         trust.areValid(live.segment, asked.column.fieldId, live.liveRows())
       }
-
-  private def rowsUpTo(asked: TopK, value: ZoneValue): Predicate = {
-    val within = Compare(asked.column, if (asked.descending) CompareOp.GtEq else CompareOp.LtEq, value)
-    if (asked.nullsFirst) Predicate.or(within, IsNull(asked.column)) else within
-  }
 
   private def count(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust): Long =
     index.segments.iterator

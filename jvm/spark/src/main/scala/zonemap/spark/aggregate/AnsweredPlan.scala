@@ -74,5 +74,5 @@ private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[G
   }
 
   private def catalyst(value: ZoneValue, dataType: DataType): Option[Any] =
-    if (value == null) Some(null) else BoundLiteral.of(value, dataType, isLower = false).map(_.value)
+    if (value == null) Some(null) else BoundLiteral.of(value, dataType).map(_.value)
 }

@@ -20,10 +20,22 @@ private[expression] object BuiltIn {
       case _: Unevaluable | _: HigherOrderFunction => false
       // as large as their arguments say
       case _: StringRepeat | _: StringSpace | _: StringLPad | _: StringRPad | _: ArrayRepeat | _: Sequence => false
+      case _: FormatNumber | _: FormatString                                                               => false
+      // as long to compute
+      case rounded: RoundBase if !isRoundedNear(rounded.right) => false
       // what is constant and not a literal by now depends on the session or the clock, or fails
       case constant if constant.foldable => false
       case other                         => other.getClass.getPackageName == Package
     }
+
+  /** Whether a number is rounded to a digit that doubles and decimals have: powers of ten beyond cost what they please. */
+  def isRoundedNear(scale: Expression): Boolean =
+    scale match {
+      case Constant(digits: Int) => -MaxDigits <= digits && digits <= MaxDigits
+      case _                     => false
+    }
+
+  private val MaxDigits = 400
 
   private val Package = classOf[Expression].getPackageName
 }

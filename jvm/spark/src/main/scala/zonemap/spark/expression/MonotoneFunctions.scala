@@ -12,7 +12,8 @@ import org.apache.spark.unsafe.types.UTF8String
  * The functions that keep the order of one argument, all others being literals, and where they do.
  *
  * An entry says on which arguments the function has a result and keeps (or turns round) the order; its comment proves
- * it. Everything else about an argument - overflow, errors, null results - lies outside the pieces and is kept.
+ * it. Everything else about an argument - overflow, errors, null results - lies outside the pieces and is kept. A function
+ * that has no result at the ends of its pieces is not used: S143.
  */
 private[expression] object MonotoneFunctions {
 
@@ -25,6 +26,7 @@ private[expression] object MonotoneFunctions {
       .orElse(texts(expression))
       .orElse(casts(expression))
       .filter(s => CatalystValues.isLong(s.child.dataType) && CatalystValues.isOrdered(expression.dataType))
+      .filter(_.hasResults)
 
   // --- arithmetic: S39
 
@@ -99,10 +101,11 @@ private[expression] object MonotoneFunctions {
   private def rounding(e: Expression): Option[MonotoneStep] =
     e match {
       // rounding in one direction, or half up, keeps the order; doubles beyond long stay at its ends
-      case Floor(x)                                                        => Some(whole(e, x, increasing = true))
-      case Ceil(x)                                                         => Some(whole(e, x, increasing = true))
-      case Round(x, Constant(_: Int), _) if isReal(x.dataType) && exact(e) => Some(whole(e, x, increasing = true))
-      case _                                                               => None
+      case Floor(x) => Some(whole(e, x, increasing = true))
+      case Ceil(x)  => Some(whole(e, x, increasing = true))
+      case Round(x, scale, _) if BuiltIn.isRoundedNear(scale) && isReal(x.dataType) && exact(e) =>
+        Some(whole(e, x, increasing = true))
+      case _ => None
     }
 
   // --- dates: S42

@@ -2,6 +2,7 @@ package zonemap.spark.expression
 
 import java.nio.charset.StandardCharsets
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
@@ -29,16 +30,16 @@ private[expression] final case class Piece(domain: Domain, increasing: Boolean)
  * A function that keeps the order on each of a few pieces of the argument's domain, evaluated by Catalyst itself.
  *
  * The ends of the wanted ranges become boundaries of the argument by binary search: 64 evaluations an end at most.
- * Arguments outside the pieces are always kept, as is everything when an evaluation inside a piece fails. Null and NaN
- * are single arguments, evaluated as such.
+ * Arguments outside the pieces are always kept, as is everything when an evaluation inside a piece fails or gives null. Null
+ * and NaN are single arguments, evaluated as such.
  *
  * @param slackAt how far the order may be disturbed near an argument, in its units; 0 where it is kept strictly
  */
 private[expression] final class MonotoneStep(
     function: Expression,
     override val child: Expression,
-    pieces: Seq[Piece],
-    slackAt: Long => Long = _ => 0)
+    private[expression] val pieces: Seq[Piece],
+    private[expression] val slackAt: Long => Long = _ => 0)
     extends Step {
 
   private val row = new GenericInternalRow(1)
@@ -46,6 +47,12 @@ private[expression] final class MonotoneStep(
   private val bound: Expression = function.withNewChildren(function.children.map { c =>
     if (c eq child) BoundReference(0, child.dataType, nullable = true) else c
   })
+
+  /** Whether the function has a result at the ends of all pieces. It has none anywhere for some literals, as of a unit. */
+  def hasResults: Boolean =
+    pieces.forall { case Piece(domain, _) =>
+      domain.isEmpty || Seq(domain.first, domain.last).forall(x => Try(evaluate(x)).isSuccess)
+    }
 
   override def preimage(wanted: Wanted): Wanted =
     try {

@@ -96,9 +96,7 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
           val note = s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files"
           slf4j.info(s"Zonemap: table=${relation.table.baseName} $note")
           ExpressionRule.carry(
-            relation.relation,
-            relation.sparkTable,
-            relation.table,
+            relation,
             Predicate.and(Option(relation.table.expressions).toSeq :+ inKeys: _*),
             withNote(relation.table.notes(), note)
           )

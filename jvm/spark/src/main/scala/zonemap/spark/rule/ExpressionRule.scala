@@ -5,23 +5,20 @@ import java.security.MessageDigest
 import java.util.HexFormat
 
 import org.apache.iceberg.Schema
-import org.apache.iceberg.spark.source.SparkTable
 import org.apache.iceberg.types.Types.NestedField
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
-import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
-import zonemap.iceberg.plan.{IndexQuestions, ZoneMapTable}
-import zonemap.spark.conf.ZoneMapConf
+import zonemap.iceberg.plan.IndexQuestions
 import zonemap.spark.expression.{CatalystCondition, ColumnResolver, ExpressionTranslator, MapEntry}
+import zonemap.spark.join.ZoneMapRelation
 
 /**
  * Hands the conditions that Iceberg cannot take (functions of a column, mostly) to our planner, as ranges of columns.
@@ -38,45 +35,31 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries {
-      case filter @ Filter(condition, relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _))
-          if !options.containsKey(Marker) =>
-        table.table() match {
-          case ours: ZoneMapTable if enabled(options) =>
-            attach(relation, table, ours, condition).fold[LogicalPlan](filter)(r => filter.copy(child = r))
-          case _ => filter
-        }
+      case filter @ Filter(condition, ZoneMapRelation(found))
+          if !found.isMarked(Marker) && found.conf.exists(_.expressions) =>
+        attach(found, condition).fold[LogicalPlan](filter)(r => filter.copy(child = r))
     }
 
-  private def enabled(options: CaseInsensitiveStringMap): Boolean =
-    ZoneMapConf.read(SQLConf.get, options).exists(_.expressions)
-
-  private def attach(
-      relation: DataSourceV2Relation,
-      table: SparkTable,
-      ours: ZoneMapTable,
-      condition: Expression): Option[DataSourceV2Relation] =
-    Guarded.orNothing(s"the functions in a filter on ${table.name()}") {
+  private def attach(found: ZoneMapRelation, condition: Expression): Option[DataSourceV2Relation] =
+    Guarded.orNothing(s"the functions in a filter on ${found.sparkTable.name()}") {
+      val table = found.table
       val predicate =
         translate(
-          relation,
-          SparkTables.schema(table),
+          found.relation,
+          found.schema,
           condition,
-          IndexQuestions.factsOf(ours, _),
-          IndexQuestions.canEvaluate(ours, _))
-      Option.when(predicate != True)(carry(relation, table, ours, predicate, ours.notes()))
+          IndexQuestions.factsOf(table, _),
+          IndexQuestions.canEvaluate(table, _))
+      Option.when(predicate != True)(carry(found, predicate, table.notes()))
     }
 
   /** The relation for a query that keeps only rows for which `predicate` is TRUE. */
   private[spark] def carry(
-      relation: DataSourceV2Relation,
-      table: SparkTable,
-      ours: ZoneMapTable,
+      found: ZoneMapRelation,
       predicate: Predicate,
       notes: java.util.List[String]): DataSourceV2Relation = {
     val digest = digestOf(Predicate.canonical(predicate))
-    relation.copy(
-      table = SparkTables.copyWithin(table, ours.withExpressions(predicate, digest, notes)),
-      options = SwapRule.withOption(relation.options, Marker, digest))
+    found.over(found.table.withExpressions(predicate, digest, notes), Marker, digest)
   }
 
   /** At least the rows for which the condition is TRUE, whatever it is made of. */

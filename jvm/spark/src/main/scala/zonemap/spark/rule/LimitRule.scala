@@ -3,11 +3,8 @@ package zonemap.spark.rule
 import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, Offset}
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
-import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.iceberg.plan.{IndexQuestions, LimitCut}
-import zonemap.spark.conf.ZoneMapConf
 
 /**
  * `LIMIT k` right above a scan: the scan plans no more files than hold k rows of the result, where the index knows such
@@ -32,17 +29,12 @@ private[spark] object LimitRule extends Rule[LogicalPlan] {
     plan match {
       case offset @ Offset(IntegerLiteral(skipped), child) =>
         cut(child, rows + skipped).map(c => offset.copy(child = c))
-      case SwappedScan(scan) if enabled(scan) =>
+      case SwappedScan(scan) if scan.isOpenTo(Marker, _.limit) =>
         val limit = LimitCut(rows, scan.keepsAll)
-        Option.when(IndexQuestions.pays(scan.zoneMapTable, limit)) {
+        Option.when(IndexQuestions.pays(scan.table, limit)) {
           val digest = ExpressionRule.digestOf(limit.canonical)
-          val relation = scan.relationOver(scan.zoneMapTable.withLimit(limit, digest))
-          val marked = relation.copy(options = SwapRule.withOption(relation.options, Marker, digest))
-          plan.transformDown { case found: DataSourceV2Relation if found eq scan.relation => marked }
+          scan.replaced(plan, scan.found.over(scan.table.withLimit(limit, digest), Marker, digest))
         }
       case _ => None
     }
-
-  private def enabled(scan: SwappedScan): Boolean =
-    !scan.relation.options.containsKey(Marker) && ZoneMapConf.read(SQLConf.get, scan.relation.options).exists(_.limit)
 }

@@ -96,7 +96,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
   private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
 
   /** The options with one more. */
-  private[rule] def withOption(
+  private[spark] def withOption(
       options: CaseInsensitiveStringMap,
       key: String,
       value: String): CaseInsensitiveStringMap = {

@@ -1,6 +1,5 @@
 package zonemap.spark.rule
 
-import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.expressions.{Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -8,10 +7,12 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 import zonemap.core.predicate.Predicate
 import zonemap.iceberg.plan.ZoneMapTable
-import zonemap.spark.expression.{ColumnResolver, ExactTranslator}
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.expression.ExactTranslator
+import zonemap.spark.join.ZoneMapRelation
 
 /**
- * Projects and filters, all deterministic, above a swapped relation, and nothing else.
+ * Projects and filters, all deterministic, above a relation of ours, and nothing else.
  *
  * @param output what the topmost of them puts out, in terms of the relation's columns
  * @param conditions all conditions of the filters, in the same terms
@@ -19,29 +20,28 @@ import zonemap.spark.expression.{ColumnResolver, ExactTranslator}
 private[rule] final class SwappedScan(
     val output: Seq[NamedExpression],
     conditions: Seq[Expression],
-    val relation: DataSourceV2Relation,
-    table: SparkTable,
-    val zoneMapTable: ZoneMapTable) {
+    val found: ZoneMapRelation) {
 
-  val columns: ColumnResolver = new SchemaColumns(relation, SparkTables.schema(table))
+  def table: ZoneMapTable = found.table
 
   /** TRUE for a row only if it is in the scan's result. */
-  def keepsAll: Predicate = new ExactTranslator(columns).whenTrue(conditions)
+  def keepsAll: Predicate = new ExactTranslator(found.columns).whenTrue(conditions)
 
-  /** The relation over another table in the place of ours. */
-  def relationOver(other: ZoneMapTable): DataSourceV2Relation =
-    relation.copy(table = SparkTables.copyWithin(table, other))
+  /** Whether a rule that leaves its mark on relations may change this one. */
+  def isOpenTo(marker: String, isOn: ZoneMapConf => Boolean): Boolean =
+    !found.isMarked(marker) && found.conf.exists(isOn)
+
+  /** The plan that the scan was found in, with another relation in the place of the scan's. */
+  def replaced(plan: LogicalPlan, relation: DataSourceV2Relation): LogicalPlan =
+    plan.transformDown { case old: DataSourceV2Relation if old eq found.relation => relation }
 }
 
 private[rule] object SwappedScan {
   def unapply(plan: LogicalPlan): Option[SwappedScan] =
     plan match {
-      case PhysicalOperation(output, conditions, relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _))
+      case PhysicalOperation(output, conditions, ZoneMapRelation(found))
           if (output ++ conditions).forall(_.deterministic) =>
-        table.table() match {
-          case ours: ZoneMapTable => Some(new SwappedScan(output, conditions, relation, table, ours))
-          case _                  => None
-        }
+        Some(new SwappedScan(output, conditions, found))
       case _ => None
     }
 }

@@ -3,22 +3,23 @@ package zonemap.spark.rule
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.internal.SQLConf
 
-import zonemap.core.predicate.ColumnRef
+import zonemap.core.predicate.Predicate
 import zonemap.core.value.{ValueText, ZoneValue}
 import zonemap.iceberg.plan.{IndexQuestions, TopK}
-import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.expression.BoundLiteral
 
 /**
- * `ORDER BY x ... LIMIT k` over a scan: adds a filter `x >= bound` (ascending: `x <= bound`) that all of the first k rows
- * satisfy, where the index proves one that leaves files out (SOUNDNESS, S49).
+ * `ORDER BY x ... LIMIT k` over a scan: the scan leaves out files none of whose rows can be among the first k, by a bound
+ * `x >= T` (ascending: `x <= T`) that all of these satisfy, where the index proves one (SOUNDNESS, S49).
  *
- * It is an ordinary filter, right above the relation: Iceberg gets it with the others, Spark checks it for each row, and
- * plans with other bounds are other plans. See ADR 7.
+ * The bound is for the planner of files alone. No filter is added to the plan: Iceberg's readers, who evaluate what they
+ * are given on columns that a file may lack, never get it (S140). The relation gets a table of its own, whose name tells it
+ * from every other scan. See ADR 7.
  */
 private[spark] object TopKRule extends Rule[LogicalPlan] {
+
+  /** The key of the bound's digest among a relation's options; no read option has this name. */
+  val Marker = "zonemap.topk.digest"
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case limit @ GlobalLimit(IntegerLiteral(rows), child) =>
@@ -45,24 +46,21 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
   /** The child of the sort with the bound in it. */
   private def bound(sort: Sort, wanted: Long): Option[LogicalPlan] =
     (sort.order.headOption, sort.child) match {
-      case (Some(SortOrder(key: AttributeReference, direction, nullOrdering, _)), SwappedScan(scan)) if enabled(scan) =>
-        val descending = direction == Descending
-        val nullsFirst = nullOrdering == NullsFirst
+      case (Some(SortOrder(key: AttributeReference, direction, nullOrdering, _)), SwappedScan(scan))
+          if scan.isOpenTo(Marker, _.topK) =>
         for {
           source <- sourceOf(key, scan)
-          column <- scan.columns.column(source)
-          found <- IndexQuestions.topK(scan.zoneMapTable, TopK(column, descending, nullsFirst, scan.keepsAll, wanted))
-          literal <- BoundLiteral.of(found.value, source.dataType, isLower = descending)
+          column <- scan.found.columns.column(source)
+          asked = TopK(column, direction == Descending, nullOrdering == NullsFirst, scan.keepsAll, wanted)
+          bound <- IndexQuestions.topK(scan.table, asked)
         } yield {
-          val within = if (descending) GreaterThanOrEqual(source, literal) else LessThanOrEqual(source, literal)
-          val condition = if (nullsFirst && source.nullable) Or(IsNull(source), within) else within
-          filtered(sort.child, scan, condition, describe(column, descending, condition, found.value))
+          val rows = asked.rowsUpTo(bound.value)
+          val digest = ExpressionRule.digestOf(s"(top ${Predicate.canonical(rows)})")
+          val bounded = scan.table.withTopK(rows, describe(asked, bound.value, source.nullable), digest)
+          scan.replaced(sort.child, scan.found.over(bounded, Marker, digest))
         }
       case _ => None
     }
-
-  private def enabled(scan: SwappedScan): Boolean =
-    ZoneMapConf.read(SQLConf.get, scan.relation.options).exists(_.topK)
 
   /** The column of the relation that the sort key is, as it is or by another name. */
   private def sourceOf(key: AttributeReference, scan: SwappedScan): Option[AttributeReference] =
@@ -73,21 +71,10 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
         case other           => other
       }
       .collect { case source: AttributeReference => source }
-      .flatMap(source => scan.relation.output.find(_.exprId == source.exprId))
+      .flatMap(source => scan.found.relation.output.find(_.exprId == source.exprId))
 
-  /** The scan with one more condition, in the filter right above the relation, which is where other rules look for it. */
-  private def filtered(plan: LogicalPlan, scan: SwappedScan, bound: Expression, description: String): LogicalPlan = {
-    def told = scan.relationOver(scan.zoneMapTable.withTopK(description))
-    plan match {
-      case filter @ Filter(condition, child) if child eq scan.relation =>
-        filter.copy(condition = And(condition, bound), child = told)
-      case relation if relation eq scan.relation => Filter(bound, told)
-      case other => other.withNewChildren(other.children.map(filtered(_, scan, bound, description)))
-    }
-  }
-
-  private def describe(column: ColumnRef, descending: Boolean, condition: Expression, value: ZoneValue): String = {
-    val orNull = if (condition.isInstanceOf[Or]) " or null" else ""
-    s"${column.name} ${if (descending) ">=" else "<="} ${ValueText.of(column.columnType, value)}$orNull"
+  private def describe(asked: TopK, bound: ZoneValue, isNullable: Boolean): String = {
+    val orNull = if (asked.nullsFirst && isNullable) " or null" else ""
+    s"${asked.column.name} ${if (asked.descending) ">=" else "<="} ${ValueText.of(asked.column.columnType, bound)}$orNull"
   }
 }

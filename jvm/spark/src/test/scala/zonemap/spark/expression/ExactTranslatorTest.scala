@@ -179,13 +179,11 @@ class ExactTranslatorTest extends SharedSession {
 
   test("bounds as literals: what a type cannot hold, zeros, text that is none") {
     import zonemap.core.value.{BytesValue, LongValue, ZoneValues}
-    def literal(value: ZoneValue, dataType: DataType, isLower: Boolean = true) =
-      BoundLiteral.of(value, dataType, isLower).map(_.value)
+    def literal(value: ZoneValue, dataType: DataType) = BoundLiteral.of(value, dataType).map(_.value)
     assert(literal(LongValue(5), IntegerType).contains(5))
     assert(literal(LongValue(1L << 40), IntegerType).isEmpty)
-    assert(literal(ZoneValues.ofDouble(0), DoubleType).exists(v => 1 / v.asInstanceOf[Double] < 0))
-    assert(literal(ZoneValues.ofDouble(0), DoubleType, isLower = false).exists(v => 1 / v.asInstanceOf[Double] > 0))
-    assert(literal(ZoneValues.ofDouble(0), FloatType).exists(v => 1 / v.asInstanceOf[Float] < 0))
+    assert(literal(ZoneValues.ofDouble(0), DoubleType).exists(v => 1 / v.asInstanceOf[Double] > 0))
+    assert(literal(ZoneValues.ofDouble(0), FloatType).exists(v => 1 / v.asInstanceOf[Float] > 0))
     assert(literal(ZoneValues.ofDouble(0.1), FloatType).isEmpty)
     assert(literal(ZoneValues.ofString("\ud83d\ude00"), StringType).contains(UTF8String.fromString("\ud83d\ude00")))
     assert(literal(BytesValue(Array(0xc3.toByte)), StringType).isEmpty)

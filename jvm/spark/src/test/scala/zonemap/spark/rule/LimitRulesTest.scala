@@ -1,10 +1,14 @@
 package zonemap.spark.rule
 
+import org.apache.iceberg.spark.SparkReadOptions
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
+import zonemap.spark.join.StaticJoinRule
 
 /** The rules for ORDER BY ... LIMIT and LIMIT alone: what they change of a plan, and what they leave as it is. */
 class LimitRulesTest extends SharedSession {
@@ -28,20 +32,35 @@ class LimitRulesTest extends SharedSession {
 
   private def filters(plan: LogicalPlan): Seq[String] = plan.collect { case f: Filter => f.condition.sql }
 
-  test("a bound of the first rows is a filter right above the relation, and only there") {
-    val before = plan("ORDER BY id DESC LIMIT 3")
-    val after = TopKRule(before)
-    assert(
-      filters(before).isEmpty && filters(after).map(_.replace("`", "")).forall(_.endsWith("id >= 40L)")),
-      filters(after))
-    assert(after.collect { case Filter(_, r: DataSourceV2Relation) => r }.size == 1)
-    assert(name(after) == name(before), "the filter tells plans apart")
-    assert(after.output == before.output)
+  /** The plan as text, without what tells one relation from another. */
+  private def shape(plan: LogicalPlan): String =
+    plan.transform { case r: DataSourceV2Relation => r.copy(options = CaseInsensitiveStringMap.empty()) }.toString
+      .replaceAll(" zonemap\\[[^]]*]", "")
+
+  test("a bound of the first rows is known to the table alone: the plan has the filters it had") {
+    for (tail <- Seq("ORDER BY id DESC LIMIT 3", "WHERE id >= 20L ORDER BY id LIMIT 3")) {
+      val before = plan(tail)
+      val after = TopKRule(before)
+      assert(filters(after) == filters(before) && shape(after) == shape(before) && after.output == before.output)
+      assert(relation(after).options.containsKey(TopKRule.Marker) && !relation(before).options.containsKey(TopKRule.Marker))
+    }
   }
 
-  test("it joins the filter that is there, which other rules still find above the relation") {
-    val after = TopKRule(plan("WHERE id >= 20L ORDER BY id LIMIT 3"))
-    assert(filters(after).size == 1 && filters(after).head.contains("<= 29L") && filters(after).head.contains(">= "))
+  test("a bound is part of the table's name: other bounds are other scans, equal ones the same") {
+    def bounded(tail: String): String = name(TopKRule(plan(tail)))
+    assert(bounded("ORDER BY id LIMIT 3") == bounded("ORDER BY id LIMIT 3"))
+    assert(bounded("ORDER BY id LIMIT 3") == bounded("ORDER BY id LIMIT 4"), "the same files")
+    val tails =
+      Seq("ORDER BY id LIMIT 3", "ORDER BY id DESC LIMIT 3", "ORDER BY id LIMIT 13", "ORDER BY s LIMIT 3", "LIMIT 3", "")
+    val names = tails.map(tail => name(LimitRule(TopKRule(plan(tail)))))
+    assert(names.distinct.size == names.size, names)
+    assert(names.head.startsWith("lake.db.limits zonemap[") && names.last == "lake.db.limits")
+  }
+
+  test("a bound is a condition of the table's rows, and none of the ranges that other rules put in its place") {
+    val table =
+      relation(TopKRule(plan("ORDER BY id DESC LIMIT 3"))).table.asInstanceOf[SparkTable].table().asInstanceOf[ZoneMapTable]
+    assert(table.expressions == null && table.conditions.toString == "id >= 40")
   }
 
   test("applied twice the rules give the same plan object") {
@@ -105,6 +124,33 @@ class LimitRulesTest extends SharedSession {
       assert(!(rule(plan(tail)) eq plan(tail)))
     }
   }
+
+  test("options that may stand for other files: no rule looks at the index") {
+    val base = plan("WHERE p + 1 = 1 ORDER BY id LIMIT 3")
+    val limited = plan("LIMIT 3")
+    def withOption(plan: LogicalPlan, key: String): LogicalPlan =
+      plan.transform { case r: DataSourceV2Relation => r.copy(options = SwapRule.withOption(r.options, key, "1")) }
+    val ordered = plan("ORDER BY id LIMIT 3")
+    val constants = classOf[SparkReadOptions].getFields.map(_.get(null)).collect { case key: String => key }
+    val harmless = Set(
+      "split-size", "lookback", "file-open-cost", "vectorization-enabled", "batch-size", "locality", "path", "versionAsOf",
+      "timestampAsOf", "branch", "aggregate-push-down-enabled")
+    assert(harmless.subsetOf(constants.toSet) && constants.contains("start-snapshot-id"))
+    for (key <- constants ++ Seq("scan-task-set-id", "file-scan-task-set-id", "no-such-option", "Start-Snapshot-ID", "BRANCH")) {
+      val known = harmless.exists(_.equalsIgnoreCase(key))
+      val changed = Seq[(LogicalPlan => LogicalPlan, LogicalPlan)](
+        (TopKRule(_), withOption(ordered, key)),
+        (LimitRule(_), withOption(limited, key)),
+        (ExpressionRule(_), withOption(base, key)),
+        (StaticJoinRule(_), withOption(joined, key))).map { case (rule, before) => !(rule(before) eq before) }
+      assert(changed == Seq.fill(4)(known), key)
+    }
+  }
+
+  private def joined: LogicalPlan =
+    SwapRule(sql(s"SELECT a.id FROM $table a JOIN VALUES (3L) AS b(k) ON a.id = b.k").queryExecution.analyzed).transformUp {
+      case a: SubqueryAlias => a.child
+    }
 
   test("the snapshot is resolved once for the rule and the scan, and a fallback is told once") {
     val counted = planned(sql(s"SELECT * FROM $table ORDER BY id DESC LIMIT 3").collect())
