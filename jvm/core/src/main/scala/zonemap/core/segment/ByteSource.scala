@@ -2,7 +2,6 @@ package zonemap.core.segment
 
 import java.io.Closeable
 import java.nio.channels.FileChannel
-import java.nio.file.{Path, StandardOpenOption}
 import java.nio.{ByteBuffer, ByteOrder}
 
 /** Where some bytes of a source are. */
@@ -41,15 +40,12 @@ private[zonemap] object ByteSource {
   /**
    * A local file below 2 GB, memory-mapped whole: reads cost page cache, no heap. Only for a file that nobody else can
    * open: a checksum of mapped bytes holds no longer than the file stays as it is, and a mapped file that gets shorter
-   * ends the JVM. Deleting the file does no harm. The mapping goes when the last buffer is collected.
+   * ends the JVM. Deleting the file or closing the channel does no harm. The mapping goes when the last buffer is collected.
    */
-  def mapped(path: Path): ByteSource = {
-    val channel = FileChannel.open(path, StandardOpenOption.READ)
-    try {
-      val size = channel.size
-      require(size <= Int.MaxValue, s"Cannot map '$path': $size bytes are more than 2 GB")
-      new BufferSource(channel.map(FileChannel.MapMode.READ_ONLY, 0, size))
-    } finally channel.close()
+  def mapped(channel: FileChannel): ByteSource = {
+    val size = channel.size
+    require(size <= Int.MaxValue, s"Cannot map a file of $size bytes: it has more than 2 GB. Keep it in memory.")
+    new BufferSource(channel.map(FileChannel.MapMode.READ_ONLY, 0, size))
   }
 
   final private class BufferSource(buffer: ByteBuffer) extends ByteSource {

@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.math.BigDecimal
+import java.nio.channels.FileChannel
 import java.nio.file.Files
 import java.util.UUID
 
@@ -126,7 +127,9 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     val partition = builder.partition(0, Array())
     bounds.zipWithIndex.foreach { case (b, r) => builder.add(TestModel.file(r, partition), b) }
     Files.write(file, builder.build())
-    val segment = Segment.open(ByteSource.mapped(file))
+    val channel = FileChannel.open(file)
+    val segment = Segment.open(ByteSource.mapped(channel))
+    channel.close()
     Files.delete(file)
     val opened = segment.residentBytes
     assert(segment.column(1).get.upper(1999) == LongValue(2))

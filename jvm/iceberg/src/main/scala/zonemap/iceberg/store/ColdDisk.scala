@@ -4,12 +4,11 @@ import java.io.IOException
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{FileAlreadyExistsException, Files, NoSuchFileException, Path, Paths, StandardCopyOption}
-import java.nio.file.StandardOpenOption.{CREATE_NEW, READ, WRITE}
-import java.nio.file.attribute.{FileTime, PosixFilePermissions}
+import java.nio.file.{Files, NoSuchFileException, Path, StandardCopyOption}
+import java.nio.file.StandardOpenOption.READ
+import java.nio.file.attribute.FileTime
 import java.security.MessageDigest
 import java.util.HexFormat
-import java.util.concurrent.ThreadLocalRandom
 import java.util.zip.CRC32C
 
 import scala.jdk.CollectionConverters._
@@ -26,21 +25,24 @@ import org.slf4j.LoggerFactory
  * failure of the disk is logged, none is thrown. Thread-safe.
  *
  * A JVM sums up what it writes and looks at the folder again at every sixteenth of the cap, so that several together
- * stay near it.
+ * stay near it. A folder that is not this user's alone is left alone ([[PrivateFolder]]).
  */
 private[store] final class ColdDisk(parent: String, maxBytes: Long) {
   import ColdDisk._
 
-  private val folder: Path = Paths.get(parent).resolve(FolderName)
+  private val owned = PrivateFolder.under(parent)
+  private val folder: Path = owned.path
   private var usedBytes = 0L
   private var writtenSinceListing = Long.MaxValue
   @volatile private var isWarned = false
 
-  def read(range: ColdRange): Option[ByteBuffer] = {
+  def read(range: ColdRange): Option[ByteBuffer] = if (owned.isUsable) readOwned(range) else None
+
+  private def readOwned(range: ColdRange): Option[ByteBuffer] = {
     val file = folder.resolve(nameOf(range))
     try {
       val content = Using.resource(FileChannel.open(file, READ)) { channel =>
-        Option.when(channel.size == range.length + CrcBytes) {
+        Option.when(channel.size == range.length + CrcBytes && owned.isOwn(file)) {
           val content = ByteBuffer.allocateDirect(range.length + CrcBytes)
           while (content.hasRemaining && channel.read(content) >= 0) {}
           content.flip()
@@ -60,16 +62,15 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
   }
 
   /** Whether there is a file for the range; it may still be a damaged one. */
-  def has(range: ColdRange): Boolean = Files.exists(folder.resolve(nameOf(range)))
+  def has(range: ColdRange): Boolean = owned.isUsable && Files.exists(folder.resolve(nameOf(range)))
 
   def write(range: ColdRange, bytes: ByteBuffer): Unit =
-    if (range.length + CrcBytes <= maxBytes)
+    if (range.length + CrcBytes <= maxBytes && owned.create())
       try {
-        createFolder()
         val file = folder.resolve(nameOf(range))
-        val temporary = folder.resolve(s"${file.getFileName}.${HexFormat.of().toHexDigits(randomLong())}$Temporary")
+        val temporary = folder.resolve(s"${file.getFileName}.${PrivateFolder.randomName()}$Temporary")
         try {
-          Using.resource(FileChannel.open(temporary, CREATE_NEW, WRITE)) { channel =>
+          Using.resource(PrivateFolder.newFile(temporary)) { channel =>
             val checksum = ByteBuffer.allocate(CrcBytes).putInt(crc(file, bytes)).flip()
             Seq(bytes.duplicate(), checksum).foreach(part => while (part.hasRemaining) channel.write(part))
           }
@@ -104,6 +105,8 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
 
   /** The files of ours whose name starts with `prefix`. */
   private def listed(prefix: String): Seq[CachedFile] =
+    if (!owned.isUsable) Nil
+    else
     try
       Using.resource(Files.list(folder)) { paths =>
         paths.iterator.asScala
@@ -125,17 +128,6 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
     try Files.deleteIfExists(file.path): Unit
     catch { case NonFatal(e) => warned("delete from", e) }
 
-  /** Bounds are values of tables: nobody else may read them. */
-  private def createFolder(): Unit =
-    if (!Files.isDirectory(folder)) {
-      Files.createDirectories(folder.getParent)
-      try Files.createDirectory(folder, OwnerOnly): Unit
-      catch {
-        case _: FileAlreadyExistsException    => ()
-        case _: UnsupportedOperationException => Files.createDirectories(folder): Unit
-      }
-    }
-
   private def warned(what: String, error: Throwable): Unit =
     if (!isWarned) {
       isWarned = true
@@ -146,8 +138,6 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
 private object ColdDisk {
   private val log = LoggerFactory.getLogger("zonemap.store")
 
-  private val OwnerOnly = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
-  private val FolderName = "zonemap-cold-v1"
   private val Temporary = ".tmp"
   private val CrcBytes = 4
   private val ListingsPerCap = 16
@@ -165,8 +155,6 @@ private object ColdDisk {
 
   private def hex(text: String, bytes: Int): String =
     HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)), 0, bytes)
-
-  private def randomLong(): Long = ThreadLocalRandom.current().nextLong()
 
   private def crc(file: Path, bytes: ByteBuffer): Int = {
     val crc = new CRC32C

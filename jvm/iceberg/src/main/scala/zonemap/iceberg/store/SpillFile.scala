@@ -1,9 +1,8 @@
 package zonemap.iceberg.store
 
+import java.io.IOException
 import java.lang.ref.Cleaner
-import java.nio.channels.FileChannel
 import java.nio.file.{Files, Path, Paths}
-import java.nio.file.StandardOpenOption.WRITE
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.util.Using
@@ -17,7 +16,8 @@ import zonemap.core.segment.ByteSource
  * Segments that no store holds, moved out of the heap: a local file, mapped, whose name is deleted at once.
  *
  * So the page cache is their memory, nobody else can open them, and the disk gets them back when they are no longer
- * referenced or the JVM ends in whatever way. Where a mapped file cannot be deleted it is when the JVM exits.
+ * referenced or the JVM ends in whatever way. Where a mapped file cannot be deleted it is when the JVM exits. A file is
+ * made, written and mapped through one handle, in a folder of this user alone if one is named ([[PrivateFolder]]).
  * Thread-safe.
  */
 private[zonemap] object SpillFile {
@@ -56,22 +56,24 @@ private[zonemap] object SpillFile {
   }
 
   private def map(source: ByteSource, dir: Option[String]): ByteSource = {
-    val file = temporary(dir)
-    try {
-      Using.resource(FileChannel.open(file, WRITE)) { channel =>
+    val file = folder(dir).resolve(s"zonemap-${PrivateFolder.randomName()}.spill")
+    try
+      Using.resource(PrivateFolder.newFile(file)) { channel =>
         val bytes = source.read(0, Math.toIntExact(source.sizeBytes))
         while (bytes.hasRemaining) channel.write(bytes)
+        ByteSource.mapped(channel)
       }
-      ByteSource.mapped(file)
-    } finally
+    finally
       try Files.deleteIfExists(file): Unit
       catch { case NonFatal(_) => file.toFile.deleteOnExit() }
   }
 
-  /** Readable by this user only. */
-  private def temporary(dir: Option[String]): Path =
+  private def folder(dir: Option[String]): Path =
     dir match {
-      case Some(parent) => Files.createTempFile(Files.createDirectories(Paths.get(parent)), "zonemap-", ".spill")
-      case None         => Files.createTempFile("zonemap-", ".spill")
+      case Some(parent) =>
+        val owned = PrivateFolder.under(parent)
+        if (!owned.create()) throw new IOException(s"'${owned.path}' is not a folder of this user alone")
+        owned.path
+      case None => Paths.get(System.getProperty("java.io.tmpdir"))
     }
 }

@@ -1,14 +1,16 @@
 package zonemap.iceberg.store
 
 import java.nio.ByteBuffer
-import java.nio.file.{Files, Path}
-import java.nio.file.attribute.FileTime
+import java.nio.file.{Files, LinkOption, Path}
+import java.nio.file.attribute.{FileTime, PosixFilePermissions}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.segment.ByteSource
 
 /** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */
 class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
@@ -141,6 +143,57 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     use(memory = 0, on = Some(file))
     assert(fetches((1 to 2).foreach(_ => read("a"))) == 2)
     assert(ColdCache.diskBytesOf("mem://store") == 0)
+  }
+
+  private def mode(path: Path): String =
+    PosixFilePermissions.toString(Files.getPosixFilePermissions(path, LinkOption.NOFOLLOW_LINKS))
+
+  private def setMode(path: Path, mode: String): Unit =
+    Files.setPosixFilePermissions(path, PosixFilePermissions.fromString(mode)): Unit
+
+  test("disk: the folder and its files are this user's alone") {
+    use()
+    read("a")
+    assert(mode(dir.resolve("zonemap-cold-v1")) == "rwx------" && files().map(mode) == Seq("rw-------"))
+  }
+
+  private val foreign: Seq[(String, Path => Unit)] = Seq(
+    "open to all" -> (folder => setMode(folder, "rwxrwxrwx")),
+    "that others may read" -> (folder => setMode(folder, "rwxr-xr-x")),
+    "that the group may enter" -> (folder => setMode(folder, "rwx--x---")),
+    "that is a link to one of this user's" -> { folder =>
+      val moved = Files.move(folder, folder.resolveSibling("elsewhere"))
+      Files.createSymbolicLink(folder, moved): Unit
+    },
+    "that is another user's" -> { folder =>
+      val nobody = folder.getFileSystem.getUserPrincipalLookupService.lookupPrincipalByName("nobody")
+      try Files.setOwner(folder, nobody): Unit
+      catch { case _: java.io.IOException => cancel("only root can give a folder away") }
+    }
+  )
+
+  for ((name, change) <- foreign)
+    test(s"disk: a folder $name is neither read nor written, and nothing is deleted there") {
+      use()
+      Seq("a", "b").foreach(read(_))
+      change(dir.resolve("zonemap-cold-v1"))
+      ColdCache.clear()
+      val before = files().toSet
+      assert(before.size == 2 && fetches(Seq("a", "b", "c").foreach(read(_))) == 3)
+      assert(!ColdCache.has(ColdRange("mem://store", "d", 0, 100)))
+      ColdCache.forget("mem://store")
+      assert(files().toSet == before && ColdCache.diskBytesOf("mem://store") == 0)
+      val bytes = ByteSource.ofBytes(content("spilled", 100))
+      assert(SpillFile.of(bytes).isEmpty && files().toSet == before)
+    }
+
+  test("a spilled file has no name, and one that cannot be private is none") {
+    use()
+    val bytes = content("spilled", 100)
+    val spilled = SpillFile.of(ByteSource.ofBytes(bytes)).get
+    val back = new Array[Byte](100)
+    spilled.read(0, 100).get(back)
+    assert(back.sameElements(bytes) && files().isEmpty && mode(dir.resolve("zonemap-cold-v1")) == "rwx------")
   }
 
   test("one table is forgotten, others and foreign files are not") {

@@ -205,7 +205,7 @@ private[spark] object ZoneMapConf {
     "a local folder, or empty",
     "Keep what is fetched from stores that are not local in this folder too, for JVMs to come; several may share it. It " +
       "also takes segments that memory has no room for, which otherwise go to the JVM's folder for temporary files. " +
-      "Bounds are values of the tables: their owner alone may read the files.",
+      "Bounds are values of the tables: zonemap-cold-v1 in it is used only if it is the driver's user's alone.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
 

@@ -1,0 +1,105 @@
+package zonemap.iceberg.store
+
+import java.nio.channels.FileChannel
+import java.nio.file.{FileAlreadyExistsException, Files, LinkOption, NoSuchFileException, OpenOption, Path, Paths}
+import java.nio.file.StandardOpenOption.{CREATE_NEW, READ, WRITE}
+import java.nio.file.attribute.{PosixFileAttributes, PosixFilePermission, PosixFilePermissions, UserPrincipal}
+import java.util.HexFormat
+import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
+
+/**
+ * A folder of this user alone under one that the user names: bounds are values of tables, and whoever can write a file
+ * there decides which files queries read. Its name is known, so that what stands under it may be another's work: it is
+ * looked at before each use, and left alone, with one warning, unless it is a folder, no link, of this user and mode 0700.
+ * Thread-safe.
+ */
+private[store] final class PrivateFolder private (parent: String) {
+  import PrivateFolder._
+
+  val path: Path = Paths.get(parent).resolve(FolderName)
+
+  /** Who files belong to that this JVM makes; found once. */
+  @volatile private var self = Option.empty[UserPrincipal]
+  @volatile private var isWarned = false
+
+  /** Whether the folder is there and may be used. */
+  def isUsable: Boolean =
+    try refusal().fold(true) { why => warn(why); false }
+    catch {
+      case _: NoSuchFileException => false
+      case NonFatal(e)            => warn(e.toString); false
+    }
+
+  /** Makes the folder if it is not there; whether it may be used. */
+  def create(): Boolean = {
+    if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS))
+      try {
+        Files.createDirectories(path.getParent)
+        Files.createDirectory(path, FolderMode): Unit
+      } catch {
+        case _: FileAlreadyExistsException if Files.exists(path, LinkOption.NOFOLLOW_LINKS) => ()
+        case NonFatal(e)                                                                    => warn(e.toString)
+      }
+    isUsable
+  }
+
+  /** Whether what stands under a name is a file of this user, and not left over from when others had access. */
+  def isOwn(file: Path): Boolean = {
+    val found = Files.readAttributes(file, classOf[PosixFileAttributes], LinkOption.NOFOLLOW_LINKS)
+    found.isRegularFile && found.owner() == user()
+  }
+
+  /** Why the folder must not be used. */
+  private def refusal(): Option[String] = {
+    val found = Files.readAttributes(path, classOf[PosixFileAttributes], LinkOption.NOFOLLOW_LINKS)
+    if (found.isSymbolicLink) Some("it is a symbolic link")
+    else if (!found.isDirectory) Some("it is not a folder")
+    else if (found.permissions().asScala.exists(OfOthers)) {
+      Some(s"others have access to it (${PosixFilePermissions.toString(found.permissions())})")
+    } else if (found.owner() != user()) Some(s"it belongs to ${found.owner()}")
+    else None
+  }
+
+  /** Asked of a file, since a user need not have a name. */
+  private def user(): UserPrincipal = self.getOrElse {
+    val probe = path.resolve(s"${randomName()}.probe")
+    PrivateFolder.newFile(probe).close()
+    try {
+      val owner = Files.getOwner(probe, LinkOption.NOFOLLOW_LINKS)
+      self = Some(owner)
+      owner
+    } finally Files.deleteIfExists(probe): Unit
+  }
+
+  private def warn(why: String): Unit =
+    if (!isWarned) {
+      isWarned = true
+      log.warn(
+        s"Cannot keep index files in '$path': $why. Nothing is read from there or written to it. Delete it, so that it " +
+          "is made for this user alone, or name another folder by spark.sql.zonemap.cold.cache-dir.")
+    }
+}
+
+private[store] object PrivateFolder {
+  private val log = LoggerFactory.getLogger("zonemap.store")
+  private val folders = new ConcurrentHashMap[String, PrivateFolder]
+  private val FolderName = "zonemap-cold-v1"
+  private val FolderMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
+  private val FileMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
+  private val OfOthers: Set[PosixFilePermission] =
+    PosixFilePermission.values.toSet -- PosixFilePermissions.fromString("rwx------").asScala
+
+  /** The folder under `parent`. */
+  def under(parent: String): PrivateFolder = folders.computeIfAbsent(parent, new PrivateFolder(_))
+
+  /** A new file that this user alone can open, ready to be written and read. */
+  def newFile(path: Path): FileChannel =
+    FileChannel.open(path, Set[OpenOption](CREATE_NEW, READ, WRITE).asJava, FileMode)
+
+  def randomName(): String = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong())
+}
