@@ -53,9 +53,9 @@ final private[zonemap] class DeleteSegmentBuilder {
     val container = new ContainerWriter(Container.KindDeletes)
     val out = new Output(4096).varint(files.size)
     files.foreach(DeleteFileCodec.write(out, _))
-    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
-    container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
-    container.packed(SectionKey(SectionKind.DeleteFiles), out.toBytes)
+    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows), manifests.size)
+    container.packed(SectionKey(SectionKind.Partitions), partitions.encode(), partitions.size)
+    container.packed(SectionKey(SectionKind.DeleteFiles), out.toBytes, files.size)
     container.finish()
   }
 }
@@ -73,19 +73,21 @@ private[zonemap] object DeleteSegment {
   /** Reads all and closes nothing; damage is a CorruptSegmentException. */
   def open(source: ByteSource): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
-    val files = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)))
+    val (deletes, manifests, partitions) =
+      (SectionKey(SectionKind.DeleteFiles), SectionKey(SectionKind.Manifests), SectionKey(SectionKind.Partitions))
+    val files = decodeFiles(container.section(deletes), container.mostItems(deletes))
     new DeleteSegment(
-      ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size),
-      PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions))),
+      ManifestTable.decode(container.section(manifests), files.size, container.mostItems(manifests)),
+      PartitionTable.decode(container.section(partitions), container.mostItems(partitions)),
       files
     )
   }
 
   def open(bytes: Array[Byte]): DeleteSegment = open(ByteSource.ofBytes(bytes))
 
-  private def decodeFiles(bytes: ByteBuffer): IndexedSeq[DeleteFileEntry] = {
+  private def decodeFiles(bytes: ByteBuffer, most: Int): IndexedSeq[DeleteFileEntry] = {
     val in = new Input(bytes)
-    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(DeleteFileCodec.read(in))
+    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes, most))(DeleteFileCodec.read(in))
     in.end("the delete files")
     files
   }
@@ -128,12 +130,12 @@ private object DeleteFileCodec {
       referencedDataFile = in.optional(in.text()).orNull,
       contentOffset = in.nullableLong(),
       contentSizeBytes = in.nullableLong(),
-      columnSizes = readMap(in)(in.long()),
-      valueCounts = readMap(in)(in.long()),
-      nullCounts = readMap(in)(in.long()),
-      nanCounts = readMap(in)(in.long()),
-      lowerBounds = readMap(in)(in.bytes()),
-      upperBounds = readMap(in)(in.bytes())
+      columnSizes = readMap(in, 12)(in.long()),
+      valueCounts = readMap(in, 12)(in.long()),
+      nullCounts = readMap(in, 12)(in.long()),
+      nanCounts = readMap(in, 12)(in.long()),
+      lowerBounds = readMap(in, 5)(in.bytes()),
+      upperBounds = readMap(in, 5)(in.bytes())
     )
 
   private def writeMap[V](out: Output, map: Map[Int, V])(write: V => Output): Unit =
@@ -146,13 +148,10 @@ private object DeleteFileCodec {
       out
     }: Unit
 
-  private def readMap[V](in: Input)(value: => V): Map[Int, V] =
-    in.optional(
-      Seq
-        .fill(in.count(5)) {
-          val id = in.int()
-          id -> value
-        }
-        .toMap)
-      .orNull
+  private def readMap[V](in: Input, entryBytes: Int)(value: => V): Map[Int, V] =
+    in.optional {
+      val entries = Map.newBuilder[Int, V]
+      (0 until in.count(entryBytes)).foreach(_ => entries += in.int() -> value)
+      entries.result()
+    }.orNull
 }
