@@ -50,8 +50,7 @@ private[fact] object FactCodec {
 
   private def values(columnType: ColumnType, in: Input): KnownValues = {
     val flags = in.byte()
-    val count = in.count(1)
-    val values = Vector.fill(count)(read(columnType, in))
+    val values = Vector.fill(in.count(leastBytes(columnType)))(read(columnType, in))
     in.end("a set of values")
     KnownValues(columnType, SortedValues.of(values), (flags & NullsBit) != 0, (flags & NaNBit) != 0)
   }
@@ -68,7 +67,7 @@ private[fact] object FactCodec {
 
   private def ranges(columnType: ColumnType, in: Input): KnownRanges = {
     val flags = in.byte()
-    val ranges = Vector.fill(in.count(2))((read(columnType, in), read(columnType, in)))
+    val ranges = Vector.fill(in.count(2 * leastBytes(columnType)))((read(columnType, in), read(columnType, in)))
     in.end("ranges")
     KnownRanges(columnType, ranges, (flags & NullsBit) != 0, (flags & NaNBit) != 0)
   }
@@ -79,6 +78,11 @@ private[fact] object FactCodec {
   private def write(out: Output, value: ZoneValue): Output = value match {
     case LongValue(v)      => out.long(v)
     case BytesValue(bytes) => out.bytes(bytes)
+  }
+
+  private def leastBytes(columnType: ColumnType): Int = columnType.encoding match {
+    case Encoding.Longs => 8
+    case Encoding.Bytes => 1
   }
 
   private def read(columnType: ColumnType, in: Input): ZoneValue = columnType.encoding match {

@@ -5,7 +5,10 @@ import java.util.concurrent.atomic.AtomicLong
 
 /** Independently compressed blocks: one section of frames, one index section of (offset, stored, raw, crc) rows. */
 private[segment] object BlockedData {
-  private val IndexRowBytes = 16
+  private[segment] val IndexRowBytes = 16
+
+  /** No frame is shorter. */
+  private[segment] val LeastFrameBytes = 8
 
   /** A read of a local file takes as long as this many of its bytes. */
   private val ReadBytes = 16L << 10
@@ -81,7 +84,7 @@ private[segment] object BlockedData {
       Input.decoding(s"block $ordinal of $dataKey") {
         val row = ordinal * IndexRowBytes
         if (Checksums.crc32c(stored) != index.getInt(row + 12)) Input.damaged("its checksum does not match")
-        Zstd.decompress(stored, index.getInt(row + 8), into)
+        Zstd.decompress(stored, index.getInt(row + 8), Zstd.mostOf(stored.remaining, Zstd.FreeBlockBytes), into)
       }
   }
 }

@@ -54,11 +54,17 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
     handedOut.add(key)
     if (e.compressed) {
       unpacked.addAndGet(e.rawLength.toLong)
-      Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength))
+      Input.decoding(key.toString)(Zstd.decompress(stored, e.rawLength, Zstd.mostOf(e.length)))
     } else stored
   }
 
   def length(key: SectionKey): Int = entry(key).length
+
+  /** How many items a section may hold that is a list of them. */
+  def mostItems(key: SectionKey): Int = Container.mostItems(length(key))
+
+  /** The raw length of a section; 0 for one that is missing. */
+  def rawLength(key: SectionKey): Int = entries.get(key).fold(0)(_.rawLength)
 
   /** Whether sections are fetched from afar. */
   def isRemote: Boolean = source.isRemote
@@ -156,6 +162,7 @@ private[segment] object ContainerReader {
       val crc = in.int()
       if (offset < 0 || length < 0 || raw < 0 || raw > Int.MaxValue || length > limit || offset > limit - length)
         Input.damaged("a section outside the file")
+      if (!compressed && raw != length) Input.damaged(s"a section of $length bytes for $raw bytes")
       // Sections of unknown kinds are additions that an older reader may ignore.
       SectionKind.ofCode(kind).foreach { k =>
         val key = SectionKey(k, id)

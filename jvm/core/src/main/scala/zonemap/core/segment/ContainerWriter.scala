@@ -13,10 +13,15 @@ final private[segment] class ContainerWriter(kind: Int) {
   /** Stored as it is: for arrays that are used in place. */
   def plain(key: SectionKey, bytes: Array[Byte]): Unit = append(key, compressed = false, bytes, bytes.length)
 
-  /** Stored as a zstd frame when that is smaller. */
-  def packed(key: SectionKey, bytes: Array[Byte]): Unit = {
+  /**
+   * Stored as a zstd frame when that is smaller, and not by so much that readers would refuse it.
+   *
+   * @param items how many items the section is a list of
+   */
+  def packed(key: SectionKey, bytes: Array[Byte], items: Int = 0): Unit = {
     val frame = if (bytes.length < ContainerWriter.WorthPackingBytes) bytes else Zstd.compress(bytes)
-    if (frame.length < bytes.length) append(key, compressed = true, frame, bytes.length) else plain(key, bytes)
+    val isReadable = bytes.length <= Zstd.mostOf(frame.length) && items <= Container.mostItems(frame.length)
+    if (frame.length < bytes.length && isReadable) append(key, compressed = true, frame, bytes.length) else plain(key, bytes)
   }
 
   def finish(): Array[Byte] = {

@@ -53,9 +53,9 @@ final private[zonemap] class DeleteSegmentBuilder {
     val container = new ContainerWriter(Container.KindDeletes)
     val out = new Output(4096).varint(files.size)
     files.foreach(DeleteFileCodec.write(out, _))
-    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
-    container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
-    container.packed(SectionKey(SectionKind.DeleteFiles), out.toBytes)
+    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows), manifests.size)
+    container.packed(SectionKey(SectionKind.Partitions), partitions.encode(), partitions.size)
+    container.packed(SectionKey(SectionKind.DeleteFiles), out.toBytes, files.size)
     container.finish()
   }
 }
@@ -83,10 +83,12 @@ private[zonemap] object DeleteSegment {
   /** Reads all and closes nothing; damage is a CorruptSegmentException. */
   def open(source: ByteSource, kept: KeptStats = AllStats): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
+    val (deletes, tuples, listed) =
+      (SectionKey(SectionKind.DeleteFiles), SectionKey(SectionKind.Partitions), SectionKey(SectionKind.Manifests))
     val decoder = new DeleteFileDecoder(kept)
-    val files = decodeFiles(container.section(SectionKey(SectionKind.DeleteFiles)), decoder)
-    val manifests = ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), files.size)
-    val partitions = PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions)))
+    val files = decodeFiles(container.section(deletes), container.mostItems(deletes), decoder)
+    val manifests = ManifestTable.decode(container.section(listed), files.size, container.mostItems(listed))
+    val partitions = PartitionTable.decode(container.section(tuples), container.mostItems(tuples))
     val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + HeapBytes.manifests(manifests) +
       HeapBytes.partitions(partitions)
     new DeleteSegment(manifests, partitions, files, heapBytes)
@@ -94,9 +96,9 @@ private[zonemap] object DeleteSegment {
 
   def open(bytes: Array[Byte]): DeleteSegment = open(ByteSource.ofBytes(bytes))
 
-  private def decodeFiles(bytes: ByteBuffer, decoder: DeleteFileDecoder): IndexedSeq[DeleteFileEntry] = {
+  private def decodeFiles(bytes: ByteBuffer, most: Int, decoder: DeleteFileDecoder): IndexedSeq[DeleteFileEntry] = {
     val in = new Input(bytes)
-    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes))(decoder.read(in))
+    val files = Vector.fill(in.count(DeleteFileCodec.MinimumBytes, most))(decoder.read(in))
     in.end("the delete files")
     files
   }

@@ -109,6 +109,12 @@ private object FixedColumns {
   val NoBytes: ByteBuffer = ByteBuffer.allocate(0).order(ByteOrder.LITTLE_ENDIAN)
 }
 
+private object SplitOffsets {
+
+  /** The most offsets of one file where those of all files are one number. */
+  val MaxAlike = 65536L
+}
+
 /** Offsets of all files one after the other; the start of every 64th row is remembered. */
 final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows: Int, total: Int) {
   private val Step = 64
@@ -116,9 +122,13 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
 
   locally {
     var start = 0L
+    // offsets that are all alike have no bytes to tell how many there are
+    val most = if (values.isConstant) SplitOffsets.MaxAlike else total.toLong
     (0 until rows).foreach { row =>
       if (row % Step == 0) starts(row / Step) = Math.toIntExact(start)
-      start += count(row)
+      val offsets = count(row)
+      if (offsets < 0 || offsets > most) Input.damaged(s"$offsets split offsets of one file")
+      start += offsets
     }
     if (start != total) Input.damaged(s"$start split offsets where $total are stored")
   }

@@ -30,8 +30,12 @@ final private[core] class Input(buffer: ByteBuffer) {
     value.toInt
   }
 
-  /** A count of items that take at least `itemBytes` each. */
-  def count(itemBytes: Int): Int = checked(varint(), itemBytes)
+  /** A count of items that take at least `itemBytes` each, at most `most`. */
+  def count(itemBytes: Int, most: Int = Int.MaxValue): Int = {
+    val found = checked(varint(), itemBytes)
+    if (found > most) Input.damaged(s"$found items where $most at most are expected")
+    found
+  }
 
   def checked(count: Int, itemBytes: Int): Int = {
     if (count < 0 || count.toLong * itemBytes > remaining) Input.damaged(s"$count items in $remaining bytes")
@@ -79,7 +83,10 @@ private[core] object Input {
 
   def damaged(what: String): Nothing = throw new CorruptSegmentException(s"Damaged: $what")
 
-  /** Runs a decoder; whatever it throws on malformed bytes becomes a CorruptSegmentException. */
+  /**
+   * Runs a decoder; whatever it throws on malformed bytes becomes a CorruptSegmentException. So does a lack of memory:
+   * what does not fit is of no use, and would not fit the next query either.
+   */
   def decoding[T](what: String)(decode: => T): T =
     try decode
     catch {
@@ -88,5 +95,7 @@ private[core] object Input {
       case e @ (_: BufferUnderflowException | _: IndexOutOfBoundsException | _: IllegalArgumentException |
           _: ArithmeticException | _: NegativeArraySizeException) =>
         throw new CorruptSegmentException(s"$what: damaged (${e.getMessage})", e)
+      case e: OutOfMemoryError =>
+        throw new CorruptSegmentException(s"$what: it needs more memory than there is (${e.getMessage})", e)
     }
 }

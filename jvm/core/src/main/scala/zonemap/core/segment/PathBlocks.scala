@@ -5,6 +5,9 @@ import java.nio.charset.StandardCharsets
 
 private[segment] object PathBlocks {
   val BlockRows = 256
+
+  /** The blocks of so many rows. */
+  def blocksOf(rows: Int): Int = ((rows.toLong + BlockRows - 1) / BlockRows).toInt
 }
 
 /** Groups paths into compressed blocks. Not thread-safe. */

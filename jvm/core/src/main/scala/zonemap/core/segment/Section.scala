@@ -69,6 +69,12 @@ private[segment] object Container {
   val TailBytes = 16
   val EntryBytes = 36
 
+  /** A list has so many items, whatever its bytes: small lists may be alike. */
+  private val FreeItems = 8192L
+
+  /** How many items a list may have that is stored in so many bytes: what promises more is not decoded. */
+  def mostItems(storedBytes: Int): Int = Math.min(Int.MaxValue.toLong, FreeItems + 2L * storedBytes).toInt
+
   val KindData = 1
   val KindDeletes = 2
 }

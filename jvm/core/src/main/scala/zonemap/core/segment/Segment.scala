@@ -26,6 +26,14 @@ final private[zonemap] class Segment private (
     if (found != expected) throw new CorruptSegmentException(s"unsupported block size $found (not $expected)")
   }
 
+  locally {
+    val blocks = PathBlocks.blocksOf(rows).toLong
+    val index = container.rawLength(SectionKey(SectionKind.PathIndex))
+    val data = container.rawLength(SectionKey(SectionKind.PathData))
+    if (index != blocks * BlockedData.IndexRowBytes || data < blocks * BlockedData.LeastFrameBytes)
+      Input.damaged(s"$rows rows whose paths have $data bytes")
+  }
+
   private val fixed = new FixedColumns(container, meta, rows)
   meta.end("the meta section")
 
@@ -39,18 +47,20 @@ final private[zonemap] class Segment private (
   private val keptManifests = before.map(_.manifests)
 
   lazy val manifests: IndexedSeq[SegmentManifest] = keptManifests.getOrElse(Input.decoding("manifests") {
-    ManifestTable.decode(container.section(SectionKey(SectionKind.Manifests)), rows)
+    val key = SectionKey(SectionKind.Manifests)
+    ManifestTable.decode(container.section(key), rows, container.mostItems(key))
   })
 
   lazy val partitions: IndexedSeq[PartitionTuple] = Input.decoding("partitions") {
-    PartitionTable.decode(container.section(SectionKey(SectionKind.Partitions)))
+    val key = SectionKey(SectionKind.Partitions)
+    PartitionTable.decode(container.section(key), container.mostItems(key))
   }
 
   private lazy val paths =
     Input.decoding("paths") {
       val blocks =
         new BlockedData.Reader(container, SectionKey(SectionKind.PathIndex), SectionKey(SectionKind.PathData))
-      val expected = (rows + PathBlocks.BlockRows - 1) / PathBlocks.BlockRows
+      val expected = PathBlocks.blocksOf(rows)
       if (blocks.blocks != expected) Input.damaged(s"${blocks.blocks} path blocks where $expected are expected")
       blocks
     }

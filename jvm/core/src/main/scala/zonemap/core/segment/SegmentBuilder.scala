@@ -54,8 +54,8 @@ final private[zonemap] class SegmentBuilder(
     // what every reader asks for first is near the header, so that one request brings it
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
     provenances.write(container)
-    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows))
-    container.packed(SectionKey(SectionKind.Partitions), partitions.encode())
+    container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows), manifests.size)
+    container.packed(SectionKey(SectionKind.Partitions), partitions.encode(), partitions.size)
     arrays.foreach { case (key, bytes) => container.plain(key, bytes) }
     builders.foreach(_.write(container))
     paths.write(container)

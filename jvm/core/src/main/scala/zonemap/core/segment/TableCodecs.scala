@@ -14,6 +14,8 @@ private[segment] object ManifestTable {
 
     def isEmpty: Boolean = begun.isEmpty
 
+    def size: Int = begun.size
+
     def begin(identity: ManifestIdentity, firstRow: Int): Unit = begun += identity -> firstRow
 
     def encode(rows: Int): Array[Byte] = {
@@ -28,10 +30,13 @@ private[segment] object ManifestTable {
     }
   }
 
-  def decode(bytes: ByteBuffer, rows: Int): IndexedSeq[SegmentManifest] = {
+  /** No manifest is shorter. */
+  private val MinimumBytes = 42
+
+  def decode(bytes: ByteBuffer, rows: Int, most: Int): IndexedSeq[SegmentManifest] = {
     val in = new Input(bytes)
     var first = 0
-    val manifests = Vector.fill(in.count(1)) {
+    val manifests = Vector.fill(in.count(MinimumBytes, most)) {
       val identity = read(in)
       val count = in.varint()
       val manifest = SegmentManifest(identity, first, count)
@@ -93,9 +98,9 @@ private[segment] object PartitionTable {
     }
   }
 
-  def decode(bytes: ByteBuffer): IndexedSeq[PartitionTuple] = {
+  def decode(bytes: ByteBuffer, most: Int): IndexedSeq[PartitionTuple] = {
     val in = new Input(bytes)
-    val tuples = Vector.fill(in.count(5))(PartitionTuple(in.int(), TupleCodec.read(in)))
+    val tuples = Vector.fill(in.count(5, most))(PartitionTuple(in.int(), TupleCodec.read(in)))
     in.end("the partition table")
     tuples
   }

@@ -20,6 +20,10 @@ private[segment] object TupleCodec {
     val Uuid = 9
   }
 
+  /** Decimals of Iceberg have 38 digits; with more, or with a scale far off, comparing one with another takes memory. */
+  private val MaxScale = 1000L
+  private val MaxUnscaledBytes = 64
+
   def write(out: Output, tuple: Array[AnyRef]): Unit = {
     out.varint(tuple.length)
     tuple.foreach(writeValue(out, _))
@@ -60,7 +64,8 @@ private[segment] object TupleCodec {
     case Tag.Bytes   => in.bytes()
     case Tag.Decimal =>
       val scale = in.int()
-      new BigDecimal(new BigInteger(in.bytes()), scale)
+      if (Math.abs(scale.toLong) > MaxScale) Input.damaged(s"a decimal of scale $scale")
+      new BigDecimal(new BigInteger(in.raw(in.count(1, MaxUnscaledBytes))), scale)
     case Tag.Uuid => new UUID(in.long(), in.long())
     case other    => Input.damaged(s"a value with tag $other")
   }

@@ -1,5 +1,7 @@
 package zonemap.core.segment
 
+import java.nio.{ByteBuffer, ByteOrder}
+
 import zonemap.core.fact.{FactFile, FactKind}
 import zonemap.core.predicate.ColumnId
 
@@ -54,7 +56,25 @@ private[zonemap] object VersionFile {
   private val WithFacts = 2
   private val WithColumns = 3
   private val WithKeys = 4
-  private val HeaderBytes = 18
+  val HeaderBytes = 18
+
+  /** Versions are smaller; what promises more is not read. */
+  val MaxBytes: Int = 16 << 20
+
+  /** No reference is shorter. */
+  private val RefBytes = 11
+
+  /**
+   * The length of the version file that begins with these bytes; fails with CorruptSegmentException if none of up to
+   * [[MaxBytes]] does.
+   */
+  def lengthOf(header: Array[Byte]): Int = {
+    val isWhole = header.length >= HeaderBytes && header.startsWith(Magic)
+    if (!isWhole) Input.damaged("not a zonemap version file")
+    val payload = ByteBuffer.wrap(header).order(ByteOrder.LITTLE_ENDIAN).getInt(Magic.length + 2)
+    if (payload < 0 || payload > MaxBytes - HeaderBytes) Input.damaged(s"a version of $payload bytes")
+    HeaderBytes + payload
+  }
 
   def encode(version: VersionFile): Array[Byte] = {
     val payload = new Output(1024)
@@ -110,9 +130,9 @@ private[zonemap] object VersionFile {
     val sequenceNumber = in.long()
     val dataFiles = in.long()
     val deleteFiles = in.long()
-    val segments = Vector.fill(in.count(1))(readRef(in, StoreNames.isDataSegment))
-    val deleteSegments = Vector.fill(in.count(1))(readRef(in, StoreNames.isDeleteSegment))
-    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(1))(readFacts(in, format))
+    val segments = Vector.fill(in.count(RefBytes))(readRef(in, StoreNames.isDataSegment))
+    val deleteSegments = Vector.fill(in.count(RefBytes))(readRef(in, StoreNames.isDeleteSegment))
+    val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(RefBytes))(readFacts(in, format))
     val columns = format match {
       case WithKeys    => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
       case WithColumns => readColumns(in)
@@ -154,10 +174,12 @@ private[zonemap] object VersionFile {
     path
   }
 
+  private def sized(bytes: Long): Long = if (bytes < 0) Input.damaged(s"a file of $bytes bytes") else bytes
+
   private def readFacts(in: Input, format: Int): FactRef = {
     val path = readName(in, StoreNames.isFacts)
     val hash = in.text()
-    val size = in.long()
+    val size = sized(in.long())
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
     val fieldId = in.int()
@@ -190,7 +212,7 @@ private[zonemap] object VersionFile {
       ends(range) = end
       if (end == starts(range)) Input.damaged("an empty range of live manifests")
     }
-    SegmentRef(path, hash, size, new Ordinals(starts, ends))
+    SegmentRef(path, hash, sized(size), new Ordinals(starts, ends))
   }
 
   private def ranged(ascending: Seq[Int]): Seq[(Int, Int)] = {

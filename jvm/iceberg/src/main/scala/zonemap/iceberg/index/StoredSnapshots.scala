@@ -170,7 +170,14 @@ private[zonemap] object StoredSnapshots {
   private def refOf(origin: SegmentOrigin, liveManifests: Array[Int]): SegmentRef =
     origin.stored.get.ref.copy(liveManifests = liveManifests.toSeq)
 
-  private def open(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {
+  private def open(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex =
+    try opened(table, version, key, store)
+    catch {
+      case e: OutOfMemoryError =>
+        throw new CorruptSegmentException(s"version ${version.snapshotId} needs more memory than there is", e)
+    }
+
+  private def opened(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {
     verify(version.tableUuid == table.uuid().toString, s"version ${version.snapshotId} belongs to another table")
     verify(version.snapshotId == key.snapshotId, s"version ${key.snapshotId} holds snapshot ${version.snapshotId}")
     val sources = (version.segments ++ version.deleteSegments).map(openSource(_, store))

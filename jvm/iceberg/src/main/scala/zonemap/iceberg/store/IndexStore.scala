@@ -1,6 +1,6 @@
 package zonemap.iceberg.store
 
-import java.io.{EOFException, FileNotFoundException}
+import java.io.{EOFException, FileNotFoundException, InputStream}
 import java.util.concurrent.ThreadLocalRandom
 
 import scala.jdk.CollectionConverters._
@@ -36,11 +36,14 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
    * @throws CorruptSegmentException if the file is there and cannot be understood
    */
   def readVersion(snapshotId: Long): Option[VersionFile] =
-    readAll(versionName(snapshotId)).map(VersionFile.decode)
+    readAll(versionName(snapshotId))(wholeVersion).map(VersionFile.decode)
 
   /** The snapshot id of the version written last, if the hint can be read: it may be stale. */
   def readLatest(): Option[Long] =
-    try readAll(StoreNames.Latest).flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
+    try
+      readAll(StoreNames.Latest)(upTo(IndexStore.MaxLatestBytes))
+        .filter(_.length <= IndexStore.MaxLatestBytes)
+        .flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
     catch { case _: CorruptSegmentException => None }
 
   def openSegment(ref: SegmentRef): ByteSource = {
@@ -78,7 +81,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   /** Whether a file is there and holds just these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
-    try readAll(relativePath).exists(java.util.Arrays.equals(_, bytes))
+    try readAll(relativePath)(upTo(bytes.length)).exists(java.util.Arrays.equals(_, bytes))
     catch { case _: CorruptSegmentException => false }
 
   /** Writes a version and, after it, the hint that names it. */
@@ -155,22 +158,33 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try Using.resource(io.newOutputFile(location).createOrOverwrite())(_.write(bytes))
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
-  private def readAll(name: String): Option[Array[Byte]] = {
+  /**
+   * A control file; `None` if it is gone.
+   *
+   * @param readBytes takes from a stream no more than the file may have
+   */
+  private def readAll(name: String)(readBytes: InputStream => Array[Byte]): Option[Array[Byte]] = {
     val location = s"$root/$name"
     try {
       folder.check(name)
       // not asked for its length first, which would be a request of its own
-      val bytes =
-        Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
-      if (bytes.length > IndexStore.MaxControlFileBytes)
-        throw new CorruptSegmentException(
-          s"'$location' has more than the ${IndexStore.MaxControlFileBytes} bytes it may have")
-      Some(bytes)
+      Some(Using.resource(io.newInputFile(location).newStream())(readBytes(_)))
     } catch {
       case NotFound() => None
       // torn by two writers, or cut off while it was read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
+      case e: OutOfMemoryError =>
+        throw new CorruptSegmentException(s"'$location': it needs more memory than there is", e)
     }
+  }
+
+  /** The file, or a byte more than `most` of it. */
+  private def upTo(most: Int)(in: InputStream): Array[Byte] = in.readNBytes(most + 1)
+
+  /** A version says with its first bytes how long it is; nothing more is read of what is none. */
+  private def wholeVersion(in: InputStream): Array[Byte] = {
+    val header = in.readNBytes(VersionFile.HeaderBytes)
+    header ++ upTo(VersionFile.lengthOf(header) - header.length)(in)
   }
 }
 
@@ -187,7 +201,7 @@ private[zonemap] object IndexStore {
   val Segments = "segments"
   val Facts = "facts"
   private val WholeFactsBytes = 32L << 20
-  private val MaxControlFileBytes = 256 << 20
+  private val MaxLatestBytes = 64
 
   /**
    * Where the index of `table` is kept: beside the table, or under the configured location.

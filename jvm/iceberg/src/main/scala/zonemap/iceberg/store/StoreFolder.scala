@@ -16,10 +16,10 @@ private[store] final class StoreFolder(root: String) {
     if (root.startsWith("file:")) Some(Paths.get(root.stripPrefix("file:").replaceFirst("^/+", "/")))
     else Option.when(root.startsWith("/"))(Paths.get(root))
 
-  /** Whether the file of that name, if it is there, is in the folder. */
+  /** Whether the file of that name, if it is there, is in the folder. One that cannot be resolved cannot be read. */
   def holds(name: String): Boolean = local.forall { folder =>
     try realPath(folder.resolve(name)).forall(path => realPath(folder).exists(path.startsWith))
-    catch { case _: IOException => false }
+    catch { case _: IOException => true }
   }
 
   /** Fails with CorruptSegmentException unless [[holds]]. */

@@ -39,9 +39,10 @@ private[zonemap] object ColumnChange {
     val diff = SnapshotIndexer
       .diff(table, snapshot, known, segment => wanted.forall(segment.columnIds), knowsDeletes = wanted.forall(before.holds))
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
-    val stored = IndexProcedures.save(table, indexed, store, settings, choice = Some(choice))
-    val left = ExcludedColumns.delete(table, store, stored, choice)
-    if (left.nonEmpty) {
+    val (stored, hasDeleted) = ExcludedColumns.leaveWith(table, store, choice) {
+      IndexProcedures.save(table, indexed, store, settings, choice = Some(choice))
+    }
+    if (hasDeleted) {
       // older snapshots are held with what is gone
       ColdCache.forget(store.root)
       IndexRegistry.forget(table.uuid())

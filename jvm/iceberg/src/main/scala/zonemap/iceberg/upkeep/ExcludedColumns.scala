@@ -18,18 +18,33 @@ import zonemap.iceberg.store.IndexStore
  */
 private[upkeep] object ExcludedColumns {
 
+  /** What a store holds. */
+  final case class Contents(segments: Seq[SegmentRef], versions: Seq[Long]) {
+    def and(other: Contents): Contents = Contents(
+      (segments ++ other.segments).distinctBy(_.relativePath),
+      (versions ++ other.versions).distinct)
+  }
+
   /**
-   * Answers the locations of what was deleted.
-   *
-   * @param stored the snapshot that was stored with the choice
+   * Stores a snapshot with a choice of columns, then deletes what the store has of others; answers the snapshot as
+   * stored, and whether something was deleted.
    */
-  def delete(table: Table, store: IndexStore, stored: SnapshotIndex, choice: ColumnChoice): Seq[String] =
-    if (choice == ColumnChoice.All) Nil
+  def leaveWith(table: Table, store: IndexStore, choice: ColumnChoice)(
+      save: => SnapshotIndex): (SnapshotIndex, Boolean) =
+    if (choice == ColumnChoice.All) (save, false)
     else {
+      // without a listing, what the version names that is replaced is found in it only
+      val before = contents(table, store)
+      val stored = save
+      val wide = delete(store, before.and(contents(table, store)), stored, choice)
+      (stored, wide.nonEmpty)
+    }
+
+  private def delete(store: IndexStore, contents: Contents, stored: SnapshotIndex, choice: ColumnChoice): Seq[String] = {
+      import contents.{segments, versions}
       val kept = (stored.segments.iterator.map(_.origin) ++ stored.deletes.segments.iterator.map(_.origin))
         .flatMap(_.stored.map(_.ref.relativePath))
         .toSet
-      val (segments, versions) = contents(table, store)
       val wide = segments.filterNot(ref => kept(ref.relativePath) || holdsOnly(store, ref, choice)).map(_.relativePath)
       val isWide = wide.toSet
       val stale = versions.filter(id => id != stored.key.snapshotId && names(store, id).forall(_.exists(isWide)))
@@ -41,15 +56,16 @@ private[upkeep] object ExcludedColumns {
     }
 
   /** The segments and the versions of a store: all that are listed, else those that versions of known snapshots name. */
-  private def contents(table: Table, store: IndexStore): (Seq[SegmentRef], Seq[Long]) =
+  private def contents(table: Table, store: IndexStore): Contents =
     if (table.io().isInstanceOf[SupportsPrefixOperations]) {
       val files = store.list()
       val segments = files.filter(f => StoreNames.isDataSegment(f.relativePath) || StoreNames.isDeleteSegment(f.relativePath))
-      (segments.map(f => SegmentRef(f.relativePath, "", f.sizeBytes, Nil)), files.flatMap(_.versionId))
+      Contents(segments.map(f => SegmentRef(f.relativePath, "", f.sizeBytes, Nil)), files.flatMap(_.versionId))
     } else {
       val ids = (store.readLatest().toSeq ++ table.snapshots().asScala.map(_.snapshotId())).distinct
       val versions = ids.flatMap(id => readable(store.readVersion(id)).map(id -> _))
-      (versions.flatMap { case (_, v) => v.segments ++ v.deleteSegments }.distinctBy(_.relativePath), versions.map(_._1))
+      val segments = versions.flatMap { case (_, v) => v.segments ++ v.deleteSegments }
+      Contents(segments.distinctBy(_.relativePath), versions.map(_._1))
     }
 
   /** What a version names; None if that is not known. */

@@ -85,6 +85,10 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     "segment gone" -> (t => segments(t).foreach(t.io.remove)),
     "hint garbage" -> (t => change(t, latest)(garbage)),
     "hint of a snapshot that never was" -> (t => change(t, latest)(_ => "4711\n".getBytes)),
+    "hint of many bytes" -> (t => change(t, latest)(_ => Array.fill[Byte](1 << 20)('7'))),
+    "version that promises 2 GB" -> (t => change(t, versions)(b => b.patch(10, Array[Byte](-1, -1, -1, 127), 4))),
+    "version of a name outside of the store" -> (t =>
+      rewriteVersion(t)(v => v.copy(segments = v.segments.map(_.copy(relativePath = "../../x.zm"))))),
     "hint gone" -> (t => latest(t).foreach(t.io.remove)),
     "everything gone" -> (t => t.io.storeFiles.foreach(t.io.remove))
   )

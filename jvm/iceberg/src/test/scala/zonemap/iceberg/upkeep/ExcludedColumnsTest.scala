@@ -15,7 +15,7 @@ import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** What a store holds of columns that were left out of the index: nothing, in no file, compressed or not. */
@@ -160,6 +160,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     val index = IndexRegistry.of(table)
     index.put(wide)
     val files = lake.table.io.storeFiles
+    wide.segments.foreach(live => FileIOByteSource.release(live.origin.source))
     intercept[CorruptSegmentException](StoredSnapshots.flush(table, wide, index, IndexStore.of(table, None)))
     assert(lake.table.io.storeFiles == files && index.isEmpty)
     IndexRegistry.clear()
@@ -178,7 +179,9 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
       Seq(Expressions.alwaysTrue(), Expressions.equal("ssn", s"$Secret-2a")).foreach { filter =>
         val planned = Planning.ours(lake.table, filter, refine = _.useSnapshot(older))
         val stockPlan = Planning.stock(lake.table, filter, _.useSnapshot(older))
-        assert(planned.paths == stockPlan.map(_.file().location()).toSet)
+        // a column that is left out prunes nothing
+        assert(stockPlan.map(_.file().location()).toSet.subsetOf(planned.paths))
+        Planning.difference(planned.tasks, stockPlan).foreach(fail(_))
       }
     rightOfOlder()
     IndexRegistry.clear()

@@ -197,7 +197,7 @@ private[spark] object Procedures {
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
     "gc",
     "Lists the files of the table's stored index that no retained snapshot needs, and deletes them when dry_run is " +
-      "false: versions of expired snapshots, and segments that no other version names.",
+      "false: versions of expired snapshots, damaged ones, and segments that no other version names.",
     Seq(
       table,
       Parameter("dry_run", BooleanType, Some("true"), "Only list the files."),

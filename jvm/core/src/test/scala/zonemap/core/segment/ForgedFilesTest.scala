@@ -1,0 +1,70 @@
+package zonemap.core.segment
+
+import java.lang.management.ManagementFactory
+import java.nio.file.Paths
+
+import scala.sys.process.{Process, ProcessLogger}
+
+import org.scalatest.funsuite.AnyFunSuite
+
+/** Right checksums around counts that promise far more than there is: refused, for little memory. */
+class ForgedFilesTest extends AnyFunSuite {
+  private val MaxBytes = 64L << 20
+
+  private val threads = ManagementFactory.getThreadMXBean.asInstanceOf[com.sun.management.ThreadMXBean]
+
+  private def allocated(work: => Unit): Long = {
+    val before = threads.getThreadAllocatedBytes(Thread.currentThread.getId)
+    work
+    threads.getThreadAllocatedBytes(Thread.currentThread.getId) - before
+  }
+
+  test("no forged file costs more than 64 MB, and none is more than refused") {
+    var (read, refused) = (0, 0)
+    ForgedFiles.all(11).foreach { file =>
+      read += 1
+      val bytes = allocated {
+        try file.read(file.bytes)
+        catch { case _: CorruptSegmentException => refused += 1 }
+      }
+      assert(bytes < MaxBytes, s"${file.name}: $bytes bytes")
+    }
+    assert(read >= 200 && refused > read / 3, s"$refused of $read were refused")
+  }
+
+  test("a small heap is enough for all of them") {
+    val java = Paths.get(System.getProperty("java.home"), "bin", "java").toString
+    val out = new StringBuilder
+    val command =
+      Seq(java, "-Xmx160m", "-cp", System.getProperty("java.class.path"), "zonemap.core.segment.ReadForgedFiles")
+    val code = Process(command).!(ProcessLogger(line => out.append(line).append('\n'): Unit))
+    assert(code == 0, out)
+  }
+
+  test("what this release writes, however well it compresses, is read") {
+    val builder = new SegmentBuilder(Nil)
+    builder.beginManifest(zonemap.core.TestModel.manifest(0))
+    // distinct tuples that are nearly alike
+    val tuples = (0 until 40000).map(i => Array[AnyRef]("a" * 200, Int.box(i / 4 * 4096 + i % 4 * 64)))
+    tuples.foreach(builder.partition(0, _))
+    (0 until 40000).foreach(r => builder.add(zonemap.core.TestModel.file(0, r), Array.empty))
+    val segment = Segment.open(builder.build())
+    assert(segment.rows == 40000 && segment.partitions.size == 40000)
+    assert(segment.partitions.last.values.toSeq == tuples.last.toSeq)
+  }
+
+  test("memory that runs out while a file is decoded is damage of the file") {
+    val e = intercept[CorruptSegmentException](Input.decoding("x")(throw new OutOfMemoryError("Java heap space")))
+    assert(e.getMessage.contains("more memory than there is"))
+  }
+}
+
+/** Reads all forged files; ends with an error if one of them does other than be refused. */
+object ReadForgedFiles {
+  def main(arguments: Array[String]): Unit = ForgedFiles.all(11).foreach { file =>
+    try file.read(file.bytes)
+    catch {
+      case e: CorruptSegmentException if !Option(e.getCause).exists(_.isInstanceOf[OutOfMemoryError]) => ()
+    }
+  }
+}
