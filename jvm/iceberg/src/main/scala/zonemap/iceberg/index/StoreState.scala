@@ -24,6 +24,9 @@ private[zonemap] final class StoreState {
     writing.end()
   }
 
+  /** Whether nothing waits to be tried again. */
+  def isIdle: Boolean = worthALook && worthAWrite
+
   def missed(): Unit = reading.begin()
 
   def refused(): Unit = writing.begin()

@@ -83,18 +83,26 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
     None
   }
 
-  /** Bytes that were fetched and are kept. */
+  /** Bytes of the names, of the heads that were read, and of what was fetched and is kept. */
   def residentBytes: Long = {
-    var bytes = 0L
-    opened.values.forEach(_.foreach(o => bytes += FileIOByteSource.fetchedBytes(o.source)))
+    var bytes = refs.size * RefBytes
+    opened.values.forEach(_.foreach { o =>
+      bytes += OpenedBytes + o.file.heapBytes + FileIOByteSource.fetchedBytes(o.source)
+    })
     bytes
   }
 
-  def release(): Unit = opened.values.forEach(_.foreach(o => FileIOByteSource.release(o.source)))
+  /** Lets go of what was read; only which files cannot be used stays known. */
+  def release(): Unit = opened.values.removeIf(_.isDefined): Unit
 }
 
 private[zonemap] object TableFacts {
   private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** A name, its place in a sequence and among those of its column. */
+  private val RefBytes = 400L
+
+  private val OpenedBytes = 400L
 
   private final case class Opened(source: ByteSource, file: FactFile)
 
