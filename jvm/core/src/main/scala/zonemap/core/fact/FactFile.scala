@@ -3,7 +3,7 @@ package zonemap.core.fact
 import java.nio.{ByteBuffer, ByteOrder}
 
 import zonemap.core.predicate.ColumnId
-import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, Input, Output}
+import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, HeapBytes, Input, Output}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
@@ -35,6 +35,9 @@ final private[zonemap] class FactFile private (
 
   def keysIterator: Iterator[FactKey] = keys.iterator
 
+  /** An estimate of what the head takes on the heap. */
+  def heapBytes: Long = FactFile.OwnBytes + keys.length * FactFile.RowBytes
+
   /** The stored bytes of the fact about a data file that is entered; empty where there is none. */
   def stored(key: FactKey): Array[Byte] = {
     val entry = entries(rowOf(key))
@@ -62,6 +65,11 @@ private[zonemap] object FactFile {
   private val LongKey = 1
   private val BytesKey = 2
   private val FixedBytes = 18
+
+  private val OwnBytes = 300L
+
+  /** A key and an entry, and the places of both in their arrays. */
+  private val RowBytes: Long = HeapBytes.instance(16) + HeapBytes.instance(16) + 2 * HeapBytes.Reference
   private val EntryBytes = 28
 
   final private case class Entry(offset: Long, length: Int, crc32c: Int)

@@ -8,14 +8,11 @@ import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
  * where reading a value may decode a frame. Thread-safe.
  */
 final private[zonemap] class BoundsColumn private[segment] (container: ContainerReader, val fieldId: Int, rows: Int) {
-  private val head = new Input(container.section(SectionKey(SectionKind.ColumnHead, fieldId)))
+  private val head = BoundsHead.read(container, fieldId, rows)
 
-  val columnType: ColumnType = {
-    val text = head.text()
-    ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
-  }
+  val columnType: ColumnType = head.columnType
 
-  private val detail = ColumnDetail.ofCode(head.byte())
+  private def detail = head.detail
 
   /** Whether every bound is a boundary of the dictionary, so that codes say all. */
   private[core] val exactCodes: Boolean = detail != ColumnDetail.Frames
@@ -23,13 +20,12 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   /** Whether bounds are rounded outward, because those of single files hardly ever prune. */
   def isCoarse: Boolean = detail == ColumnDetail.Coarse
 
-  private val shape = ColumnShape.read(head)
+  private def shape = head.shape
 
-  private[core] val dictionary: Dictionary = Dictionary.read(head, columnType.encoding)
-  private val rootZone = ZoneTable.read(head, if (rows == 0) 0 else 1)
+  private[core] val dictionary: Dictionary = head.dictionary
+  private def rootZone = head.rootZone
 
-  private[core] val blocks: ZoneTable = ZoneTable.read(head, Segment.blocksOf(rows))
-  head.end("a column head")
+  private[core] val blocks: ZoneTable = head.blocks
 
   private lazy val codes = Input.decoding(s"codes of column $fieldId")(loadCodes())
   private[core] def lowerCodes: CodeArray = codes._1

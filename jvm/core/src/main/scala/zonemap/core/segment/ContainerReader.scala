@@ -28,11 +28,20 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   def rawBytes(kinds: Set[SectionKind]): Long =
     entries.valuesIterator.filter(e => kinds(e.key.kind)).map(_.rawLength.toLong).sum
 
-  /** The same container over another source of the same bytes; nothing is read, sections of `kept` count as read. */
-  def on(other: ByteSource, kept: Set[SectionKind]): ContainerReader = {
+  /** Counts objects on the heap in place of the section that they were made of, and that is let go of. */
+  def replaced(key: SectionKey, heapBytes: Long): Unit = {
+    val e = entry(key)
+    resident.addAndGet(heapBytes - e.rawLength)
+    unpacked.addAndGet(heapBytes - (if (e.compressed) e.rawLength.toLong else 0L)): Unit
+  }
+
+  /** An estimate of what the section table takes on the heap. */
+  def tableBytes: Long = entries.size * ContainerReader.EntryBytes
+
+  /** The same container over another source of the same bytes; nothing is read, so many bytes count as kept. */
+  def on(other: ByteSource, keptBytes: Long): ContainerReader = {
     val reader = new ContainerReader(other, entries)
-    reader.resident.set(rawBytes(kept))
-    reader.unpacked.set(rawBytes(kept))
+    reader.addUnpacked(keptBytes)
     reader
   }
 
@@ -108,6 +117,9 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 }
 
 private[segment] object ContainerReader {
+
+  /** Key and entry in their map, and the key among those that were handed out. */
+  private val EntryBytes = 150L
 
   /** Starts reading what [[open]] reads. */
   def prefetch(source: ByteSource): Unit =

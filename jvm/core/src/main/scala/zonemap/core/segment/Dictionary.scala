@@ -17,6 +17,8 @@ sealed private[core] trait Dictionary {
 
   def value(ordinal: Int): ZoneValue
 
+  private[segment] def heapBytes: Long
+
   /** The codes here of all boundaries of another dictionary of this encoding: O(size of both). */
   def codesOf(other: Dictionary): Array[Int] = {
     val codes = new Array[Int](other.size)
@@ -40,6 +42,8 @@ sealed private[core] trait Dictionary {
 }
 
 final private[core] class LongDictionary(private val values: Array[Long]) extends Dictionary {
+  override private[segment] def heapBytes: Long = HeapBytes.instance(4) + HeapBytes.array(values.length, 8)
+
   override def size: Int = values.length
 
   override def value(ordinal: Int): ZoneValue = LongValue(values(ordinal))
@@ -149,6 +153,9 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
 }
 
 final private[core] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]) extends Dictionary {
+  override private[segment] def heapBytes: Long =
+    HeapBytes.instance(8) + HeapBytes.array(offsets.length, 4) + HeapBytes.array(blob.length, 1)
+
   override def size: Int = offsets.length - 1
 
   override def value(ordinal: Int): ZoneValue =

@@ -2,14 +2,14 @@ package zonemap.core.segment
 
 /**
  * Estimates of what objects take on the heap of a JVM whose references have four bytes, as they have below 32 GB: headers
- * of 12 bytes, of 16 for arrays, all in multiples of eight. Boxes that the JVM shares are counted as if each was one.
+ * of 12 bytes, of 16 for arrays, all in multiples of eight. Small numbers share their boxes.
  */
 private[zonemap] object HeapBytes {
   val Reference = 4
-  val Buffer: Long = 64
   private val Header = 12
   private val ArrayHeader = 16
   private val Latin1End = 256
+  private val LeafLength = 32
 
   /** An object with so many bytes of fields. */
   def instance(fieldBytes: Int): Long = aligned(Header.toLong + fieldBytes)
@@ -17,7 +17,10 @@ private[zonemap] object HeapBytes {
   def array(length: Int, elementBytes: Int): Long = aligned(ArrayHeader + length.toLong * elementBytes)
 
   /** A vector, or another sequence of references. */
-  def sequence(length: Int): Long = array(length, Reference) + array(length / 32 + 1, Reference) + 56
+  def sequence(length: Int): Long =
+    if (length == 0) 0
+    else if (length <= LeafLength) 16 + array(length, Reference)
+    else 56 + array(length, Reference) + (length / LeafLength + 1) * array(1, Reference)
 
   /** A hash map of so many entries, without keys and values. */
   def hashMap(entries: Int): Long = 64 + entries * 40L
@@ -26,6 +29,7 @@ private[zonemap] object HeapBytes {
 
   def boxed(value: AnyRef): Long = value match {
     case null                              => 0
+    case number: Number if isShared(number) => 0
     case _: java.lang.Long                 => instance(8)
     case _: java.lang.Double               => instance(8)
     case text: String                      => HeapBytes.text(text)
@@ -39,7 +43,7 @@ private[zonemap] object HeapBytes {
     sequence(manifests.size) + manifests.iterator.map(m => instance(12) + identity(m.identity)).sum
 
   private def identity(identity: ManifestIdentity): Long =
-    instance(80) + text(identity.path) + Seq[AnyRef](
+    instance(68) + text(identity.path) + Seq[AnyRef](
       identity.addedSnapshotId,
       identity.firstRowId,
       identity.addedFiles,
@@ -53,6 +57,9 @@ private[zonemap] object HeapBytes {
     sequence(partitions.size) + partitions.iterator.map { tuple =>
       instance(8) + array(tuple.values.length, Reference) + tuple.values.iterator.map(boxed).sum
     }.sum
+
+  private def isShared(number: Number): Boolean =
+    (number.isInstanceOf[Integer] || number.isInstanceOf[java.lang.Long]) && number.longValue.toByte == number.longValue
 
   private def charBytes(text: String): Int = {
     var i = 0

@@ -41,19 +41,29 @@ final private[zonemap] class Segment private (
   private val roots = new ConcurrentHashMap[Int, ColumnRoot]
   before.foreach(b => roots.putAll(b.roots))
 
+  /** What is on the heap of every segment that is open: its own objects and the section table. */
+  private val ownBytes = Segment.OwnBytes + metaBytes.length + container.tableBytes
+
   /** Field ids of the indexed columns. */
   val columnIds: Set[Int] = container.keys.collect { case SectionKey(SectionKind.ColumnHead, id) => id }.toSet
 
   private val keptManifests = before.map(_.manifests)
 
+  @volatile private var manifestBytes: Long = before.fold(0L)(_.manifestBytes)
+
   lazy val manifests: IndexedSeq[SegmentManifest] = keptManifests.getOrElse(Input.decoding("manifests") {
     val key = SectionKey(SectionKind.Manifests)
-    ManifestTable.decode(container.section(key), rows, container.mostItems(key))
+    val decoded = ManifestTable.decode(container.section(key), rows, container.mostItems(key))
+    manifestBytes = HeapBytes.manifests(decoded)
+    container.replaced(key, manifestBytes)
+    decoded
   })
 
   lazy val partitions: IndexedSeq[PartitionTuple] = Input.decoding("partitions") {
     val key = SectionKey(SectionKind.Partitions)
-    PartitionTable.decode(container.section(key), container.mostItems(key))
+    val decoded = PartitionTable.decode(container.section(key), container.mostItems(key))
+    container.replaced(key, HeapBytes.partitions(decoded))
+    decoded
   }
 
   private lazy val paths =
@@ -132,7 +142,7 @@ final private[zonemap] class Segment private (
   def root(fieldId: Int): Option[ColumnRoot] = knownRoot(fieldId).orElse {
     column(fieldId).map { column =>
       val root = ColumnRoot(column.columnType, column.root)
-      roots.put(fieldId, root)
+      if (roots.put(fieldId, root) == null) container.addUnpacked(Segment.RootBytes)
       root
     }
   }
@@ -189,16 +199,16 @@ final private[zonemap] class Segment private (
    * it: its manifests and the roots seen so far. Nothing is read.
    */
   def reopened(source: ByteSource): Segment =
-    new Segment(container.on(source, Segment.openedKinds), metaBytes, Some(this))
+    new Segment(container.on(source, openedBytes), metaBytes, Some(this))
 
   /** Stored bytes of a column's sections; 0 when it is not indexed. */
   def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)
 
-  /** Bytes of the sections read so far: memory, or pages of a spilled file. */
+  /** Bytes of the sections read so far, in memory or pages of a spilled file, and of what was made of them. */
   def residentBytes: Long = container.residentBytes
 
   /** What stays of them when the segment is reopened. */
-  def openedBytes: Long = container.rawBytes(Segment.openedKinds)
+  def openedBytes: Long = ownBytes + manifestBytes + roots.size * Segment.RootBytes
 
   /** Those of them that are in memory wherever the bytes of the segment are. */
   def unpackedBytes: Long = container.unpackedBytes
@@ -217,8 +227,11 @@ private[zonemap] object Segment {
   /** The block zones of so many rows. */
   private[core] def blocksOf(rows: Int): Int = (rows + BlockRows - 1) / BlockRows
 
-  /** What is read of every segment of a snapshot, and kept. */
-  private val openedKinds: Set[SectionKind] = Set(SectionKind.Meta, SectionKind.Manifests)
+  /** The objects of a segment: its maps, the views of its arrays, their shapes. */
+  private val OwnBytes = 1800L
+
+  /** A root with two bounds, in its map. */
+  private val RootBytes = 150L
 
   private val columnKinds: Set[SectionKind] = Set(
     SectionKind.ColumnHead,
@@ -239,7 +252,9 @@ private[zonemap] object Segment {
     val meta = container.section(SectionKey(SectionKind.Meta))
     val copy = new Array[Byte](meta.remaining)
     meta.get(copy)
-    new Segment(container, copy, None)
+    val segment = new Segment(container, copy, None)
+    container.replaced(SectionKey(SectionKind.Meta), segment.ownBytes)
+    segment
   }
 
   def open(bytes: Array[Byte]): Segment = open(ByteSource.ofBytes(bytes))

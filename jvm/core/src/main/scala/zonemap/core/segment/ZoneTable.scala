@@ -9,6 +9,9 @@ import zonemap.core.value.Presence
 final private[core] class ZoneTable(val lower: Array[Char], val upper: Array[Char], val flags: Array[Byte]) {
   def size: Int = flags.length
 
+  private[segment] def heapBytes: Long =
+    HeapBytes.instance(12) + 2 * HeapBytes.array(size, 2) + HeapBytes.array(size, 1)
+
   private[segment] def write(out: Output): Unit = {
     lower.foreach(c => out.short(c))
     upper.foreach(c => out.short(c))

@@ -13,21 +13,46 @@ import zonemap.iceberg.store.ColdCache
 /**
  * The indexes of this JVM, shared by all its sessions, under one cap in bytes.
  *
- * Thread-safe.
+ * Tables that hold nothing are forgotten once nobody has asked for them for a while, so that a driver that goes on to new
+ * tables for ever does not grow. Thread-safe.
  */
 private[zonemap] object IndexRegistry {
   private val tables = new java.util.LinkedHashMap[UUID, TableIndex](16, 0.75f, true)
+  private val LeastTables = 64
+
+  /** A sweep goes through all tables, so it waits until they have doubled. */
+  private var sweepAt = LeastTables
+
   private val names = new ConcurrentHashMap[String, java.lang.ref.WeakReference[TableIndex]]
 
   def of(table: Table): TableIndex = of(table.uuid())
 
-  def of(uuid: UUID): TableIndex = synchronized(tables.computeIfAbsent(uuid, new TableIndex(_)))
+  def of(uuid: UUID): TableIndex = synchronized {
+    val index = tables.computeIfAbsent(uuid, new TableIndex(_))
+    index.used()
+    if (tables.size >= sweepAt) sweep(System.nanoTime())
+    index
+  }
+
+  /** How many tables are known, with those that hold nothing. */
+  private[index] def tableCount: Int = synchronized(tables.size)
+
+  private[index] def nameCount: Int = names.size
+
+  /** Forgets the tables that hold nothing and are not in use, and the names of tables that are not known. */
+  private[index] def sweep(nowNanos: Long): Unit = synchronized {
+    tables.values.removeIf(_.isIdle(nowNanos))
+    val known = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    known.addAll(tables.values)
+    names.values.removeIf(reference => !known.contains(reference.get))
+    sweepAt = Math.max(LeastTables, tables.size * 2)
+  }
 
   def residentBytes: Long = all.iterator.map(_.residentBytes).sum
 
   /**
    * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of what was read of facts, of
-   * segments older than the hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots.
+   * segments older than the hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots, and their facts.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {
@@ -36,6 +61,7 @@ private[zonemap] object IndexRegistry {
       untilFits(maxBytes) { (table, excess) => table.cool(cutoff, excess); false }
       untilFits(maxBytes) { (table, excess) => table.cool(Long.MaxValue, excess); false }
       untilFits(maxBytes)((table, _) => table.evictOldest())
+      untilFits(maxBytes) { (table, _) => table.forgetFacts(); false }
     }
 
   /** Calls `shrink` with the bytes above the cap on tables until it is kept, on one as long as it answers `true`. */
@@ -61,7 +87,8 @@ private[zonemap] object IndexRegistry {
         }
         if (!known) {
           index.lastSeen = Some(SeenTable(table.name(), withOperations.operations(), settings))
-          names.put(table.name(), new java.lang.ref.WeakReference(index)): Unit
+          names.put(table.name(), new java.lang.ref.WeakReference(index))
+          if (names.size >= LeastTables + 2 * tableCount) sweep(System.nanoTime())
         }
       case _ => ()
     }

@@ -2,7 +2,7 @@ package zonemap.iceberg.index
 
 import scala.collection.mutable
 
-import zonemap.core.segment.ManifestIdentity
+import zonemap.core.segment.{HeapBytes, ManifestIdentity}
 
 /**
  * Which segments have which manifests, the one learned last first. Not thread-safe.
@@ -40,8 +40,21 @@ private final class KnownManifests[S <: AnyRef] {
       }
     }
 
+  /** An estimate of what is held beside the segments. */
+  def heapBytes: Long =
+    HeapBytes.hashMap(places.size) + places.size * KnownManifests.PlaceBytes + learned.size * KnownManifests.LearnedBytes
+
   def clear(): Unit = {
     places.clear()
     learned.clear()
   }
+}
+
+private object KnownManifests {
+
+  /** A list of one place, of which there are seldom more. */
+  private val PlaceBytes: Long = HeapBytes.instance(8) + HeapBytes.instance(12)
+
+  /** What was learned of a segment: a small set of ordinals, in a map. */
+  private val LearnedBytes = 150L
 }

@@ -3,7 +3,7 @@ package zonemap.iceberg.index
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
+import zonemap.core.segment.{ByteSource, ColumnChoice, HeapBytes, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.store.{FileIOByteSource, Level, SpillFile}
 
 /**
@@ -39,6 +39,9 @@ private[zonemap] final case class SegmentOrigin(
 
   def isStoredIn(storeRoot: String): Boolean = stored.exists(_.storeRoot == storeRoot)
 
+  /** An estimate of what the origin takes on the heap, the bytes left out. */
+  def ownBytes: Long = SegmentOrigin.FixedBytes + stored.fold(0L)(_.heapBytes)
+
   /** The same bytes one level up; a store has to hold them under another name. */
   def risenTo(higher: Level): SegmentOrigin = copy(level = higher, stored = None)
 
@@ -69,6 +72,9 @@ private[zonemap] object SegmentPlace {
 
 private[zonemap] object SegmentOrigin {
 
+  /** The origin, its time, and the object that reads the bytes. */
+  private val FixedBytes = 300L
+
   def inMemory(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
     SegmentOrigin(source, SegmentPlace.Memory, None, level, committedAtMillis)
 
@@ -90,7 +96,13 @@ private[zonemap] object SegmentOrigin {
       .maxOption
 }
 
-private[zonemap] final case class StoredSegment(storeRoot: String, ref: SegmentRef)
+private[zonemap] final case class StoredSegment(storeRoot: String, ref: SegmentRef) {
+
+  /** An estimate; the name of the store is shared. */
+  def heapBytes: Long =
+    HeapBytes.instance(28) + HeapBytes.text(ref.relativePath) + HeapBytes.text(ref.contentHash) +
+      HeapBytes.sequence(ref.liveManifests.size) + ref.liveManifests.size * HeapBytes.instance(4)
+}
 
 /**
  * The part of a segment that is live in one snapshot.
@@ -103,6 +115,9 @@ private[zonemap] final class LiveSegment(
     val liveManifests: Array[Int]) {
 
   def residentBytes: Long = origin.residentBytes(segment)
+
+  /** An estimate of what is held beside the segment. */
+  def ownBytes: Long = HeapBytes.instance(16) + HeapBytes.array(liveManifests.length, 4)
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
@@ -144,6 +159,10 @@ private[zonemap] final class SnapshotIndex(
   /** Bytes of memory and spilled files held by the segments now. */
   def residentBytes: Long = segments.iterator.map(_.residentBytes).sum + deletes.residentBytes
 
+  /** An estimate of what the snapshot itself holds: its names and lists, without segments and their live parts. */
+  val ownBytes: Long = SnapshotIndex.FixedBytes + HeapBytes.text(key.manifestListLocation) +
+    HeapBytes.sequence(segments.size) + deletes.ownBytes
+
   /** Live manifests, of data and of deletes, that the store does not hold. */
   def unstoredManifests(storeRoot: String): Int =
     segments.iterator.filterNot(_.origin.isStoredIn(storeRoot)).map(_.liveManifests.length).sum +
@@ -160,4 +179,10 @@ private[zonemap] final class SnapshotIndex(
   /** How many data segments each level has, such as "day=1 hour=3 micro=7". */
   def levels: String =
     Level.ofData.map(level => s"${level.name}=${segments.count(_.origin.level == level)}").mkString(" ")
+}
+
+private object SnapshotIndex {
+
+  /** The snapshot, its key, and its place among those of its table. */
+  private val FixedBytes = 200L
 }

@@ -34,6 +34,9 @@ private[zonemap] final class StoreState {
     writing.end()
   }
 
+  /** Whether nothing waits to be tried again. */
+  def isIdle: Boolean = worthALook && worthAWrite
+
   /** A version was written, or one that is there is all that there is to write. */
   def written(): Unit = {
     writeError = None

@@ -109,14 +109,15 @@ private[zonemap] final class TableFacts(
     }
   }
 
-  /** Bytes that were fetched and are kept. */
+  /** Bytes of the names, of the heads that were read, and of what was fetched and is kept. */
   def residentBytes: Long = {
-    var bytes = 0L
-    forEachOpened(o => bytes += FileIOByteSource.fetchedBytes(o.source))
+    var bytes = refs.size * RefBytes
+    forEachOpened(o => bytes += OpenedBytes + o.file.heapBytes + FileIOByteSource.fetchedBytes(o.source))
     bytes
   }
 
-  def release(): Unit = forEachOpened(o => FileIOByteSource.release(o.source))
+  /** Lets go of what was read; only which files cannot be used stays known. */
+  def release(): Unit = tried.values.removeIf(_.isInstanceOf[Opened]): Unit
 
   private def forEachOpened(use: Opened => Unit): Unit = tried.values.forEach {
     case opened: Opened => use(opened)
@@ -126,6 +127,11 @@ private[zonemap] final class TableFacts(
 
 private[zonemap] object TableFacts {
   private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** A name, its place in a sequence and among those of its column. */
+  private val RefBytes = 400L
+
+  private val OpenedBytes = 400L
 
   /** What came of reading a file of facts. */
   private sealed abstract class Tried {

@@ -36,6 +36,11 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** How the table was reached last, while a snapshot of it is held. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
+  /** The snapshot whose data files have all the facts that the table has, as far as this JVM has built them. */
+  @volatile private[iceberg] var factsBuiltFor: Option[Long] = None
+
+  @volatile private var usedNanos = System.nanoTime()
+
   @volatile private var heldFacts = TableFacts.Empty
   @volatile private var held = TableIndex.FirstChoice
 
@@ -46,6 +51,16 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   def learn(facts: TableFacts): Unit = synchronized {
     if (facts.sequenceNumber >= heldFacts.sequenceNumber && facts.refs != heldFacts.refs) heldFacts = facts
   }
+
+  /** Forgets the facts until a snapshot that names some is put. */
+  private[index] def forgetFacts(): Unit = synchronized { heldFacts = TableFacts.Empty }
+
+  /** Notes that somebody is about to use this. */
+  private[index] def used(): Unit = usedNanos = System.nanoTime()
+
+  /** Whether nothing is held, nothing waits to be tried again, and nobody has asked for a while. */
+  private[index] def isIdle(nowNanos: Long): Boolean =
+    nowNanos - usedNanos >= TableIndex.IdleNanos && storeState.isIdle && isEmpty && facts.refs.isEmpty
 
   /** The columns that new segments are to hold. */
   def choice: ColumnChoice = held.columns
@@ -83,12 +98,10 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   /** Distinct segments of all snapshots held. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)
 
-  /** Bytes of memory and spilled files held for this table now. */
+  /** Bytes of memory and spilled files held for this table now: of segments, delete files, facts, and names. */
   def residentBytes: Long = synchronized {
-    val deletes = mutable.Map.empty[KeyedDeletes, Long]
-    snapshots.values.forEach(s => deletes ++= s.deletes.segments.map(d => d.segment -> d.segment.heapBytes))
-    distinct.iterator.map { case (segment, origin) => origin.residentBytes(segment) }.sum + deletes.values.sum +
-      facts.residentBytes
+    if (snapshots.isEmpty) facts.residentBytes
+    else HeldBytes.of(snapshots.values) + data.heapBytes + deletes.heapBytes + facts.residentBytes
   }
 
   /** Bytes of the segments held that are in local files of this JVM. */
@@ -196,6 +209,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     newestPut = None
     lastSeen = None
     heldFacts = TableFacts.Empty
+    factsBuiltFor = None
     held = TableIndex.FirstChoice
   }
 
@@ -232,6 +246,9 @@ private[zonemap] object TableIndex {
   /** Snapshots of one table held at once; more are rarely asked for, and each has its own list of segments. */
   val MaxSnapshots = 32
 
+  /** A table that holds nothing is forgotten after an hour without a plan: longer than any work on its index takes. */
+  private[index] val IdleNanos: Long = 3600L * 1000 * 1000 * 1000
+
   private val FirstChoice = DatedChoice(Long.MinValue, ColumnChoice.All)
 }
 
@@ -241,5 +258,13 @@ private final case class DatedChoice(sequenceNumber: Long, columns: ColumnChoice
 /** A table as it was loaded by someone in this JVM, with the settings of that use. */
 private[zonemap] final case class SeenTable(name: String, operations: TableOperations, settings: PlannerSettings)
 
-/** A snapshot whose index needs more bytes than the cap allowed. */
-private[zonemap] final case class Oversized(key: SnapshotKey, bytes: Long)
+/**
+ * A snapshot whose index needs more bytes than the cap allowed.
+ *
+ * @param deleteBytes those of its delete files, all of which every plan needs
+ */
+private[zonemap] final case class Oversized(key: SnapshotKey, bytes: Long, deleteBytes: Long) {
+
+  /** Whether it does not fit under a cap even if nothing else is held. */
+  def isForGood(maxBytes: Long): Boolean = deleteBytes > maxBytes
+}

@@ -9,7 +9,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.build.{FactRequest, FactTaskRunner}
-import zonemap.iceberg.index.TableFacts
+import zonemap.iceberg.index.{IndexRegistry, TableFacts}
 import zonemap.iceberg.plan.PlannerSettings
 
 /**
@@ -22,8 +22,6 @@ import zonemap.iceberg.plan.PlannerSettings
 private[zonemap] object FactUpkeep {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
   private val waiting = new ConcurrentHashMap[UUID, () => Unit]
-  private val upToDate = new ConcurrentHashMap[UUID, Long]
-  private val NoSnapshot = -1L
   @volatile private var runnerOf: Table => Option[FactTaskRunner] = _ => None
 
   private lazy val worker = Executors.newSingleThreadExecutor { (task: Runnable) =>
@@ -50,7 +48,7 @@ private[zonemap] object FactUpkeep {
       try {
         val requests = FactRequest.known(table, TableFacts.of(table))
         if (requests.nonEmpty) FactProcedures.build(table, snapshot, settings, requests, runner): Unit
-        upToDate.put(table.uuid(), snapshot.snapshotId()): Unit
+        IndexRegistry.of(table).factsBuiltFor = Some(snapshot.snapshotId())
       } catch {
         case NonFatal(e) =>
           log.warn(s"Cannot build the facts of snapshot ${snapshot.snapshotId()} of ${table.name()}: $e")
@@ -66,5 +64,5 @@ private[zonemap] object FactUpkeep {
 
   private def isWanted(table: Table, snapshot: Snapshot, settings: PlannerSettings): Boolean =
     settings.maintenance.maintainFacts && TableFacts.of(table).refs.nonEmpty &&
-      upToDate.getOrDefault(table.uuid(), NoSnapshot) != snapshot.snapshotId()
+      !IndexRegistry.of(table).factsBuiltFor.contains(snapshot.snapshotId())
 }

@@ -185,10 +185,8 @@ private[zonemap] object IndexProcedures {
   private[upkeep] def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = IndexRegistry.of(table)
     IndexRegistry.seen(index, table, settings)
-    index.put(stored)
     index.storeState.written()
-    IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
-    stored
+    SnapshotResolver.keep(index, stored, settings)
   }
 
   /** The size of all segments of a snapshot. */

@@ -49,6 +49,8 @@ private[zonemap] object SnapshotResolver {
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
+      case None if index.oversized.exists(o => o.key == key && o.isForGood(settings.hotMaxBytes)) =>
+        Left(StockReason.NotCovered(tooLarge(index, settings)))
       case None =>
         fromStore(table, snapshot, index, settings) match {
           case Some(stored) => Right(ResolvedSnapshot(keep(index, stored, settings), PlanMode.Exact, Tier.Cold))
@@ -69,7 +71,7 @@ private[zonemap] object SnapshotResolver {
         if (exact.isEmpty && index.isEmpty)
           StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
             index.storeState.found()
-            index.put(near)
+            keep(index, near, settings): Unit
           }
         if (exact.isDefined) index.storeState.found()
         else if (!index.storeState.exists) index.storeState.missed()
@@ -114,8 +116,7 @@ private[zonemap] object SnapshotResolver {
     (settings.upkeep, settings.coverOnRead) match {
       case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("nothing is indexed and upkeep is off"))
       case _ if index.oversized.exists(_.bytes > settings.hotMaxBytes) =>
-        val needed = index.oversized.map(_.bytes).getOrElse(0L)
-        Left(StockReason.NotCovered(s"its index needs $needed bytes, more than hot.max-bytes=${settings.hotMaxBytes}"))
+        Left(StockReason.NotCovered(tooLarge(index, settings)))
       case (_, CoverOnRead.Wait) =>
         indexable {
           val covered = keep(index, cover(table, snapshot, index), settings)
@@ -127,16 +128,22 @@ private[zonemap] object SnapshotResolver {
         Left(StockReason.NotCovered("it is being covered in the background"))
     }
 
+  private def tooLarge(index: TableIndex, settings: PlannerSettings): String = {
+    val needed = index.oversized.fold(0L)(_.bytes)
+    s"its index needs $needed bytes, more than hot.max-bytes=${settings.hotMaxBytes}"
+  }
+
   /** Reads the manifest list and every manifest the index does not know, into memory. */
   private[upkeep] def cover(table: Table, snapshot: Snapshot, index: TableIndex): SnapshotIndex =
     SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
 
   private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     ColdCache.use(settings.cold)
-    index.put(snapshot)
+    val needed = Oversized(snapshot.key, snapshot.residentBytes, snapshot.deletes.residentBytes)
+    // delete files do not cool: holding them would cost every other table its index first
+    if (!needed.isForGood(settings.hotMaxBytes)) index.put(snapshot)
     IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
-    index.oversized =
-      if (index.get(snapshot.key).isEmpty) Some(Oversized(snapshot.key, snapshot.residentBytes)) else None
+    index.oversized = Option.when(index.get(snapshot.key).isEmpty)(needed)
     snapshot
   }
 

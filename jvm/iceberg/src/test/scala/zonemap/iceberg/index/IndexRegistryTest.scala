@@ -94,6 +94,38 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(!held(a) && held(b))
   }
 
+  test("tables that hold nothing and are not in use are forgotten, with their names; those of late and in use stay") {
+    val (kept, missed) = (table(1), table(1))
+    build(kept)
+    ours(kept, filter)
+    (1 to 500).foreach(_ => IndexRegistry.of(java.util.UUID.randomUUID()))
+    ours(missed, filter, Covering.copy(coverOnRead = zonemap.iceberg.plan.CoverOnRead.Background))
+    IndexRegistry.forget(missed.load().uuid())
+    val waiting = IndexRegistry.of(missed.load())
+    waiting.storeState.missed()
+    IndexRegistry.sweep(System.nanoTime())
+    assert(IndexRegistry.tableCount >= 500, "asked for of late")
+    IndexRegistry.sweep(System.nanoTime() + TableIndex.IdleNanos)
+    assert(IndexRegistry.tableCount == 2 && held(kept), "one holds a snapshot, one is not to be asked for again")
+    assert(IndexRegistry.of(missed.load()) eq waiting)
+    assert(IndexRegistry.nameCount == 1, "the name of a table that was forgotten goes")
+    assert(IndexRegistry.named(kept.load().name()).contains(IndexRegistry.of(kept.load())))
+  }
+
+  test("a table whose delete files do not fit under the cap is not held, and costs no other table its index") {
+    val (other, large) = (table(4), table(4))
+    build(other)
+    val file = ours(large, filter, Covering).tasks.head.file()
+    large.delete((1 to 1000).map(_ => TestFiles.positionDeletesOf(large, file, byBounds = true)): _*)
+    val capped = Covering.copy(hotMaxBytes = IndexRegistry.residentBytes + 50000)
+    assert(ours(large, filter, capped).reason.isEmpty, "this plan has them")
+    assert(!held(large) && held(other) && IndexRegistry.residentBytes <= capped.hotMaxBytes)
+    val refused = ours(large, filter, capped)
+    assert(refused.reason.exists(r => r.code == "NOT_COVERED" && r.message.contains(" bytes, more than hot.max-bytes=")))
+    assert(Planning.difference(refused.tasks, stock(large, filter)).isEmpty)
+    assert(ours(large, filter, Covering).reason.isEmpty && held(large), "under a higher cap")
+  }
+
   test("the lineage of a snapshot ends where snapshots are expired") {
     val t = table(4)
     val ids = t.load().history()

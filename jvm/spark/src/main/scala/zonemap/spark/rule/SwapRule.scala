@@ -106,9 +106,15 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
   }
 
   private object ConfWarnings {
-    private val seen = java.util.concurrent.ConcurrentHashMap.newKeySet[String]()
+    private val MaxSeen = 256
+
+    /** The messages of late; one that was pushed out by others may come again. */
+    private val seen = java.util.Collections.newSetFromMap(new java.util.LinkedHashMap[String, java.lang.Boolean] {
+      override def removeEldestEntry(eldest: java.util.Map.Entry[String, java.lang.Boolean]): Boolean = size > MaxSeen
+    })
+
     def warnOnce(message: String): Unit =
-      if (seen.add(message)) slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
+      if (synchronized(seen.add(message))) slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
   }
 }
 

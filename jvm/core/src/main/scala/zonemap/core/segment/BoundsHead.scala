@@ -1,0 +1,38 @@
+package zonemap.core.segment
+
+import zonemap.core.value.ColumnType
+
+/** What the head of a column holds: all but codes, flags and exact bounds. Immutable. */
+final private[segment] class BoundsHead private (
+    val columnType: ColumnType,
+    val detail: ColumnDetail,
+    val shape: ColumnShape,
+    val dictionary: Dictionary,
+    val rootZone: ZoneTable,
+    val blocks: ZoneTable) {
+
+  private def heapBytes: Long = BoundsHead.ColumnBytes + dictionary.heapBytes + rootZone.heapBytes + blocks.heapBytes
+}
+
+private[segment] object BoundsHead {
+
+  /** The objects of a column: views of its arrays, shapes, small tables. */
+  private val ColumnBytes = 700L
+
+  /** Decodes the section, whose bytes are not kept. */
+  def read(container: ContainerReader, fieldId: Int, rows: Int): BoundsHead = {
+    val key = SectionKey(SectionKind.ColumnHead, fieldId)
+    val in = new Input(container.section(key))
+    val text = in.text()
+    val columnType = ColumnType.parse(text).getOrElse(Input.damaged(s"a column of type '$text'"))
+    val detail = ColumnDetail.ofCode(in.byte())
+    val shape = ColumnShape.read(in)
+    val dictionary = Dictionary.read(in, columnType.encoding)
+    val rootZone = ZoneTable.read(in, if (rows == 0) 0 else 1)
+    val blocks = ZoneTable.read(in, Segment.blocksOf(rows))
+    in.end("a column head")
+    val head = new BoundsHead(columnType, detail, shape, dictionary, rootZone, blocks)
+    container.replaced(key, head.heapBytes)
+    head
+  }
+}
