@@ -16,7 +16,7 @@ from pathlib import Path
 
 from support import session
 
-from campaign import queries
+from campaign import queries, worlds
 from campaign.rounds import TURNS, Rounds, Totals
 
 ALL_KINDS_FROM = 2000  # checks, from which on every kind must have had its turn
@@ -55,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
     parser.add_argument("--jobs", type=int, default=1, help="JVMs side by side")
     parser.add_argument("--folder", default="build/campaign")
+    parser.add_argument("--worlds", help="only these kinds of tables, such as 'loose,hive'")
     parser.add_argument("--round", type=int, help="only this round")
     parser.add_argument("--check", type=int, help="with --round: only this check")
     parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
@@ -79,7 +80,7 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
         session.use_directory(Path(base))
         runner = Rounds(session.start(), options.seed, folder / "findings")
         for number in range(options.worker, rounds, options.jobs):
-            if number not in done:
+            if number not in done and (not options.worlds or worlds.kind_of(number) in options.worlds.split(",")):
                 finished = runner.run(number)
                 journal.write(finished.line() + "\n")
                 journal.flush()

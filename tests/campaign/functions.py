@@ -71,15 +71,13 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
         return template.replace("{x}", x).replace("{y}", pivot)
 
     called = of(alias + column.name)
-    text = rng.choice(
-        (
-            f"({called}) = ({of(literal())})",
-            f"({called}) = ({of(literal())})",
-            f"({called}) {rng.choice(('<', '<=', '>', '>=', '<>', '<=>'))} ({of(literal())})",
-            f"({called}) IS NULL",
-            f"({called}) IS NOT NULL",
-            f"({called}) IN ({of(literal())}, {of(literal())})",
-            f"NOT (({called}) = ({of(literal())}))",
-        )
+    compared = (
+        f"({called}) = ({of(literal())})",
+        f"({called}) = ({of(literal())})",
+        f"({called}) {rng.choice(('<', '<=', '>', '>=', '<>', '<=>'))} ({of(literal())})",
+        f"({called}) IN ({of(literal())}, {of(literal())})",
+        f"NOT (({called}) = ({of(literal())}))",
     )
+    tested = (f"({called}) IS NULL", f"({called}) IS NULL", f"({called}) IS NOT NULL")
+    text = rng.choice(tested if rng.random() < 0.35 else compared)
     return Predicate(text, frozenset([column.kind]), template.partition("(")[0] or "operator")

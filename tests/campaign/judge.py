@@ -78,8 +78,9 @@ class Judge:
                 with product.off(self.spark):
                     found = self.spark.sql(f"SELECT DISTINCT _file FROM {HELD} WHERE {check.condition}").collect()
                     lost = {row[0] for row in found} - kept
-                    if lost:
-                        lost &= plans.planned_files_of(self.spark, relation, [check.condition])[0]
+                    if lost:  # as Iceberg plans and reads them: its readers do not agree about some imported files
+                        sql = f"SELECT DISTINCT _file FROM {relation} WHERE {check.condition}"
+                        lost &= {row[0] for row in self.spark.sql(sql).collect()}
             except (Py4JJavaError, PySparkException) as error:
                 return Verdict("alike", _class_of(error))
         if not lost:

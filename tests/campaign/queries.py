@@ -48,18 +48,28 @@ class Draw:
     def columns(self) -> list[Column]:
         return self.world.columns
 
+    def some(self) -> list[Column]:
+        """All columns, or as often those that the kind of table is about."""
+        return self.world.aim if self.world.aim and self.rng.random() < 0.5 else self.columns
+
     def column(self) -> Column:
-        return self.rng.choice(self.columns)
+        return self.rng.choice(self.some())
+
+    def two(self) -> list[Column]:
+        first = self.column()
+        return [first, self.rng.choice([c for c in self.columns if c is not first])]
 
     def joinable(self) -> Column:
-        return self.rng.choice([c for c in self.columns if c.name in self.world.keys])
+        usable = [c for c in self.some() if c.name in self.world.keys]
+        return self.rng.choice(usable or [c for c in self.columns if c.name in self.world.keys])
+
+    def function(self) -> str:
+        made = functions.predicate(self.rng, self.some())
+        self.tags.append(made.shape)
+        return made.sql
 
     def condition(self) -> str:
-        if self.rng.random() < 0.35:
-            made = functions.predicate(self.rng, self.columns)
-            self.tags.append(made.shape)
-            return made.sql
-        return predicates.tree(self.rng, self.columns, depth=1).sql
+        return self.function() if self.rng.random() < 0.35 else predicates.tree(self.rng, self.some(), depth=1).sql
 
     def where(self, often: float = 0.6) -> str:
         return f" WHERE {self.condition()}" if self.rng.random() < often else ""
@@ -76,15 +86,14 @@ Made = tuple[str, str, str | None, str | None]  # query, how compared, whole, co
 
 def filters(d: Draw) -> Made:
     condition = d.condition()
-    names = ", ".join(c.name for c in d.rng.sample(d.columns, 2))
+    names = ", ".join(c.name for c in d.two())
     return f"SELECT rid, {names} FROM {{t}} WHERE {condition}", "rows", None, condition
 
 
 def function_filters(d: Draw) -> Made:
-    made = functions.predicate(d.rng, d.columns)
-    d.tags.append(made.shape)
+    condition = d.function()
     shown = d.rng.choice(("rid", "count(*)", "max(rid), count(*)"))
-    return f"SELECT {shown} FROM {{t}} WHERE {made.sql}", "rows", None, made.sql
+    return f"SELECT {shown} FROM {{t}} WHERE {condition}", "rows", None, condition
 
 
 def _order(d: Draw, columns: list[Column]) -> str:
@@ -94,7 +103,7 @@ def _order(d: Draw, columns: list[Column]) -> str:
 
 def topk(d: Draw) -> Made:
     """Only the sort keys are compared: rows of equal keys may be exchanged."""
-    columns = d.rng.sample(d.columns, d.rng.choice((1, 1, 2)))
+    columns = d.two()[: d.rng.choice((1, 1, 2))]
     names = ", ".join(f"{c.name} AS o{i}" for i, c in enumerate(columns))
     inner = f"SELECT * FROM {{t}}{d.where(0.4)} ORDER BY {_order(d, columns)} LIMIT {d.limit()}{d.offset()}"
     return f"SELECT {names} FROM ({inner})", "rows", None, None
@@ -156,7 +165,7 @@ def ranges_of_extremes(d: Draw) -> Made:
     """MIN and MAX under a filter of whole files, which bounds could answer."""
     low = d.rng.randrange(max(1, d.world.recipe.rows))
     where = d.rng.choice((f"rid >= {low}", f"rid < {low}", f"rid BETWEEN {low} AND {low + 20}", "rid >= 0"))
-    names = [c.name for c in d.rng.sample(d.columns, 2)]
+    names = [c.name for c in d.two()[: d.rng.choice((1, 1, 2))]]
     shown = ", ".join(f"{d.rng.choice(('min', 'max'))}({name})" for name in names)
     return f"SELECT count(*), {shown} FROM {{t}} WHERE {where}", "rows", None, None
 

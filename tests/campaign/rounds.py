@@ -71,7 +71,7 @@ class Rounds:
     def run(self, number: int, only: int | None = None) -> Round:
         """One round; `only` the check of that number, for a replay."""
         started = time.monotonic()
-        kind = worlds.WORLDS[number % len(worlds.WORLDS)].__name__
+        kind = worlds.kind_of(number)
         done = Round(number, kind)
         seed = f"{self.seed}/{number}"
         world = worlds.make(self.spark, kind, seed, f"lake.campaign.r{number}")

@@ -26,8 +26,8 @@ MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
 class World:
     """A table as it is now.
 
-    `keys` names the column of the key table that holds values of a column. `marks` counts snapshots; `older` holds the
-    columns at earlier marks that had the schema of now.
+    `keys` names the column of the key table that holds values of a column. `older` holds the numbers of earlier
+    snapshots that have the schema of now. `aim` are the columns that this kind of table is about.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class World:
     keys: dict[str, str] = field(default_factory=dict)
     older: list[int] = field(default_factory=list)
     branch: str | None = None
+    aim: list[Column] = field(default_factory=list)
 
     @property
     def table(self) -> str:
@@ -106,7 +107,7 @@ def imported(rng: random.Random, spark: Notebook, seed: str, table: str) -> Worl
     stamps = rng.choice(STAMPS)
     recipes.create(spark, recipe)
     add_files(spark, recipe, rng.randint(5, 8), stamps)
-    world = World("imported", recipe, spark, {stamps})
+    world = World("imported", recipe, spark, {stamps}, aim=recipe.columns[:1])
     if rng.random() < 0.5:
         recipes.append(spark, recipe, rng.randint(1, 4))
     return world
@@ -133,7 +134,7 @@ def moved(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     recipe.columns.insert(0, renamed)
     if rng.random() < 0.4:
         recipes.append(spark, recipe, 2)
-    return World("moved", recipe, spark)
+    return World("moved", recipe, spark, aim=recipe.columns[:2])
 
 
 def hive(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
@@ -151,7 +152,7 @@ def hive(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
         spark.noted("parquet", f"{folder}/few={number}", [held], rows.sent, rows.select, "TIMESTAMP_MICROS")
     few.seen[:] = [*range(6), *range(shift, 6 + shift)]
     spark.sql(f"CALL lake.system.add_files(table => '{short(table)}', source_table => '`parquet`.`{folder}`')")
-    return World("hive", recipe, spark, {"shifted"} if shift else set())
+    return World("hive", recipe, spark, {"shifted"} if shift else set(), aim=[few])
 
 
 def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
@@ -167,7 +168,7 @@ def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     spark.sql(f"CREATE TABLE {source} USING parquet LOCATION '{folder}'")
     spark.sql(f"CALL lake.system.snapshot(source_table => '{source}', table => '{table}')")
     recipes.append(spark, recipe, 2)
-    return World("copied", recipe, spark, {stamps})
+    return World("copied", recipe, spark, {stamps}, aim=recipe.columns[:1])
 
 
 #: A type that may have an initial default: the name of its class and a value, which lies outside of what is sent later.
@@ -186,7 +187,7 @@ def defaults(rng: random.Random, spark: Notebook, seed: str, table: str) -> Worl
         column.seen.append(value)
         recipe.columns.append(column)
     recipes.append(spark, recipe, rng.randint(3, 5))
-    return World("defaults", recipe, spark)
+    return World("defaults", recipe, spark, aim=recipe.columns[-2:])
 
 
 def loose(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
@@ -196,7 +197,7 @@ def loose(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     recipes.append(spark, recipe, rng.randint(4, 6))
     held = {c.name: c.kind for c in recipe.columns if c.kind in steps.CAN_BE_LOOSE and "." not in c.name}
     spark.noted("loosen", table, held, rng.choice((1, 7, 1000)))
-    return World("loose", recipe, spark)
+    return World("loose", recipe, spark, aim=[c for c in recipe.columns if c.name in held])
 
 
 WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
@@ -209,6 +210,11 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     deletes,
     copied,
 )
+
+
+def kind_of(number: int) -> str:
+    """The kind of table of a round: kinds take turns."""
+    return WORLDS[number % len(WORLDS)].__name__
 
 
 def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
