@@ -49,8 +49,8 @@ class Draw:
         return self.world.columns
 
     def some(self) -> list[Column]:
-        """All columns, or as often those that the kind of table is about."""
-        return self.world.aim if self.world.aim and self.rng.random() < 0.5 else self.columns
+        """All columns, or more often those that the kind of table is about."""
+        return self.world.aim if self.world.aim and self.rng.random() < 0.7 else self.columns
 
     def column(self) -> Column:
         return self.rng.choice(self.some())
@@ -275,19 +275,22 @@ def relation(rng: random.Random, world: World) -> tuple[str, str]:
     """What is read of the table: its kind, and what stands behind FROM."""
     options = ["now"] * 5
     if world.older:
-        options += ["incremental", "incremental", "increment", "version", "option"]
+        options += ["incremental", "incremental", "increment"]
+    if world.older[1:]:  # the first may have been written under another schema
+        options += ["version", "option"]
     if world.branch:
         options.append("branch")
     options.append("split")
     kind = rng.choice(options)
     first = rng.choice(world.older) if world.older else 0
+    later = rng.choice(world.older[1:] or [0])
     table = world.table
     text = {
         "now": table,
         "incremental": f"{table} WITH (`start-snapshot-id` = '{{s{first}}}')",
         "increment": f"{table} WITH (`start-snapshot-id` = '{{s{first}}}', `end-snapshot-id` = '{{s{first + 1}}}')",
-        "version": f"{table} VERSION AS OF {{s{first}}}",
-        "option": f"{table} WITH (`snapshot-id` = '{{s{first}}}')",
+        "version": f"{table} VERSION AS OF {{s{later}}}",
+        "option": f"{table} WITH (`snapshot-id` = '{{s{later}}}')",
         "branch": f"{table}.branch_{world.branch}",
         "split": f"{table} WITH (`split-size` = '1000')",
     }[kind]
