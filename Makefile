@@ -21,7 +21,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven at once
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python docs lint format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,10 @@ test-python: setup ## the Python and end-to-end tests only
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
+
+campaign: setup ## random tables and queries with the product on and off: CHECKS=n SEED=s JOBS=j; ROUND=r CHECK=c repeats one
+	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m campaign --folder ../build/campaign --checks $(or $(CHECKS),2000) --jobs $(or $(JOBS),2) \
+	  $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
 
 lint: $(BIN)/.requirements ## check style and types, and that the benchmarks compile
 	$(BIN)/ruff check .

@@ -73,10 +73,23 @@ def append(
     branch: str | None = None,
 ) -> None:
     """One commit with one file a slice (more when the slice spans partitions)."""
+    if hasattr(spark, "noted"):  # a session whose steps are written down
+        spark.noted("append", table, slices, schema, select, file_format, branch)
+        return
     writer = sliced(spark, slices, schema).selectExpr(*select).writeTo(f"{table}.branch_{branch}" if branch else table)
     if file_format:
         writer = writer.option("write-format", file_format)
     writer.append()
+
+
+def add_java_column(spark: SparkSession, table: str, name: str, java_type: str) -> None:
+    """Adds a column of a type that Spark's SQL has no name for, by the name of its class in Iceberg's `Types`."""
+    if hasattr(spark, "noted"):
+        spark.noted("add_java_column", table, name, java_type)
+        return
+    types = spark._jvm.org.apache.iceberg.types.Types
+    java_table(spark, table).updateSchema().addColumn(name, getattr(types, java_type).get()).commit()
+    spark.sql(f"REFRESH TABLE {table}")
 
 
 def ranges(files: int, rows: int, start: int = 0) -> list[list[tuple[Any, ...]]]:

@@ -144,19 +144,29 @@ def create(spark: SparkSession, recipe: Recipe) -> None:
         version=recipe.version,
         props={**recipe.props, "write.delete.mode": "copy-on-write"},
     )
-    java = [c for c in recipe.columns if c.kind in JAVA_TYPES]
-    if java:
-        loaded = tables.java_table(spark, recipe.table)
-        update = loaded.updateSchema()
-        types = spark._jvm.org.apache.iceberg.types.Types
-        for column in java:
-            update = update.addColumn(column.name, getattr(types, JAVA_TYPES[column.kind]).get())
-        update.commit()
-        spark.sql(f"REFRESH TABLE {recipe.table}")
+    for column in recipe.columns:
+        if column.kind in JAVA_TYPES:
+            tables.add_java_column(spark, recipe.table, column.name, JAVA_TYPES[column.kind])
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows of one commit, as `tables.append` takes them."""
+
+    slices: list[list[tuple]]
+    sent: str
+    select: list[str]
+    file_format: str
 
 
 def append(spark: SparkSession, recipe: Recipe, slices: int) -> None:
     """One commit of `slices` tasks, each with rows of its own part of every clustered column's range."""
+    rows = batch(recipe, slices)
+    tables.append(spark, recipe.table, rows.slices, rows.sent, select=rows.select, file_format=rows.file_format)
+
+
+def batch(recipe: Recipe, slices: int) -> Batch:
+    """The rows that the recipe goes on with."""
     rng, data = recipe.rng, []
     order = rng.sample(range(slices), slices)
     for slice_no in order:
@@ -171,7 +181,7 @@ def append(spark: SparkSession, recipe: Recipe, slices: int) -> None:
     leaves = ", ".join(f"'{c.name[3:]}', {as_column[c.name]}" for c in recipe.columns if "." in c.name)
     select = ["rid", *(f"{as_column[c.name]} AS {c.name}" for c in recipe.columns if "." not in c.name)]
     select.append(f"IF(no_struct, NULL, named_struct({leaves})) AS st")
-    tables.append(spark, recipe.table, data, sent, select=select, file_format=rng.choice(recipe.formats))
+    return Batch(data, sent, select, rng.choice(recipe.formats))
 
 
 def fill(spark: SparkSession, recipe: Recipe) -> None:

@@ -1,0 +1,103 @@
+"""Runs the campaign: `python -m campaign --checks 1000 --seed 7`; from where it was stopped, if it was.
+
+Each worker is a JVM of its own. A line a round goes into a journal under --folder, by seed, so that a run that is
+started again goes on with the rounds that are missing. The exit code is 1 if anything is wrong, or never reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from support import session
+
+from campaign import queries, worlds
+from campaign.rounds import TURNS, Rounds, Totals
+
+ALL_KINDS_FROM = 2000  # checks, from which on every kind must have had its turn
+
+
+def main() -> int:
+    options = _options()
+    folder = Path(options.folder) / options.seed
+    if options.round is not None:
+        return _replay(options, folder)
+    rounds = math.ceil(options.checks / (TURNS * len(queries.KINDS)))
+    if options.worker is not None:
+        return _work(options, folder, rounds)
+    print(f"seed {options.seed}: {rounds} rounds, journal in {folder}", flush=True)
+    workers = [
+        subprocess.Popen([sys.executable, "-m", "campaign", *sys.argv[1:], "--seed", options.seed, "--worker", str(n)])
+        for n in range(options.jobs)
+    ]
+    codes = [worker.wait() for worker in workers]
+    totals = Totals()
+    for line in _journal(folder).values():
+        totals.add(line)
+    print(totals.text())
+    for finding in totals.findings[:20]:
+        print(f"  round {finding['round']} {finding['world']} {finding['kind']}: {finding['sql'][:160]}")
+        print(f"    {finding['details'][:200]}\n    {finding['script']}")
+    missing = totals.missing() if totals.checks >= ALL_KINDS_FROM else []
+    if missing:
+        print(f"never reached: {', '.join(missing)}")
+    return 1 if totals.findings or missing or any(codes) else 0
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="campaign", description=__doc__)
+    parser.add_argument("--checks", type=int, default=2000)
+    parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
+    parser.add_argument("--jobs", type=int, default=1, help="JVMs side by side")
+    parser.add_argument("--folder", default="build/campaign")
+    parser.add_argument("--worlds", help="only these kinds of tables, such as 'loose,hive'")
+    parser.add_argument("--round", type=int, help="only this round")
+    parser.add_argument("--check", type=int, help="with --round: only this check")
+    parser.add_argument("--worker", type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def _replay(options: argparse.Namespace, folder: Path) -> int:
+    with tempfile.TemporaryDirectory() as base:
+        session.use_directory(Path(base))
+        done = Rounds(session.start(), options.seed, folder / "again").run(options.round, options.check)
+        session.stop()
+    for finding in done.findings:
+        print(f"{finding.kind} {finding.tags}: {finding.sql}\n  {finding.details}\n  {finding.script}")
+    print(dict(done.results))
+    return 1 if done.findings else 0
+
+
+def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
+    folder.mkdir(parents=True, exist_ok=True)
+    done = _journal(folder)
+    with tempfile.TemporaryDirectory() as base, (folder / f"journal-{options.worker}.jsonl").open("a") as journal:
+        session.use_directory(Path(base))
+        runner = Rounds(session.start(), options.seed, folder / "findings")
+        for number in range(options.worker, rounds, options.jobs):
+            if number not in done and (not options.worlds or worlds.kind_of(number) in options.worlds.split(",")):
+                finished = runner.run(number)
+                journal.write(finished.line() + "\n")
+                journal.flush()
+                print(f"round {number} {finished.world}: {dict(finished.results)} {finished.seconds} s", flush=True)
+        session.stop()
+    return 0
+
+
+def _journal(folder: Path) -> dict[int, str]:
+    """The rounds that are done, by number; a line that was cut off is not."""
+    found = {}
+    for path in sorted(folder.glob("journal-*.jsonl")):
+        for line in path.read_text().splitlines():
+            if line.endswith("}"):
+                found[int(line.partition('"number": ')[2].partition(",")[0])] = line
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())

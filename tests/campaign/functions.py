@@ -1,0 +1,83 @@
+"""Conditions on functions of a column: a function of the column compared with the same function of a literal."""
+
+from __future__ import annotations
+
+import random
+
+from support.fuzz.predicates import STRINGS, Predicate, value
+from support.fuzz.recipe import Column
+from support.fuzz.values import TYPES
+
+#: Units that date_trunc and trunc know, some that one of them does not know, and one that nobody knows.
+UNITS = ("YEAR", "YYYY", "QUARTER", "MONTH", "MM", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
+ODD_UNITS = ("nonsense", "", "HOURS", "day ", "CENTURY", "Week")
+_UNIT = "{unit}"
+
+_NUMBERS = (
+    *("{x} + 1", "{x} - 7", "1 - {x}", "{x} * 2", "{x} * -1", "{x} / 3", "{x} % 5", "-{x}", "abs({x})", "sign({x})"),
+    *("pmod({x}, 7)", "round({x}, -2)", "bround({x})", "CAST({x} AS STRING)", "CAST({x} AS DOUBLE)", "hash({x})"),
+    *("try_add({x}, 3)", "try_multiply({x}, 3)", "try_divide({x}, 0)", "greatest({x}, 0)", "least({x}, 0)"),
+    *("try_cast({x} AS INT)", "try_cast({x} AS TINYINT)", "CAST({x} AS BOOLEAN)", "sqrt({x})", "log10({x})"),
+)
+_WHOLE = ("{x} & 255", "{x} | 1", "{x} ^ 3", "shiftright({x}, 4)", "{x} DIV 1000", "bin({x})", "hex({x})", "~{x}")
+_FRACTIONS = ("floor({x})", "ceil({x})", "CAST({x} AS BIGINT)", "try_cast({x} AS DECIMAL(20,3))", "exp({x})")
+_TEXTS = (
+    *("upper({x})", "lower({x})", "trim({x})", "length({x})", "reverse({x})", "substring({x}, 1, 3)", "left({x}, 2)"),
+    *("right({x}, 3)", "substring({x}, -4, 2)", "concat({x}, '-z')", "concat('a', {x})", "lpad({x}, 9, '0')"),
+    *("rpad({x}, 9, ' ')", "replace({x}, '0', 'o')", "instr({x}, '1')", "ascii({x})", "md5({x})", "initcap({x})"),
+    *("translate({x}, '01', 'ab')", "regexp_replace({x}, '[0-9]+', '#')", "{x} RLIKE '[05]$'", "{x} LIKE '%1%'"),
+    *("split_part({x}, '/', 2)", "try_cast({x} AS INT)", "contains({x}, '00')", "endswith({x}, '7')", "soundex({x})"),
+    *("octet_length({x})", "char_length({x})", "CAST({x} AS BINARY)", "btrim({x})", "overlay({x} PLACING 'q' FROM 2)"),
+)
+_DAYS = (
+    *("year({x})", "quarter({x})", "month({x})", "day({x})", "dayofyear({x})", "weekofyear({x})", "dayofweek({x})"),
+    *("last_day({x})", "add_months({x}, 1)", "date_add({x}, 3)", "date_sub({x}, 40)", "CAST({x} AS STRING)"),
+    *("trunc({x}, '{unit}')", "trunc({x}, '{unit}')", "date_format({x}, 'yyyy-MM')", "next_day({x}, 'MO')"),
+    *("datediff({x}, DATE'2000-01-01')", "extract(WEEK FROM {x})", "months_between({x}, DATE'1999-03-31')"),
+)
+_STAMPS = (
+    *("date_trunc('{unit}', {x})", "date_trunc('{unit}', {x})", "date_trunc('{unit}', {x})", "hour({x})"),
+    *("minute({x})", "second({x})", "to_date({x})", "CAST({x} AS DATE)", "{x} + INTERVAL 1 DAY"),
+    *("date_format({x}, 'yyyy-MM-dd')", "date_format({x}, 'HH')", "{x} - INTERVAL 2 HOURS"),
+)
+_INSTANTS = ("unix_timestamp({x})", "unix_micros({x})", "CAST({x} AS BIGINT)", "CAST({x} AS DOUBLE)")
+_ANY = (
+    *("coalesce({x}, {y})", "nullif({x}, {y})", "nvl2({x}, 1, 0)", "IF({x} > {y}, 1, 2)", "{x} <=> {y}"),
+    *("CASE WHEN {x} < {y} THEN 'low' WHEN {x} IS NULL THEN 'none' ELSE 'high' END", "xxhash64({x})", "isnull({x})"),
+)
+BY_KIND: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("int", "long"), _NUMBERS + _WHOLE),
+    **dict.fromkeys(("float", "double"), _NUMBERS + _FRACTIONS + ("isnan({x})", "nanvl({x}, 0)")),
+    **dict.fromkeys(("decimal9", "decimal18", "decimal38", "decimal38_38"), (*_NUMBERS, "floor({x})", "ceil({x})")),
+    **dict.fromkeys((*STRINGS, "uuid"), _TEXTS),
+    "date": _DAYS,
+    "timestamp": _DAYS + _STAMPS * 2 + _INSTANTS,
+    "timestamp_ntz": _DAYS + _STAMPS * 2,
+    "boolean": ("NOT {x}", "CAST({x} AS INT)", "CAST({x} AS STRING)"),
+    "binary": ("hex({x})", "length({x})", "substring({x}, 1, 2)", "base64({x})", "md5({x})"),
+}
+
+
+def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Predicate:
+    """One condition; the shape says the function."""
+    column = rng.choice(columns)
+    template = rng.choice(BY_KIND.get(column.kind, ()) * 2 + _ANY)
+    if _UNIT in template:
+        template = template.replace(_UNIT, rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS))
+    literal = lambda: TYPES[column.kind].literal(value(rng, column))  # noqa: E731
+    pivot = literal()
+
+    def of(x: str) -> str:
+        return template.replace("{x}", x).replace("{y}", pivot)
+
+    called = of(alias + column.name)
+    compared = (
+        f"({called}) = ({of(literal())})",
+        f"({called}) = ({of(literal())})",
+        f"({called}) {rng.choice(('<', '<=', '>', '>=', '<>', '<=>'))} ({of(literal())})",
+        f"({called}) IN ({of(literal())}, {of(literal())})",
+        f"NOT (({called}) = ({of(literal())}))",
+    )
+    tested = (f"({called}) IS NULL", f"({called}) IS NULL", f"({called}) IS NOT NULL")
+    text = rng.choice(tested if rng.random() < 0.35 else compared)
+    return Predicate(text, frozenset([column.kind]), template.partition("(")[0] or "operator")

@@ -1,0 +1,160 @@
+"""The oracle: the same query with the product off, and where that differs, over all rows of the table held in memory."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import Row, SparkSession
+from support import plans, product
+from support.compare import canonical
+
+from campaign.queries import Check
+from campaign.worlds import keys_of
+
+_SNAPSHOT = re.compile(r"\{s(\d+)\}")
+HELD = "campaign_held"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Rows of one run, or the class of its error."""
+
+    rows: Counter | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check came to: "equal", "alike" (both fail), "stock errs", "undecided", or "WRONG" with the details."""
+
+    result: str
+    details: str = ""
+
+
+def _one_zero(value: Any) -> Any:
+    """Both zeros are one value: which of them a group or an extreme shows is a matter of chance."""
+    if not isinstance(value, tuple):
+        return value
+    if value == (0.0, -1.0):  # as `canonical` writes -0.0
+        return (0.0, 1.0)
+    return tuple(map(_one_zero, value))
+
+
+def bag(rows: list[Row]) -> Counter:
+    return Counter(tuple(_one_zero(canonical(v)) for v in row) for row in rows)
+
+
+class Judge:
+    """Compares queries about one table as it is now."""
+
+    def __init__(self, spark: SparkSession, table: str) -> None:
+        self.spark = spark
+        self.table = table
+        rows = spark.sql(f"SELECT snapshot_id FROM {table}.snapshots ORDER BY committed_at").collect()
+        self.snapshots = [row[0] for row in rows]
+        self._held: str | None = None
+
+    def check(self, check: Check) -> Verdict:
+        with product.raw_conf(self.spark, check.confs):
+            with product.off(self.spark):
+                off = self._run(check, self._relation(check))
+            with product.on(self.spark):
+                on = self._run(check, self._relation(check))
+            return self._compare(check, off, on)
+
+    def pruned_files(self, check: Check) -> Verdict:
+        """Every file that a plan leaves out is read, by Spark alone: no row of it matches the condition."""
+        relation = self._relation(check)
+        with product.raw_conf(self.spark, check.confs):
+            try:
+                with product.on(self.spark):
+                    kept = plans.planned_files_of(self.spark, relation, [check.condition])[0]
+                self._hold(relation)
+                with product.off(self.spark):
+                    found = self.spark.sql(f"SELECT DISTINCT _file FROM {HELD} WHERE {check.condition}").collect()
+                    lost = {row[0] for row in found} - kept
+                    if lost:  # as Iceberg plans and reads them: its readers do not agree about some imported files
+                        sql = f"SELECT DISTINCT _file FROM {relation} WHERE {check.condition}"
+                        lost &= {row[0] for row in self.spark.sql(sql).collect()}
+            except (Py4JJavaError, PySparkException) as error:
+                return Verdict("alike", _class_of(error))
+        if not lost:
+            return Verdict("equal")
+        return Verdict("WRONG", f"files with matching rows are left out of the plan: {sorted(lost)[:3]}")
+
+    def _relation(self, check: Check) -> str:
+        return _SNAPSHOT.sub(lambda m: str(self.snapshots[int(m.group(1))]), check.relation)
+
+    def _text(self, sql: str, relation: str) -> str:
+        return sql.replace("{t}", relation).replace("{k}", keys_of(self.table))
+
+    def _rows(self, sql: str, relation: str) -> Outcome:
+        try:
+            return Outcome(bag(self.spark.sql(self._text(sql, relation)).collect()))
+        except (Py4JJavaError, PySparkException) as error:
+            return Outcome(None, _class_of(error))
+
+    def _run(self, check: Check, relation: str) -> Outcome:
+        return self._rows(check.sql, relation)
+
+    def _compare(self, check: Check, off: Outcome, on: Outcome) -> Verdict:
+        if on.rows is None or off.rows is None:
+            return self._compare_errors(off, on)
+        if check.compare == "some":
+            return self._compare_some(check, off.rows, on.rows)
+        if off.rows == on.rows:
+            return Verdict("equal")
+        truth = self._truth(check.sql, check)
+        if truth is None or truth == on.rows:
+            return Verdict("stock errs" if truth is not None else "undecided")
+        if truth != off.rows:
+            lost_less = not off.rows - on.rows and not on.rows - truth
+            return Verdict("stock errs" if lost_less else "undecided")
+        return Verdict("WRONG", _difference(off.rows, on.rows))
+
+    def _compare_errors(self, off: Outcome, on: Outcome) -> Verdict:
+        if on.rows is None and off.rows is None:
+            return Verdict("alike", off.error or "")
+        if off.rows is None:
+            return Verdict("stock errs", off.error or "")
+        return Verdict("WRONG", f"fails with the product on only: {on.error}")
+
+    def _compare_some(self, check: Check, off: Counter, on: Counter) -> Verdict:
+        with product.off(self.spark):
+            whole = self._rows(check.whole or "", self._relation(check)).rows
+        if whole is None:
+            return Verdict("undecided")
+        if on.total() == off.total() and not on - whole:
+            return Verdict("equal")
+        truth = self._truth(check.whole or "", check)
+        if truth is None or truth != whole:
+            return Verdict("undecided")
+        return Verdict("WRONG", f"{on.total()} rows instead of {off.total()}, strange ones {list(on - whole)[:3]}")
+
+    def _truth(self, sql: str, check: Check) -> Counter | None:
+        """The rows over the whole table in memory: nothing is pruned, no reader has a condition."""
+        self._hold(self._relation(check))
+        with product.off(self.spark):
+            return self._rows(sql, HELD).rows
+
+    def _hold(self, relation: str) -> None:
+        if self._held == relation:
+            return
+        with product.off(self.spark):
+            held = self.spark.sql(f"SELECT *, _file, _pos FROM {relation}").localCheckpoint()
+        held.createOrReplaceTempView(HELD)
+        self._held = relation
+
+
+def _class_of(error: Exception) -> str:
+    condition = getattr(error, "getCondition", lambda: None)()
+    return condition or str(error).splitlines()[0][:200]
+
+
+def _difference(off: Counter, on: Counter) -> str:
+    return f"lost {list((off - on).items())[:4]}, extra {list((on - off).items())[:4]}"

@@ -1,0 +1,82 @@
+"""What the script of a finding calls, and how it is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from campaign import dml, steps
+from campaign.judge import Judge, Verdict
+from campaign.queries import Check
+from campaign.steps import Step
+
+
+@dataclass(frozen=True)
+class Statements:
+    """Statements on twins, one after the other."""
+
+    stock: str
+    texts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PrunedFiles:
+    """The condition of a check, asked of the files that its plan leaves out."""
+
+    check: Check
+
+
+Asked = Check | PrunedFiles | Statements
+
+
+def ask(spark: SparkSession, table: str, asked: Asked) -> Verdict:
+    if isinstance(asked, Check):
+        return Judge(spark, table).check(asked)
+    if isinstance(asked, PrunedFiles):
+        return Judge(spark, table).pruned_files(asked.check)
+    verdicts = (dml.run(spark, (asked.stock, table), text) for text in asked.texts)
+    return next((verdict for verdict in verdicts if verdict.result == "WRONG"), Verdict("equal"))
+
+
+def replay(spark: SparkSession, table: str, made_by: Sequence[Step], asked: Asked) -> None:
+    """Makes the table and asks; fails if the product changes what comes of it."""
+    for step in made_by:
+        steps.run(spark, step)
+    verdict = ask(spark, table, asked)
+    assert verdict.result != "WRONG", f"{asked}: {verdict.details}"
+
+
+def script(table: str, made_by: Sequence[Step], asked: Asked, replay_with: str, details: str) -> str:
+    """A test module that needs no generator: it holds the steps and the query themselves."""
+    text = ",\n    ".join(steps.source(step) for step in made_by)
+    told = re.sub(r"\s+", " ", details).replace("\\", "/").replace('"""', "'''")[:600]
+    return f'''"""Found by `{replay_with}`:
+{told}
+"""
+
+from decimal import Decimal  # noqa: F401
+from math import inf, nan  # noqa: F401
+
+from campaign.queries import Check  # noqa: F401
+from campaign.replay import PrunedFiles, Statements, replay  # noqa: F401
+
+STEPS = [
+    {text},
+]
+ASKED = {asked!r}
+
+
+def test_rows_are_those_of_stock(spark) -> None:
+    replay(spark, {table!r}, STEPS, ASKED)
+'''
+
+
+def write(folder: Path, name: str, text: str) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"test_{re.sub('[^a-z0-9]+', '_', name.lower())}.py"
+    path.write_text(text, encoding="utf-8")
+    return path

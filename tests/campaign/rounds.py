@@ -1,0 +1,163 @@
+"""Rounds: a table each, many queries about it, then statements that change it beside a twin. A seed and a number make a round."""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from support import session
+
+from campaign import dml, queries, worlds
+from campaign.judge import Judge, Verdict
+from campaign.queries import Check
+from campaign.replay import Asked, PrunedFiles, Statements, script, write
+from campaign.worlds import World
+
+TURNS = 3  # of each kind of query in a round
+STATEMENTS = 3
+STATEMENT = 1000  # the number of the first of them
+DML_EVERY = 3  # rounds; not a divisor of the number of kinds of tables, so that each gets its turn
+SCRIPTS_OF_A_KIND = 2
+WRONG = "WRONG"
+#: Kinds of checks that are not kinds of queries.
+PRUNED, CHANGED = "pruned_files", "statements"
+#: Reads whose plans show files by path, for the check of pruned files.
+PLAIN_READS = ("now", "version", "option")
+
+
+@dataclass
+class Finding:
+    world: str
+    kind: str
+    check: int
+    tags: list[str]
+    sql: str
+    details: str
+    script: str | None = None
+
+
+@dataclass
+class Round:
+    """What one round did: how many checks of each kind, with what results."""
+
+    number: int
+    world: str
+    checks: int = 0
+    seconds: float = 0.0
+    kinds: Counter = field(default_factory=Counter)
+    reads: Counter = field(default_factory=Counter)
+    results: Counter = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+
+    def line(self) -> str:
+        return json.dumps(vars(self) | {"findings": [vars(finding) for finding in self.findings]})
+
+
+class Rounds:
+    """Runs rounds of one seed and leaves scripts of what is wrong in a folder."""
+
+    def __init__(self, spark: SparkSession, seed: str, folder: Path, turns: int = TURNS) -> None:
+        self.spark = spark
+        self.seed = seed
+        self.folder = folder
+        self.queries = turns * len(queries.KINDS)
+        self._scripts: Counter = Counter()
+
+    def run(self, number: int, only: int | None = None) -> Round:
+        """One round; `only` the check of that number, for a replay."""
+        started = time.monotonic()
+        kind = worlds.kind_of(number)
+        done = Round(number, kind)
+        seed = f"{self.seed}/{number}"
+        world = worlds.make(self.spark, kind, seed, f"lake.campaign.r{number}")
+        judge = Judge(self.spark, world.table)
+        for turn in range(self.queries):
+            if only is None or only == turn:
+                self._query(done, world, judge, queries.draw(random.Random(f"{seed}/{turn}"), world, turn), turn)
+        if number % DML_EVERY == 0 and (only is None or only >= STATEMENT):
+            self._statements(done, world, random.Random(f"{seed}/statements"), seed)
+        for table in (world.table, worlds.keys_of(world.table)):
+            self.spark.sql(f"DROP TABLE IF EXISTS {table}")
+        session.clean(session.directory() / "imports")
+        done.seconds = round(time.monotonic() - started, 1)
+        return done
+
+    def _query(self, done: Round, world: World, judge: Judge, check: Check, turn: int) -> None:
+        done.reads[check.tags[0]] += 1
+        self._count(done, world, check.kind, turn, check, judge.check(check))
+        if check.condition is not None and check.tags[0] in PLAIN_READS:
+            self._count(done, world, PRUNED, turn, PrunedFiles(check), judge.pruned_files(check))
+
+    def _statements(self, done: Round, world: World, rng: random.Random, seed: str) -> None:
+        twin = worlds.make(self.spark, world.kind, seed, f"{world.table}_twin")
+        world.notebook.steps += twin.notebook.steps
+        texts: list[str] = []
+        for step in range(STATEMENTS):
+            texts.append(dml.statement(rng, world))
+            verdict = dml.run(self.spark, (twin.table, world.table), texts[-1])
+            asked = Statements(twin.table, tuple(texts))
+            self._count(done, world, CHANGED, STATEMENT + step, asked, verdict)
+            if verdict.result == WRONG:
+                break  # the twins differ from here on
+        for table in (twin.table, worlds.keys_of(twin.table)):
+            self.spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+    def _count(self, done: Round, world: World, kind: str, turn: int, asked: Asked, verdict: Verdict) -> None:
+        done.checks += 1
+        done.kinds[kind] += 1
+        done.results[verdict.result] += 1
+        if verdict.result != WRONG:
+            return
+        check = asked.check if isinstance(asked, PrunedFiles) else asked
+        read, tags = ("now", []) if isinstance(check, Statements) else (check.tags[0], list(check.tags))
+        sql = check.texts[-1] if isinstance(check, Statements) else check.sql
+        finding = Finding(world.kind, kind, turn, [*sorted(world.tags), *tags], sql, verdict.details)
+        self._scripts[world.kind, kind, read] += 1
+        if self._scripts[world.kind, kind, read] <= SCRIPTS_OF_A_KIND:
+            again = f"make campaign SEED={self.seed} ROUND={done.number} CHECK={turn}"
+            text = script(world.table, world.notebook.steps, asked, again, f"{sql}: {verdict.details}")
+            name = f"{world.kind} {kind} {self.seed} {done.number} {turn}"
+            finding.script = str(write(self.folder, name, text))
+        done.findings.append(finding)
+
+
+@dataclass
+class Totals:
+    """Rounds added up."""
+
+    rounds: int = 0
+    checks: int = 0
+    worlds: Counter = field(default_factory=Counter)
+    kinds: Counter = field(default_factory=Counter)
+    reads: Counter = field(default_factory=Counter)
+    results: Counter = field(default_factory=Counter)
+    findings: list[dict] = field(default_factory=list)
+
+    def add(self, line: str) -> None:
+        made = json.loads(line)
+        self.rounds += 1
+        self.checks += made["checks"]
+        self.worlds[made["world"]] += made["checks"]
+        for name in ("kinds", "reads", "results"):
+            getattr(self, name).update(made[name])
+        self.findings += [{"round": made["number"], **finding} for finding in made["findings"]]
+
+    def missing(self) -> list[str]:
+        """Kinds of tables, queries and reads that no check was about."""
+        wanted = {
+            "worlds": [world.__name__ for world in worlds.WORLDS],
+            "kinds": [*(kind.__name__ for kind in queries.KINDS), PRUNED, CHANGED],
+            "reads": queries.READS,
+        }
+        return [f"{of} {name}" for of, names in wanted.items() for name in names if not getattr(self, of)[name]]
+
+    def text(self) -> str:
+        lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong"]
+        for name in ("results", "worlds", "kinds", "reads"):
+            lines.append(f"  {name}: " + ", ".join(f"{k} {n}" for k, n in sorted(getattr(self, name).items())))
+        return "\n".join(lines)

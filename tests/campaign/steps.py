@@ -1,0 +1,134 @@
+"""The steps that make a table, as data: run once by the campaign, written into the script of a finding, run again there."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+from support import iceberg_api, product, session, tables
+
+Step = tuple[str, tuple[Any, ...]]
+
+#: Stands for the folder of the session's files in texts and paths.
+BASE = "{base}"
+_WIDTHS = {"int": "<i", "date": "<i", "long": "<q", "timestamp": "<q", "timestamp_ntz": "<q"}
+CAN_BE_LOOSE = frozenset(_WIDTHS)
+
+
+def run(spark: SparkSession, step: Step) -> None:
+    name, arguments = step
+    STEPS[name](spark, *(_placed(argument) for argument in arguments))
+
+
+def _placed(argument: Any) -> Any:
+    return argument.replace(BASE, str(session.directory())) if isinstance(argument, str) else argument
+
+
+class Notebook:
+    """A session that writes down what it is told to do, so that a script can do it again.
+
+    It stands for the SparkSession in the makers of tables; what only reads is handed on.
+    """
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.steps: list[Step] = []
+
+    def noted(self, name: str, *arguments: Any) -> None:
+        step = (name, arguments)
+        self.steps.append(step)
+        run(self.spark, step)
+
+    def sql(self, text: str) -> None:
+        self.noted("sql", text)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.spark, name)
+
+
+def sql(spark: SparkSession, text: str) -> None:
+    spark.sql(text).collect()
+
+
+def conf(spark: SparkSession, key: str, value: str | None) -> None:
+    spark.conf.unset(key) if value is None else spark.conf.set(key, value)
+
+
+def append(
+    spark: SparkSession,
+    table: str,
+    slices: Sequence[Sequence[tuple]],
+    sent: str,
+    select: Sequence[str],
+    file_format: str | None,
+    branch: str | None,
+) -> None:
+    tables.append(spark, table, slices, sent, select=select, file_format=file_format, branch=branch)
+
+
+def parquet(
+    spark: SparkSession, folder: str, slices: Sequence[Sequence[tuple]], sent: str, select: Sequence[str], stamps: str
+) -> None:
+    """Files that Spark writes without field ids, a file a slice."""
+    with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": stamps}):
+        tables.sliced(spark, slices, sent).selectExpr(*select).write.mode("overwrite").parquet(folder)
+
+
+def add_default(spark: SparkSession, table: str, name: str, java_type: str, value: Any) -> None:
+    """A column that rows written before it have a value in."""
+    jvm = spark._jvm
+    kind = getattr(jvm.org.apache.iceberg.types.Types, java_type).get()
+    literal = jvm.org.apache.iceberg.expressions.Expressions.lit(value).to(kind)
+    tables.java_table(spark, table).updateSchema().addColumn(name, kind, literal).commit()
+    spark.sql(f"REFRESH TABLE {table}")
+
+
+def loosen(spark: SparkSession, table: str, columns: dict[str, str], by: int) -> None:
+    """Widens the bounds of every data file: valid ones still, but no longer values of the file."""
+
+    def edit(path: str, metrics: iceberg_api.Metrics) -> None:
+        for column, kind in columns.items():
+            width = _WIDTHS[kind]
+            field = metrics.field_id(column)
+            for held, sign in ((metrics.lower, -1), (metrics.upper, 1)):
+                raw = held.get(field)
+                if raw is None:
+                    continue
+                value = struct.unpack(width, bytes(raw.array()))[0] + sign * by
+                limit = 2 ** (8 * struct.calcsize(width) - 1)
+                clamped = struct.pack(width, max(-limit, min(limit - 1, value)))
+                held.put(field, spark._jvm.java.nio.ByteBuffer.wrap(bytearray(clamped)))
+
+    iceberg_api.forge_metrics(spark, table, edit)
+
+
+def equality_delete(spark: SparkSession, table: str, column: str, values: list[Any]) -> None:
+    iceberg_api.equality_delete(spark, table, column, values)
+
+
+STEPS: dict[str, Callable[..., None]] = {
+    "sql": sql,
+    "conf": conf,
+    "append": append,
+    "parquet": parquet,
+    "add_java_column": tables.add_java_column,
+    "add_default": add_default,
+    "loosen": loosen,
+    "equality_delete": equality_delete,
+}
+
+
+def source(value: Any) -> str:
+    """Python text of a value of a step; a script has `nan`, `inf` and `Decimal` in scope."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
+    if isinstance(value, tuple):
+        return "(" + "".join(source(v) + ", " for v in value) + ")"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(source, value)) + "]"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{source(k)}: {source(v)}" for k, v in value.items()) + "}"
+    return repr(value)

@@ -1,0 +1,41 @@
+"""A slice of the campaign: as many rounds as fit into some minutes, of the seed of the commit.
+
+ZONEMAP_SEED repeats a run, ZONEMAP_CAMPAIGN_SECONDS makes it shorter or longer; `make campaign` runs as much as is asked
+for. What is wrong leaves a script that needs no generator, see campaign/README.md.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from pathlib import Path
+
+import pytest
+from support.session import STOCK
+
+from campaign import worlds
+from campaign.rounds import Rounds, Totals
+
+SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
+SECONDS = float(os.environ.get("ZONEMAP_CAMPAIGN_SECONDS", "200"))
+FOLDER = Path(os.environ.get("ZONEMAP_TEST_FAILURES", "build/test-failures")) / "campaign"
+KINDS = len(worlds.WORLDS)
+
+
+@pytest.mark.skipif(STOCK, reason="compares the product with stock")
+def test_a_slice(spark) -> None:
+    """Every kind of table and query has its turn, and none has other rows than without the product."""
+    started = time.monotonic()
+    rounds, totals = Rounds(spark, SEED, FOLDER, turns=1), Totals()
+    number = 0
+    while number < KINDS or time.monotonic() - started < SECONDS:
+        totals.add(rounds.run(number).line())
+        number += 1
+    print(f"ZONEMAP_SEED={SEED}: {totals.text()}")
+    told = "\n".join(
+        f"{f['world']} {f['kind']}: {f['sql']}\n  {f['details']}\n  {f['script']}" for f in totals.findings
+    )
+    assert not totals.findings, f"ZONEMAP_SEED={SEED}, {totals.text()}\n{told}"
+    assert not [kind for kind in totals.missing() if not kind.startswith("reads")]
+    assert totals.results["equal"] > 0.8 * totals.checks, totals.text()

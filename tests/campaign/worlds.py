@@ -1,0 +1,287 @@
+"""Kinds of tables. Each is made by steps, from a seed alone, under any name, so that twins can be made of it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from copy import copy
+from dataclasses import dataclass, field
+
+from pyspark.sql import SparkSession
+from support import tables
+from support.fuzz import recipe as recipes
+from support.fuzz import states
+from support.fuzz.recipe import Column, Recipe
+from support.fuzz.values import JAVA_TYPES, SPAN, TYPES
+
+from campaign import steps
+from campaign.steps import BASE, Notebook
+
+KEYS = "lake.campaign.keys"
+STAMPS = ("TIMESTAMP_MILLIS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "INT96")
+MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
+
+
+@dataclass
+class World:
+    """A table as it is now.
+
+    `keys` names the column of the key table that holds values of a column. `older` holds the numbers of earlier
+    snapshots that have the schema of now. `aim` are the columns that this kind of table is about.
+    """
+
+    kind: str
+    recipe: Recipe
+    notebook: Notebook
+    tags: set[str] = field(default_factory=set)
+    keys: dict[str, str] = field(default_factory=dict)
+    older: list[int] = field(default_factory=list)
+    branch: str | None = None
+    aim: list[Column] = field(default_factory=list)
+
+    @property
+    def table(self) -> str:
+        return self.recipe.table
+
+    @property
+    def columns(self) -> list[Column]:
+        return self.recipe.columns
+
+
+def columns_of(rng: random.Random, *needed: str) -> list[Column]:
+    kinds = [*needed, *rng.sample(sorted(set(TYPES) - set(JAVA_TYPES)), 3)]
+    made = [
+        Column(f"c{i}_{kind}", kind, rng.choice(recipes.STYLES), rng.choice((0, 0, 0.15)), rng.choice((0, 0, 0.08)))
+        for i, kind in enumerate(kinds)
+    ]
+    return [*made, Column("st.x0_int", "int", "clustered", 0.1, 0), Column("few", "int", "few", 0.1, 0)]
+
+
+def plain(rng: random.Random, seed: str, table: str, *needed: str, version: int | None = None) -> Recipe:
+    """An unpartitioned table of Parquet files, with bounds."""
+    return recipes.make(
+        seed,
+        table,
+        columns=columns_of(rng, *needed),
+        partitioned="",
+        evolved_to=None,
+        version=version or rng.choice((1, 2, 2, 3)),
+        props={},
+        formats=["parquet"],
+    )
+
+
+def native(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Any recipe: all types, partitions and their evolution, formats, metrics modes."""
+    recipe = recipes.make(seed, table)
+    recipes.fill(spark, recipe)
+    world = World("native", recipe, spark)
+    life = states.Life(recipe)
+    for change in rng.sample(states.AFTER_BUILD, rng.choice((0, 1, 2))):
+        world.tags.add(change.__name__)
+        change(spark, life)
+    return world
+
+
+def deletes(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Position deletes or deletion vectors, and equality deletes."""
+    recipe = plain(rng, seed, table, "int", "string", version=rng.choice((2, 2, 3)))
+    recipes.create(spark, recipe)
+    modes = ", ".join(f"'{mode}'='merge-on-read'" for mode in MODES)
+    spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({modes})")
+    recipes.append(spark, recipe, rng.randint(4, 6))
+    spark.sql(f"DELETE FROM {table} WHERE rid % 5 = {rng.randrange(5)}")
+    column = recipe.columns[0]
+    held = [v for v in column.seen if v is not None]
+    if held:
+        spark.noted("equality_delete", table, column.name, [rng.choice(held), rng.choice(held)])
+    recipes.append(spark, recipe, rng.randint(2, 4))
+    low = rng.randrange(recipe.rows)
+    spark.sql(f"DELETE FROM {table} WHERE rid BETWEEN {low} AND {low + 7}")
+    return World("deletes", recipe, spark)
+
+
+def imported(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Files without field ids by add_files, whose timestamps may be of milliseconds, then rows written by Iceberg."""
+    recipe = plain(rng, seed, table, "timestamp", "int", "string")
+    stamps = rng.choice(STAMPS)
+    recipes.create(spark, recipe)
+    add_files(spark, recipe, rng.randint(5, 8), stamps)
+    world = World("imported", recipe, spark, {stamps}, aim=recipe.columns[:1])
+    if rng.random() < 0.5:
+        recipes.append(spark, recipe, rng.randint(1, 4))
+    return world
+
+
+def add_files(spark: Notebook, recipe: Recipe, slices: int, stamps: str) -> None:
+    rows = recipes.batch(recipe, slices)
+    folder = f"{BASE}/imports/{recipe.table}-{recipe.rows}"
+    spark.noted("parquet", folder, rows.slices, rows.sent, rows.select, stamps)
+    spark.sql(f"CALL lake.system.add_files(table => '{short(recipe.table)}', source_table => '`parquet`.`{folder}`')")
+
+
+def moved(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """An import whose name mapping then says that the files' column is another one."""
+    kind = rng.choice(("int", "long", "string", "date", "decimal9"))
+    recipe = plain(rng, seed, table, kind, "int")
+    recipes.create(spark, recipe)
+    add_files(spark, recipe, rng.randint(5, 8), "TIMESTAMP_MICROS")
+    old = recipe.columns[0]
+    renamed = copy(old)
+    renamed.name = f"{old.name}_before"
+    spark.sql(f"ALTER TABLE {table} RENAME COLUMN {old.name} TO {renamed.name}")
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN {old.name} {TYPES[kind].ddl}")
+    recipe.columns.insert(0, renamed)
+    if rng.random() < 0.4:
+        recipes.append(spark, recipe, 2)
+    return World("moved", recipe, spark, aim=recipe.columns[:2])
+
+
+def hive(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Folders few=0 to few=5, whose files may hold another value of the column."""
+    recipe = plain(rng, seed, table, "int", "string")
+    few = recipe.columns[-1]
+    recipe.partitioned = few.name
+    recipes.create(spark, recipe)
+    rows = recipes.batch(recipe, 6)
+    shift = rng.choice((0, 1, 1, 100, -3))
+    place = 2 + len(recipe.columns) - 1
+    folder = f"{BASE}/imports/{table}-hive"
+    for number, part in enumerate(rows.slices):
+        held = [(*row[:place], number + shift) for row in part]
+        spark.noted("parquet", f"{folder}/few={number}", [held], rows.sent, rows.select, "TIMESTAMP_MICROS")
+    few.seen[:] = [*range(6), *range(shift, 6 + shift)]
+    spark.sql(f"CALL lake.system.add_files(table => '{short(table)}', source_table => '`parquet`.`{folder}`')")
+    return World("hive", recipe, spark, {"shifted"} if shift else set(), aim=[few])
+
+
+def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """The table that the procedure `snapshot` makes of a Parquet table of Spark's."""
+    recipe = plain(rng, seed, table, "timestamp", "int", version=2)
+    stamps = rng.choice(STAMPS)
+    rows = recipes.batch(recipe, rng.randint(5, 8))
+    folder = f"{BASE}/imports/{table}-copied"
+    source = f"spark_catalog.default.{short(table).replace('.', '_')}"
+    spark.noted("parquet", folder, rows.slices, rows.sent, rows.select, stamps)
+    spark.sql(f"DROP TABLE IF EXISTS {table}")
+    spark.sql(f"DROP TABLE IF EXISTS {source}")
+    spark.sql(f"CREATE TABLE {source} USING parquet LOCATION '{folder}'")
+    spark.sql(f"CALL lake.system.snapshot(source_table => '{source}', table => '{table}')")
+    recipes.append(spark, recipe, 2)
+    return World("copied", recipe, spark, {stamps}, aim=recipe.columns[:1])
+
+
+#: A type that may have an initial default: the name of its class and a value, which lies outside of what is sent later.
+DEFAULTS = {"int": ("IntegerType", 2_000_000), "long": ("LongType", 2**60), "string": ("StringType", "zz-default")}
+
+
+def defaults(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Columns that rows of before have a value in, which no file of theirs holds."""
+    recipe = plain(rng, seed, table, "int", version=3)
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(3, 5))
+    for kind in rng.sample(sorted(DEFAULTS), 2):
+        java_type, value = DEFAULTS[kind]
+        column = Column(f"dflt_{kind}", kind, "clustered", rng.choice((0, 0.1)), 0)
+        spark.noted("add_default", table, column.name, java_type, value)
+        column.seen.append(value)
+        recipe.columns.append(column)
+    recipes.append(spark, recipe, rng.randint(3, 5))
+    return World("defaults", recipe, spark, aim=recipe.columns[-2:])
+
+
+def loose(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Bounds that are wider than the values, as other writers may leave them."""
+    recipe = plain(rng, seed, table, "int", "long", "timestamp", "date")
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(4, 6))
+    held = {c.name: c.kind for c in recipe.columns if c.kind in steps.CAN_BE_LOOSE and "." not in c.name}
+    spark.noted("loosen", table, held, rng.choice((1, 7, 1000)))
+    return World("loose", recipe, spark, aim=[c for c in recipe.columns if c.name in held])
+
+
+WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
+    native,
+    imported,
+    moved,
+    hive,
+    defaults,
+    loose,
+    deletes,
+    copied,
+)
+
+
+def kind_of(number: int) -> str:
+    """The kind of table of a round: kinds take turns."""
+    return WORLDS[number % len(WORLDS)].__name__
+
+
+def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
+    """The table of a kind and seed, with its key table, its index as the seed says, and snapshots to go back to."""
+    rng = random.Random(f"{seed}/{kind}")
+    notebook = Notebook(spark)
+    world = next(w for w in WORLDS if w.__name__ == kind)(rng, notebook, seed, table)
+    _indexed(rng, world)
+    if rng.random() < 0.6:
+        first = _snapshots(spark, table) - 1
+        for _ in range(rng.choice((1, 2))):
+            recipes.append(notebook, world.recipe, 2)
+        world.older = list(range(first, _snapshots(spark, table) - 1))
+        world.tags.add("stale")
+        if rng.random() < 0.5:
+            world.branch = "kept"
+            notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE BRANCH kept")
+            recipes.append(notebook, world.recipe, 2)
+            world.older.append(world.older[-1] + 1)
+    _add_keys(rng, world)
+    return world
+
+
+def _snapshots(spark: SparkSession, table: str) -> int:
+    return spark.sql(f"SELECT * FROM {table}.snapshots").count()
+
+
+def _indexed(rng: random.Random, world: World) -> None:
+    """Most tables have an index, some with facts; some are covered by the first query."""
+    how = rng.choice(("built", "built", "built", "facts", "columns", "none"))
+    world.tags.add(f"index {how}")
+    if how == "none":
+        return
+    top = [c.name for c in world.columns if "." not in c.name]
+    more = {
+        "built": "",
+        "facts": f", facts => 'values({top[0]}), bloom({top[-1]})'",
+        "columns": f", columns => array('rid', '{top[0]}')",
+    }[how]
+    if how == "facts" and world.kind in ("imported", "moved", "hive", "copied"):
+        more = ""  # refused where a name mapping says which columns files hold
+    world.notebook.sql(f"CALL zonemap.system.build(table => '{world.table}'{more})")
+
+
+def _add_keys(rng: random.Random, world: World) -> None:
+    """A small indexed table with values of each column, and of none."""
+    usable = [c for c in world.columns if "." not in c.name and c.kind not in JAVA_TYPES]
+    table = f"{KEYS}_{world.table.rpartition('.')[2]}"
+    world.keys = {c.name: f"k{i}" for i, c in enumerate(usable)}
+    sent = ["tier INT", *(f"k{i} {TYPES[c.kind].sent_as}" for i, c in enumerate(usable))]
+    select = ["tier", *(f"{TYPES[c.kind].select.format(f'`k{i}`')} AS k{i}" for i, c in enumerate(usable))]
+    rows = []
+    for number in range(9):
+        values = [
+            rng.choice(c.seen) if c.seen and rng.random() < 0.7 else TYPES[c.kind].at(rng.randrange(SPAN))
+            for c in usable
+        ]
+        rows.append((number // 3, *(None if rng.random() < 0.05 else v for v in values)))
+    declared = ", ".join(["tier INT", *(f"k{i} {TYPES[c.kind].ddl}" for i, c in enumerate(usable))])
+    tables.create(world.notebook, table, declared)
+    tables.append(world.notebook, table, [rows[:3], rows[3:6], rows[6:]], ", ".join(sent), select=select)
+    world.notebook.sql(f"CALL zonemap.system.build(table => '{table}')")
+
+
+def keys_of(table: str) -> str:
+    return f"{KEYS}_{table.rpartition('.')[2]}"
+
+
+def short(table: str) -> str:
+    return table.split(".", 1)[1]
