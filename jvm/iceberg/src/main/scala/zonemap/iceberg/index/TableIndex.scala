@@ -60,7 +60,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   /** Whether nothing is held, nothing waits to be tried again, and nobody has asked for a while. */
   private[index] def isIdle(nowNanos: Long): Boolean =
-    nowNanos - usedNanos >= TableIndex.IdleNanos && storeState.isIdle && isEmpty && facts.refs.isEmpty
+    nowNanos - usedNanos >= TableIndex.IdleNanos && storeState.isIdle && isEmpty && facts.refs.isEmpty && quarantined.isEmpty
 
   /** The columns that new segments are to hold. */
   def choice: ColumnChoice = held.columns

@@ -108,7 +108,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
   test("an index above the cap of memory") {
     val t = new Maintained
     t.append()
-    IndexRegistry.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L))
+    IndexRegistry.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
     val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
     assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.max-bytes=4999")
     assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "there is no index yet")
