@@ -30,6 +30,7 @@ STATUS = {
     "facts": "bloom(user_id)=65536",
     "fact_bytes": 65536,
     "problem": "the store cannot be read: java.io.IOException: denied",
+    "bounds": "extremes=8 valid=0 doubtful=0",
 }
 
 

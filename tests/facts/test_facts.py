@@ -280,17 +280,31 @@ def test_columns_renamed_promoted_and_added_again(spark) -> None:
     assert files(spark, table, "status = 'no'") == 0
 
 
-def test_a_name_mapping_ends_facts(spark) -> None:
+def test_facts_are_of_the_names_that_the_mapping_has(spark) -> None:
+    """A mapping says which columns files without field ids hold: facts built under other names are not used."""
+
+    def mapped(names: str) -> None:
+        spark.sql(
+            f"""ALTER TABLE {table} SET TBLPROPERTIES (
+            'schema.name-mapping.default'='[{{"field-id":{status},"names":[{names}]}}]')"""
+        )
+
     table = tables.create(spark, "lake.facts.mapped", COLUMNS)
     insert(spark, table, 0, 2)
+    status = tables.java_table(spark, table).schema().findField("status").fieldId()
+    where = "status = 'missing'"
     build(spark, table, "values(status)")
-    assert files(spark, table, "status = 'missing'") == 0
-    spark.sql(
-        f"""ALTER TABLE {table} SET TBLPROPERTIES ('schema.name-mapping.default'='[{{"field-id":1,"names":["id"]}}]')"""
-    )
-    assert files(spark, table, "status = 'missing'") == 2
-    with pytest.raises(Exception, match="name mapping"):
-        build(spark, table, "values(n)")
+    assert files(spark, table, where) == 0
+    mapped('"status"')
+    assert files(spark, table, where) == 2
+    build(spark, table, "values(status)")
+    assert files(spark, table, where) == 0
+    mapped('"status", "other"')
+    assert files(spark, table, where) == 2
+    mapped('"status"')
+    assert files(spark, table, where) == 0
+    spark.sql(f"ALTER TABLE {table} UNSET TBLPROPERTIES ('schema.name-mapping.default')")
+    assert files(spark, table, where) == 2
 
 
 @pytest.mark.parametrize("file_format", ["orc", "avro"])

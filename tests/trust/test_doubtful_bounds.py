@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support import iceberg_api, plans, product, tables
-from support.compare import assert_rows_equal_off_on, assert_same_rows
+from support.compare import assert_rows_equal_off_on, assert_same_rows, explain
 from support.session import STOCK
 
 
@@ -98,6 +98,21 @@ def test_commands_on_timestamps_imported_in_milliseconds(
     assert_same_rows(found["true"], found["false"], command)
 
 
+@pytest.mark.skipif(STOCK, reason="about the product")
+def test_facts_prune_imported_files(spark, base, millis, tmp_path) -> None:
+    """Facts read from the data are of the values that readers return, so they prune where bounds are doubtful."""
+    folder = tmp_path / "facts"
+    with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
+        spark.table(millis).repartitionByRange(8, "id").write.parquet(str(folder))
+    table = import_parquet(spark, "lake.trust.with_facts", folder, "id BIGINT, ts TIMESTAMP")
+    product.call(spark, "build", table, ", facts => 'bounds(ts), bounds(id)'")
+    day = f"SELECT id FROM {table} WHERE date_format(ts, 'yyyy-MM-dd') = '2023-11-20'"
+    assert len(assert_rows_equal_off_on(spark, day)) == 24
+    late = f"SELECT id FROM {table} WHERE unix_timestamp(ts) >= {1700000000 + 190 * 3600}"
+    assert len(assert_rows_equal_off_on(spark, late)) == 10
+    assert len(plans.planned_files(spark.sql(late))) == 1
+
+
 MOVED_QUERIES = (
     "SELECT count(a2), max(a2), min(a2) FROM {t} WHERE id >= 0",
     "SELECT id, a2 FROM {t} ORDER BY a2 DESC, id LIMIT 3",
@@ -138,8 +153,10 @@ def test_a_name_mapping_that_moved(spark, moved, query: str) -> None:
 @pytest.mark.skipif(STOCK, reason="about the product")
 def test_files_that_an_engine_wrote_into_a_mapped_table_are_pruned(spark, moved) -> None:
     """The inserted file has field ids: a function of a column leaves it out, the imported ones stay."""
-    files = plans.planned_files(spark.sql(f"SELECT id FROM {moved} WHERE a2 + 1 = 3"))
-    assert len(files) == 10
+    query = f"SELECT id FROM {moved} WHERE a2 + 1 = 3"
+    assert len(plans.planned_files(spark.sql(query))) == 10
+    assert product.status(spark, moved).bounds == "extremes=1 valid=0 doubtful=10"
+    assert "bounds of 10 files used by Iceberg's own filter only" in explain(spark, query)
 
 
 PARTITION_QUERIES = (

@@ -25,7 +25,8 @@ final private[zonemap] case class FactRef(
     column: ColumnId,
     files: Int,
     facts: Int,
-    contradictsManifests: Boolean = false)
+    contradictsManifests: Boolean = false,
+    mapping: Option[String] = None)
 
 /**
  * What the index holds for one snapshot. Counts are of live data and delete files.
@@ -56,6 +57,7 @@ private[zonemap] object VersionFile {
   private val WithFacts = 2
   private val WithColumns = 3
   private val WithKeys = 4
+  private val WithMappings = 5
   val HeaderBytes = 18
 
   /** Versions are smaller; what promises more is not read. */
@@ -89,7 +91,7 @@ private[zonemap] object VersionFile {
       payload.varint(version.facts.size)
       version.facts.foreach(writeFacts(payload, format, _))
     }
-    if (format == WithKeys) payload.optional(version.columns.fieldIds)(writeColumns(payload, _))
+    if (format >= WithKeys) payload.optional(version.columns.fieldIds)(writeColumns(payload, _))
     else if (format == WithColumns) version.columns.fieldIds.foreach(writeColumns(payload, _))
     val bytes = payload.toBytes
     new Output(bytes.length + HeaderBytes)
@@ -102,7 +104,8 @@ private[zonemap] object VersionFile {
   }
 
   private def formatOf(version: VersionFile): Int =
-    if (version.facts.exists(ref => !FactFile.isPlain(ref.kind, ref.column))) WithKeys
+    if (version.facts.exists(_.mapping.isDefined)) WithMappings
+    else if (version.facts.exists(ref => !FactFile.isPlain(ref.kind, ref.column))) WithKeys
     else if (version.columns != ColumnChoice.All) WithColumns
     else if (version.facts.nonEmpty) WithFacts
     else SegmentsOnly
@@ -117,9 +120,9 @@ private[zonemap] object VersionFile {
     val crc = in.int()
     if (length != in.remaining) Input.damaged(s"${in.remaining} bytes of $length")
     if (Checksums.crc32c(source.read(HeaderBytes.toLong, length)) != crc) Input.damaged("the checksum does not match")
-    if (version < SegmentsOnly || version > WithKeys)
+    if (version < SegmentsOnly || version > WithMappings)
       throw new LaterFormatException(
-        s"unsupported format version $version (this release reads $SegmentsOnly to $WithKeys)")
+        s"unsupported format version $version (this release reads $SegmentsOnly to $WithMappings)")
     read(in, version)
   }
 
@@ -134,7 +137,7 @@ private[zonemap] object VersionFile {
     val deleteSegments = Vector.fill(in.count(RefBytes))(readRef(in, StoreNames.isDeleteSegment))
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(RefBytes))(readFacts(in, format))
     val columns = format match {
-      case WithKeys    => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
+      case WithKeys | WithMappings => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
       case WithColumns => readColumns(in)
       case _           => ColumnChoice.All
     }
@@ -162,9 +165,10 @@ private[zonemap] object VersionFile {
 
   private def writeFacts(out: Output, format: Int, ref: FactRef): Unit = {
     out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes).byte(ref.kind.code).int(ref.column.fieldId)
-    if (format == WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
+    if (format >= WithKeys) FactFile.writeMapKey(out, ref.column.mapKey)
     out.varint(ref.files).varint(ref.facts)
-    if (format == WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0): Unit
+    if (format >= WithKeys) out.byte(if (ref.contradictsManifests) 1 else 0)
+    if (format >= WithMappings) out.optional(ref.mapping)(out.text): Unit
   }
 
   /** The name of a file of the store itself: a version names no other. */
@@ -183,8 +187,17 @@ private[zonemap] object VersionFile {
     val code = in.byte()
     val kind = FactKind.ofCode(code).getOrElse(Input.damaged(s"facts of kind $code"))
     val fieldId = in.int()
-    val column = ColumnId(fieldId, if (format == WithKeys) FactFile.readMapKey(in) else None)
-    FactRef(path, hash, size, kind, column, in.varint(), in.varint(), format == WithKeys && in.byte() != 0)
+    val column = ColumnId(fieldId, if (format >= WithKeys) FactFile.readMapKey(in) else None)
+    FactRef(
+      path,
+      hash,
+      size,
+      kind,
+      column,
+      in.varint(),
+      in.varint(),
+      format >= WithKeys && in.byte() != 0,
+      if (format >= WithMappings) in.optional(in.text()) else None)
   }
 
   private def writeRef(out: Output, ref: SegmentRef): Unit = {

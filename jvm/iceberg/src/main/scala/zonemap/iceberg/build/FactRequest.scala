@@ -10,7 +10,7 @@ import org.apache.iceberg.types.Types.NestedField
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames}
 import zonemap.iceberg.index.TableFacts
 
 /**
@@ -18,8 +18,15 @@ import zonemap.iceberg.index.TableFacts
  *
  * @param name what the column is called in the schema that the files are read with
  * @param typeText the column's type there
+ * @param mapping stands for the names by which readers find the column in files without field ids, see
+ *   [[zonemap.iceberg.convert.MappedNames]]
  */
-private[zonemap] final case class FactRequest(kind: FactKind, column: ColumnId, name: String, typeText: String) {
+private[zonemap] final case class FactRequest(
+    kind: FactKind,
+    column: ColumnId,
+    name: String,
+    typeText: String,
+    mapping: Option[String] = None) {
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
 
@@ -59,11 +66,6 @@ private[zonemap] object FactRequest {
     private val schema = table.schema()
 
     def request: FactRequest = {
-      if (TableFacts.hasNameMapping(table))
-        refuse(
-          "it has files without field ids, whose columns its name mapping tells, and that may be changed",
-          "Rewrite the data files and remove the property schema.name-mapping.default"
-        )
       val (column, valueType) = text match {
         case FactText.MapKey(map, key) => ofKey(find(map), key)
         case name =>
@@ -84,7 +86,7 @@ private[zonemap] object FactRequest {
         refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
       if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
         refuse(s"it is of type ${columnType.text}", "Ranges are of numbers, dates and times")
-      FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text)
+      FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text, MappedNames.digest(table, column.fieldId))
     }
 
     private def find(name: String): NestedField =

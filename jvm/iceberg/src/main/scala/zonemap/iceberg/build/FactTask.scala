@@ -58,7 +58,15 @@ private[zonemap] object FactTask {
     val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
     val hash = Checksums.contentHash(bytes)
     val path = store.writeFacts(request.kind, request.column.fieldId, hash, bytes)
-    FactRef(path, hash, bytes.length.toLong, request.kind, request.column, distinct.size, distinct.count(_._2.nonEmpty))
+    FactRef(
+      path,
+      hash,
+      bytes.length.toLong,
+      request.kind,
+      request.column,
+      distinct.size,
+      distinct.count(_._2.nonEmpty),
+      mapping = request.mapping)
   }
 }
 

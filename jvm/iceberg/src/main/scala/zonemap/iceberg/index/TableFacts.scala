@@ -2,15 +2,17 @@ package zonemap.iceberg.index
 
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{Table, TableProperties}
+import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
 import zonemap.core.eval.FileFacts
 import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
+import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
 
 /**
@@ -23,14 +25,17 @@ import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
  * @param sequenceNumber of the snapshot whose version names them
  * @param pauseNanos how long a file that could not be read is left alone
  */
-private[zonemap] final class TableFacts(
+private[zonemap] final class TableFacts private (
     val sequenceNumber: Long,
     val refs: Seq[FactRef],
     store: IndexStore,
-    pauseNanos: Long = Pause.Minute) {
+    pauseNanos: Long,
+    tried: ConcurrentHashMap[String, TableFacts.Tried]) {
   import TableFacts._
 
-  private val tried = new ConcurrentHashMap[String, Tried]
+  def this(sequenceNumber: Long, refs: Seq[FactRef], store: IndexStore, pauseNanos: Long = Pause.Minute) =
+    this(sequenceNumber, refs, store, pauseNanos, new ConcurrentHashMap[String, TableFacts.Tried])
+
   private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
   private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
 
@@ -51,6 +56,27 @@ private[zonemap] final class TableFacts(
 
   /** The same names, with nothing read of them yet. */
   def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from, pauseNanos)
+
+  @volatile private var view = Option.empty[(Option[String], TableFacts)]
+
+  /**
+   * Those of the facts that were built under the names that the table's mapping has now, which share what was read.
+   * A fact of other names may be of other values than readers return from files without field ids.
+   */
+  private def readable(table: Table): TableFacts = {
+    val mapping = MappedNames.text(table)
+    if (mapping.isEmpty && refs.forall(_.mapping.isEmpty)) this
+    else
+      view.filter(_._1 == mapping).map(_._2).getOrElse {
+        val digests = mutable.HashMap.empty[Int, Option[String]]
+        val same = refs.filter { ref =>
+          digests.getOrElseUpdate(ref.column.fieldId, MappedNames.digest(table, ref.column.fieldId)) == ref.mapping
+        }
+        val found = new TableFacts(sequenceNumber, same, store, pauseNanos, tried)
+        view = Some(mapping -> found)
+        found
+      }
+  }
 
   /** The facts about one data file. */
   def of(path: String, lengthBytes: Long): FileFacts = {
@@ -150,11 +176,8 @@ private[zonemap] object TableFacts {
 
   val Empty: TableFacts = new TableFacts(-1, Nil, null)
 
-  /**
-   * The facts that this JVM knows of a table. None where a name mapping says which columns files without field ids
-   * hold: it may be changed, and the files then have other values.
-   */
-  def of(table: Table): TableFacts = if (hasNameMapping(table)) Empty else IndexRegistry.of(table).facts
+  /** The facts that this JVM knows of a table, as far as they are of the values that readers return now. */
+  def of(table: Table): TableFacts = IndexRegistry.of(table).facts.readable(table)
 
-  def hasNameMapping(table: Table): Boolean = table.properties().containsKey(TableProperties.DEFAULT_NAME_MAPPING)
+  def hasNameMapping(table: Table): Boolean = MappedNames.text(table).isDefined
 }

@@ -8,7 +8,7 @@ import zonemap.core.eval.{Bitmap, Match, SegmentEvaluator}
 import zonemap.core.predicate.{And, Compare, CompareOp, In, IsNaN, IsNull, Leaf, NotNull, Or, Predicate, StartsWith}
 import zonemap.core.predicate.{True, Unknown}
 import zonemap.core.segment.{Provenance, Segment}
-import zonemap.iceberg.index.TableFacts
+import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
  * What the bounds of data files may be believed for, in three levels (SOUNDNESS, S165 to S169). Every consumer of bounds
@@ -84,10 +84,6 @@ private[plan] final class BoundsTrust(
   /** Whether fixed-width bounds that the manifest has of a Parquet file are the extremes of its rows. */
   def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
 
-  /** How many of `rows` have bounds that only Iceberg's own filter may use, whatever the column. */
-  def countDoubtful(segment: Segment, rows: Bitmap): Long =
-    DoubtfulFiles.imported(segment, isMapped).fold(0L)(doubted => rows.copy().and(doubted).cardinality.toLong)
-
   private def believed(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap =
     doubtful(segment, predicate).fold(rows)(rows.copy().andNot(_))
 
@@ -107,6 +103,35 @@ private[plan] final class BoundsTrust(
           fieldIds.iterator.flatMap(DoubtfulFiles.otherwisePartitioned(segment, _, specs)))
           .reduceOption((a, b) => a.copy().or(b))
     )
+}
+
+/** How many live data files have bounds of each level, whatever the column. */
+private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doubtful: Long) {
+
+  /** Such as "extremes=90 valid=8 doubtful=2". */
+  override def toString: String = s"extremes=$extremes valid=$valid doubtful=$doubtful"
+}
+
+private[zonemap] object BoundsLevels {
+
+  /** O(live files) where the files of a segment differ, else O(segments). */
+  def of(table: Table, index: SnapshotIndex): BoundsLevels = {
+    val isMapped = TableFacts.hasNameMapping(table)
+    val counts = index.segments.map { live =>
+      val rows = live.liveRows()
+      val doubtful =
+        DoubtfulFiles.imported(live.segment, isMapped).fold(0L)(d => rows.copy().and(d).cardinality.toLong)
+      val extremes = live.segment.commonProvenance match {
+        case Some(Provenance.Engine) => live.liveCount.toLong
+        case Some(_)                 => 0L
+        case None                    => rows.toArray.count(live.segment.provenance(_) == Provenance.Engine).toLong
+      }
+      BoundsLevels(extremes, live.liveCount - extremes - doubtful, doubtful)
+    }
+    counts.foldLeft(BoundsLevels(0, 0, 0)) { (a, b) =>
+      BoundsLevels(a.extremes + b.extremes, a.valid + b.valid, a.doubtful + b.doubtful)
+    }
+  }
 }
 
 private[plan] object BoundsTrust {

@@ -11,6 +11,7 @@ package zonemap.iceberg.plan
  * @param topK the bound that the first rows are within, for people
  * @param limit the rows wanted, when only as many files were planned as hold them
  * @param facts what facts beyond bounds did, if there are some that can tell anything of the filter
+ * @param doubtfulFiles live data files whose bounds only Iceberg's own filter may use, counted when asked for
  * @param millis wall time of planning, in milliseconds
  */
 final class PlanReport(
@@ -25,9 +26,13 @@ final class PlanReport(
     val topK: Option[String],
     val limit: Option[Long],
     val facts: Option[FactReport],
+    doubtfulFiles: () => Long,
     val millis: Double) {
 
   lazy val keptAfterPartitions: Long = afterPartitions()
+
+  /** Live data files whose bounds only Iceberg's own filter may use. */
+  lazy val doubtful: Long = doubtfulFiles()
 
   /** One line for logs and for EXPLAIN. */
   def summary: String =
@@ -46,7 +51,7 @@ object PlanReport {
 
   /** The report of a scan that Iceberg planned. */
   private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
-    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, None, millis)
+    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, None, () => 0, millis)
 }
 
 /** How a scan was planned. */

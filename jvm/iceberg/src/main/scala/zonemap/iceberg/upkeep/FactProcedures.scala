@@ -63,7 +63,9 @@ private[zonemap] object FactProcedures {
     val held = IndexRegistry.of(table).facts.reopened(store)
     val had = requests.map { request =>
       def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
-      request -> held.files(request.column, request.kind).filter { case (_, file) => isUsable(file) }
+      request -> held.files(request.column, request.kind).filter { case (ref, file) =>
+        ref.mapping == request.mapping && isUsable(file)
+      }
     }.toMap
     val missing = requests.map { request =>
       request -> files.filterNot { case (key, _) => had(request).exists(_._2.has(key)) }.map(_._2)

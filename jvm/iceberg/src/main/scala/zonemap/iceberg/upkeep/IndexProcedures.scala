@@ -5,7 +5,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import zonemap.core.segment.{ColumnChoice, CorruptSegmentException, FactRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.plan.{BoundsLevels, PlannerSettings}
 import zonemap.iceberg.store.{ColdCache, IndexStore, Level, StoreWriteException}
 
 /** What a build or a refresh did. */
@@ -29,6 +29,7 @@ private[zonemap] object BuildResult {
  * @param columns the names of the columns that are indexed, "all" where that is not a choice
  * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
  * @param problem why the snapshot is not covered or its index not stored; empty where it is both
+ * @param bounds how many data files have bounds of each level of trust; empty where the snapshot is not covered
  */
 private[zonemap] final case class StatusResult(
     snapshotId: Long,
@@ -46,7 +47,8 @@ private[zonemap] final case class StatusResult(
     levels: String,
     columns: String,
     facts: Seq[(String, Long)],
-    problem: String)
+    problem: String,
+    bounds: String)
 
 /** What a merge did to the segments of one level. */
 private[zonemap] final case class LevelMerge(
@@ -222,7 +224,8 @@ private[zonemap] object IndexProcedures {
       columns = ColumnChange
         .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
       facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
-      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings)
+      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings),
+      bounds = exact.fold("")(BoundsLevels.of(table, _).toString)
     )
   }
 

@@ -59,13 +59,16 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
       case mode =>
         val bound = report.topK.fold("")(b => s"\n  top-k bound: $b")
         val limit = report.limit.fold("")(n => s"\n  limit $n: ${report.kept} of ${report.considered} files")
+        val doubtful =
+          if (report.doubtful == 0) ""
+          else s"\n  bounds of ${report.doubtful} files used by Iceberg's own filter only (they may lack field ids)"
         val afterZones = report.facts.fold(report.kept)(_.asked)
         val facts = report.facts.fold("")(f => s"\n  kept after facts: ${f.kept} (${f.answered.mkString(", ")})")
         f"""table ${report.table} snapshot ${report.snapshotId} mode ${mode.name} tier ${report.tier.fold("-")(_.name)}
            |  files considered: ${report.considered}
            |  kept after partitions: ${report.keptAfterPartitions}
            |  kept after zones: $afterZones$facts
-           |  predicate: ${report.predicate}$bound$limit
+           |  predicate: ${report.predicate}$bound$limit$doubtful
            |  planned in ${report.millis}%.1f ms""".stripMargin
     }
 

@@ -91,7 +91,8 @@ private[spark] object Procedures {
     "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs: memory_bytes " +
       "is the hot tier, spilled_bytes local files of this JVM's segments, cold_* what is cached of a store that is not " +
       "local. Counts are -1 where the snapshot is not covered; problem says why it is not, or why its index is not stored, " +
-      "and is empty where it is both.",
+      "and is empty where it is both. bounds counts data files by what their bounds may be used for: extremes (also for " +
+      "MIN and MAX), valid (for pruning of every kind), doubtful (imported files: for the filter that Iceberg evaluates too).",
     Seq(table),
     new StructType()
       .add("snapshot_id", LongType, nullable = false)
@@ -111,6 +112,7 @@ private[spark] object Procedures {
       .add("facts", StringType, nullable = false)
       .add("fact_bytes", LongType, nullable = false)
       .add("problem", StringType, nullable = false)
+      .add("bounds", StringType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
@@ -132,7 +134,8 @@ private[spark] object Procedures {
         status.columns,
         status.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" "),
         status.facts.map(_._2).sum,
-        status.problem
+        status.problem,
+        status.bounds
       ))
   }
 

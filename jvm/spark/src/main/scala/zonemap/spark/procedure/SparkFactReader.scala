@@ -10,10 +10,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 
 import zonemap.core.fact.FactBuilder
 import zonemap.iceberg.build.{FactInput, FactReader, FactRequest}
+import zonemap.iceberg.convert.MappedNames
 
 /**
  * Reads data files as Spark's scans do, with Iceberg's readers of Spark rows, but all rows that are physically there:
- * no delete file, no filter. Columns are found by field id, as always.
+ * no delete file, no filter. Columns are found by field id, in files without them by the table's name mapping.
  */
 private[procedure] final class SparkFactReader(table: Table) extends FactReader {
   private val schema = table.schema()
@@ -40,6 +41,7 @@ private[procedure] final class SparkFactReader(table: Table) extends FactReader 
     val input = table.io().newInputFile(file.path, file.sizeBytes)
     val reader: ReadBuilder[InternalRow, AnyRef] =
       FormatModelRegistry.readBuilder(FileFormat.fromString(file.format), classOf[InternalRow], input)
-    reader.project(projection).build()
+    val mapped = MappedNames.of(table).fold(reader)(reader.withNameMapping(_))
+    mapped.project(projection).build()
   }
 }

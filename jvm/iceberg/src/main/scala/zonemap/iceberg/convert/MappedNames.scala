@@ -1,0 +1,41 @@
+package zonemap.iceberg.convert
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.iceberg.{Table, TableProperties}
+import org.apache.iceberg.mapping.{NameMapping, NameMappingParser}
+import org.apache.iceberg.types.TypeUtil
+
+/** The names by which readers find the columns of data files without field ids. Thread-safe: no state. */
+private[zonemap] object MappedNames {
+
+  /** The table's name mapping as its property has it. */
+  def text(table: Table): Option[String] = Option(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING))
+
+  /** The table's name mapping; None if it has none, or a malformed one. */
+  def of(table: Table): Option[NameMapping] = text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)
+
+  /**
+   * Stands for the names that a field and its parents have in the table's mapping: files without field ids hold the same
+   * values of the field as long as it is the same. None where the table has no mapping.
+   */
+  def digest(table: Table, fieldId: Int): Option[String] = text(table).map { json =>
+    val parents = TypeUtil.indexParents(table.schema().asStruct())
+    val path = Iterator
+      .iterate(Option(Integer.valueOf(fieldId)))(_.flatMap(id => Option(parents.get(id))))
+      .takeWhile(_.isDefined)
+      .flatten
+      .toSeq
+    val names = of(table).fold(s"malformed: $json") { mapping =>
+      path.map(id => Option(mapping.find(id.intValue)).fold("")(_.names().asScala.toSeq.sorted.mkString("\u0001"))).mkString("\u0000")
+    }
+    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(names.getBytes(UTF_8)), 0, DigestBytes)
+  }
+
+  private val DigestBytes = 8
+}
