@@ -27,7 +27,8 @@ class Places:
         spark.sql(f"DELETE FROM {WHOLE} WHERE id >= 900")
         spark.sql(f"ALTER TABLE {WHOLE} CREATE BRANCH early AS OF VERSION {self.first}")
         product.build(spark, WHOLE)
-        self.built = spark.sql(f"SELECT committed_at FROM {WHOLE}.snapshots WHERE snapshot_id = {self.first}").first()[0]
+        committed = spark.sql(f"SELECT committed_at FROM {WHOLE}.snapshots WHERE snapshot_id = {self.first}")
+        self.built = committed.first()[0]
 
     def options(self, case: str) -> dict[str, str]:
         return {
