@@ -174,7 +174,7 @@ METADATA = (
     "SELECT count(*) FROM (SELECT _file FROM {t} ORDER BY _file LIMIT 1)",
     "SELECT count(*) FROM (SELECT id FROM {t} WHERE _pos = 0 LIMIT 5)",
     "SELECT count(*) FROM (SELECT id FROM {t} WHERE _partition.m = 3 LIMIT 7)",
-    "SELECT count(*), max(_pos + 0), count(concat(_file, '')) FROM {t}",
+    "SELECT g, count(*), max(_pos), count(_file) FROM {t} GROUP BY g",  # without GROUP BY Iceberg fails
     "SELECT count(*), min(id) FROM {t} WHERE _pos = 0",
     "SELECT count(*), min(id) FROM {t} WHERE _partition.m = 3 AND id < 45",
     "SELECT _partition, count(*), max(id) FROM {t} WHERE id < 45 GROUP BY _partition",
