@@ -30,25 +30,25 @@ def table_of(spark, name: str, c: int, s: str, b: bool, file_format: str = "parq
 
 KEYS = ("c", "s", "b", "g")
 DIRECTIONS = ("", "DESC", "NULLS LAST", "DESC NULLS FIRST")
-TAILS = ("LIMIT 3", "LIMIT 3 OFFSET 9", "LIMIT 45")
-WHERES = ("", "WHERE id >= 0", "WHERE c IS NOT NULL", "WHERE c < 120 AND id < 135")
+# what stands before and behind the ORDER BY
+AROUND = (("", "LIMIT 3"), ("WHERE id >= 0", "LIMIT 3 OFFSET 9"), ("WHERE c < 120 AND id < 135", "LIMIT 12"))
 
 
-@pytest.mark.parametrize("file_format", ["parquet", "avro"])
-@pytest.mark.parametrize("place", ["above", "below", "among"])
+@pytest.mark.parametrize(
+    ("place", "file_format"), [("above", "parquet"), ("below", "parquet"), ("among", "parquet"), ("above", "avro")]
+)
 def test_first_rows_by_a_column_with_a_default(spark, base, place: str, file_format: str) -> None:
     c, s, b = {"above": (1000, "z", True), "below": (-1, "a", False), "among": (115, "k115", True)}[place]
     table = table_of(spark, f"dflt_{place}_{file_format}", c, s, b, file_format)
     for key in KEYS:
         for direction in DIRECTIONS:
-            for where in WHERES:
-                for tail in TAILS:
-                    query = f"SELECT id, {key} FROM {table} {where} ORDER BY {key} {direction}, id {tail}"
-                    with product.off(spark):
-                        expected = spark.sql(query).collect()
-                    actual = spark.sql(query).collect()
-                    assert [canonical(r) for r in actual] == [canonical(r) for r in expected], query
-                    assert len(actual) >= 3, query
+            for where, tail in AROUND:
+                query = f"SELECT id, {key} FROM {table} {where} ORDER BY {key} {direction}, id {tail}"
+                with product.off(spark):
+                    expected = spark.sql(query).collect()
+                actual = spark.sql(query).collect()
+                assert [canonical(r) for r in actual] == [canonical(r) for r in expected], query
+                assert len(actual) >= 3, query
 
 
 OTHERS = (
@@ -123,10 +123,14 @@ def test_each_bound_has_its_own_scan(spark, plain) -> None:
     """Scans that plan other files are never taken for one another."""
     least = f"(SELECT id FROM {plain} ORDER BY id LIMIT 3)"
     most = f"(SELECT id FROM {plain} ORDER BY id DESC LIMIT 3)"
-    rows = assert_rows_equal_off_on(spark, f"SELECT * FROM {least} UNION ALL SELECT * FROM {most} UNION ALL SELECT id FROM {plain}")
+    rows = assert_rows_equal_off_on(
+        spark, f"SELECT * FROM {least} UNION ALL SELECT * FROM {most} UNION ALL SELECT id FROM {plain}"
+    )
     assert len(rows) == 86
     for one in (least, most):
-        again = assert_rows_equal_off_on(spark, f"SELECT a.id FROM {one} a JOIN {plain} b ON a.id = b.id JOIN {least} c ON b.id >= c.id")
+        again = assert_rows_equal_off_on(
+            spark, f"SELECT a.id FROM {one} a JOIN {plain} b ON a.id = b.id JOIN {least} c ON b.id >= c.id"
+        )
         assert len(again) in (6, 9)
     frame = spark.sql(f"SELECT id FROM {plain} ORDER BY id DESC LIMIT 3")
     assert [r.id for r in frame.collect()] == [r.id for r in frame.collect()] == [79, 78, 77]
@@ -138,4 +142,4 @@ def test_explain_shows_the_bound_and_the_plan_has_no_filter(spark, plain) -> Non
         return
     query = f"SELECT * FROM {plain} ORDER BY id DESC LIMIT 3"
     assert "top-k bound: id >= 70" in explain(spark, query)
-    assert "Filter" not in plans.plan_text(spark.sql(query))
+    assert "Filter (" not in plans.plan_text(spark.sql(query))

@@ -27,7 +27,8 @@ class Places:
         spark.sql(f"DELETE FROM {WHOLE} WHERE id >= 900")
         spark.sql(f"ALTER TABLE {WHOLE} CREATE BRANCH early AS OF VERSION {self.first}")
         product.build(spark, WHOLE)
-        self.built = spark.sql(f"SELECT committed_at FROM {WHOLE}.snapshots WHERE snapshot_id = {self.first}").first()[0]
+        committed = spark.sql(f"SELECT committed_at FROM {WHOLE}.snapshots WHERE snapshot_id = {self.first}")
+        self.built = committed.first()[0]
 
     def options(self, case: str) -> dict[str, str]:
         return {
@@ -173,7 +174,7 @@ METADATA = (
     "SELECT count(*) FROM (SELECT _file FROM {t} ORDER BY _file LIMIT 1)",
     "SELECT count(*) FROM (SELECT id FROM {t} WHERE _pos = 0 LIMIT 5)",
     "SELECT count(*) FROM (SELECT id FROM {t} WHERE _partition.m = 3 LIMIT 7)",
-    "SELECT count(*), max(_pos + 0), count(concat(_file, '')) FROM {t}",
+    "SELECT g, count(*), max(_pos), count(_file) FROM {t} GROUP BY g",  # without GROUP BY Iceberg fails
     "SELECT count(*), min(id) FROM {t} WHERE _pos = 0",
     "SELECT count(*), min(id) FROM {t} WHERE _partition.m = 3 AND id < 45",
     "SELECT _partition, count(*), max(id) FROM {t} WHERE id < 45 GROUP BY _partition",

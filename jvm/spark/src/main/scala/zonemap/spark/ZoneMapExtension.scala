@@ -11,7 +11,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves our procedures without a catalog
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
- *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x as a filter
+ *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: files beyond a bound of x
  *                            pre-CBO                      LimitRule       LIMIT k: no more files than hold k rows
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
  *                            pre-CBO                      StaticJoinRule  keys of joins become ranges

@@ -104,7 +104,7 @@ private[spark] object ZoneMapConf {
     Prefix + "topk",
     "true",
     "true, false",
-    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by adding a bound of x to the filter.",
+    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by a bound of x.",
     flag
   )
 

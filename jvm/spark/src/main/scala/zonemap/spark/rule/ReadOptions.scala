@@ -23,7 +23,8 @@ private[spark] object ReadOptions {
     SparkReadOptions.VECTORIZATION_ENABLED,
     SparkReadOptions.VECTORIZATION_BATCH_SIZE,
     SparkReadOptions.LOCALITY,
-    SparkReadOptions.AGGREGATE_PUSH_DOWN_ENABLED)
+    SparkReadOptions.AGGREGATE_PUSH_DOWN_ENABLED
+  )
 
   /** What Spark and Iceberg resolve to the snapshot that the relation is pinned to; a scan of another one is an error. */
   private val OfPin =

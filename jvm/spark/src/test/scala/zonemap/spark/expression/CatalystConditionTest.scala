@@ -40,6 +40,7 @@ class CatalystConditionTest extends SharedSession {
       "CASE WHEN md5(s) < 'b' THEN l ELSE i END IN (1, 2)",
       "get_json_object(s, '$.a') = 'x'",
       "try_divide(1, i) > 0",
+      "round(l, -2) = 100",
       "regexp_replace(s, 'a', 'b') = 'b'"
     ).foreach(text => assert(of(text).isDefined, text))
     Seq(
@@ -48,6 +49,9 @@ class CatalystConditionTest extends SharedSession {
       "rand() < i",
       "length(repeat(s, 1000000)) > 5",
       "length(lpad(s, i, 'x')) > 5",
+      "length(format_number(i, 1000000)) > 5",
+      "length(printf('%1000000d', i)) > 5",
+      "round(l, -2000000) = 100",
       "size(sequence(1, i)) > 5",
       "reflect('java.lang.Math', 'abs', i) = '1'",
       "b AND i % 2 = 1", // a column that is not known

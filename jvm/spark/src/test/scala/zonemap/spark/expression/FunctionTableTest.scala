@@ -77,13 +77,16 @@ class FunctionTableTest extends AnyFunSuite {
   /** Whether all arguments inside a piece have a result, and these are in order. */
   private def claims(e: Expression, step: MonotoneStep, piece: Piece, all: Seq[Argument]): Iterator[String] = {
     val inside = all.collect {
-      case a @ Argument(_, Encoded.Value(LongValue(x)), _) if piece.domain.first <= x && x <= piece.domain.last => x -> a
+      case a @ Argument(_, Encoded.Value(LongValue(x)), _) if piece.domain.first <= x && x <= piece.domain.last =>
+        x -> a
     }
     val without = inside.iterator.collect {
       case (_, a) if !a.result.toOption.exists(_.isInstanceOf[Encoded.Value]) =>
         s"${e.sql} [${zone(e)}]: ${a.value} has no result inside a piece: ${a.result}"
     }
-    val results = inside.sortBy(_._1).collect { case (x, Argument(_, _, Success(Encoded.Value(y)))) if step.slackAt(x) == 0 => x -> y }
+    val results = inside.sortBy(_._1).collect {
+      case (x, Argument(_, _, Success(Encoded.Value(y)))) if step.slackAt(x) == 0 => x -> y
+    }
     val disordered = results.iterator.zip(results.iterator.drop(1)).collect {
       case ((x, fx), (y, fy)) if (if (piece.increasing) fx.compare(fy) > 0 else fx.compare(fy) < 0) =>
         s"${e.sql} [${zone(e)}]: $x gives $fx, $y gives $fy"
@@ -95,7 +98,7 @@ class FunctionTableTest extends AnyFunSuite {
   private def wanted(arguments: Seq[Argument], rng: Random): Seq[(String, Wanted)] = {
     val values = arguments.flatMap(_.result.toOption).collect { case v: Encoded.Value => v }.distinct
     val compared = for {
-      value <- rng.shuffle(values).take(10)
+      value <- rng.shuffle(values).take(6)
       op <- Seq(CompareOp.Eq, CompareOp.Lt, CompareOp.GtEq, CompareOp.NotEq)
     } yield s"$op ${value.value}" -> Wanted.compared(op, value)
     Seq(
@@ -144,6 +147,7 @@ class FunctionTableTest extends AnyFunSuite {
     Try(FunctionRegistry.builtin.lookupFunction(name, arguments))
       .filter(_.checkInputDataTypes().isSuccess)
       .map(_.transformUp { case replaced: RuntimeReplaceable => replaced.replacement })
+      .map(_.transformUp { case t: TimeZoneAwareExpression if t.timeZoneId.isEmpty => t.withTimeZone(Zones.head) })
       .filter(e => e.deterministic && e.dataType != null)
       .toOption
       .toSeq
@@ -152,7 +156,7 @@ class FunctionTableTest extends AnyFunSuite {
     for {
       x <- Columns
       to <- Types
-      e = Cast(x, to, Some("UTC"))
+      e = Cast(x, to, Some(Zones.head))
       if Try(e.checkInputDataTypes().isSuccess).getOrElse(false)
     } yield e
 
@@ -201,25 +205,62 @@ private object FunctionTableTest {
     DateType,
     TimestampType,
     TimestampNTZType,
-    StringType)
+    StringType
+  )
 
   val Columns: Seq[AttributeReference] = Types.map(AttributeReference("x", _)())
 
   private val Words = Seq(
-    "YEAR", "yyyy", "YY", "QUARTER", "Month", "MON", "MM", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND",
-    "MICROSECOND", "nonsense", "", "DAYS", " YEAR", "yyyy-MM", "yyyy-MM-dd", "yyyy/MM/dd HH:mm:ss", "yyyyMMdd",
-    "yyyy-MM-dd'T'HH:mm", "dd-MM-yyyy", "yy-MM", "y", "G yyyy", "EEE", "UTC", "Asia/Tokyo", "7", "a")
+    "YEAR",
+    "yyyy",
+    "YY",
+    "QUARTER",
+    "Month",
+    "MON",
+    "MM",
+    "WEEK",
+    "DAY",
+    "DD",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MILLISECOND",
+    "MICROSECOND",
+    "YEAROFWEEK",
+    "nonsense",
+    "",
+    "DAYS",
+    " YEAR",
+    "yyyy-MM",
+    "yyyy-MM-dd",
+    "yyyy/MM/dd HH:mm:ss",
+    "yyyyMMdd",
+    "yyyy-MM-dd'T'HH:mm",
+    "dd-MM-yyyy",
+    "yy-MM",
+    "y",
+    "G yyyy",
+    "EEE",
+    "UTC",
+    "Asia/Tokyo",
+    "7",
+    "a"
+  )
 
-  private val Integers = Seq(BigInt(1), BigInt(0), BigInt(-1), BigInt(2), BigInt(3), BigInt(-7), BigInt(12), BigInt(100))
+  private val Integers =
+    Seq(BigInt(1), BigInt(0), BigInt(-1), BigInt(2), BigInt(3), BigInt(-7), BigInt(12), BigInt(100))
 
   /** Literals of each type, NULL among them. */
   val Literals: Seq[Seq[Literal]] = Seq(
     Words.map(Literal(_)) :+ Literal(null, StringType),
-    Integers.map(i => Literal(i.toByte)) ++ Seq(Literal(Byte.MinValue), Literal(Byte.MaxValue), Literal(null, ByteType)),
+    Integers
+      .map(i => Literal(i.toByte)) ++ Seq(Literal(Byte.MinValue), Literal(Byte.MaxValue), Literal(null, ByteType)),
     Integers.map(i => Literal(i.toShort)) ++ Seq(Literal(Short.MinValue), Literal(null, ShortType)),
     Integers.map(i => Literal(i.toInt)) ++
       Seq(100000000, 100000001, 1000000, Int.MinValue, Int.MaxValue).map(Literal(_)) :+ Literal(null, IntegerType),
-    Integers.map(i => Literal(i.toLong)) ++ Seq(Long.MinValue, Long.MaxValue).map(Literal(_)) :+ Literal(null, LongType),
+    Integers.map(i => Literal(i.toLong)) ++ Seq(Long.MinValue, Long.MaxValue).map(Literal(_)) :+ Literal(
+      null,
+      LongType),
     Seq(1.5d, -2d, 0d, -0d, 1e-300, Double.MaxValue, Double.MinPositiveValue, Double.NaN, Double.PositiveInfinity)
       .map(Literal(_)) :+ Literal(null, DoubleType),
     Seq(1.5f, -2f, 0f, -0f, Float.MaxValue, Float.MinPositiveValue, Float.NaN, Float.NegativeInfinity)
@@ -231,7 +272,8 @@ private object FunctionTableTest {
     Seq(0, 19782).map(Literal(_, DateType)),
     Seq(0L, 1700000000000000L).map(Literal(_, TimestampType)),
     Seq(0L, 1700000000000000L).map(Literal(_, TimestampNTZType)),
-    Seq(Literal(true), Literal(false)))
+    Seq(Literal(true), Literal(false))
+  )
 
   def around(x: Long): Seq[Long] =
     (if (x > Long.MinValue) Seq(x - 1) else Nil) ++ Seq(x) ++ (if (x < Long.MaxValue) Seq(x + 1) else Nil)
@@ -242,33 +284,116 @@ private object FunctionTableTest {
   }
 
   private val Days: Seq[LocalDate] = Seq(
-    (-250000, 1, 1), (-200000, 1, 1), (-1, 12, 31), (0, 1, 1), (0, 12, 31), (1, 1, 1), (1, 1, 3), (1582, 10, 4),
-    (1582, 10, 15), (1600, 2, 29), (1883, 11, 18), (1899, 12, 31), (1900, 1, 1), (1969, 12, 31), (1970, 1, 1), (1970, 1, 2),
-    (1999, 12, 31), (2000, 2, 29), (2018, 12, 31), (2020, 12, 28), (2021, 1, 1), (2021, 1, 3), (2024, 1, 31), (2024, 2, 29),
-    (2024, 3, 10), (2024, 4, 7), (2024, 10, 6), (2024, 11, 3), (2069, 12, 31), (2070, 1, 1), (9998, 12, 31), (9999, 12, 29),
-    (9999, 12, 31), (10000, 1, 1), (10001, 6, 1), (200000, 12, 31), (250000, 1, 1)).map { case (y, m, d) => LocalDate.of(y, m, d) }
+    (-250000, 1, 1),
+    (-200000, 1, 1),
+    (-1, 12, 31),
+    (0, 1, 1),
+    (0, 12, 31),
+    (1, 1, 1),
+    (1, 1, 3),
+    (1582, 10, 4),
+    (1582, 10, 15),
+    (1600, 2, 29),
+    (1883, 11, 18),
+    (1899, 12, 31),
+    (1900, 1, 1),
+    (1969, 12, 31),
+    (1970, 1, 1),
+    (1970, 1, 2),
+    (1999, 12, 31),
+    (2000, 2, 29),
+    (2018, 12, 31),
+    (2020, 12, 28),
+    (2021, 1, 1),
+    (2021, 1, 3),
+    (2024, 1, 31),
+    (2024, 2, 29),
+    (2024, 3, 10),
+    (2024, 4, 7),
+    (2024, 10, 6),
+    (2024, 11, 3),
+    (2069, 12, 31),
+    (2070, 1, 1),
+    (9998, 12, 31),
+    (9999, 12, 29),
+    (9999, 12, 31),
+    (10000, 1, 1),
+    (10001, 6, 1),
+    (200000, 12, 31),
+    (250000, 1, 1)
+  ).map { case (y, m, d) => LocalDate.of(y, m, d) }
 
   private val Times = Seq((0, 0, 0, 0), (0, 0, 0, 1), (1, 30, 0, 0), (2, 0, 0, 0), (6, 1, 1, 5), (23, 59, 59, 999999))
 
   private val Instants: Seq[Long] = Days.flatMap { day =>
     Times.map { case (h, m, s, micros) =>
-      LocalDateTime.of(day.getYear, day.getMonth, day.getDayOfMonth, h, m, s).toEpochSecond(ZoneOffset.UTC) * 1000000L + micros
+      LocalDateTime
+        .of(day.getYear, day.getMonth, day.getDayOfMonth, h, m, s)
+        .toEpochSecond(ZoneOffset.UTC) * 1000000L + micros
     }
   }
 
   private val Longs: Seq[Long] =
     Seq(Byte.MinValue, Byte.MaxValue, Short.MinValue, Short.MaxValue).map(_.toLong) ++
-      Seq(Int.MinValue.toLong, Int.MaxValue.toLong, Long.MinValue, Long.MaxValue, 0L, 7L, -7L, 49L, 50L, 99L, 100L, 12345L) ++
+      Seq(
+        Int.MinValue.toLong,
+        Int.MaxValue.toLong,
+        Long.MinValue,
+        Long.MaxValue,
+        0L,
+        7L,
+        -7L,
+        49L,
+        50L,
+        99L,
+        100L,
+        12345L) ++
       Seq(86400L, 1700000000L, -62135596800L, 253402300799L, 1700000000000L, 1700000000000000L)
 
-  private val Reals: Seq[Double] = Seq(0d, 0.4, 0.5, 1.5, 2.5, 1e-9, 3.1, 127.5, 1e7, 1e10, 1e15, 1e18, 1e19, 1e30, 1e300) ++
-    Seq(2147483520d, 2147483647d, 2147483648d, 9223371487098961920d, 9.223372036854776e18, Float.MaxValue.toDouble) ++
-    Seq(Double.MaxValue, Double.MinPositiveValue, Double.PositiveInfinity)
+  private val Reals: Seq[Double] =
+    Seq(0d, 0.4, 0.5, 1.5, 2.5, 1e-9, 3.1, 127.5, 1e7, 1e10, 1e15, 1e18, 1e19, 1e30, 1e300) ++
+      Seq(2147483520d, 2147483647d, 2147483648d, 9223371487098961920d, 9.223372036854776e18, Float.MaxValue.toDouble) ++
+      Seq(Double.MaxValue, Double.MinPositiveValue, Double.PositiveInfinity)
 
   private val Texts: Seq[UTF8String] =
-    Seq("", " ", "a", "ab", "abc", "b", "A", "0", "-0", "+1", "1", "-1", "007", "127", "128", "2147483648", "9223372036854775808",
-      "1.5", "1e3", "NaN", "true", "é", "e\u0301", "\u20ac", "\ud83d\ude00", "\ud83d\ude00x", "\ufffd", "\uffff", "a\u0000",
-      "2024-02-29", "2024-02-29 01:30:00", "yyyy", "YEAR", "aY", "YEARa", "z" * 40).map(UTF8String.fromString) ++
+    Seq(
+      "",
+      " ",
+      "a",
+      "ab",
+      "abc",
+      "b",
+      "A",
+      "0",
+      "-0",
+      "+1",
+      "1",
+      "-1",
+      "007",
+      "127",
+      "128",
+      "2147483648",
+      "9223372036854775808",
+      "1.5",
+      "1e3",
+      "NaN",
+      "true",
+      "é",
+      "e\u0301",
+      "\u20ac",
+      "\ud83d\ude00",
+      "\ud83d\ude00x",
+      "\ufffd",
+      "\uffff",
+      "a\u0000",
+      "2024-02-29",
+      "2024-02-29 01:30:00",
+      "yyyy",
+      "YEAR",
+      "aY",
+      "YEARa",
+      "z" * 40
+    ).map(UTF8String.fromString) ++
       // bytes that are no text; of one that ends within a character Spark's substring() gives bytes of whatever lies behind it
       Seq(Array(0xff, 0xfe), Array(0x61, 0x80), Array(0xed, 0xa0, 0x80), Array(0x80), Array(0xc3, 0x61, 0x61))
         .map(bytes => UTF8String.fromBytes(bytes.map(_.toByte)))
@@ -280,7 +405,8 @@ private object FunctionTableTest {
       case StringType  => Texts
       case DoubleType  => Reals ++ Reals.map(-_) :+ Double.NaN
       case FloatType   => (Reals.map(_.toFloat) ++ Reals.map(-_.toFloat) :+ Float.NaN).distinct
-      case DateType    => (Days.map(_.toEpochDay.toInt) ++ Seq(Int.MinValue, Int.MinValue + 1, Int.MaxValue)).flatMap(d => Seq(d))
+      case DateType =>
+        (Days.map(_.toEpochDay.toInt) ++ Seq(Int.MinValue, Int.MinValue + 1, Int.MaxValue)).flatMap(d => Seq(d))
       case TimestampType | TimestampNTZType => Instants ++ Seq(Long.MinValue, Long.MaxValue, 0L, -1L)
       case other =>
         Longs.flatMap(around).distinct.filter(inDomain(other, _)).map(CatalystValues.decode(other, _)) ++

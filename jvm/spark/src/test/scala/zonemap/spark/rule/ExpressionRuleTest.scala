@@ -47,6 +47,10 @@ class ExpressionRuleTest extends PlannedFiles {
     "date_trunc('MONTH', ts) = TIMESTAMP '2025-04-01'" -> 1,
     "date_trunc('QUARTER', ts) = TIMESTAMP '2025-04-01'" -> 3,
     "trunc(dt, 'MONTH') = DATE '2025-05-01'" -> 1,
+    // no units, of which the functions are NULL
+    "date_trunc('nonsense', ts) IS NULL" -> 12,
+    "trunc(dt, 'DAY') IS NULL" -> 12,
+    "NOT (trunc(dt, 'HOUR') IS NOT NULL)" -> 12,
     "trunc(dt, 'YEAR') = DATE '2024-01-01'" -> 0,
     "month(dt) = 6" -> 1,
     "quarter(ts) = 4" -> 3,

@@ -34,7 +34,9 @@ class LimitRulesTest extends SharedSession {
 
   /** The plan as text, without what tells one relation from another. */
   private def shape(plan: LogicalPlan): String =
-    plan.transform { case r: DataSourceV2Relation => r.copy(options = CaseInsensitiveStringMap.empty()) }.toString
+    plan
+      .transform { case r: DataSourceV2Relation => r.copy(options = CaseInsensitiveStringMap.empty()) }
+      .toString
       .replaceAll(" zonemap\\[[^]]*]", "")
 
   test("a bound of the first rows is known to the table alone: the plan has the filters it had") {
@@ -42,7 +44,8 @@ class LimitRulesTest extends SharedSession {
       val before = plan(tail)
       val after = TopKRule(before)
       assert(filters(after) == filters(before) && shape(after) == shape(before) && after.output == before.output)
-      assert(relation(after).options.containsKey(TopKRule.Marker) && !relation(before).options.containsKey(TopKRule.Marker))
+      assert(
+        relation(after).options.containsKey(TopKRule.Marker) && !relation(before).options.containsKey(TopKRule.Marker))
     }
   }
 
@@ -51,7 +54,13 @@ class LimitRulesTest extends SharedSession {
     assert(bounded("ORDER BY id LIMIT 3") == bounded("ORDER BY id LIMIT 3"))
     assert(bounded("ORDER BY id LIMIT 3") == bounded("ORDER BY id LIMIT 4"), "the same files")
     val tails =
-      Seq("ORDER BY id LIMIT 3", "ORDER BY id DESC LIMIT 3", "ORDER BY id LIMIT 13", "ORDER BY s LIMIT 3", "LIMIT 3", "")
+      Seq(
+        "ORDER BY id LIMIT 3",
+        "ORDER BY id DESC LIMIT 3",
+        "ORDER BY id LIMIT 13",
+        "ORDER BY s LIMIT 3",
+        "LIMIT 3",
+        "")
     val names = tails.map(tail => name(LimitRule(TopKRule(plan(tail)))))
     assert(names.distinct.size == names.size, names)
     assert(names.head.startsWith("lake.db.limits zonemap[") && names.last == "lake.db.limits")
@@ -59,7 +68,10 @@ class LimitRulesTest extends SharedSession {
 
   test("a bound is a condition of the table's rows, and none of the ranges that other rules put in its place") {
     val table =
-      relation(TopKRule(plan("ORDER BY id DESC LIMIT 3"))).table.asInstanceOf[SparkTable].table().asInstanceOf[ZoneMapTable]
+      relation(TopKRule(plan("ORDER BY id DESC LIMIT 3"))).table
+        .asInstanceOf[SparkTable]
+        .table()
+        .asInstanceOf[ZoneMapTable]
     assert(table.expressions == null && table.conditions.toString == "id >= 40")
   }
 
@@ -133,24 +145,41 @@ class LimitRulesTest extends SharedSession {
     val ordered = plan("ORDER BY id LIMIT 3")
     val constants = classOf[SparkReadOptions].getFields.map(_.get(null)).collect { case key: String => key }
     val harmless = Set(
-      "split-size", "lookback", "file-open-cost", "vectorization-enabled", "batch-size", "locality", "path", "versionAsOf",
-      "timestampAsOf", "branch", "aggregate-push-down-enabled")
+      "split-size",
+      "lookback",
+      "file-open-cost",
+      "vectorization-enabled",
+      "batch-size",
+      "locality",
+      "path",
+      "versionAsOf",
+      "timestampAsOf",
+      "branch",
+      "aggregate-push-down-enabled"
+    )
     assert(harmless.subsetOf(constants.toSet) && constants.contains("start-snapshot-id"))
-    for (key <- constants ++ Seq("scan-task-set-id", "file-scan-task-set-id", "no-such-option", "Start-Snapshot-ID", "BRANCH")) {
+    for (key <- constants ++ Seq(
+        "scan-task-set-id",
+        "file-scan-task-set-id",
+        "no-such-option",
+        "Start-Snapshot-ID",
+        "BRANCH")) {
       val known = harmless.exists(_.equalsIgnoreCase(key))
       val changed = Seq[(LogicalPlan => LogicalPlan, LogicalPlan)](
         (TopKRule(_), withOption(ordered, key)),
         (LimitRule(_), withOption(limited, key)),
         (ExpressionRule(_), withOption(base, key)),
-        (StaticJoinRule(_), withOption(joined, key))).map { case (rule, before) => !(rule(before) eq before) }
+        (StaticJoinRule(_), withOption(joined, key))
+      ).map { case (rule, before) => !(rule(before) eq before) }
       assert(changed == Seq.fill(4)(known), key)
     }
   }
 
   private def joined: LogicalPlan =
-    SwapRule(sql(s"SELECT a.id FROM $table a JOIN VALUES (3L) AS b(k) ON a.id = b.k").queryExecution.analyzed).transformUp {
-      case a: SubqueryAlias => a.child
-    }
+    SwapRule(sql(s"SELECT a.id FROM $table a JOIN VALUES (3L) AS b(k) ON a.id = b.k").queryExecution.analyzed)
+      .transformUp { case a: SubqueryAlias =>
+        a.child
+      }
 
   test("the snapshot is resolved once for the rule and the scan, and a fallback is told once") {
     val counted = planned(sql(s"SELECT * FROM $table ORDER BY id DESC LIMIT 3").collect())
