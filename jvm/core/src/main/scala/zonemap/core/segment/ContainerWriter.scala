@@ -21,7 +21,8 @@ final private[segment] class ContainerWriter(kind: Int) {
   def packed(key: SectionKey, bytes: Array[Byte], items: Int = 0): Unit = {
     val frame = if (bytes.length < ContainerWriter.WorthPackingBytes) bytes else Zstd.compress(bytes)
     val isReadable = bytes.length <= Zstd.mostOf(frame.length) && items <= Container.mostItems(frame.length)
-    if (frame.length < bytes.length && isReadable) append(key, compressed = true, frame, bytes.length) else plain(key, bytes)
+    if (frame.length < bytes.length && isReadable) append(key, compressed = true, frame, bytes.length)
+    else plain(key, bytes)
   }
 
   def finish(): Array[Byte] = {

@@ -31,7 +31,8 @@ private[segment] object Zstd {
       rawLength: Int,
       most: Long,
       into: Array[Byte] = Array.emptyByteArray): ByteBuffer = {
-    if (rawLength < 0 || rawLength > most) Input.damaged(s"a zstd frame of ${frame.remaining} bytes for $rawLength bytes")
+    if (rawLength < 0 || rawLength > most)
+      Input.damaged(s"a zstd frame of ${frame.remaining} bytes for $rawLength bytes")
     val in = new Array[Byte](frame.remaining)
     frame.duplicate().get(in)
     if (Codec.getFrameContentSize(in) != rawLength) Input.damaged(s"a zstd frame that is not of $rawLength bytes")

@@ -22,7 +22,9 @@ object ForgedFiles {
     val data = segment(rng)
     val deletes = deleteSegment()
     versions.iterator ++ facts.iterator ++
-      sections(data, Container.KindData, rng).map { case (name, bytes) => Forged(s"data segment, $name", bytes, readSegment) } ++
+      sections(data, Container.KindData, rng).map { case (name, bytes) =>
+        Forged(s"data segment, $name", bytes, readSegment)
+      } ++
       sections(deletes, Container.KindDeletes, rng).map { case (name, bytes) =>
         Forged(s"delete segment, $name", bytes, DeleteSegment.open(_))
       }
@@ -92,10 +94,11 @@ object ForgedFiles {
       file.keysIterator.foreach(k => file.find(k))
     }
     // the head ends with the checksum of the fact
-    def withFact(d: Array[Byte]) = whole(
-      head.dropRight(8) ++ new Output().int(d.length).int(Checksums.crc32c(d)).toBytes,
-      d)
-    head.indices.flatMap(mutations(head, _)).map { case (name, h) => Forged(s"$kind facts, head, $name", whole(h, data), read) } ++
+    def withFact(d: Array[Byte]) =
+      whole(head.dropRight(8) ++ new Output().int(d.length).int(Checksums.crc32c(d)).toBytes, d)
+    head.indices.flatMap(mutations(head, _)).map { case (name, h) =>
+      Forged(s"$kind facts, head, $name", whole(h, data), read)
+    } ++
       data.indices.flatMap(mutations(data, _)).map { case (name, d) => Forged(s"$kind fact, $name", withFact(d), read) }
   }
 
@@ -113,7 +116,9 @@ object ForgedFiles {
     raw.iterator.flatMap { case (key, bytes) =>
       def forged(section: Section) = container { case `key` => section }
       val offsets = bytes.indices.take(10) ++ Seq.fill(5)(rng.int(Math.max(1, bytes.length))).filter(_ < bytes.length)
-      val fields = offsets.distinct.iterator.flatMap(mutations(bytes, _)).map { case (name, b) => s"$key, $name" -> forged(Section.of(b)) }
+      val fields = offsets.distinct.iterator.flatMap(mutations(bytes, _)).map { case (name, b) =>
+        s"$key, $name" -> forged(Section.of(b))
+      }
       val frames = Iterator(
         s"$key, a frame that promises 1 GB" -> forged(Section(zeros(64, GB), GB, compressed = true)),
         s"$key, a frame of 1 GB" -> forged(Section(zeros(GB, GB), GB, compressed = true)),
@@ -131,8 +136,9 @@ object ForgedFiles {
       raw: Seq[(SectionKey, Array[Byte])],
       container: PartialFunction[SectionKey, Section] => Array[Byte],
       kind: Int): Seq[(String, Array[Byte])] = {
-    val lists = raw.map(_._1).filter(k =>
-      Set[SectionKind](SectionKind.Manifests, SectionKind.Partitions, SectionKind.DeleteFiles)(k.kind))
+    val lists = raw
+      .map(_._1)
+      .filter(k => Set[SectionKind](SectionKind.Manifests, SectionKind.Partitions, SectionKind.DeleteFiles)(k.kind))
     val full = for (key <- lists; itemBytes <- Seq(5, 42, 48, 120)) yield {
       val items = new Output().varint((2 << 20) / itemBytes).toBytes ++ new Array[Byte]((2 << 20) - 8)
       val section = Section(Zstd.compress(items), items.length, compressed = true)
@@ -209,8 +215,27 @@ object ForgedFiles {
     (0 until 3).foreach { i =>
       val (longs, bytes) = (Map(1 -> 5L), Map(1 -> Array[Byte](1)))
       builder.add(
-        DeleteFileEntry(2, s"d$i", "PARQUET", 1, 1, partition, 1, 1, 0, Array(4L), Array(1), "f", 4L, 9L, longs, longs, longs,
-          longs, bytes, bytes))
+        DeleteFileEntry(
+          2,
+          s"d$i",
+          "PARQUET",
+          1,
+          1,
+          partition,
+          1,
+          1,
+          0,
+          Array(4L),
+          Array(1),
+          "f",
+          4L,
+          9L,
+          longs,
+          longs,
+          longs,
+          longs,
+          bytes,
+          bytes))
     }
     builder.build()
   }
@@ -236,7 +261,8 @@ object ForgedFiles {
             Seq(
               Compare(ColumnRef(1, LongType, "a"), CompareOp.Gt, LongValue(3)),
               StartsWith(ColumnRef(2, StringType, "b"), BytesValue("a".getBytes)))),
-          Bitmap.full(s.rows))
+          Bitmap.full(s.rows)
+        )
     )
     val refused = asks.flatMap { ask =>
       try { ask(); None }

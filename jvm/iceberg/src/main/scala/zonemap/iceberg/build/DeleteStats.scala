@@ -37,13 +37,8 @@ private[zonemap] object DeleteStats {
 
   private def isKept(choice: ColumnChoice)(id: Int): Boolean = choice.holds(id) || Positions(id)
 
-  private def maps(file: DeleteFileEntry): Seq[Map[Int, Any]] = Seq(
-    file.columnSizes,
-    file.valueCounts,
-    file.nullCounts,
-    file.nanCounts,
-    file.lowerBounds,
-    file.upperBounds)
+  private def maps(file: DeleteFileEntry): Seq[Map[Int, Any]] =
+    Seq(file.columnSizes, file.valueCounts, file.nullCounts, file.nanCounts, file.lowerBounds, file.upperBounds)
 
   def counts(counts: JMap[Integer, JLong]): Map[Int, Long] =
     if (counts == null) null else counts.asScala.iterator.map { case (id, n) => id.intValue -> n.longValue }.toMap

@@ -216,7 +216,8 @@ private[zonemap] object IndexStore {
     new IndexStore(table.io(), s"$parent/${table.uuid()}")
   }
 
-  private[store] def withoutScheme(location: String): String = location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
+  private[store] def withoutScheme(location: String): String =
+    location.replaceFirst("^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?", "")
 
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }

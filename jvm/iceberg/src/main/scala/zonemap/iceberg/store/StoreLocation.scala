@@ -18,9 +18,10 @@ private[zonemap] object StoreLocation {
       s"Cannot keep the index of '${table.name()}' in '$location': $why. Name another folder by " +
         "spark.sql.zonemap.store.location.")
     if (!isAbsolute(location)) refused("it is not absolute")
-    else ownFolders(table).find { case (_, folder) => isInside(location, folder) }.flatMap { case (name, folder) =>
-      refused(s"it lies in the table's own $name folder '$folder'")
-    }
+    else
+      ownFolders(table).find { case (_, folder) => isInside(location, folder) }.flatMap { case (name, folder) =>
+        refused(s"it lies in the table's own $name folder '$folder'")
+      }
   }
 
   private def ownFolders(table: Table): Seq[(String, String)] = {

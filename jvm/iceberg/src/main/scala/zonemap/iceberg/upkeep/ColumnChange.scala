@@ -37,7 +37,12 @@ private[zonemap] object ColumnChange {
     known.choose(Long.MaxValue, choice)
     val wanted = IndexedColumns.of(table, snapshot, choice).fieldIds
     val diff = SnapshotIndexer
-      .diff(table, snapshot, known, segment => wanted.forall(segment.columnIds), knowsDeletes = wanted.forall(before.holds))
+      .diff(
+        table,
+        snapshot,
+        known,
+        segment => wanted.forall(segment.columnIds),
+        knowsDeletes = wanted.forall(before.holds))
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
     val (stored, hasDeleted) = ExcludedColumns.leaveWith(table, store, choice) {
       IndexProcedures.save(table, indexed, store, settings, choice = Some(choice))

@@ -20,9 +20,8 @@ private[upkeep] object ExcludedColumns {
 
   /** What a store holds. */
   final case class Contents(segments: Seq[SegmentRef], versions: Seq[Long]) {
-    def and(other: Contents): Contents = Contents(
-      (segments ++ other.segments).distinctBy(_.relativePath),
-      (versions ++ other.versions).distinct)
+    def and(other: Contents): Contents =
+      Contents((segments ++ other.segments).distinctBy(_.relativePath), (versions ++ other.versions).distinct)
   }
 
   /**
@@ -40,26 +39,31 @@ private[upkeep] object ExcludedColumns {
       (stored, wide.nonEmpty)
     }
 
-  private def delete(store: IndexStore, contents: Contents, stored: SnapshotIndex, choice: ColumnChoice): Seq[String] = {
-      import contents.{segments, versions}
-      val kept = (stored.segments.iterator.map(_.origin) ++ stored.deletes.segments.iterator.map(_.origin))
-        .flatMap(_.stored.map(_.ref.relativePath))
-        .toSet
-      val wide = segments.filterNot(ref => kept(ref.relativePath) || holdsOnly(store, ref, choice)).map(_.relativePath)
-      val isWide = wide.toSet
-      val stale = versions.filter(id => id != stored.key.snapshotId && names(store, id).forall(_.exists(isWide)))
-      // versions first: what is named is there
-      val gone = stale.map(id => s"${IndexStore.Versions}/$id") ++ wide
-      val locations = gone.map(name => s"${store.root}/$name")
-      store.delete(locations)
-      locations
-    }
+  private def delete(
+      store: IndexStore,
+      contents: Contents,
+      stored: SnapshotIndex,
+      choice: ColumnChoice): Seq[String] = {
+    import contents.{segments, versions}
+    val kept = (stored.segments.iterator.map(_.origin) ++ stored.deletes.segments.iterator.map(_.origin))
+      .flatMap(_.stored.map(_.ref.relativePath))
+      .toSet
+    val wide = segments.filterNot(ref => kept(ref.relativePath) || holdsOnly(store, ref, choice)).map(_.relativePath)
+    val isWide = wide.toSet
+    val stale = versions.filter(id => id != stored.key.snapshotId && names(store, id).forall(_.exists(isWide)))
+    // versions first: what is named is there
+    val gone = stale.map(id => s"${IndexStore.Versions}/$id") ++ wide
+    val locations = gone.map(name => s"${store.root}/$name")
+    store.delete(locations)
+    locations
+  }
 
   /** The segments and the versions of a store: all that are listed, else those that versions of known snapshots name. */
   private def contents(table: Table, store: IndexStore): Contents =
     if (table.io().isInstanceOf[SupportsPrefixOperations]) {
       val files = store.list()
-      val segments = files.filter(f => StoreNames.isDataSegment(f.relativePath) || StoreNames.isDeleteSegment(f.relativePath))
+      val segments =
+        files.filter(f => StoreNames.isDataSegment(f.relativePath) || StoreNames.isDeleteSegment(f.relativePath))
       Contents(segments.map(f => SegmentRef(f.relativePath, "", f.sizeBytes, Nil)), files.flatMap(_.versionId))
     } else {
       val ids = (store.readLatest().toSeq ++ table.snapshots().asScala.map(_.snapshotId())).distinct

@@ -62,14 +62,18 @@ private[zonemap] object StoreGc {
     try Known(store.readVersion(snapshotId).toSeq.flatMap(_.fileNames))
     catch {
       case e: LaterFormatException =>
-        warn(store, snapshotId, s"is of a later release: ${e.getMessage}. Files that versions name stay while it is there.")
+        warn(
+          store,
+          snapshotId,
+          s"is of a later release: ${e.getMessage}. Files that versions name stay while it is there.")
         Later
       case e: CorruptSegmentException =>
         warn(
           store,
           snapshotId,
           s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} go without it, and gc deletes " +
-            "it once it is older than older_than_hours.")
+            "it once it is older than older_than_hours."
+        )
         Damaged(e.getMessage)
     }
 

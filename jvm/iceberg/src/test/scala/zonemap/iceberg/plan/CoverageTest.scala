@@ -38,7 +38,8 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private val idIs15 = Expressions.equal("id", 15L)
 
-  test("an exact version: no manifest, a manifest list that Iceberg holds is not read again, few reads of the store; the second plan reads nothing") {
+  test(
+    "an exact version: no manifest, a manifest list that Iceberg holds is not read again, few reads of the store; the second plan reads nothing") {
     val t = table(commits = 5)
     build(t)
     IndexRegistry.clear()

@@ -30,8 +30,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def table(commits: Int): TestTable = {
     val t = TestTable.create(schema)
-    (0 until commits).foreach(k =>
-      t.append(TestFiles.data(t, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))))
+    (0 until commits).foreach(k => t.append(TestFiles.data(t, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))))
     t
   }
 
@@ -61,8 +60,8 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     val ref = takeSegment(t, other)
     forge(t)(_.copy(segments = Seq(ref)))
     IndexRegistry.clear()
-    val refused = intercept[CorruptSegmentException](
-      StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
+    val refused =
+      intercept[CorruptSegmentException](StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
     assert(refused.getMessage.contains("lacks 3 manifests that its snapshot lists, and names 3 that it does not list"))
     right(t)
     IndexRegistry.clear()
@@ -109,7 +108,11 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     test(s"a version that names '$name': nothing of it is opened or deleted") {
       val t = table(2)
       build(t)
-      val victims = outside.map(n => s"${root(t)}/$n") ++ t.load().currentSnapshot().addedDataFiles(t.io).asScala
+      val victims = outside.map(n => s"${root(t)}/$n") ++ t
+        .load()
+        .currentSnapshot()
+        .addedDataFiles(t.io)
+        .asScala
         .map(_.location()) ++ Seq("/etc/passwd", "mem://lake/secret.zm")
       victims.foreach(t.io.put(_, Array[Byte](1)))
       forge(t)(v => v.copy(segments = v.segments :+ SegmentRef(name, "h", 1, Seq(0))))
@@ -141,7 +144,8 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
       s"${store.root}/notes.txt",
       s"${store.root}x/latest",
       s"${store.root}/versions/1/2",
-      store.root)
+      store.root
+    )
     refused.foreach { location =>
       assert(intercept[IllegalArgumentException](store.delete(Seq(location))).getMessage.contains(location))
     }

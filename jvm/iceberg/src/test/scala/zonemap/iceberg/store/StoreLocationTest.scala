@@ -14,7 +14,16 @@ class StoreLocationTest extends AnyFunSuite {
   private def table(): TestTable = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
 
   test("absolute are locations with a scheme or a leading slash, and without parts of dots") {
-    Seq("/x", "/", "s3://b/x", "s3a://b", "file:/x", "file:///x/y", "abfss://c@a.dfs/x", "hdfs://nn:8020/x", "mem://lake/x/")
+    Seq(
+      "/x",
+      "/",
+      "s3://b/x",
+      "s3a://b",
+      "file:/x",
+      "file:///x/y",
+      "abfss://c@a.dfs/x",
+      "hdfs://nn:8020/x",
+      "mem://lake/x/")
       .foreach(location => assert(StoreLocation.isAbsolute(location), location))
     Seq("", "x", "x/y", "./x", "../x", "~/x", "file:x", "s3:x", "/x/../y", "s3://b/./x", "/..", "://x")
       .foreach(location => assert(!StoreLocation.isAbsolute(location), location))
@@ -32,7 +41,8 @@ class StoreLocationTest extends AnyFunSuite {
       "s3://other/files/x" -> "data",
       "s3a://other/files" -> "data",
       "/meta/x" -> "metadata",
-      "file:/meta" -> "metadata").foreach { case (at, name) =>
+      "file:/meta" -> "metadata"
+    ).foreach { case (at, name) =>
       assert(refused(at).exists(_.contains(s"the table's own $name folder")), at)
     }
     Seq(location, s"$location/index", s"$location/database", "s3://others/files/x", "/metadata", "/", "/met")

@@ -41,7 +41,8 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
           Map(
             "id" -> Stats.range(files * 10L, files * 10L + 9),
             "ssn" -> Stats.range(s"$Secret-${files}a", s"$Secret-${files}b"),
-            "note" -> Stats.range(s"n$files", s"n$files")))
+            "note" -> Stats.range(s"n$files", s"n$files"))
+        )
       }: _*): Unit
     }
 
@@ -49,7 +50,8 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     def delete(): Unit = {
       val stats = Map("ssn" -> Stats.range(s"$Secret-1a", s"$Secret-1z"), "id" -> Stats.range(10L, 19L))
       Seq(Seq("ssn"), Seq("id", "ssn")).foreach { columns =>
-        table.delete(TestFiles.equalityDeletes(table, columns, stats = stats.filter { case (c, _) => columns.contains(c) }))
+        table.delete(
+          TestFiles.equalityDeletes(table, columns, stats = stats.filter { case (c, _) => columns.contains(c) }))
       }
     }
 

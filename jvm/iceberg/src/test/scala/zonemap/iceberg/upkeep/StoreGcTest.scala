@@ -151,7 +151,9 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("an intact version of a later format: what versions name stays") {
     val t = expired()
-    damage(t) { bytes => val b = bytes.clone(); b(8) = 99; b }
+    damage(t) { bytes =>
+      val b = bytes.clone(); b(8) = 99; b
+    }
     assert(kinds(gc(listed(t))) == ((5, 0)))
   }
 
