@@ -62,8 +62,11 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
     """One condition; the shape says the function."""
     column = rng.choice(columns)
     template = rng.choice(BY_KIND.get(column.kind, ()) * 2 + _ANY)
+    tested_often = 0.35
     if _UNIT in template:
-        template = template.replace(_UNIT, rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS))
+        unit = rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS)
+        tested_often = 0.7 if unit in ODD_UNITS else tested_often  # such a function has no value but NULL
+        template = template.replace(_UNIT, unit)
     literal = lambda: TYPES[column.kind].literal(value(rng, column))  # noqa: E731
     pivot = literal()
 
@@ -79,5 +82,5 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
         f"NOT (({called}) = ({of(literal())}))",
     )
     tested = (f"({called}) IS NULL", f"({called}) IS NULL", f"({called}) IS NOT NULL")
-    text = rng.choice(tested if rng.random() < 0.35 else compared)
+    text = rng.choice(tested if rng.random() < tested_often else compared)
     return Predicate(text, frozenset([column.kind]), template.partition("(")[0] or "operator")
