@@ -55,6 +55,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--seed", default=str(random.SystemRandom().randrange(10**6)))
     parser.add_argument("--jobs", type=int, default=1, help="JVMs side by side")
     parser.add_argument("--folder", default="build/campaign")
+    parser.add_argument("--tries", type=int, default=12, help="tries to make the script of a finding shorter")
     parser.add_argument("--worlds", help="only these kinds of tables, such as 'loose,hive'")
     parser.add_argument("--round", type=int, help="only this round")
     parser.add_argument("--check", type=int, help="with --round: only this check")
@@ -78,7 +79,7 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
     done = _journal(folder)
     with tempfile.TemporaryDirectory() as base, (folder / f"journal-{options.worker}.jsonl").open("a") as journal:
         session.use_directory(Path(base))
-        runner = Rounds(session.start(), options.seed, folder / "findings")
+        runner = Rounds(session.start(), options.seed, folder / "findings", tries=options.tries)
         for number in range(options.worker, rounds, options.jobs):
             if number not in done and (not options.worlds or worlds.kind_of(number) in options.worlds.split(",")):
                 finished = runner.run(number)

@@ -10,7 +10,7 @@ from support.fuzz.values import TYPES
 
 #: Units that date_trunc and trunc know, some that one of them does not know, and one that nobody knows.
 UNITS = ("YEAR", "YYYY", "QUARTER", "MONTH", "MM", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
-ODD_UNITS = ("nonsense", "", "HOURS", "day ", "CENTURY", "Week")
+ODD_UNITS = ("nonsense", "", "HOURS", "day ", "CENTURY", "decade")
 _UNIT = "{unit}"
 
 _NUMBERS = (
@@ -40,6 +40,8 @@ _STAMPS = (
     *("minute({x})", "second({x})", "to_date({x})", "CAST({x} AS DATE)", "{x} + INTERVAL 1 DAY"),
     *("date_format({x}, 'yyyy-MM-dd')", "date_format({x}, 'HH')", "{x} - INTERVAL 2 HOURS"),
 )
+#: A unit is a domain of its own, so that these are drawn as often as all others together.
+_TRUNCATED = ("date_trunc('{unit}', {x})",) * 30 + ("trunc({x}, '{unit}')",) * 10
 _INSTANTS = ("unix_timestamp({x})", "unix_micros({x})", "CAST({x} AS BIGINT)", "CAST({x} AS DOUBLE)")
 _ANY = (
     *("coalesce({x}, {y})", "nullif({x}, {y})", "nvl2({x}, 1, 0)", "IF({x} > {y}, 1, 2)", "{x} <=> {y}"),
@@ -50,9 +52,9 @@ BY_KIND: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("float", "double"), _NUMBERS + _FRACTIONS + ("isnan({x})", "nanvl({x}, 0)")),
     **dict.fromkeys(("decimal9", "decimal18", "decimal38", "decimal38_38"), (*_NUMBERS, "floor({x})", "ceil({x})")),
     **dict.fromkeys((*STRINGS, "uuid"), _TEXTS),
-    "date": _DAYS,
-    "timestamp": _DAYS + _STAMPS * 2 + _INSTANTS,
-    "timestamp_ntz": _DAYS + _STAMPS * 2,
+    "date": _DAYS + _TRUNCATED[20:],
+    "timestamp": _DAYS + _STAMPS * 2 + _INSTANTS + _TRUNCATED,
+    "timestamp_ntz": _DAYS + _STAMPS * 2 + _TRUNCATED,
     "boolean": ("NOT {x}", "CAST({x} AS INT)", "CAST({x} AS STRING)"),
     "binary": ("hex({x})", "length({x})", "substring({x}, 1, 2)", "base64({x})", "md5({x})"),
 }
@@ -62,8 +64,11 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
     """One condition; the shape says the function."""
     column = rng.choice(columns)
     template = rng.choice(BY_KIND.get(column.kind, ()) * 2 + _ANY)
+    tested_often = 0.35
     if _UNIT in template:
-        template = template.replace(_UNIT, rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS))
+        unit = rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS)
+        tested_often = 0.7 if unit in ODD_UNITS else tested_often  # such a function has no value but NULL
+        template = template.replace(_UNIT, unit)
     literal = lambda: TYPES[column.kind].literal(value(rng, column))  # noqa: E731
     pivot = literal()
 
@@ -79,5 +84,5 @@ def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Pre
         f"NOT (({called}) = ({of(literal())}))",
     )
     tested = (f"({called}) IS NULL", f"({called}) IS NULL", f"({called}) IS NOT NULL")
-    text = rng.choice(tested if rng.random() < 0.35 else compared)
+    text = rng.choice(tested if rng.random() < tested_often else compared)
     return Predicate(text, frozenset([column.kind]), template.partition("(")[0] or "operator")

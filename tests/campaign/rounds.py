@@ -7,15 +7,20 @@ import random
 import time
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import session
 
 from campaign import dml, queries, worlds
 from campaign.judge import Judge, Verdict
 from campaign.queries import Check
-from campaign.replay import Asked, PrunedFiles, Statements, script, write
+from campaign.replay import Asked, PrunedFiles, Statements, ask, script, write
+from campaign.shrink import shrunk
+from campaign.steps import Step, run
 from campaign.worlds import World
 
 TURNS = 3  # of each kind of query in a round
@@ -61,12 +66,15 @@ class Round:
 class Rounds:
     """Runs rounds of one seed and leaves scripts of what is wrong in a folder."""
 
-    def __init__(self, spark: SparkSession, seed: str, folder: Path, turns: int = TURNS) -> None:
+    def __init__(self, spark: SparkSession, seed: str, folder: Path, turns: int = TURNS, tries: int = 0) -> None:
+        """`turns` of each kind of query in a round; so many `tries` to make the script of a finding shorter."""
         self.spark = spark
         self.seed = seed
         self.folder = folder
         self.queries = turns * len(queries.KINDS)
+        self.tries = tries
         self._scripts: Counter = Counter()
+        self._found: list[tuple[Finding, World, Asked, str]] = []
 
     def run(self, number: int, only: int | None = None) -> Round:
         """One round; `only` the check of that number, for a replay."""
@@ -84,6 +92,7 @@ class Rounds:
         for table in (world.table, worlds.keys_of(world.table)):
             self.spark.sql(f"DROP TABLE IF EXISTS {table}")
         session.clean(session.directory() / "imports")
+        self._write_scripts(done)
         done.seconds = round(time.monotonic() - started, 1)
         return done
 
@@ -119,11 +128,25 @@ class Rounds:
         finding = Finding(world.kind, kind, turn, [*sorted(world.tags), *tags], sql, verdict.details)
         self._scripts[world.kind, kind, read] += 1
         if self._scripts[world.kind, kind, read] <= SCRIPTS_OF_A_KIND:
-            again = f"make campaign SEED={self.seed} ROUND={done.number} CHECK={turn}"
-            text = script(world.table, world.notebook.steps, asked, again, f"{sql}: {verdict.details}")
-            name = f"{world.kind} {kind} {self.seed} {done.number} {turn}"
-            finding.script = str(write(self.folder, name, text))
+            self._found.append((finding, world, asked, sql))
         done.findings.append(finding)
+
+    def _write_scripts(self, done: Round) -> None:
+        for finding, world, asked, sql in self._found:
+            again = f"make campaign SEED={self.seed} ROUND={done.number} CHECK={finding.check}"
+            steps_left = shrunk(world.notebook.steps, partial(self._is_wrong, world.table, asked), self.tries)
+            text = script(world.table, steps_left, asked, again, f"{sql}: {finding.details}")
+            name = f"{world.kind} {finding.kind} {self.seed} {done.number} {finding.check}"
+            finding.script = str(write(self.folder, name, text))
+        self._found.clear()
+
+    def _is_wrong(self, table: str, asked: Asked, left: list[Step]) -> bool:
+        try:
+            for step in left:
+                run(self.spark, step)
+            return ask(self.spark, table, asked).result == WRONG
+        except (Py4JJavaError, PySparkException, IndexError, AssertionError):
+            return False  # steps that do not go together
 
 
 @dataclass

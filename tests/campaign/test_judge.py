@@ -9,7 +9,7 @@ from math import inf, nan
 import pytest
 from pyspark.sql import Row
 
-from campaign import queries, replay, steps, worlds
+from campaign import queries, replay, shrink, steps, worlds
 from campaign.judge import Judge, Outcome, bag
 from campaign.queries import Check
 from campaign.rounds import Round, Totals
@@ -85,3 +85,19 @@ def test_what_was_never_reached_is_named() -> None:
     assert {f"worlds {w.__name__}" for w in worlds.WORLDS[1:]} < set(missing)
     assert {"kinds statements", "kinds pruned_files", "reads incremental"} < set(missing)
     assert set(queries.READS) == {"incremental", "increment", "version", "option", "branch", "split", "now"}
+
+
+def test_steps_are_left_out_as_long_as_it_stays_wrong() -> None:
+    made_by = [
+        ("sql", ("CREATE TABLE t (a INT)",)),
+        ("append", ("t", [[(1,)], [(2,)], [(3,)], [(4,)]], "a INT", ["*"], None, None)),
+        ("sql", ("CALL zonemap.system.build(table => 't')",)),
+        ("append", ("t", [[(5,)]], "a INT", ["*"], None, None)),
+    ]
+
+    def is_wrong(left: list[steps.Step]) -> bool:
+        return any(name == "append" and [(3,)] in arguments[1] for name, arguments in left)
+
+    assert shrink.shrunk(made_by, is_wrong, tries=0) == made_by
+    left = shrink.shrunk(made_by, is_wrong, tries=50)
+    assert left == [made_by[0], ("append", ("t", [[(3,)]], "a INT", ["*"], None, None))]
