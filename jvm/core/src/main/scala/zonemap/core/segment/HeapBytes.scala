@@ -28,15 +28,15 @@ private[zonemap] object HeapBytes {
   def text(text: String): Long = if (text == null) 0 else instance(12) + array(text.length, charBytes(text))
 
   def boxed(value: AnyRef): Long = value match {
-    case null                              => 0
+    case null                               => 0
     case number: Number if isShared(number) => 0
-    case _: java.lang.Long                 => instance(8)
-    case _: java.lang.Double               => instance(8)
-    case text: String                      => HeapBytes.text(text)
-    case bytes: Array[Byte]                => array(bytes.length, 1)
-    case _: java.util.UUID                 => instance(16)
-    case decimal: java.math.BigDecimal     => 104L + decimal.unscaledValue.bitLength / 8
-    case _                                 => instance(4)
+    case _: java.lang.Long                  => instance(8)
+    case _: java.lang.Double                => instance(8)
+    case text: String                       => HeapBytes.text(text)
+    case bytes: Array[Byte]                 => array(bytes.length, 1)
+    case _: java.util.UUID                  => instance(16)
+    case decimal: java.math.BigDecimal      => 104L + decimal.unscaledValue.bitLength / 8
+    case _                                  => instance(4)
   }
 
   def manifests(manifests: Iterable[SegmentManifest]): Long =
@@ -51,7 +51,8 @@ private[zonemap] object HeapBytes {
       identity.deletedFiles,
       identity.addedRows,
       identity.existingRows,
-      identity.deletedRows).map(boxed).sum
+      identity.deletedRows
+    ).map(boxed).sum
 
   def partitions(partitions: Iterable[PartitionTuple]): Long =
     sequence(partitions.size) + partitions.iterator.map { tuple =>

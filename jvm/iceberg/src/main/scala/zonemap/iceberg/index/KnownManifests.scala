@@ -42,7 +42,8 @@ private final class KnownManifests[S <: AnyRef] {
 
   /** An estimate of what is held beside the segments. */
   def heapBytes: Long =
-    HeapBytes.hashMap(places.size) + places.size * KnownManifests.PlaceBytes + learned.size * KnownManifests.LearnedBytes
+    HeapBytes.hashMap(
+      places.size) + places.size * KnownManifests.PlaceBytes + learned.size * KnownManifests.LearnedBytes
 
   def clear(): Unit = {
     places.clear()

@@ -71,7 +71,8 @@ private[zonemap] final class SnapshotDeletes(
   def residentBytes: Long = segments.iterator.map(_.segment.heapBytes).sum
 
   /** An estimate of what is held beside them. */
-  def ownBytes: Long = HeapBytes.instance(24) + HeapBytes.sequence(segments.size) + segments.iterator.map(_.heapBytes).sum
+  def ownBytes: Long =
+    HeapBytes.instance(24) + HeapBytes.sequence(segments.size) + segments.iterator.map(_.heapBytes).sum
 
   /** Whether some delete file may be about one data file. */
   def hasPaths: Boolean = withPaths.nonEmpty

@@ -24,6 +24,7 @@ private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate,
 }
 
 private[plan] object CompleteFiles {
+
   /** Not thread-safe. */
   final class Records(segment: Segment, deletes: SnapshotDeletes) {
     private lazy val paths: PathReader = segment.newPathReader()
@@ -35,7 +36,8 @@ private[plan] object CompleteFiles {
     }
 
     private def mayBeDeletedFrom(row: Int): Boolean =
-      segment.dataSequenceNumber(row) <= newestDelete(segment.partitionOrdinal(row)) || (deletes.hasPaths && isNamed(row))
+      segment.dataSequenceNumber(row) <= newestDelete(segment.partitionOrdinal(row)) || (deletes.hasPaths && isNamed(
+        row))
 
     /**
      * The greatest data sequence number of the deletes of a partition, or of all. An equality delete of a file's own

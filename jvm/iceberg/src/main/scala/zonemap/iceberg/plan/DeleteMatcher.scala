@@ -65,9 +65,7 @@ private[zonemap] final class DeleteMatcher(
       ofPath.filter(_.isVector) match {
         // a file is of one path, and so made for one task
         case Array() =>
-          joined(
-            partition.positions.from(sequence),
-            ofPath.drop(firstOf(ofPath, sequence)).map(files.newDeleteFile))
+          joined(partition.positions.from(sequence), ofPath.drop(firstOf(ofPath, sequence)).map(files.newDeleteFile))
         case vectors => Array(files.newDeleteFile(applying(only(vectors, path), sequence)))
       }
   }

@@ -47,7 +47,20 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def manifest(k: Int, files: Int, content: Int = 0): ManifestIdentity = ManifestIdentity(
     s"s3://a-bucket-of-the-lake/warehouse/db/events/metadata/7c9e6679-7425-40de-944b-e07fc1f90ae7-m$k.avro",
-    10000L + k, content, 0, k.toLong + 1, k.toLong + 1, 5577006791947779410L + k, null, files, 0, 0, files * 1000L, 0L, 0L)
+    10000L + k,
+    content,
+    0,
+    k.toLong + 1,
+    k.toLong + 1,
+    5577006791947779410L + k,
+    null,
+    files,
+    0,
+    0,
+    files * 1000L,
+    0L,
+    0L
+  )
 
   private def path(k: Int): String =
     f"s3://a-bucket-of-the-lake/warehouse/db/events/data/day=2024-05-${k % 28 + 1}%02d/00000-$k%07d-6f1c2f5e-8e1d-4d7b-9a39-00001.parquet"
@@ -60,7 +73,17 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
       builder.beginManifest(manifest(first + m, rows / manifests))
       val partitions = (0 until 28).map(day => builder.partition(0, Array(Int.box(19000 + day))))
       (0 until rows / manifests).foreach { row =>
-        val file = FileEntry(path(row), "PARQUET", 1000L + random.nextInt(1 << 20), 10, partitions(row % 28), 1, 1, null, null, null)
+        val file = FileEntry(
+          path(row),
+          "PARQUET",
+          1000L + random.nextInt(1 << 20),
+          10,
+          partitions(row % 28),
+          1,
+          1,
+          null,
+          null,
+          null)
         builder.add(file, columns.map(bounds(random, _)).toArray)
       }
     }
@@ -72,7 +95,12 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
     val lower = random.nextLong() >> 2
     def text(n: Long) = BytesValue(f"name-$n%020d".getBytes("US-ASCII"))
     if (column.columnType == LongType)
-      ColumnBounds(LongValue(lower), LongValue(lower + random.nextInt(1000)), tight = true, Presence.None, Presence.None)
+      ColumnBounds(
+        LongValue(lower),
+        LongValue(lower + random.nextInt(1000)),
+        tight = true,
+        Presence.None,
+        Presence.None)
     else ColumnBounds(text(lower.abs), text(lower.abs + 9), tight = true, Presence.None, Presence.None)
   }
 
@@ -87,13 +115,15 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
       SnapshotKey(id.toLong, s"s3://a-bucket-of-the-lake/warehouse/db/events/metadata/snap-$id-1-7c9e6679.avro"),
       id.toLong,
       data.toIndexedSeq,
-      new SnapshotDeletes(deletes.toIndexedSeq, _ => false))
+      new SnapshotDeletes(deletes.toIndexedSeq, _ => false)
+    )
 
   /** As plans read it. */
   private def plan(segment: Segment): Unit = {
     val all = Bitmap.full(segment.rows)
     segment.columnIds.foreach { id =>
-      val value = if (segment.column(id).get.columnType == LongType) LongValue(1L << 60) else BytesValue("name-5".getBytes)
+      val value =
+        if (segment.column(id).get.columnType == LongType) LongValue(1L << 60) else BytesValue("name-5".getBytes)
       val column = ColumnRef(id, segment.column(id).get.columnType, s"c$id")
       (1 to 3).foreach(_ => SegmentEvaluator.mayMatch(segment, Compare(column, CompareOp.Gt, value), all))
     }
@@ -143,9 +173,27 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
       val bounds = Map(KeyedDeletes.PathFieldId -> name, 3 -> Array[Byte](1, 2, 3, (k % 100).toByte))
       builder.add(
         DeleteFileEntry(
-          if (kind == 0) 2 else 1, s"${path(k)}.deletes", "PARQUET", 77, 3, partition, k.toLong, k.toLong, null,
-          Array(4L), if (kind == 0) Array(3) else null, if (kind == 1) path(k / 2) else null, null, null, stats, stats,
-          stats, Map.empty, bounds, bounds))
+          if (kind == 0) 2 else 1,
+          s"${path(k)}.deletes",
+          "PARQUET",
+          77,
+          3,
+          partition,
+          k.toLong,
+          k.toLong,
+          null,
+          Array(4L),
+          if (kind == 0) Array(3) else null,
+          if (kind == 1) path(k / 2) else null,
+          null,
+          null,
+          stats,
+          stats,
+          stats,
+          Map.empty,
+          bounds,
+          bounds
+        ))
     }
     val source = ByteSource.ofBytes(builder.build())
     val segment = KeyedDeletes.open(source)
@@ -158,7 +206,14 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
     val refs = (1 to 12).map { id =>
       val facts = (0 until 20000).map(k => FactKey.of(path(k), k.toLong) -> Array.fill[Byte](40)(k.toByte))
       val bytes = FactFile.encode(kind, ColumnId(id), LongType, facts)
-      FactRef(store.writeFacts(kind, id, s"hash$id", bytes), s"hash$id", bytes.length.toLong, kind, ColumnId(id), 20000, 20000)
+      FactRef(
+        store.writeFacts(kind, id, s"hash$id", bytes),
+        s"hash$id",
+        bytes.length.toLong,
+        kind,
+        ColumnId(id),
+        20000,
+        20000)
     }
     val held = index()
     held.put(snapshot(1, Nil))

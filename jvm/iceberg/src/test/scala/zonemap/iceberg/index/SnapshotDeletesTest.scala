@@ -71,7 +71,10 @@ class SnapshotDeletesTest extends AnyFunSuite {
   }
 
   private def live(segment: KeyedDeletes, manifests: Array[Int]): LiveDeleteSegment =
-    new LiveDeleteSegment(segment, SegmentOrigin.inMemory(ByteSource.ofBytes(Array.empty[Byte]), Level.Deletes, None), manifests)
+    new LiveDeleteSegment(
+      segment,
+      SegmentOrigin.inMemory(ByteSource.ofBytes(Array.empty[Byte]), Level.Deletes, None),
+      manifests)
 
   private def all(segments: Seq[LiveDeleteSegment]): Seq[LiveDelete] =
     for {
@@ -118,7 +121,8 @@ class SnapshotDeletesTest extends AnyFunSuite {
       val loose = list.filter(d => !isEquality(d) && !isVector(d) && about(d).isEmpty)
       val global = list.filter(d => isEquality(d) && d.specId == Unpartitioned)
       same(deletes.equalityGlobal, global)
-      val keys = PartitionTuples.key(Unpartitioned, Array.empty) +: (0 to 3).map(d => PartitionTuples.key(0, Array(Int.box(d))))
+      val keys =
+        PartitionTuples.key(Unpartitioned, Array.empty) +: (0 to 3).map(d => PartitionTuples.key(0, Array(Int.box(d))))
       keys.foreach { key =>
         def in(d: LiveDelete) = PartitionTuples.key(d.specId, d.tuple) == key
         val equality = list.filter(d => isEquality(d) && d.specId != Unpartitioned && in(d))
@@ -132,7 +136,8 @@ class SnapshotDeletesTest extends AnyFunSuite {
 
   test("snapshots share the delete files of a segment, and hold nothing of their own") {
     val of = segment(new Random(5))
-    val snapshots = Seq(of.manifests.indices.toArray, Array(0)).map(m => new SnapshotDeletes(IndexedSeq(live(of, m)), _ => false))
+    val snapshots =
+      Seq(of.manifests.indices.toArray, Array(0)).map(m => new SnapshotDeletes(IndexedSeq(live(of, m)), _ => false))
     val named = (0 until 12).map(k => snapshots.map(_.ofPath(s"mem://data/$k.parquet")))
     val pairs = for (Seq(whole, part) <- named; delete <- part) yield whole.exists(_ eq delete)
     assert(pairs.nonEmpty && pairs.forall(identity))
@@ -144,10 +149,12 @@ class SnapshotDeletesTest extends AnyFunSuite {
     builder.beginManifest(manifest(0))
     val partition = builder.partition(0, Array(Int.box(1)))
     val random = new Random(1)
-    val proved = Iterator.continually(entry(random, partition)).filter(e => e.upperBounds != null && e.upperBounds.size == 2)
+    val proved =
+      Iterator.continually(entry(random, partition)).filter(e => e.upperBounds != null && e.upperBounds.size == 2)
     val one = proved.next()
     Seq(one, one.copy(path = "other")).foreach(builder.add)
-    builder.add(one.copy(content = 2, equalityIds = Array(3), lowerBounds = Map(3 -> Array[Byte](1), 5 -> Array[Byte](2))))
+    builder.add(
+      one.copy(content = 2, equalityIds = Array(3), lowerBounds = Map(3 -> Array[Byte](1), 5 -> Array[Byte](2))))
     val files = KeyedDeletes.open(ByteSource.ofBytes(builder.build())).files
     assert(files(0).lowerBounds.keySet == Set(pathId) && (files(0).lowerBounds eq files(1).lowerBounds))
     assert((files(0).format eq files(1).format) && (files(0).valueCounts eq files(1).valueCounts))

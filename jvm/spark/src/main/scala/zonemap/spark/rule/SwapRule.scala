@@ -114,7 +114,8 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
     })
 
     def warnOnce(message: String): Unit =
-      if (synchronized(seen.add(message))) slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
+      if (synchronized(seen.add(message)))
+        slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
   }
 }
 
