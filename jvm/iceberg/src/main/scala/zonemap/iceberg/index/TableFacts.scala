@@ -11,7 +11,7 @@ import zonemap.core.eval.FileFacts
 import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
-import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore, StoreSlowException}
 
 /**
  * The facts about data files of one table: their names, and what was read of them.
@@ -54,13 +54,16 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
   private def find(ref: FactRef, key: FactKey): Option[Fact] =
     open(ref).flatMap { opened =>
       try opened.file.find(key)
-      catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => unusable(ref, e) }
+      catch {
+        case slow: StoreSlowException => throw slow
+        case NonFatal(e)              => unusable(ref, e)
+      }
     }
 
   private def open(ref: FactRef): Option[Opened] =
-    opened.computeIfAbsent(
-      ref.relativePath,
-      _ =>
+    Option(opened.get(ref.relativePath)).getOrElse {
+      // not under a lock of the map: others would wait for this plan's requests
+      val read =
         try {
           val source = store.openFacts(ref)
           if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
@@ -68,8 +71,12 @@ private[zonemap] final class TableFacts(val sequenceNumber: Long, val refs: Seq[
           if (file.kind != ref.kind || file.column != ref.column)
             throw new CorruptSegmentException("it is about another column")
           Some(Opened(source, file))
-        } catch { case e @ (_: CorruptSegmentException | NonFatal(_)) => warned(ref, e) }
-    )
+        } catch {
+          case slow: StoreSlowException => throw slow
+          case NonFatal(e)              => warned(ref, e)
+        }
+      Option(opened.putIfAbsent(ref.relativePath, read)).getOrElse(read)
+    }
 
   private def unusable(ref: FactRef, error: Throwable): Option[Fact] = {
     opened.put(ref.relativePath, warned(ref, error))

@@ -3,6 +3,7 @@ package zonemap.iceberg.plan
 import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.iceberg.index.TableFacts
+import zonemap.iceberg.store.StoreBudget
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /** The files of a plan, from which tasks are made, and what is reported of it. */
@@ -11,16 +12,17 @@ private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
     bound: BoundScan,
     hints: ScanHints,
-    facts: TableFacts) {
+    facts: TableFacts,
+    budget: StoreBudget) {
   private val watch = new TierWatch(resolved)
   private val heldBefore = resolved.index.residentBytes
   private val selection = new FileSelection(resolved.index, bound, request, facts)
   private val parts = selection.selected()
 
-  val files: FileSet = new FileSet(parts, bound.specs.get, facts)
+  val files: FileSet = new FileSet(parts, bound.specs.get, facts, Some(budget))
 
   /** Starts to make the tasks. */
-  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request))
+  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request), budget)
 
   /** Whether planning read what is now held. */
   def hasReadMore: Boolean = resolved.index.residentBytes > heldBefore

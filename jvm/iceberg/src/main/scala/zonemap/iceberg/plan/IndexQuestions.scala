@@ -9,6 +9,7 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
+import zonemap.iceberg.store.StoreBudget
 
 /**
  * What the index of a relation's pinned snapshot says before its scan is planned. No answer where Iceberg plans.
@@ -18,7 +19,7 @@ import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 private[zonemap] object IndexQuestions {
 
   /** A bound of the first rows by one column, if some file falls out by it. */
-  def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] =
+  def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] = StoreBudget.within(table.storeBudget) {
     indexOf(table).flatMap { case (index, schema) =>
       val facts = TableFacts.of(table)
       Option
@@ -27,13 +28,15 @@ private[zonemap] object IndexQuestions {
         }
         .flatMap(TopKBound.of(index, _))
     }
+  }
 
   /** Whether some of the files are sure to hold the rows wanted. */
-  def pays(table: ZoneMapTable, limit: LimitCut): Boolean =
+  def pays(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, schema) =>
       val filter: Predicate = BoundScan.trusting(BoundScan.proving(limit.filter, schema), TableFacts.of(table))
       LimitCut.pays(index, limit.copy(filter = filter))
     }
+  }
 
   /** The kinds of facts that there are of a column. */
   def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
@@ -43,7 +46,7 @@ private[zonemap] object IndexQuestions {
    * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
    * segments, those in memory first, because it decides about effort only and never about files.
    */
-  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean =
+  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, _) =>
       val facts = TableFacts.of(table)
       val segments = index.segments.map(_.segment)
@@ -53,6 +56,7 @@ private[zonemap] object IndexQuestions {
           (isPartition(table, column) || hasSingles(segments, column.fieldId)))
       }
     }
+  }
 
   private def isPartition(table: ZoneMapTable, column: ColumnRef): Boolean =
     table
@@ -87,7 +91,11 @@ private[zonemap] object IndexQuestions {
           .map(c => AggregateReason.Function(c.name))
           .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
           .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-          .flatMap(new FileAggregates(_, ScanPlanner.specsOf(table), tasks).answer(files))
+          .flatMap { question =>
+            StoreBudget.within(table.storeBudget) {
+              new FileAggregates(question, ScanPlanner.specsOf(table), tasks).answer(files)
+            }
+          }
       case _ => Left(AggregateReason.NotFromIndex)
     }
 

@@ -150,7 +150,9 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try {
       // not asked for its length first, which would be a request of its own
       val bytes =
-        Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
+        StoreRequests.timed(root) {
+          Using.resource(io.newInputFile(location).newStream())(_.readNBytes(IndexStore.MaxControlFileBytes + 1))
+        }
       if (bytes.length > IndexStore.MaxControlFileBytes)
         throw new CorruptSegmentException(
           s"'$location' has more than the ${IndexStore.MaxControlFileBytes} bytes it may have")
