@@ -9,6 +9,7 @@ import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
+import zonemap.iceberg.store.StoreBudget;
 
 /**
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
@@ -23,6 +24,7 @@ public final class ZoneMapTable extends BaseTable {
   private final transient Long snapshotId;
   private final transient String baseName;
   private final transient ScanHints hints;
+  private final transient StoreBudget storeBudget;
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
   private transient volatile FileSet plannedFiles;
@@ -38,7 +40,14 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
-    this(ops, name, reporter, snapshotId, settings, ScanHints.Empty());
+    this(
+        ops,
+        name,
+        reporter,
+        snapshotId,
+        settings,
+        ScanHints.Empty(),
+        new StoreBudget(settings.maxStoreWaitMillis()));
   }
 
   private ZoneMapTable(
@@ -47,12 +56,14 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings,
-      ScanHints hints) {
+      ScanHints hints,
+      StoreBudget storeBudget) {
     super(ops, baseName + hints.nameSuffix(), reporter);
     this.baseName = baseName;
     this.snapshotId = snapshotId;
     this.settings = settings;
     this.hints = hints;
+    this.storeBudget = storeBudget;
   }
 
   /**
@@ -93,7 +104,8 @@ public final class ZoneMapTable extends BaseTable {
   /** What is known of the pinned snapshot goes along: the copy is the same relation. */
   private ZoneMapTable with(ScanHints others) {
     ZoneMapTable copy =
-        new ZoneMapTable(operations(), baseName, reporter(), snapshotId, settings, others);
+        new ZoneMapTable(
+            operations(), baseName, reporter(), snapshotId, settings, others, storeBudget);
     copy.resolution = resolution;
     copy.lastPlan = lastPlan;
     return copy;
@@ -164,6 +176,11 @@ public final class ZoneMapTable extends BaseTable {
 
   PlannerSettings settings() {
     return settings;
+  }
+
+  /** What all plans of this relation together may wait for the store. */
+  StoreBudget storeBudget() {
+    return storeBudget;
   }
 
   void planned(PlanReport report) {

@@ -12,7 +12,7 @@ import org.apache.iceberg.inmemory.InMemoryInputFile
 import org.apache.iceberg.io.{FileIO, InputFile, IOUtil, OutputFile}
 import org.apache.iceberg.util.PropertyUtil
 
-import zonemap.iceberg.store.{FetchPool, FileIOByteSource}
+import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
 /**
  * Fetches the manifests of remote storage that are about to be decoded, one after the other: a few ahead, side by side.
@@ -25,6 +25,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
 
   private val toFetch =
     if (manifests.size > 1 && !isCached(io)) manifests.iterator.filter(isFetched) else Iterator.empty[ManifestFile]
+  private val store = manifests.headOption.fold("")(first => FileIOByteSource.folderOf(first.path()))
   private val underWay = mutable.HashMap.empty[String, Fetch]
   private var bytesUnderWay = 0L
 
@@ -43,7 +44,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
     val fetch = new Fetch(manifest.length())
     underWay.put(manifest.path(), fetch)
     bytesUnderWay += fetch.length
-    FetchPool.execute {
+    StorePool.Fetches.execute(store) {
       // null for the reader of a failed fetch, who reads for itself
       var fetched: Array[Byte] = null
       try fetched = read(io, manifest)

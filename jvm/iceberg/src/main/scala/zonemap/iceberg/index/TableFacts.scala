@@ -13,7 +13,7 @@ import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
 import zonemap.iceberg.convert.MappedNames
-import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore, StoreSlowException}
 
 /**
  * The facts about data files of one table: their names, and what was read of them.
@@ -88,6 +88,7 @@ private[zonemap] final class TableFacts private (
     open(ref).flatMap { opened =>
       try opened.file.find(key)
       catch {
+        case slow: StoreSlowException => throw slow
         case NonFatal(e) =>
           tried.put(ref.relativePath, failed(ref, e))
           None
@@ -98,8 +99,11 @@ private[zonemap] final class TableFacts private (
     val known = tried.get(ref.relativePath)
     val result =
       if (known != null && !known.isWorthAnotherTry) known
-      else
-        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else load(ref))
+      else {
+        // not under a lock of the map: others would wait for this plan's requests
+        val read = load(ref)
+        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else read)
+      }
     result match {
       case opened: Opened => Some(opened)
       case _              => None
@@ -114,7 +118,10 @@ private[zonemap] final class TableFacts private (
       if (file.kind != ref.kind || file.column != ref.column)
         throw new CorruptSegmentException("it is about another column")
       Opened(source, file)
-    } catch { case NonFatal(e) => failed(ref, e) }
+    } catch {
+      case slow: StoreSlowException => throw slow
+      case NonFatal(e)              => failed(ref, e)
+    }
 
   private def failed(ref: FactRef, error: Throwable): Tried = {
     val location = s"${store.root}/${ref.relativePath}"

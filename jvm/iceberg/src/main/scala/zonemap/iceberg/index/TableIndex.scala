@@ -25,8 +25,8 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   private val deletes = new KnownManifests[KeyedDeletes]
   private var newestPut = Option.empty[SnapshotIndex]
 
-  /** Guards work that should happen once: opening a store, decoding manifests, building. */
-  private[iceberg] val work = new Object
+  /** What is being read of it: a store that is opened, manifests that are decoded. */
+  private[iceberg] val flights = new Flights
 
   val storeState = new StoreState
 

@@ -4,6 +4,7 @@ import java.util.{Set => JSet}
 
 import org.apache.iceberg.metrics.ScanMetrics
 
+import zonemap.iceberg.store.StoreBudget
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /** The files of a plan, from which tasks are made, and what is reported of it. */
@@ -12,20 +13,21 @@ private[plan] final class FilePlan(
     resolved: ResolvedSnapshot,
     bound: BoundScan,
     hints: ScanHints,
-    trust: BoundsTrust) {
+    trust: BoundsTrust,
+    budget: StoreBudget) {
   private val watch = new TierWatch(resolved)
   private val heldBefore = resolved.index.residentBytes
   private val selection = new FileSelection(resolved.index, bound, request, trust)
   private val parts = selection.selected()
 
-  val files: FileSet = new FileSet(parts, trust)
+  val files: FileSet = new FileSet(parts, trust, Some(budget))
 
   /** Checks paths of this plan and paths that Iceberg alone planned against the snapshot's manifest entries. */
   def refutation(ours: JSet[String], missing: JSet[String]): Option[String] =
     new ShadowRefutation(request, bound, trust).difference(ours, missing, selection.limitedTo.isDefined)
 
   /** Starts to make the tasks. */
-  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request))
+  def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request), budget)
 
   /** Whether planning read what is now held. */
   def hasReadMore: Boolean = resolved.index.residentBytes > heldBefore

@@ -7,19 +7,24 @@ import zonemap.core.predicate._
 import zonemap.core.segment.{BoundsColumn, ColumnBounds, Segment}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.convert.SourceConditions
+import zonemap.iceberg.store.StoreBudget
 
 /**
  * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
- * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException.
+ * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException, a store that takes longer than the
+ * relation's budget a StoreSlowException.
  */
 final class FileSet private[plan] (
     parts: IndexedSeq[(Segment, Bitmap)],
-    private[plan] val trust: BoundsTrust) {
+    private[plan] val trust: BoundsTrust,
+    budget: Option[StoreBudget] = None) {
 
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
   /** The files that may hold a row for which `predicate` is TRUE. */
-  private[zonemap] def keep(predicate: Predicate): FileSet = keep(predicate, byPartition = true)
+  private[zonemap] def keep(predicate: Predicate): FileSet = inBudget(keep(predicate, byPartition = true))
+
+  private def inBudget[A](ask: => A): A = budget.fold(ask)(StoreBudget.within(_)(ask))
 
   private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
     if (predicate == True) this
@@ -31,14 +36,14 @@ final class FileSet private[plan] (
         val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
         segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
       }
-      new FileSet(kept, trust)
+      new FileSet(kept, trust, budget)
     }
 
   /**
    * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no
    * bounds or wrong ones, or may hold NaN, which is in no range.
    */
-  private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = {
+  private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
     val ranges = Seq.newBuilder[ValueRanges]
     val known = parts.forall { case (segment, rows) =>
       rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists { stored =>
@@ -61,7 +66,7 @@ final class FileSet private[plan] (
    * The part of the files, 0 to 1, that may hold one value of the column, on average over a few values; 1 when the index
    * knows nothing of it. What it says decides about effort only, never about files.
    */
-  private[zonemap] def averageHits(column: ColumnRef): Double = {
+  private[zonemap] def averageHits(column: ColumnRef): Double = inBudget {
     val byBounds = averageHitsByBounds(column)
     val byPartitions =
       if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
@@ -93,7 +98,8 @@ final class FileSet private[plan] (
         val all = rows.toArray
         segment -> Bitmap.of(rows.size, all.indices.by(step).map(all(_)): _*)
       },
-      trust)
+      trust,
+      budget)
   }
 
   private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
@@ -111,13 +117,13 @@ final class FileSet private[plan] (
 
   /** Whether these are the files with these paths, neither more nor fewer. */
   private[zonemap] def are(paths: java.util.Set[String]): Boolean =
-    paths.size == count && parts.forall { case (segment, rows) =>
+    paths.size == count && inBudget(parts.forall { case (segment, rows) =>
       val reader = segment.newPathReader()
       rows.toArray.forall(row => paths.contains(reader.path(row)))
-    }
+    })
 
   /** The paths of the files of this set that are not in `kept`, a part of it. */
-  private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = {
+  private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = inBudget {
     val paths = new java.util.HashSet[String]
     val keptRows = kept.rowsBySegment
     parts.foreach { case (segment, rows) =>

@@ -9,6 +9,7 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
+import zonemap.iceberg.store.StoreBudget
 
 /**
  * What the index of a relation's pinned snapshot says before its scan is planned. No answer where Iceberg plans.
@@ -18,18 +19,20 @@ import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 private[zonemap] object IndexQuestions {
 
   /** A bound of the first rows by one column, if some file falls out by it. */
-  def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] =
+  def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] = StoreBudget.within(table.storeBudget) {
     indexOf(table).flatMap { case (index, schema) =>
       Option
         .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
         .flatMap(TopKBound.of(index, _, trustOf(table)))
     }
+  }
 
   /** Whether some of the files are sure to hold the rows wanted. */
-  def pays(table: ZoneMapTable, limit: LimitCut): Boolean =
+  def pays(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, schema) =>
       LimitCut.pays(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
     }
+  }
 
   /** The kinds of facts that there are of a column. */
   def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
@@ -39,7 +42,7 @@ private[zonemap] object IndexQuestions {
    * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
    * segments, those in memory first, because it decides about effort only and never about files.
    */
-  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean =
+  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, _) =>
       val facts = TableFacts.of(table)
       val segments = index.segments.map(_.segment)
@@ -49,6 +52,7 @@ private[zonemap] object IndexQuestions {
           (isPartition(table, column) || hasSingles(segments, column.fieldId)))
       }
     }
+  }
 
   private def isPartition(table: ZoneMapTable, column: ColumnRef): Boolean =
     table
@@ -83,7 +87,9 @@ private[zonemap] object IndexQuestions {
           .map(c => AggregateReason.Function(c.name))
           .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
           .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-          .flatMap(new FileAggregates(_, tasks).answer(files))
+          .flatMap { question =>
+            StoreBudget.within(table.storeBudget)(new FileAggregates(question, tasks).answer(files))
+          }
       case _ => Left(AggregateReason.NotFromIndex)
     }
 

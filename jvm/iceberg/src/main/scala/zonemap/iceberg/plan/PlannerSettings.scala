@@ -12,6 +12,8 @@ import zonemap.iceberg.upkeep.MaintenanceSettings
  * @param coverOnRead what a query on an uncovered snapshot does
  * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
  * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
+ * @param maxStoreWaitMillis how long the plans of one relation may wait for the store, see
+ *   [[zonemap.iceberg.store.StoreBudget]]
  * @param hotMaxBytes cap of the index held in this JVM, in bytes
  * @param cold what is kept of the files of stores that are not local
  * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
@@ -23,6 +25,7 @@ final case class PlannerSettings(
     coverOnRead: CoverOnRead = CoverOnRead.Background,
     storeLocation: Option[String] = None,
     maxUnknownEntries: Int = 20000,
+    maxStoreWaitMillis: Long = 500,
     hotMaxBytes: Long = 512L << 20,
     cold: ColdSettings = ColdSettings(),
     segmentRows: Int = SegmentTask.TargetRows,

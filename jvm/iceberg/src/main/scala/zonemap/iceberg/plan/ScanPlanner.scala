@@ -10,6 +10,7 @@ import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.segment.CorruptSegmentException
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
 
 /**
@@ -40,22 +41,28 @@ private[plan] object ScanPlanner {
 
   /** The index of `snapshot`, found once a relation; any failure is a reason. */
   private def resolve(table: ZoneMapTable, snapshot: Snapshot): Resolution =
-    Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).getOrElse {
+    Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).filterNot(isOutdated(table, _)).getOrElse {
       val found =
         try
-          gate(table)
-            .orElse(quarantine(table))
-            .toLeft(())
-            .flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+          StoreBudget.within(table.storeBudget) {
+            gate(table)
+              .orElse(quarantine(table))
+              .toLeft(())
+              .flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+          }
         catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
       Resolution(snapshot.snapshotId(), found)
     }
+
+  /** A store that was slow is asked again after a while. */
+  private def isOutdated(table: ZoneMapTable, resolution: Resolution): Boolean =
+    resolution.found.left.exists(_.isInstanceOf[StockReason.StoreSlow]) && table.storeBudget.isRenewed
 
   /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
       val parts = resolved.index.segments.map(live => live.segment -> live.liveRows())
-      new FileSet(parts, BoundsTrust.of(table, specsOf(table)))
+      new FileSet(parts, BoundsTrust.of(table, specsOf(table)), Some(table.storeBudget))
     }
 
   /** The specs of a table by id. */
@@ -76,7 +83,7 @@ private[plan] object ScanPlanner {
     }
     def failure(e: Throwable) = failed(request.table, request.snapshot, e)
     def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
-      try work
+      try StoreBudget.within(table.storeBudget)(work)
       catch { case Survivable(e) => Left(failure(e)) }
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
       if (plan.hasReadMore) Upkeep.trim(table.settings)
@@ -96,7 +103,10 @@ private[plan] object ScanPlanner {
       _ <- gate(request).toLeft(())
       resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request, table.hints)
-    } yield new FilePlan(request, resolved, bound, table.hints, BoundsTrust.of(request.table, bound.specs.get))
+    } yield {
+      val trust = BoundsTrust.of(request.table, bound.specs.get)
+      new FilePlan(request, resolved, bound, table.hints, trust, table.storeBudget)
+    }
 
   /** All tasks at once, if they do not differ from Iceberg's. */
   private def compared(
@@ -143,6 +153,7 @@ private[plan] object ScanPlanner {
       case damage: CorruptSegmentException =>
         index.damaged(damage.getMessage)
         StockReason.StoreDamaged(damage.getMessage)
+      case slow: StoreSlowException => StockReason.StoreSlow(slow.waitedMillis, slow.limitMillis)
       case fault: InternalError =>
         index.damaged(error.toString)
         StockReason.StoreDamaged(s"a spilled segment cannot be read: ${fault.getMessage}")

@@ -38,6 +38,13 @@ object StockReason {
   final case class StoreDamaged(detail: String)
       extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
 
+  final case class StoreSlow(waitedMillis: Long, limitMillis: Long)
+      extends StockReason(
+        "STORE_SLOW",
+        s"the index store was waited for $waitedMillis ms, of at most $limitMillis ms; what was asked for is still being read",
+        waitedMillis,
+        limitMillis)
+
   final case class Unindexable(detail: String) extends StockReason("UNINDEXABLE", detail, detail)
 
   case object SchemaMismatch
@@ -71,6 +78,8 @@ object StockReason {
     FormatVersion(4).code -> "A table format version other than 1 to 3.",
     Unindexable("").code -> "A manifest lists encrypted files, or disagrees with its manifest list.",
     StoreDamaged("").code -> "A stored segment proved damaged or gone while the scan was planned.",
+    StoreSlow(0, 0).code ->
+      "The store did not answer within `plan.max-store-wait`; it is read in the background, for the queries to come.",
     ShadowMismatch("").code -> "Shadow mode found a difference between the two plans.",
     Quarantined("").code ->
       "Shadow mode found a difference for this table before; its index is not used in this process until it is built anew.",

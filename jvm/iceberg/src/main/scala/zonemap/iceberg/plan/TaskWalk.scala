@@ -6,14 +6,19 @@ import org.apache.iceberg.FileScanTask
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{PathReader, ReadPaths, Segment}
+import zonemap.iceberg.store.StoreBudget
 
 /**
  * The tasks of selected files, each made when it is asked for. What goes wrong on the way is thrown, and the walk is
  * over. Not thread-safe.
  *
  * @param parts segments and their files, none empty
+ * @param budget what may be waited for stores on the way
  */
-private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembler: TaskAssembler) {
+private[plan] final class TaskWalk(
+    parts: IndexedSeq[(Segment, Bitmap)],
+    assembler: TaskAssembler,
+    budget: StoreBudget) {
   private val ahead = new ReadAhead.Files(parts)
   private var part = -1
   private var row = -1
@@ -22,8 +27,12 @@ private[plan] final class TaskWalk(parts: IndexedSeq[(Segment, Bitmap)], assembl
   /** By part: what was read of a segment that is not in memory, which may not be there to be read again. */
   private val fromStore = new Array[ReadPaths](parts.length)
 
+  private val isRemote = parts.exists(_._1.isRemote)
+
   /** The next task, or null when all are made. */
-  def next(): FileScanTask =
+  def next(): FileScanTask = if (isRemote) StoreBudget.within(budget)(nextTask()) else nextTask()
+
+  private def nextTask(): FileScanTask =
     if (isOver) null
     else {
       val task = tasks.task(row)

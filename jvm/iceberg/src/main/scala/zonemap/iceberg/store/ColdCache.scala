@@ -60,6 +60,16 @@ private[zonemap] object ColdCache {
       found
     })
 
+  /** The bytes of a range, position 0, if they are here. */
+  private[store] def find(range: ColdRange): Option[ByteBuffer] =
+    inMemory(range)
+      .orElse {
+        val found = disk.flatMap(_.read(range))
+        found.foreach(keep(range, _))
+        found
+      }
+      .map(view)
+
   /** Whether a range is here, in memory or, unless it turns out to be damaged, on disk. */
   private[store] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 

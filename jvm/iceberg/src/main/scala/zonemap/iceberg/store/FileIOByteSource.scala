@@ -3,7 +3,8 @@ package zonemap.iceberg.store
 import java.io.EOFException
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path, Paths}
-import java.util.concurrent.atomic.LongAdder
+import java.util.concurrent.CompletableFuture
+import java.util.concurrent.atomic.{AtomicReference, LongAdder}
 
 import scala.util.Using
 import scala.util.control.NonFatal
@@ -71,6 +72,9 @@ private[zonemap] object FileIOByteSource {
   /** Whether reads of a location are requests, which take their time side by side. */
   def isRemote(location: String): Boolean = localPath(location).isEmpty
 
+  /** What is fetched from one folder shares its threads. */
+  def folderOf(location: String): String = location.substring(0, Math.max(0, location.lastIndexOf('/')))
+
   private def localPath(location: String): Option[Path] =
     if (location.startsWith("file:")) Some(Paths.get(location.stripPrefix("file:").replaceFirst("^/+", "/")))
     else if (location.startsWith("/")) Some(Paths.get(location))
@@ -83,6 +87,7 @@ private[zonemap] object FileIOByteSource {
 
     /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
     @volatile private var whole = Option.empty[ByteBuffer]
+    private val wholeUnderWay = new AtomicReference[StoreFetch]
 
     def isFetched: Boolean = whole.isDefined
 
@@ -105,12 +110,7 @@ private[zonemap] object FileIOByteSource {
 
     override def prefetch(ranges: Seq[ByteRange]): Unit =
       if (!isSmall) ahead.start(ranges.map(around))
-      else if (whole.isEmpty && ranges.nonEmpty)
-        FetchPool.execute {
-          // who reads it meanwhile waits for it, or fails for itself
-          try wholeFile(): Unit
-          catch { case NonFatal(_) => () }
-        }
+      else if (whole.isEmpty && ranges.nonEmpty && !StorePool.Fetches.isStuck(root)) startWhole(): Unit
 
     private def slice(bytes: ByteBuffer, offset: Long, length: Int) =
       bytes.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
@@ -122,20 +122,48 @@ private[zonemap] object FileIOByteSource {
         ByteRange(sizeBytes - EdgeBytes, EdgeBytes)
       else range
 
-    private def wholeFile(): ByteBuffer = whole.getOrElse(synchronized {
-      whole.getOrElse {
-        val bytes = cold(ByteRange(0, sizeBytes.toInt))
-        whole = Some(bytes)
-        bytes
+    private def wholeFile(): ByteBuffer = whole.getOrElse {
+      StoreBudget.refuseIfStuck(StorePool.Fetches, root)
+      startWhole().await(root)
+    }
+
+    /** One request, whoever needs the file. */
+    private def startWhole(): StoreFetch = {
+      val mine = new StoreFetch
+      Option(wholeUnderWay.compareAndExchange(null, mine)).getOrElse {
+        coldReads.increment()
+        def ended(): Unit = wholeUnderWay.set(null)
+        try
+          StorePool.Fetches.execute(root) {
+            mine.complete(ended()) {
+              val range = ByteRange(0, sizeBytes.toInt)
+              val bytes = ColdCache.read(coldRange(range))(fetch(range))
+              whole = Some(bytes)
+              bytes
+            }
+          }
+        catch { case NonFatal(e) => ended(); throw e }
+        mine
       }
-    })
+    }
 
     private def cold(range: ByteRange): ByteBuffer = {
       coldReads.increment()
       // waits first: what is no longer under way then is in the cache
       val awaited = ahead.await(range)
-      ColdCache.read(coldRange(range))(awaited.getOrElse(fetch(range)))
+      awaited.fold(inBudget(range))(bytes => ColdCache.read(coldRange(range))(bytes))
     }
+
+    /** A plan does not make the request itself, so that it can stop waiting; what comes later is in the cache then. */
+    private def inBudget(range: ByteRange): ByteBuffer =
+      if (StoreBudget.current.isEmpty) ColdCache.read(coldRange(range))(fetch(range))
+      else
+        ColdCache.find(coldRange(range)).getOrElse {
+          StoreBudget.refuseIfStuck(StorePool.Fetches, root)
+          val mine = new StoreFetch
+          StorePool.Fetches.execute(root)(mine.complete(())(ColdCache.read(coldRange(range))(fetch(range))))
+          mine.await(root)
+        }
 
     private def coldRange(range: ByteRange) = ColdRange(root, path, range.offset, range.length)
 
@@ -143,11 +171,13 @@ private[zonemap] object FileIOByteSource {
     private def fetch(range: ByteRange): ByteBuffer =
       try {
         val bytes = new Array[Byte](range.length)
-        Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
-          case ranges: RangeReadable => ranges.readFully(range.offset, bytes)
-          case stream =>
-            stream.seek(range.offset)
-            IOUtil.readFully(stream, bytes, 0, range.length)
+        StoreRequests.timed(root) {
+          Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
+            case ranges: RangeReadable => ranges.readFully(range.offset, bytes)
+            case stream =>
+              stream.seek(range.offset)
+              IOUtil.readFully(stream, bytes, 0, range.length)
+          }
         }
         ByteBuffer.allocateDirect(range.length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
       } catch {
@@ -157,4 +187,29 @@ private[zonemap] object FileIOByteSource {
 
     override def close(): Unit = ()
   }
+}
+
+/** One request for bytes that another thread makes. */
+private[store] final class StoreFetch {
+  private val bytes = new CompletableFuture[ByteBuffer]
+  private val started = System.nanoTime()
+
+  /** @param ended done before the bytes are handed out, or the failure */
+  def complete(ended: => Unit)(fetch: => ByteBuffer): Unit =
+    try {
+      val fetched = fetch
+      ended
+      bytes.complete(fetched): Unit
+    } catch {
+      case e: Throwable =>
+        ended
+        bytes.completeExceptionally(e): Unit
+    }
+
+  /** Each reader has a position of its own. */
+  def await(store: String): ByteBuffer =
+    StoreBudget
+      .await(store, bytes, () => System.nanoTime() - started)
+      .duplicate()
+      .order(ByteOrder.LITTLE_ENDIAN)
 }

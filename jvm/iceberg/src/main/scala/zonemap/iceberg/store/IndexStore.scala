@@ -168,7 +168,9 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try {
       folder.check(name)
       // not asked for its length first, which would be a request of its own
-      Some(Using.resource(io.newInputFile(location).newStream())(readBytes(_)))
+      Some(StoreRequests.timed(root) {
+        Using.resource(io.newInputFile(location).newStream())(readBytes(_))
+      })
     } catch {
       case NotFound() => None
       // torn by two writers, or cut off while it was read

@@ -50,7 +50,7 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
 
   private def copied(offset: Long, length: Int): Array[Byte] =
     try
-      Using.resource(new RandomAccessFile(path.toFile, "r")) { file =>
+      StoreRequests.counted(Using.resource(new RandomAccessFile(path.toFile, "r")) { file =>
         // before memory is taken for what is not there
         if (file.length() < offset + length) throw shorter
         val bytes = new Array[Byte](length)
@@ -62,7 +62,7 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
           done += count
         }
         bytes
-      }
+      })
     catch {
       // the JDK throws it for whatever keeps a file from being opened
       case _: FileNotFoundException if Files.notExists(path) => throw new CorruptSegmentException(s"'$path' is gone")

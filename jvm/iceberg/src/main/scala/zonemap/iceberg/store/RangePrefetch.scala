@@ -24,18 +24,24 @@ private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached:
 
   def start(ranges: Seq[ByteRange]): Unit = {
     val missing = ranges.distinct.filter(r => r.length > 0 && !underWay.containsKey(r) && !ColdCache.has(cached(r)))
-    if (missing.iterator.map(_.length.toLong).sum <= ColdCache.settings.memoryMaxBytes / 2)
+    val hasRoom = missing.iterator.map(_.length.toLong).sum <= ColdCache.settings.memoryMaxBytes / 2
+    if (hasRoom && missing.nonEmpty && !StorePool.Fetches.isStuck(cached(missing.head).root))
       coalesced(missing).foreach { parts =>
         val run = new Run(parts)
         parts.foreach(underWay.put(_, run))
-        try FetchPool.execute(carryOut(run))
+        try StorePool.Fetches.execute(storeOf(run))(carryOut(run))
         catch { case e: Throwable => end(run, null); throw e }
       }
   }
 
   /** The bytes of a range that is being fetched, when they are there. */
   def await(range: ByteRange): Option[ByteBuffer] =
-    Option(underWay.get(range)).flatMap(run => Option(run.bytes.join()).map(copied(_, run.whole, range)))
+    Option(underWay.get(range)).flatMap { run =>
+      val bytes = StoreBudget.await(storeOf(run), run.bytes, () => System.nanoTime() - run.startedNanos)
+      Option(bytes).map(copied(_, run.whole, range))
+    }
+
+  private def storeOf(run: Run): String = cached(run.parts.head).root
 
   private def carryOut(run: Run): Unit = {
     // null for readers of a failed run, who find nothing and fetch for themselves
@@ -66,6 +72,7 @@ private object RangePrefetch {
   private final class Run(val parts: Seq[ByteRange]) {
     val whole: ByteRange = ByteRange(parts.head.offset, (parts.last.end - parts.head.offset).toInt)
     val bytes = new CompletableFuture[ByteBuffer]
+    val startedNanos: Long = System.nanoTime()
   }
 
   /** Ranges that are near one another, in the order of the file. Those that overlap are of different runs. */

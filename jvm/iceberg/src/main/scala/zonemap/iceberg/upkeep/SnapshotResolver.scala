@@ -22,13 +22,21 @@ private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: P
  *   1. an older snapshot of the table is known: the manifest list and the unknown manifests are read;
  *   1. nothing is known: Iceberg plans, and upkeep covers the snapshot (or the query waits for it).
  *
- * Never answers from a snapshot other than the one asked for. Thread-safe.
+ * What is read is read on background threads, once for all who need it, and to its end: the caller waits for stores
+ * within its [[zonemap.iceberg.store.StoreBudget]], if it has one, and for manifests some seconds. Never answers from a snapshot other than the
+ * one asked for. Thread-safe.
  */
 private[zonemap] object SnapshotResolver {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
   /** How many parents of a snapshot are asked for by name when neither it nor the hint has a version. */
   private val MaxParents = 8
+
+  /** How long a query waits for manifests that Iceberg's plan would read too. */
+  private val ManifestsWaitMillis = 10000L
+
+  /** How long a query with `cover-on-read=wait` waits. */
+  private val CoverWaitMillis = 600000L
 
   def resolve(table: Table, snapshot: Snapshot, settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] = {
     val index = IndexRegistry.of(table)
@@ -37,11 +45,15 @@ private[zonemap] object SnapshotResolver {
     ColdCache.use(settings.cold)
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
-      case None        => index.work.synchronized(resolveOnce(table, snapshot, key, index, settings))
+      case None =>
+        fromStore(table, snapshot, key, index, settings) match {
+          case Some(stored) => Right(ResolvedSnapshot(stored, PlanMode.Exact, Tier.Cold))
+          case None         => resolveWithoutStore(table, snapshot, key, index, settings)
+        }
     }
   }
 
-  private def resolveOnce(
+  private def resolveWithoutStore(
       table: Table,
       snapshot: Snapshot,
       key: SnapshotKey,
@@ -51,21 +63,33 @@ private[zonemap] object SnapshotResolver {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
       case None if index.oversized.exists(o => o.key == key && o.isForGood(settings.hotMaxBytes)) =>
         Left(StockReason.NotCovered(tooLarge(index, settings)))
+      case None if index.isEmpty && mayNotWait(settings, index) => uncovered(table, snapshot, index, settings)
       case None =>
-        fromStore(table, snapshot, index, settings) match {
-          case Some(stored) => Right(ResolvedSnapshot(keep(index, stored, settings), PlanMode.Exact, Tier.Cold))
-          case None         => fromManifests(table, snapshot, index, settings)
-        }
+        val bound = if (index.isEmpty) CoverWaitMillis else ManifestsWaitMillis
+        index.flights
+          .of((key, settings), s"manifests of ${index.uuid}")(fromManifests(table, snapshot, index, settings))
+          .await(bound)
+          .getOrElse(Left(StockReason.NotCovered(s"its manifests are still being read after $bound ms")))
     }
 
   private def fromStore(
       table: Table,
       snapshot: Snapshot,
+      key: SnapshotKey,
       index: TableIndex,
       settings: PlannerSettings): Option[SnapshotIndex] =
     if (!index.storeState.worthALook) None
     else {
       val store = IndexStore.of(table, settings.storeLocation)
+      index.flights.of((key, store.root), store.root)(open(table, snapshot, index, store, settings)).await()
+    }
+
+  private def open(
+      table: Table,
+      snapshot: Snapshot,
+      index: TableIndex,
+      store: IndexStore,
+      settings: PlannerSettings): Option[SnapshotIndex] =
       try {
         val exact = StoredSnapshots.load(table, snapshot, store)
         if (exact.isEmpty && index.isEmpty)
@@ -75,7 +99,7 @@ private[zonemap] object SnapshotResolver {
           }
         if (exact.isDefined) index.storeState.found()
         else if (!index.storeState.exists) index.storeState.missed()
-        exact
+        exact.map(keep(index, _, settings))
       } catch {
         case e @ (_: CorruptSegmentException | NonFatal(_)) =>
           index.storeState.unusable(IndexProblem.ofRead(e))
@@ -85,7 +109,11 @@ private[zonemap] object SnapshotResolver {
               s"Queries are planned without it; CALL zonemap.system.build makes it anew.")
           None
       }
-    }
+
+  /** Whether a table of which nothing is known is left to upkeep. */
+  private def mayNotWait(settings: PlannerSettings, index: TableIndex): Boolean =
+    settings.upkeep == UpkeepMode.Off || settings.coverOnRead != CoverOnRead.Wait ||
+      index.oversized.exists(_.bytes > settings.hotMaxBytes)
 
   private def fromManifests(
       table: Table,

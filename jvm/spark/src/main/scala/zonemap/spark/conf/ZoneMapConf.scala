@@ -182,6 +182,16 @@ private[spark] object ZoneMapConf {
     count
   )
 
+  val MaxStoreWait: ConfEntry[Long] = ConfEntry(
+    Prefix + "plan.max-store-wait",
+    "500ms",
+    "a duration such as 500ms or 2s",
+    "How long the plans of one relation may wait for its index store, beyond eight requests of the time that the store " +
+      "usually takes, and four times this in all. When it is used up Iceberg plans (STORE_SLOW), and what was being read " +
+      "is there for the queries to come. Procedures and upkeep wait as long as it takes.",
+    millis
+  )
+
   val HotMaxBytes: ConfEntry[Long] = ConfEntry(
     Prefix + "hot.max-bytes",
     "512m",
@@ -326,6 +336,7 @@ private[spark] object ZoneMapConf {
     CoverOnReadMode,
     StoreLocation,
     MaxUnknownEntries,
+    MaxStoreWait,
     HotMaxBytes,
     SegmentRows,
     HotWindow,
@@ -361,6 +372,7 @@ private[spark] object ZoneMapConf {
             coverOnRead = CoverOnReadMode.read(conf, options),
             storeLocation = StoreLocation.read(conf, options),
             maxUnknownEntries = MaxUnknownEntries.read(conf, options),
+            maxStoreWaitMillis = MaxStoreWait.read(conf, options),
             hotMaxBytes = HotMaxBytes.read(conf, options),
             cold = ColdSettings(
               memoryMaxBytes = ColdCacheMaxBytes.read(conf, options),

@@ -54,6 +54,7 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("store.location", "file:/indexes", Some("file:/indexes"), _.planner.storeLocation),
     ("plan.max-unknown-entries", "0", 0, _.planner.maxUnknownEntries),
     ("plan.max-unknown-entries", "70000", 70000, _.planner.maxUnknownEntries),
+    ("plan.max-store-wait", "2s", 2000L, _.planner.maxStoreWaitMillis),
     ("hot.max-bytes", "2g", 2L << 30, _.planner.hotMaxBytes),
     ("hot.max-bytes", "1024", 1024L, _.planner.hotMaxBytes),
     ("cold.cache-max-bytes", "1m", 1L << 20, _.planner.cold.memoryMaxBytes),

@@ -1,0 +1,104 @@
+package zonemap.iceberg.store
+
+import java.util.ArrayDeque
+import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
+
+import scala.collection.mutable
+
+/**
+ * Daemon threads that wait for stores. One store has only some of them at once, so that one that hangs leaves the others
+ * theirs; what it has to wait for is queued. The threads go when nothing is waited for. Thread-safe.
+ *
+ * @param maxThreads of all stores
+ * @param perStore threads of one store
+ */
+private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: Int) {
+  import StorePool._
+
+  private val lanes = mutable.HashMap.empty[String, Lane]
+
+  private val executor = {
+    val count = new AtomicInteger
+    val threads = new ThreadPoolExecutor(
+      maxThreads,
+      maxThreads,
+      IdleSeconds,
+      TimeUnit.SECONDS,
+      new LinkedBlockingQueue[Runnable],
+      task => {
+        val thread = new Thread(task, s"$name-${count.incrementAndGet()}")
+        thread.setDaemon(true)
+        thread
+      }
+    )
+    threads.allowCoreThreadTimeOut(true)
+    threads
+  }
+
+  /** Runs `task` when a thread of the store is free. */
+  def execute(store: String)(task: => Unit): Unit = {
+    val starts = synchronized {
+      val lane = lanes.getOrElseUpdate(store, new Lane)
+      val isFree = lane.running < perStore
+      if (isFree) lane.started() else lane.waiting.add(() => task): Unit
+      isFree
+    }
+    if (starts) launch(store, () => task)
+  }
+
+  /** Whether all threads of the store wait, and none has got anywhere for a while: another task would wait with them. */
+  def isStuck(store: String): Boolean = synchronized {
+    lanes.get(store).exists(lane => lane.running == perStore && System.nanoTime() - lane.changedNanos > StuckNanos)
+  }
+
+  private def launch(store: String, task: Runnable): Unit =
+    try
+      executor.execute { () =>
+        try task.run()
+        finally next(store)
+      }
+    catch { case e: Throwable => next(store); throw e }
+
+  /** A thread of the store is free. */
+  private def next(store: String): Unit = {
+    val following = synchronized {
+      val lane = lanes(store)
+      lane.changedNanos = System.nanoTime()
+      val task = lane.waiting.poll()
+      if (task == null) {
+        lane.running -= 1
+        if (lane.running == 0) lanes.remove(store)
+      }
+      Option(task)
+    }
+    following.foreach(launch(store, _))
+  }
+}
+
+private[iceberg] object StorePool {
+  private val IdleSeconds = 20L
+  private val StuckNanos = TimeUnit.SECONDS.toNanos(2)
+
+  /**
+   * Single requests, so that they take their time side by side. Tasks here never wait for one another, so no number of
+   * plans can block.
+   */
+  val Fetches = new StorePool("zonemap-fetch", maxThreads = 64, perStore = 8)
+
+  /** What is made of several requests, one after the other: the index of a snapshot. */
+  val Loads = new StorePool("zonemap-load", maxThreads = 32, perStore = 4)
+
+  private final class Lane {
+    var running = 0
+    val waiting = new ArrayDeque[Runnable]
+
+    /** When a task was started or ended last. */
+    var changedNanos: Long = System.nanoTime()
+
+    def started(): Unit = {
+      running += 1
+      changedNanos = System.nanoTime()
+    }
+  }
+}
