@@ -9,7 +9,7 @@ import org.apache.iceberg.{ManifestFile, Snapshot, Table}
 
 import zonemap.core.segment.ManifestIdentity
 import zonemap.iceberg.build.{ManifestIdentities, SnapshotIndexer}
-import zonemap.iceberg.store.FetchPool
+import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
 /** The manifests that a snapshot lists, read on another thread while its stored version is. */
 private[index] final class ListedManifests private (reading: FutureTask[Seq[ManifestFile]]) {
@@ -59,7 +59,8 @@ private[index] object ListedManifests {
   /** Starts reading. */
   def reading(table: Table, snapshot: Snapshot): ListedManifests = {
     val task = new FutureTask[Seq[ManifestFile]](() => SnapshotIndexer.liveManifests(table, snapshot))
-    FetchPool.execute(task.run())
+    val folder = Option(snapshot.manifestListLocation()).fold("")(FileIOByteSource.folderOf)
+    StorePool.Fetches.execute(folder)(task.run())
     new ListedManifests(task)
   }
 }
