@@ -125,8 +125,9 @@ class StatusResult(_OneRow):
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: The bytes of all of them.
         problem: Why the snapshot is not covered, or why its index is not in the store; empty where it is both.
-        bounds: Data files by what their bounds may be used for, such as "extremes=90 valid=8 doubtful=2": MIN and MAX too,
-            pruning of every kind, or only the filter that Iceberg evaluates too. Empty if the table is not covered.
+        bounds: Data files by what their bounds may be used for, such as "extremes=90 valid=8 doubtful=2": MIN and MAX
+            too, pruning of every kind, or only the filter that Iceberg evaluates too. Empty if the table is not
+            covered.
     """
 
     snapshot_id: int | None
