@@ -43,7 +43,8 @@ object StockReason {
         "STORE_SLOW",
         s"the index store was waited for $waitedMillis ms, of at most $limitMillis ms; what was asked for is still being read",
         waitedMillis,
-        limitMillis)
+        limitMillis
+      )
 
   final case class Unindexable(detail: String) extends StockReason("UNINDEXABLE", detail, detail)
 

@@ -107,17 +107,17 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
   private def listed(prefix: String): Seq[CachedFile] =
     if (!owned.isUsable) Nil
     else
-    try
-      Using.resource(Files.list(folder)) { paths =>
-        paths.iterator.asScala
-          .filter(path => path.getFileName.toString.startsWith(prefix) && OwnName.matches(path.getFileName.toString))
-          .flatMap(attributesOf)
-          .toSeq
+      try
+        Using.resource(Files.list(folder)) { paths =>
+          paths.iterator.asScala
+            .filter(path => path.getFileName.toString.startsWith(prefix) && OwnName.matches(path.getFileName.toString))
+            .flatMap(attributesOf)
+            .toSeq
+        }
+      catch {
+        case _: NoSuchFileException => Nil
+        case NonFatal(e)            => warned("list", e); Nil
       }
-    catch {
-      case _: NoSuchFileException => Nil
-      case NonFatal(e)            => warned("list", e); Nil
-    }
 
   /** None for a file that another JVM deleted meanwhile. */
   private def attributesOf(path: Path): Option[CachedFile] =

@@ -49,9 +49,9 @@ private[zonemap] object FileIOByteSource {
   /** Bytes of a file from [[open]] that are kept with it, not by who read them. */
   def fetchedBytes(source: ByteSource): Long =
     source match {
-      case ranges: Ranges if ranges.isFetched         => ranges.sizeBytes
+      case ranges: Ranges if ranges.isFetched          => ranges.sizeBytes
       case local: LocalFileSource if local.isHeldWhole => local.sizeBytes
-      case _                                          => 0
+      case _                                           => 0
     }
 
   /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
@@ -124,7 +124,15 @@ private[zonemap] object FileIOByteSource {
 
     private def wholeFile(): ByteBuffer = whole.getOrElse {
       StoreBudget.refuseIfStuck(StorePool.Fetches, root)
-      startWhole().await(root)
+      val underWay = wholeUnderWay.get
+      if (underWay == null) startWhole().await(root)
+      else
+        // what fails for another, or ahead of time, is asked for again
+        try underWay.await(root)
+        catch {
+          case slow: StoreSlowException => throw slow
+          case NonFatal(_)              => startWhole().await(root)
+        }
     }
 
     /** One request, whoever needs the file. */

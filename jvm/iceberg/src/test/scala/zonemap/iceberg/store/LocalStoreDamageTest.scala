@@ -64,7 +64,10 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private val ofId = Seq(Expressions.equal("id", 500000L), Expressions.lessThan("id", 30000L))
   private val ofOthers =
-    Seq(Expressions.equal("other", 500000L), Expressions.startsWith("name", "n0001"), Expressions.greaterThan("other", 1L))
+    Seq(
+      Expressions.equal("other", 500000L),
+      Expressions.startsWith("name", "n0001"),
+      Expressions.greaterThan("other", 1L))
 
   private val damages: Seq[(String, Path => Unit)] = Seq(
     "cut off" -> (file => inPlace(file)(_.setLength(100))),

@@ -48,9 +48,8 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
 
   private def append(table: TestTable, k: Int): Unit =
     table.append(
-      TestFiles.data(
-        table,
-        Map("id" -> Stats.range(k * 10L, k * 10L + 9), "other" -> Stats.range(k * 7L, k * 7L + 50)))): Unit
+      TestFiles
+        .data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9), "other" -> Stats.range(k * 7L, k * 7L + 50)))): Unit
 
   private def built(commits: Int = 3): TestTable = {
     val t = table(commits)
@@ -91,7 +90,8 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(mode == PlanMode.Exact)
   }
 
-  test("opening the store hangs: the first plan waits for its budget, the next for nothing, and then the index is found") {
+  test(
+    "opening the store hangs: the first plan waits for its budget, the next for nothing, and then the index is found") {
     val t = built()
     hang(t)
     assert(isSlow(plan(t, 4 * budgetMillis + marginMillis)))
@@ -123,9 +123,14 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
   test("a held index whose sections hang: the plan is Iceberg's, and the index is not discarded") {
     val t = TestTable.create(schema)
     // more than is fetched whole
-    t.append((0 until 40000).map { k =>
-      val other = (k * 7919L) % 1000003
-      TestFiles.data(t, Map("id" -> Stats.range(k * 10L, k * 10L + 9), "other" -> Stats.range(other, other + 5)))
+    val random = new java.util.Random(5)
+    t.append((0 until 75000).map { k =>
+      val other = random.nextLong() >> 1
+      TestFiles.data(
+        t,
+        Map("id" -> Stats.range(k * 10L, k * 10L + 9), "other" -> Stats.range(other, other + 5)),
+        path = s"mem://lake/${new java.util.UUID(random.nextLong(), random.nextLong())}"
+      )
     }: _*)
     Planning.build(t, settings)
     IndexRegistry.clear()
@@ -166,7 +171,12 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
       val plans = snapshots.flatMap(id => Seq(id, id)).map { id =>
         Future {
           val relation =
-            new ZoneMapTable(t.operations, t.name, org.apache.iceberg.metrics.LoggingMetricsReporter.instance(), id, settings)
+            new ZoneMapTable(
+              t.operations,
+              t.name,
+              org.apache.iceberg.metrics.LoggingMetricsReporter.instance(),
+              id,
+              settings)
           timed(relation.newBatchScan().useSnapshot(id).filter(filter).planFiles().close())._2
         }
       }

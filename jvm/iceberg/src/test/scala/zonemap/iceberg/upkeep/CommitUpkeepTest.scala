@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.apache.iceberg.expressions.Expressions
-import org.scalatest.BeforeAndAfterEach
+import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.index.IndexRegistry
@@ -11,8 +11,14 @@ import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.testing.FileKind
 
 /** Commits of this JVM are followed by the index, and pay nothing for it. */
-class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
-  CommitListener.register(seen => Some(seen.settings))
+class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll {
+  @volatile private var isRunning = false
+
+  // it stays registered: other suites of the JVM count who covers their commits
+  CommitListener.register(seen => Option.when(isRunning)(seen.settings))
+
+  override def beforeAll(): Unit = isRunning = true
+  override def afterAll(): Unit = isRunning = false
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
