@@ -138,8 +138,8 @@ private[zonemap] object VersionFile {
     val facts = if (format < WithFacts) Vector.empty else Vector.fill(in.count(RefBytes))(readFacts(in, format))
     val columns = format match {
       case WithKeys | WithMappings => in.optional(readColumns(in)).getOrElse(ColumnChoice.All)
-      case WithColumns => readColumns(in)
-      case _           => ColumnChoice.All
+      case WithColumns             => readColumns(in)
+      case _                       => ColumnChoice.All
     }
     in.end("the version file")
     VersionFile(

@@ -86,7 +86,12 @@ private[zonemap] object FactRequest {
         refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
       if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
         refuse(s"it is of type ${columnType.text}", "Ranges are of numbers, dates and times")
-      FactRequest(kind, column, ColumnNames.of(schema, column), columnType.text, MappedNames.digest(table, column.fieldId))
+      FactRequest(
+        kind,
+        column,
+        ColumnNames.of(schema, column),
+        columnType.text,
+        MappedNames.digest(table, column.fieldId))
     }
 
     private def find(name: String): NestedField =

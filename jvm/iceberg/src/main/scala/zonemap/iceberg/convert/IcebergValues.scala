@@ -65,6 +65,7 @@ private[zonemap] object IcebergValues {
       case s: CharSequence      => Some(ZoneValues.ofString(s.toString))
       case u: UUID              => Some(ZoneValues.ofUuid(u))
       case b: ByteBuffer        => Some(ZoneValues.ofBytes(toArray(b.duplicate())))
+      case bytes: Array[Byte]   => Some(ZoneValues.ofBytes(bytes))
       case d: JBigDecimal =>
         columnType match {
           case decimal: DecimalType if d.scale == decimal.scale => fitDecimal(d.unscaledValue, decimal)

@@ -18,7 +18,8 @@ private[zonemap] object MappedNames {
   def text(table: Table): Option[String] = Option(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING))
 
   /** The table's name mapping; None if it has none, or a malformed one. */
-  def of(table: Table): Option[NameMapping] = text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)
+  def of(table: Table): Option[NameMapping] =
+    text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)
 
   /**
    * Stands for the names that a field and its parents have in the table's mapping: files without field ids hold the same
@@ -32,7 +33,9 @@ private[zonemap] object MappedNames {
       .flatten
       .toSeq
     val names = of(table).fold(s"malformed: $json") { mapping =>
-      path.map(id => Option(mapping.find(id.intValue)).fold("")(_.names().asScala.toSeq.sorted.mkString("\u0001"))).mkString("\u0000")
+      path
+        .map(id => Option(mapping.find(id.intValue)).fold("")(_.names().asScala.toSeq.sorted.mkString("\u0001")))
+        .mkString("\u0000")
     }
     HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(names.getBytes(UTF_8)), 0, DigestBytes)
   }

@@ -31,16 +31,19 @@ private[plan] final class BoundsTrust(
     val specs: Int => Option[PartitionSpec]) {
 
   /**
-   * The files of `rows` that may hold a row for which `filter` and `derived` are TRUE. The argument is not changed.
+   * A condition to evaluate on the segments of a plan.
    *
-   * @param filter the condition that Iceberg evaluates too
-   * @param derived a condition that Iceberg never evaluates
+   * @param filter what Iceberg evaluates too
+   * @param derived what Iceberg never evaluates
    */
-  def mayMatch(segment: Segment, filter: Predicate, derived: Predicate, rows: Bitmap): Bitmap = {
-    val whole = undisputed(Predicate.and(filter, derived))
-    val stock = undisputed(BoundsTrust.asIceberg(filter))
+  def condition(filter: Predicate, derived: Predicate): BoundsCondition =
+    BoundsCondition(undisputed(Predicate.and(filter, derived)), undisputed(BoundsTrust.asIceberg(filter)))
+
+  /** The files of `rows` that may hold a row for which the condition is TRUE. The argument is not changed. */
+  def mayMatch(segment: Segment, condition: BoundsCondition, rows: Bitmap): Bitmap = {
+    val BoundsCondition(whole, stock) = condition
     if (whole == True || rows.isEmpty) rows.copy()
-    else if (whole == stock) SegmentEvaluator.mayMatch(segment, whole, rows)
+    else if (condition.isIcebergs) SegmentEvaluator.mayMatch(segment, whole, rows)
     else if (SegmentEvaluator.rootMatch(segment, stock) == Match.None) Bitmap.empty(segment.rows)
     else
       doubtful(segment, whole) match {
@@ -54,7 +57,8 @@ private[plan] final class BoundsTrust(
   }
 
   /** As above, for a condition that Iceberg never evaluates. */
-  def mayMatch(segment: Segment, derived: Predicate, rows: Bitmap): Bitmap = mayMatch(segment, True, derived, rows)
+  def mayMatch(segment: Segment, derived: Predicate, rows: Bitmap): Bitmap =
+    mayMatch(segment, condition(True, derived), rows)
 
   /** The files of `rows` of which every row is proven to match. The argument is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
@@ -105,6 +109,16 @@ private[plan] final class BoundsTrust(
     )
 }
 
+/**
+ * @param whole all conditions, for files whose bounds are those of the values that readers return
+ * @param stock at least the rows of the filter that Iceberg evaluates too, for the others
+ */
+private[plan] final case class BoundsCondition(whole: Predicate, stock: Predicate) {
+
+  /** Whether Iceberg evaluates the same of every file. */
+  val isIcebergs: Boolean = whole == stock
+}
+
 /** How many live data files have bounds of each level, whatever the column. */
 private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doubtful: Long) {
 
@@ -146,20 +160,20 @@ private[plan] object BoundsTrust {
   def asIceberg(filter: Predicate): Predicate = {
     def weakened(node: Predicate): Predicate =
       node match {
-        case And(children)                        => And(children.map(weakened))
-        case Or(children)                         => Or(children.map(weakened))
-        case leaf: Leaf if isIcebergs(leaf)       => leaf
-        case _: Leaf                              => Unknown("not evaluated by Iceberg")
-        case other                                => other
+        case And(children)                  => And(children.map(weakened))
+        case Or(children)                   => Or(children.map(weakened))
+        case leaf: Leaf if isIcebergs(leaf) => leaf
+        case _: Leaf                        => Unknown("not evaluated by Iceberg")
+        case other                          => other
       }
     Predicate.simplify(weakened(filter))
   }
 
   private def isIcebergs(leaf: Leaf): Boolean =
     leaf match {
-      case Compare(_, op, _)                                        => op != CompareOp.NotEq
-      case In(_, values)                                            => values.size <= MaxElements
-      case _: IsNull | _: NotNull | _: IsNaN | _: StartsWith        => true
-      case _                                                        => false
+      case Compare(_, op, _)                                 => op != CompareOp.NotEq
+      case In(_, values)                                     => values.size <= MaxElements
+      case _: IsNull | _: NotNull | _: IsNaN | _: StartsWith => true
+      case _                                                 => false
     }
 }

@@ -33,10 +33,7 @@ private[plan] object DoubtfulFiles {
    * Files whose partition tuple holds another value of the column than their bounds allow: readers return the tuple's
    * value, whatever is in the file. None for a column that no spec of the segment's files has as an identity partition.
    */
-  def otherwisePartitioned(
-      segment: Segment,
-      fieldId: Int,
-      specs: Int => Option[PartitionSpec]): Option[Bitmap] =
+  def otherwisePartitioned(segment: Segment, fieldId: Int, specs: Int => Option[PartitionSpec]): Option[Bitmap] =
     segment.column(fieldId).flatMap { column =>
       val places = segment.partitions.iterator.map(_.specId).distinct.map(id => id -> placeOf(specs(id), fieldId)).toMap
       if (places.valuesIterator.forall(_ == Place.FromFile)) None
@@ -84,8 +81,8 @@ private[plan] object DoubtfulFiles {
       case Place.NotKnown => Constant.Opaque
       case Place.FromTuple(position) =>
         partition.values.lift(position) match {
-          case None                               => Constant.Opaque
-          case Some(null)                         => Constant.Null
+          case None                                => Constant.Opaque
+          case Some(null)                          => Constant.Null
           case Some(value) if NaNUtil.isNaN(value) => Constant.NaN
           case Some(value) =>
             IcebergValues.encodeLiteral(column.columnType, value).fold[Constant](Constant.Opaque)(Constant.Value(_))

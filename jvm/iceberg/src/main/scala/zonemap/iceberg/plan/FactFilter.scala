@@ -12,9 +12,7 @@ import zonemap.core.value.ZoneValue
  * Leaves out files that bounds and partitions have kept and of which facts, or the few values that they hold, prove that
  * no row matches. Not thread-safe; one instance a plan.
  */
-private[plan] final class FactFilter private (
-    evaluator: FactEvaluator,
-    trust: BoundsTrust) {
+private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: BoundsTrust) {
   private val facts = trust.facts
   private val answered = mutable.Set.empty[(ColumnId, FactKind)]
   private var asked = 0L

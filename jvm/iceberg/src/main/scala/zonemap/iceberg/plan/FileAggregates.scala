@@ -54,9 +54,7 @@ private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: j
  * A planned file is answered if all of its rows are in the result, none is deleted, and each of the group's keys and
  * results is known exactly. One pass over the files, a microsecond or two each for its path.
  */
-private[plan] final class FileAggregates(
-    question: AggregateQuestion,
-    tasks: IndexedSeq[FileScanTask]) {
+private[plan] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
   private lazy val records = FileAggregates.wholeFiles(tasks)
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
   private val answered = new java.util.HashSet[String]

@@ -22,6 +22,7 @@ private[plan] final class FileSelection(
     bound: BoundScan,
     request: ScanRequest,
     trust: BoundsTrust) {
+  private val condition = trust.condition(bound.filter, bound.derived)
   private val factFilter = FactFilter.of(trust, bound.predicate)
   private val partitions = new PartitionTest(id => filtersOf(bound.specs(id)))
 
@@ -45,7 +46,7 @@ private[plan] final class FileSelection(
   }
 
   private def select(live: LiveSegment): Bitmap = {
-    val kept = trust.mayMatch(live.segment, bound.filter, bound.derived, live.liveRows())
+    val kept = trust.mayMatch(live.segment, condition, live.liveRows())
     val inPartitions = partitions.keep(live.segment, kept)
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }

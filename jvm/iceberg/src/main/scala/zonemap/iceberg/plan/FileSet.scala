@@ -30,9 +30,10 @@ final class FileSet private[plan] (
     if (predicate == True) this
     else {
       val filter = FactFilter.of(trust, predicate)
+      val condition = trust.condition(True, predicate)
       val partitions = Option.when(byPartition)(PartitionTest.of(predicate, trust.specs))
       val kept = parts.map { case (segment, rows) =>
-        val byBounds = trust.mayMatch(segment, predicate, rows)
+        val byBounds = trust.mayMatch(segment, condition, rows)
         val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
         segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
       }
@@ -46,12 +47,13 @@ final class FileSet private[plan] (
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
     val ranges = Seq.newBuilder[ValueRanges]
     val known = parts.forall { case (segment, rows) =>
-      rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists { stored =>
-        zones(stored, rows).forall { bounds =>
-          val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
-          values.foreach(ranges += _)
-          values.isDefined
-        }
+      rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists {
+        stored =>
+          zones(stored, rows).forall { bounds =>
+            val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
+            values.foreach(ranges += _)
+            values.isDefined
+          }
       }
     }
     Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
@@ -74,7 +76,8 @@ final class FileSet private[plan] (
   }
 
   private def isPartitionedBy(column: ColumnRef): Boolean =
-    parts.exists(_._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.tellsOf(_, column)))
+    parts.exists(
+      _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.tellsOf(_, column)))
 
   private def averageHitsByBounds(column: ColumnRef): Double = {
     val step = Math.max(1, (count / FileSet.Samples).toInt)

@@ -136,7 +136,9 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
 
   /** Texts may be cut, NaN is no bound, and an unknown writer's bounds may be wider than the values: none is known exactly. */
   private def isExact(bounds: BoundsColumn, row: Int): Boolean =
-    bounds.tight(row) && trust.areExtremes(segment, row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(bounds, row)
+    bounds.tight(row) && trust.areExtremes(segment, row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(
+      bounds,
+      row)
 
   /** Of the two zeros a bound does not say which one it is. */
   private def sure(value: ZoneValue): Known[ZoneValue] =

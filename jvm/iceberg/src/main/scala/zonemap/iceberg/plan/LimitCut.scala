@@ -26,7 +26,11 @@ private[zonemap] object LimitCut {
    * The largest files of `candidates` (of each segment of `index`) that together hold the wanted rows; None if those that
    * can be counted do not. One pass, with a queue of the files taken so far.
    */
-  def files(index: SnapshotIndex, candidates: IndexedSeq[Bitmap], cut: LimitCut, trust: BoundsTrust): Option[IndexedSeq[Bitmap]] = {
+  def files(
+      index: SnapshotIndex,
+      candidates: IndexedSeq[Bitmap],
+      cut: LimitCut,
+      trust: BoundsTrust): Option[IndexedSeq[Bitmap]] = {
     // the smallest of those taken is on top, of equals the last
     val largestFirst: Ordering[Taken] = Ordering.by((t: Taken) => (-t.records, t.segment, t.row))
     val taken = mutable.PriorityQueue.empty[Taken](largestFirst)

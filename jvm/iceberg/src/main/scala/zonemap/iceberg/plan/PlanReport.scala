@@ -51,7 +51,20 @@ object PlanReport {
 
   /** The report of a scan that Iceberg planned. */
   private[plan] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
-    new PlanReport(table, snapshotId, PlanMode.Stock(reason), None, 0, 0, () => 0, "", None, None, None, () => 0, millis)
+    new PlanReport(
+      table,
+      snapshotId,
+      PlanMode.Stock(reason),
+      None,
+      0,
+      0,
+      () => 0,
+      "",
+      None,
+      None,
+      None,
+      () => 0,
+      millis)
 }
 
 /** How a scan was planned. */

@@ -39,16 +39,19 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
    */
   def difference(ours: JSet[String], missing: JSet[String], mayLeaveOut: Boolean): Option[String] = {
     val unseen = new java.util.HashSet[String](ours)
-    Using.resource(liveFiles()) { tasks =>
-      tasks.asScala.iterator
-        .map(_.file())
-        .tapEach(file => unseen.remove(file.location()): Unit)
-        .collectFirst {
-          case file if !mayLeaveOut && missing.contains(file.location()) && !isRefuted(file) =>
-            s"${file.location()}: left out, although neither its partition nor its bounds nor its facts refute " +
-              s"${bound.describe}"
-        }
-    }.orElse(Option.when(!unseen.isEmpty)(s"${unseen.iterator.next()}: planned, although it is not live in the snapshot"))
+    Using
+      .resource(liveFiles()) { tasks =>
+        tasks.asScala.iterator
+          .map(_.file())
+          .tapEach(file => unseen.remove(file.location()): Unit)
+          .collectFirst {
+            case file if !mayLeaveOut && missing.contains(file.location()) && !isRefuted(file) =>
+              s"${file.location()}: left out, although neither its partition nor its bounds nor its facts refute " +
+                s"${bound.describe}"
+          }
+      }
+      .orElse(
+        Option.when(!unseen.isEmpty)(s"${unseen.iterator.next()}: planned, although it is not live in the snapshot"))
   }
 
   private def liveFiles(): CloseableIterable[FileScanTask] =
@@ -77,9 +80,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
     private lazy val ofFile = trust.facts.of(file.location(), file.fileSizeInBytes())
 
     def byBounds(part: Predicate): Match =
-      ZoneMatch.evaluate(
-        part,
-        id => places.get(id).map(at => ColumnZone(columns.specs(at).columnType, boundsAt(at))))
+      ZoneMatch.evaluate(part, id => places.get(id).map(at => ColumnZone(columns.specs(at).columnType, boundsAt(at))))
 
     private def boundsAt(place: Int): ColumnBounds = Option(bounds(place)).getOrElse(ColumnBounds.NothingKnown)
 

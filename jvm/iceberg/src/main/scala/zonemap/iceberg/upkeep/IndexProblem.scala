@@ -29,7 +29,8 @@ private[upkeep] object IndexProblem {
     val uncovered = if (covered) None else Some(notCovered(snapshot, lag, index, settings))
     val unstored = if (look.isStored || !covered) None else Some(notStored(index, settings))
     val errors = read.toSeq ++ write
-    val wrong = index.quarantined.map(difference => s"the index is quarantined, shadow mode found it wrong: $difference")
+    val wrong =
+      index.quarantined.map(difference => s"the index is quarantined, shadow mode found it wrong: $difference")
     (wrong.toSeq ++ (if (errors.nonEmpty) errors else uncovered.orElse(unstored).toSeq)).mkString("; ")
   }
 

@@ -90,25 +90,25 @@ private[zonemap] object SnapshotResolver {
       index: TableIndex,
       store: IndexStore,
       settings: PlannerSettings): Option[SnapshotIndex] =
-      try {
-        val exact = StoredSnapshots.load(table, snapshot, store)
-        if (exact.isEmpty && index.isEmpty)
-          StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
-            index.storeState.found()
-            keep(index, near, settings): Unit
-          }
-        if (exact.isDefined) index.storeState.found()
-        else if (!index.storeState.exists) index.storeState.missed()
-        exact.map(keep(index, _, settings))
-      } catch {
-        case e @ (_: CorruptSegmentException | NonFatal(_)) =>
-          index.storeState.unusable(IndexProblem.ofRead(e))
-          ColdCache.forget(store.root)
-          log.warn(
-            s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
-              s"Queries are planned without it; CALL zonemap.system.build makes it anew.")
-          None
-      }
+    try {
+      val exact = StoredSnapshots.load(table, snapshot, store)
+      if (exact.isEmpty && index.isEmpty)
+        StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
+          index.storeState.found()
+          keep(index, near, settings): Unit
+        }
+      if (exact.isDefined) index.storeState.found()
+      else if (!index.storeState.exists) index.storeState.missed()
+      exact.map(keep(index, _, settings))
+    } catch {
+      case e @ (_: CorruptSegmentException | NonFatal(_)) =>
+        index.storeState.unusable(IndexProblem.ofRead(e))
+        ColdCache.forget(store.root)
+        log.warn(
+          s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
+            s"Queries are planned without it; CALL zonemap.system.build makes it anew.")
+        None
+    }
 
   /** Whether a table of which nothing is known is left to upkeep. */
   private def mayNotWait(settings: PlannerSettings, index: TableIndex): Boolean =
