@@ -47,6 +47,12 @@ class ShadowTest extends AnyFunSuite with FewColumns {
     assert(plan(limited, Expressions.alwaysTrue(), identity).size == 1)
   }
 
+  test("a partition of NaN equals itself") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("d").build())
+    t.append(TestFiles.data(t, ids(0), Seq(Double.box(Double.NaN))), TestFiles.data(t, ids(1), Seq(Double.box(1))))
+    assert(mismatch(t).isEmpty)
+  }
+
   test("a file that the snapshot lists twice has two tasks, one of which is enough for a LIMIT") {
     val t = TestTable.create(schema)
     val file = TestFiles.data(t, ids(0))
