@@ -2,7 +2,7 @@ package zonemap.iceberg.build
 
 import java.util.Arrays
 
-import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, Table}
+import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, SnapshotSummary, Table}
 
 import zonemap.core.segment.Provenance
 import zonemap.iceberg.index.{IndexRegistry, TableFacts}
@@ -12,22 +12,25 @@ import zonemap.iceberg.index.{IndexRegistry, TableFacts}
  * Serializable.
  *
  * @param ofEngines sequence numbers of snapshots whose added files an engine wrote, ascending
+ * @param ofImports sequence numbers of snapshots that took in files that were there before, ascending
  * @param isMapped whether readers find columns of files without field ids by a name mapping
  */
-private[zonemap] final class FileWriters(ofEngines: Array[Long], isMapped: Boolean) extends Serializable {
+private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Array[Long], isMapped: Boolean) extends Serializable {
 
   /** @param fileSequenceNumber of the snapshot that added the file, null if the manifest has none */
   def provenanceOf(fileSequenceNumber: java.lang.Long): Provenance =
-    if (fileSequenceNumber != null && Arrays.binarySearch(ofEngines, fileSequenceNumber.longValue) >= 0)
-      Provenance.Engine
-    else if (isMapped) Provenance.Imported
+    if (isAmong(ofEngines, fileSequenceNumber)) Provenance.Engine
+    else if (isMapped || isAmong(ofImports, fileSequenceNumber)) Provenance.Imported
     else Provenance.Unknown
+
+  private def isAmong(numbers: Array[Long], number: java.lang.Long): Boolean =
+    number != null && Arrays.binarySearch(numbers, number.longValue) >= 0
 }
 
 private[zonemap] object FileWriters {
 
   /** Of no file is the writer known. */
-  val Unknown: FileWriters = new FileWriters(Array.emptyLongArray, isMapped = false)
+  val Unknown: FileWriters = new FileWriters(Array.emptyLongArray, Array.emptyLongArray, isMapped = false)
 
   /**
    * The writers of the files of `manifests`, from the summaries of the snapshots that are retained. O(snapshots) since the
@@ -37,15 +40,13 @@ private[zonemap] object FileWriters {
    */
   def of(table: Table, snapshot: Snapshot, manifests: Seq[ManifestFile]): FileWriters = {
     val oldest = manifests.iterator.map(_.minSequenceNumber()).minOption.getOrElse(Long.MaxValue)
-    val ofEngines = IndexRegistry
+    val snapshots = IndexRegistry
       .lineage(table, snapshot)
       .flatMap(id => Option(table.snapshot(id)))
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
-      .filter(isOfEngine)
-      .map(_.sequenceNumber())
-      .toArray
-    Arrays.sort(ofEngines)
-    new FileWriters(ofEngines, TableFacts.hasNameMapping(table))
+      .toSeq
+    def numbers(isAsked: Snapshot => Boolean) = snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
+    new FileWriters(numbers(isOfEngine), numbers(isImport), TableFacts.hasNameMapping(table))
   }
 
   /** Snapshots of format version 1 have none. */
@@ -56,6 +57,16 @@ private[zonemap] object FileWriters {
 
   /** Engines whose rewrites of data files go through Iceberg's own writers. */
   private val Rewriters = Set("spark", "flink")
+
+  /**
+   * Whether an engine appended files that its own writer did not write, as `add_files`, `migrate` and `snapshot` do. What
+   * was cherry-picked lacks the writer's key too, and says nothing.
+   */
+  private def isImport(snapshot: Snapshot): Boolean =
+    !isOfEngine(snapshot) && snapshot.operation() == DataOperations.APPEND && Option(snapshot.summary()).exists { summary =>
+      !summary.containsKey(SnapshotSummary.SOURCE_SNAPSHOT_ID_PROP) &&
+      Option(summary.get(EnvironmentContext.ENGINE_NAME)).exists(Rewriters)
+    }
 
   private def isOfEngine(snapshot: Snapshot): Boolean =
     Option(snapshot.summary()).exists { summary =>

@@ -47,16 +47,22 @@ private[zonemap] object PartitionTuples {
   def toStruct(values: Array[AnyRef], partitionType: Types.StructType): StructLike =
     new ValuesStruct(convert(values, partitionType))
 
-  /** A key that is equal for equal tuples of one spec whatever the promotions between their indexing. */
+  /**
+   * A key that is equal for equal tuples of one spec whatever the promotions between their indexing. Floats are equal as
+   * Iceberg compares them in tuples: NaN equals itself, and the two zeros differ.
+   */
   def key(specId: Int, values: Array[AnyRef]): TupleKey =
     TupleKey(specId, values.iterator.map(normalize).toVector)
 
   final case class TupleKey(specId: Int, values: Vector[Any])
 
+  private final case class DoubleBits(bits: Long)
+
   private def normalize(value: AnyRef): Any =
     value match {
       case i: java.lang.Integer => i.longValue
-      case f: java.lang.Float   => java.lang.Double.valueOf(f.doubleValue)
+      case f: java.lang.Float   => DoubleBits(java.lang.Double.doubleToLongBits(f.doubleValue))
+      case d: java.lang.Double  => DoubleBits(java.lang.Double.doubleToLongBits(d))
       case bytes: Array[Byte]   => ByteBuffer.wrap(bytes)
       case other                => other
     }

@@ -24,17 +24,26 @@ import zonemap.iceberg.store.{FileIOByteSource, IndexStore, StoreSlowException}
  *
  * @param sequenceNumber of the snapshot whose version names them
  * @param pauseNanos how long a file that could not be read is left alone
+ * @param distrusted the columns of which some manifest is wrong: only facts may be asked of them. A manifest stays wrong
+ *   when the facts that found it are no longer readable
  */
 private[zonemap] final class TableFacts private (
     val sequenceNumber: Long,
     val refs: Seq[FactRef],
     store: IndexStore,
     pauseNanos: Long,
-    tried: ConcurrentHashMap[String, TableFacts.Tried]) {
+    tried: ConcurrentHashMap[String, TableFacts.Tried],
+    val distrusted: Set[Int]) {
   import TableFacts._
 
   def this(sequenceNumber: Long, refs: Seq[FactRef], store: IndexStore, pauseNanos: Long = Pause.Minute) =
-    this(sequenceNumber, refs, store, pauseNanos, new ConcurrentHashMap[String, TableFacts.Tried])
+    this(
+      sequenceNumber,
+      refs,
+      store,
+      pauseNanos,
+      new ConcurrentHashMap[String, TableFacts.Tried],
+      TableFacts.contradicted(refs))
 
   private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
   private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
@@ -44,9 +53,6 @@ private[zonemap] final class TableFacts private (
 
   /** The kinds of facts that there are of a column. */
   def kindsOf(column: ColumnId): Set[FactKind] = FactKind.values.filter(kind => byColumn.contains((column, kind))).toSet
-
-  /** The columns of which some manifest is wrong: only facts may be asked of them. */
-  val distrusted: Set[Int] = refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
 
   def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
 
@@ -72,7 +78,7 @@ private[zonemap] final class TableFacts private (
         val same = refs.filter { ref =>
           digests.getOrElseUpdate(ref.column.fieldId, MappedNames.digest(table, ref.column.fieldId)) == ref.mapping
         }
-        val found = new TableFacts(sequenceNumber, same, store, pauseNanos, tried)
+        val found = new TableFacts(sequenceNumber, same, store, pauseNanos, tried, distrusted)
         view = Some(mapping -> found)
         found
       }
@@ -185,6 +191,9 @@ private[zonemap] object TableFacts {
 
   /** The facts that this JVM knows of a table, as far as they are of the values that readers return now. */
   def of(table: Table): TableFacts = IndexRegistry.of(table).facts.readable(table)
+
+  private def contradicted(refs: Seq[FactRef]): Set[Int] =
+    refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
 
   def hasNameMapping(table: Table): Boolean = MappedNames.text(table).isDefined
 }

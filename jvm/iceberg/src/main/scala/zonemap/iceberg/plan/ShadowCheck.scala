@@ -8,6 +8,7 @@ import scala.util.Using
 
 import org.apache.iceberg.{ContentFile, DeleteFile, FileContent, FileScanTask, PartitionSpecParser, SchemaParser}
 import org.apache.iceberg.io.CloseableIterable
+import org.apache.iceberg.util.NaNUtil
 
 /**
  * Compares a plan of the index with Iceberg's, field by field.
@@ -27,21 +28,32 @@ private[plan] object ShadowCheck {
       ours: JList[FileScanTask],
       stock: CloseableIterable[FileScanTask],
       refutation: (JSet[String], JSet[String]) => Option[String] = (_, _) => None): Option[StockReason] = {
-    val theirs = Using.resource(stock)(_.asScala.map(t => t.file().location() -> t).toMap)
-    val mine = ours.asScala.map(t => t.file().location() -> t).toMap
-    val differences =
-      Iterator.single(duplicates(ours, mine)).flatten ++
-        mine.iterator.flatMap { case (path, task) =>
-          theirs.get(path).flatMap(difference(task, _)).map(d => s"$path: $d")
-        }
+    val theirs = Using.resource(stock)(tasks => byPath(tasks.asScala))
+    val mine = byPath(ours.asScala)
+    val differences = mine.iterator.flatMap { case (path, tasks) =>
+      ofFile(tasks, theirs.get(path)).map(d => s"$path: $d")
+    }
     differences
       .nextOption()
       .orElse(refutation(mine.keySet.asJava, (theirs.keySet -- mine.keySet).asJava))
       .map(StockReason.ShadowMismatch)
   }
 
-  private def duplicates(ours: JList[FileScanTask], mine: Map[String, FileScanTask]): Option[String] =
-    Option.when(mine.size != ours.size)(s"${ours.size} tasks for ${mine.size} files")
+  private def byPath(tasks: Iterable[FileScanTask]): Map[String, Seq[FileScanTask]] =
+    tasks.toSeq.groupBy(_.file().location())
+
+  /** A snapshot may list one file several times; the index may then plan some of its tasks. */
+  private def ofFile(ours: Seq[FileScanTask], stock: Option[Seq[FileScanTask]]): Option[String] = {
+    val listed = stock.fold(1)(_.size)
+    if (ours.size > listed) Some(s"${ours.size} tasks where Iceberg has $listed")
+    else
+      stock.flatMap { theirs =>
+        ours.iterator.flatMap { task =>
+          val differences = theirs.iterator.map(difference(task, _)).toSeq
+          if (differences.exists(_.isEmpty)) None else differences.head
+        }.nextOption()
+      }
+  }
 
   private def difference(ours: FileScanTask, stock: FileScanTask): Option[String] =
     (fields(ours.file(), stock.file()) ++ taskFields(ours, stock))
@@ -86,7 +98,9 @@ private[plan] object ShadowCheck {
       file.partition().get(i, classOf[Object]) match {
         case text: CharSequence => text.toString
         case buffer: ByteBuffer => buffer.duplicate()
-        case value              => value
+        // no two of them are equal, boxed or not
+        case value if NaNUtil.isNaN(value) => "NaN"
+        case value                         => value
       }
     }
 

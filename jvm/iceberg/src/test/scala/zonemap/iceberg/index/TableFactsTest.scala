@@ -2,6 +2,9 @@ package zonemap.iceberg.index
 
 import java.io.{IOException, UncheckedIOException}
 
+import org.apache.iceberg.{Schema, TableProperties}
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
@@ -9,7 +12,7 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.FactRef
 import zonemap.core.value.{LongType, ZoneValues}
 import zonemap.iceberg.store.IndexStore
-import zonemap.iceberg.testing.MemoryFileIO
+import zonemap.iceberg.testing.{MemoryFileIO, TestTable}
 
 /** Files of facts that cannot be read, and damaged ones. */
 class TableFactsTest extends AnyFunSuite {
@@ -28,7 +31,8 @@ class TableFactsTest extends AnyFunSuite {
     private val ref = FactRef(path, "hash", bytes.length.toLong, FactKind.Values, column, 1, 1)
     val location = s"$root/$path"
 
-    def facts(pauseNanos: Long): TableFacts = new TableFacts(1, Seq(ref), store, pauseNanos)
+    def facts(pauseNanos: Long, contradicts: Boolean = false): TableFacts =
+      new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts)), store, pauseNanos)
 
     /** Reads fail as long as this holds. */
     @volatile var isDown = false
@@ -82,5 +86,15 @@ class TableFactsTest extends AnyFunSuite {
       assert(!isKnown(facts))
       assert(isKnown(stored.facts(pauseNanos = 0L)))
     }
+  }
+
+  test("a column that a manifest is wrong about stays so when the name mapping makes the facts unreadable") {
+    val stored = new Stored
+    val t = TestTable.create(new Schema(NestedField.optional(1, "id", Types.LongType.get())))
+    IndexRegistry.of(t.load()).learn(stored.facts(pauseNanos = 0L, contradicts = true))
+    assert(isKnown(TableFacts.of(t.load())) && TableFacts.of(t.load()).distrusted == Set(1))
+    val mapping = """[{"field-id": 1, "names": ["id", "other"]}]"""
+    t.load().updateProperties().set(TableProperties.DEFAULT_NAME_MAPPING, mapping).commit()
+    assert(!isKnown(TableFacts.of(t.load())) && TableFacts.of(t.load()).distrusted == Set(1))
   }
 }

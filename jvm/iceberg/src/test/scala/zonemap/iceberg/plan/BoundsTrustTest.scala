@@ -104,6 +104,14 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(!tellsJoins(t))
   }
 
+  test("files that an engine appended without its writer are imports, also where the mapping has been removed before they are indexed") {
+    val t = TestTable.create(schema)
+    (0 until 4).foreach { i =>
+      t.load().newAppend().appendFile(file(t, i * 10L, i * 10L + 9)).set("engine-name", "spark").commit()
+    }
+    assert(everything(t) == ((0, 4, false, false, false, false)))
+  }
+
   test("the writer is forgotten by a build when its snapshot is expired, and kept by a refresh") {
     val t = table(_.append(_))
     build(t)

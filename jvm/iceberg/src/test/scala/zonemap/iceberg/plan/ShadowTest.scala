@@ -48,6 +48,26 @@ class ShadowTest extends AnyFunSuite with FewColumns {
     assert(plan(limited, Expressions.alwaysTrue(), identity).size == 1)
   }
 
+  test("a partition of NaN equals itself") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("d").build())
+    t.append(TestFiles.data(t, ids(0), Seq(Double.box(Double.NaN))), TestFiles.data(t, ids(1), Seq(Double.box(1))))
+    assert(mismatch(t).isEmpty)
+  }
+
+  test("a file that the snapshot lists twice has two tasks, one of which is enough for a LIMIT") {
+    val t = TestTable.create(schema)
+    val file = TestFiles.data(t, ids(0))
+    t.append(file)
+    t.append(TestFiles.data(t, ids(1)))
+    t.append(file)
+    assert(stock(t).size == 3)
+    assert(mismatch(t).isEmpty)
+    val limited = relation(t, shadow).withLimit(LimitCut(5, True), "limit")
+    assert(plan(limited, Expressions.alwaysTrue(), identity).size == 1)
+    val (once, twice) = (ours(t, settings = Covering).tasks.distinctBy(_.file().location()), stock(t))
+    assert(difference(twice ++ once, twice).exists(_.contains("tasks where Iceberg has")))
+  }
+
   test("a file that the index lacks is found, and the index is not used again until it is built") {
     val t = table((0 until 4).map(ids): _*)
     val right = covered(t)

@@ -109,6 +109,25 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(same(table, equal("k", 1)).tasks.size == 3)
   }
 
+  for (floating <- Seq[Type](Types.FloatType.get(), Types.DoubleType.get()))
+    test(s"partitions of NaN and of the two zeros of $floating: their deletes are those of Iceberg") {
+      val columns = new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", floating))
+      val table = TestTable.create(columns, s => PartitionSpec.builderFor(s).identity("x").build())
+      val tuples = Seq(Double.NaN, 0.0, -0.0, 1.0).map { x =>
+        Seq[Any](if (floating == Types.FloatType.get()) Float.box(x.toFloat) else Double.box(x))
+      }
+      val files = tuples.zipWithIndex.map { case (tuple, k) => TestFiles.data(table, range(k), tuple) }
+      table.append(files: _*)
+      files.foreach(f => table.delete(TestFiles.equalityDeletes(table, Seq("id"), table.spec, f.partition())))
+      files.foreach(f => table.delete(TestFiles.positionDeletes(table, table.spec, f.partition())))
+      val planned = same(table)
+      val expected = stock(table).map(t => t.file().location() -> t.deletes().asScala.map(_.location()).toSet)
+      expected.foreach { case (path, deletes) =>
+        assert(deletes.size == 2)
+        assert(deletesOf(planned, path) == deletes)
+      }
+    }
+
   private val types: Seq[(Type, Any, Any, Any)] = Seq(
     (Types.BooleanType.get(), false, false, true),
     (Types.IntegerType.get(), -5, 5, 6),
