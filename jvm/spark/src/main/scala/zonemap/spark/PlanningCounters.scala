@@ -9,7 +9,7 @@ object PlanningCounters {
   /** Scans that reached the planner and were planned by Iceberg. */
   def fallbacks(): Long = ZoneMapRuntime.active.fold(0L)(_.fallbacks)
 
-  /** Scans whose shadow plan differed from Iceberg's. */
+  /** Scans whose shadow plan differed from Iceberg's, and sampled queries whose rows did. */
   def shadowMismatches(): Long = ZoneMapRuntime.active.fold(0L)(_.shadowMismatches)
 
   /** Waits until the background worker has done what is queued; `false` when `timeoutMillis` ran out. */

@@ -17,7 +17,7 @@ object PlanLog {
   /** Scans that came to the planner and were planned by Iceberg. */
   def fallbacks: Long = stock.sum()
 
-  /** Scans whose shadow plan differed. */
+  /** Scans whose shadow plan differed, and queries whose rows did. */
   def shadowMismatches: Long = mismatches.sum()
 
   private[plan] def record(report: PlanReport): Unit = {
@@ -29,6 +29,15 @@ object PlanLog {
     }
     // a line takes a thirtieth of a plan of one file
     if (log.isInfoEnabled) log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
+  }
+
+  /** A query gave other rows than it does by Iceberg's plan. */
+  private[zonemap] def rowsDiffer(tables: Seq[String], rule: String, difference: String, query: String): Unit = {
+    mismatches.increment()
+    log.error(
+      s"Zonemap shadow mode: rows of a query differ from those of Iceberg's plan: $difference; tables: " +
+        s"${tables.mkString(", ")}; rule: $rule. The index of these tables is off in this process until CALL " +
+        s"zonemap.system.build makes it anew. Query: $query. Please report this.")
   }
 
   /** What somebody should look at. */

@@ -49,6 +49,7 @@ private[spark] final case class ZoneMapConf(
     topK: Boolean,
     limit: Boolean,
     aggregates: Boolean,
+    shadowSample: Double,
     planner: PlannerSettings)
 
 /**
@@ -64,6 +65,7 @@ private[spark] object ZoneMapConf {
   private def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
   private def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
   private def share(text: String): Option[Double] = text.toDoubleOption.filter(s => s > 0 && s <= 1)
+  private def shareOrNone(text: String): Option[Double] = text.toDoubleOption.filter(s => s >= 0 && s <= 1)
   private def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
@@ -131,6 +133,16 @@ private[spark] object ZoneMapConf {
     "Plan every scan both ways and compare every task field by field; on a difference Iceberg's plan is used and an " +
       "error is logged.",
     flag
+  )
+
+  val ShadowSample: ConfEntry[Double] = ConfEntry(
+    Prefix + "shadow.sample",
+    "0.0",
+    "a share from 0.0 to 1.0",
+    "Share of the finished queries that are run again in the background, with the extension and without, to compare " +
+      "their rows. On a difference an error names the rule that made it, and the index of the tables is not used in this " +
+      "process until it is built anew. Each of these queries costs two more. Read from the session, not from read options.",
+    shareOrNone
   )
 
   val Upkeep: ConfEntry[UpkeepMode] = ConfEntry(
@@ -332,6 +344,7 @@ private[spark] object ZoneMapConf {
     Limit,
     Aggregates,
     Shadow,
+    ShadowSample,
     Upkeep,
     CoverOnReadMode,
     StoreLocation,
@@ -366,6 +379,7 @@ private[spark] object ZoneMapConf {
           TopK.read(conf, options),
           Limit.read(conf, options),
           Aggregates.read(conf, options),
+          ShadowSample.read(conf, options),
           PlannerSettings(
             shadow = Shadow.read(conf, options),
             upkeep = Upkeep.read(conf, options),

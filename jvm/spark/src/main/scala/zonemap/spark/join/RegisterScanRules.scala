@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
+import zonemap.spark.shadow.RowChecks
 
 /**
  * Puts [[AggregateRule]] and [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after
@@ -13,11 +14,14 @@ import zonemap.spark.aggregate.AggregateRule
  *
  * Those are a list that users may set, so it is looked at with every query; a rule of ours is added once.
  *
+ * It has [[RowChecks]] listen to the session too: rules are made while the session's state is, which has its listeners.
+ *
  * A plan that comes with planned scans has been optimized before and may be run again, with other keys: recursive queries
  * do that. Keys and answered aggregates change a scan for good, so such scans never get any.
  */
 private[spark] final class RegisterScanRules(session: SparkSession) extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
+    RowChecks.listenTo(session)
     val methods = session.experimental
     // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
     val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)

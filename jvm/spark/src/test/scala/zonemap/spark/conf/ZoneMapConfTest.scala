@@ -28,6 +28,7 @@ class ZoneMapConfTest extends AnyFunSuite {
           topK = true,
           limit = true,
           aggregates = true,
+          shadowSample = 0,
           PlannerSettings())))
   }
 
@@ -42,6 +43,9 @@ class ZoneMapConfTest extends AnyFunSuite {
     ("limit", "false", false, _.limit),
     ("aggregates.enabled", "false", false, _.aggregates),
     ("shadow", "true", true, _.planner.shadow),
+    ("shadow.sample", "0", 0.0, _.shadowSample),
+    ("shadow.sample", "0.25", 0.25, _.shadowSample),
+    ("shadow.sample", "1.0", 1.0, _.shadowSample),
     ("upkeep", "off", UpkeepMode.Off, _.planner.upkeep),
     ("upkeep", "Memory", UpkeepMode.Memory, _.planner.upkeep),
     ("upkeep", "persist", UpkeepMode.Persist, _.planner.upkeep),
@@ -85,6 +89,10 @@ class ZoneMapConfTest extends AnyFunSuite {
   for ((key, value) <- Seq(
       "enabled" -> "yes",
       "shadow" -> "1",
+      "shadow.sample" -> "1.5",
+      "shadow.sample" -> "-0.1",
+      "shadow.sample" -> "NaN",
+      "shadow.sample" -> "half",
       "upkeep" -> "sometimes",
       "cover-on-read" -> "never",
       "plan.max-unknown-entries" -> "-1",

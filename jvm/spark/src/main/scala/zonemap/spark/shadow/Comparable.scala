@@ -1,0 +1,74 @@
+package zonemap.spark.shadow
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.optimizer.ComputeCurrentTime
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+import zonemap.spark.rule.SwapRule
+
+/**
+ * A query that may be run again, by the plan whose rows are compared (SOUNDNESS, S171).
+ *
+ * @param plan analyzed, over pinned snapshots, with the time of now in it
+ * @param tables of Iceberg that it reads
+ * @param exact columns whose values are equal in every run
+ * @param inexact columns of floating-point numbers that depend on the order in which rows are added up
+ * @param text of the query, for messages
+ */
+private[shadow] final case class Comparable(
+    plan: LogicalPlan,
+    tables: Seq[SparkTable],
+    exact: AttributeSet,
+    inexact: AttributeSet,
+    text: String)
+
+private[shadow] object Comparable {
+  private val MaxText = 1000
+
+  /** The query to run again, or why it cannot be compared. */
+  def of(query: QueryExecution): Either[String, Comparable] = {
+    // the analyzed plan with the snapshots that were read
+    val plan = query.normalized
+    for {
+      _ <- no(!isOurs(plan), "no scan of it is planned by the index")
+      _ <- no(query.withCachedData.exists(_.isInstanceOf[InMemoryRelation]), "it reads cached data")
+      _ <- RepeatableQuery.obstacle(plan).toLeft(())
+      now = ComputeCurrentTime(plan)
+      determined <- Determined.rows(now)
+      inexact <- InexactSums.of(determined.plan)
+    } yield Comparable(
+      determined.plan,
+      tables(now),
+      if (determined.countOnly) AttributeSet.empty else AttributeSet(determined.plan.output) -- inexact,
+      if (determined.countOnly) AttributeSet.empty else inexact,
+      textOf(query)
+    )
+  }
+
+  private def isOurs(normalized: LogicalPlan): Boolean = {
+    var found = false
+    normalized.foreachWithSubqueries {
+      case relation: DataSourceV2Relation if relation.options.get(SwapRule.Marker) == "true" => found = true
+      case _                                                                                 => ()
+    }
+    found
+  }
+
+  private def tables(plan: LogicalPlan): Seq[SparkTable] = {
+    val found = Seq.newBuilder[SparkTable]
+    plan.foreachWithSubqueries {
+      case DataSourceV2Relation(table: SparkTable, _, _, _, _, _) => found += table
+      case _                                                      => ()
+    }
+    found.result().distinctBy(_.name())
+  }
+
+  private def textOf(query: QueryExecution): String =
+    query.logical.origin.sqlText.getOrElse(query.analyzed.toString).replaceAll("\\s+", " ").trim.take(MaxText)
+
+  private def no(isSo: Boolean, why: String): Either[String, Unit] = Either.cond(!isSo, (), why)
+}

@@ -1,0 +1,107 @@
+package zonemap.spark.shadow
+
+import java.util.concurrent.{ArrayBlockingQueue, RejectedExecutionException, ThreadLocalRandom, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.atomic.LongAdder
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.QueryExecutionListener
+import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.plan.Survivable
+import zonemap.spark.conf.ZoneMapConf
+
+/**
+ * Hears of the queries that sessions have finished and has a sample of them run again by [[RowCheck]] (SOUNDNESS, S170).
+ *
+ * It is one listener for all sessions, registered with a session when the session plans its first query with a sample. One
+ * daemon thread of this JVM runs the checks one after the other; while too many wait, further ones are dropped and counted.
+ */
+private[spark] object RowChecks extends QueryExecutionListener {
+  private val log = LoggerFactory.getLogger("zonemap.shadow")
+  private val MaxWaiting = 16
+  private val IdleSeconds = 10L
+
+  private val heard =
+    java.util.Collections.newSetFromMap(new java.util.WeakHashMap[SparkSession, java.lang.Boolean])
+
+  /** The class loader of the thread that planned the first query: jobs find our classes as that thread does. */
+  @volatile private var loader = Option.empty[ClassLoader]
+
+  private val (comparedCount, skippedCount, droppedCount) = (new LongAdder, new LongAdder, new LongAdder)
+
+  /** Queries that were run again and compared since the JVM started. */
+  def compared: Long = comparedCount.sum()
+
+  /** Sampled queries that could not be compared. */
+  def skipped: Long = skippedCount.sum()
+
+  /** Sampled queries for which no check was queued, because too many were waiting. */
+  def dropped: Long = droppedCount.sum()
+
+  private val worker = {
+    val pool = new ThreadPoolExecutor(
+      1,
+      1,
+      IdleSeconds,
+      TimeUnit.SECONDS,
+      new ArrayBlockingQueue[Runnable](MaxWaiting),
+      (work: Runnable) => {
+        val thread = new Thread(work, "zonemap-shadow-rows")
+        thread.setDaemon(true)
+        thread
+      }
+    )
+    pool.allowCoreThreadTimeOut(true)
+    pool
+  }
+
+  /** Listens to the session from now on, if it asks for a sample. Listeners of users stay. */
+  def listenTo(session: SparkSession): Unit =
+    try
+      if (share(SQLConf.get) > 0 && heard.synchronized(heard.add(session))) {
+        loader = loader.orElse(Option(Thread.currentThread().getContextClassLoader))
+        session.listenerManager.register(this)
+      }
+    catch { case Survivable(e) => log.warn(s"Zonemap: no query of this session is run again for shadow mode: $e") }
+
+  override def onFailure(funcName: String, query: QueryExecution, error: Exception): Unit = ()
+
+  override def onSuccess(funcName: String, query: QueryExecution, durationNs: Long): Unit =
+    try
+      if (ThreadLocalRandom.current().nextDouble() < share(query.sparkSession.sessionState.conf)) submit(query)
+    catch { case Survivable(e) => log.warn(s"Zonemap: a query is not run again for shadow mode: $e") }
+
+  private def submit(query: QueryExecution): Unit =
+    Comparable.of(query) match {
+      case Left(why) => skip(why)
+      case Right(compared) =>
+        val check = new RowCheck(query.sparkSession, compared)
+        try worker.execute(() => run(check))
+        catch { case _: RejectedExecutionException => droppedCount.increment() }
+    }
+
+  private def run(check: RowCheck): Unit =
+    try {
+      loader.foreach(Thread.currentThread().setContextClassLoader)
+      check.run() match {
+        case Left(why) => skip(why)
+        case Right(()) => comparedCount.increment()
+      }
+    } catch {
+      case Survivable(e) =>
+        log.warn(s"Zonemap: a query could not be run again for shadow mode: $e")
+        skippedCount.increment()
+    }
+
+  private def skip(why: String): Unit = {
+    log.debug(s"Zonemap: a query is not run again for shadow mode: $why")
+    skippedCount.increment()
+  }
+
+  private def share(conf: SQLConf): Double = {
+    val text = conf.getConfString(ZoneMapConf.ShadowSample.key, ZoneMapConf.ShadowSample.default)
+    ZoneMapConf.ShadowSample.parse(text.trim).getOrElse(0.0)
+  }
+}
