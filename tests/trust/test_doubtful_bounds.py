@@ -150,6 +150,40 @@ def test_a_name_mapping_that_moved(spark, moved, query: str) -> None:
     assert_rows_equal_off_on(spark, query.format(t=moved))
 
 
+@pytest.fixture(scope="module")
+def unmapped(base, tmp_path_factory) -> str:
+    """Files whose columns are in another order than the table's, without the mapping they were imported under: readers
+    find the columns by position, and the manifest has the bounds by name."""
+    from support import session
+
+    spark = session.get()
+    folder = tmp_path_factory.mktemp("unmapped")
+    for i in range(6):
+        spark.sql(f"SELECT id + 100 AS b, id AS a FROM range({i * 10}, {i * 10 + 10}, 1, 1)").write.mode(
+            "append"
+        ).parquet(str(folder))
+    spark.sql("CREATE TABLE lake.trust.unmapped (a BIGINT, b BIGINT) USING iceberg")
+    spark.sql(f"CALL lake.system.add_files(table => 'trust.unmapped', source_table => '`parquet`.`{folder}`')")
+    spark.sql("ALTER TABLE lake.trust.unmapped UNSET TBLPROPERTIES ('schema.name-mapping.default')")
+    product.build(spark, "lake.trust.unmapped")
+    return "lake.trust.unmapped"
+
+
+UNMAPPED_QUERIES = (
+    "SELECT * FROM {t} WHERE a + 1 = 101",
+    "SELECT * FROM {t} WHERE abs(b) = 30",
+    "SELECT * FROM {t} WHERE coalesce(a, 130) = 130",
+    "SELECT a FROM {t} WHERE a <= 130 ORDER BY a DESC LIMIT 3",
+    "SELECT count(*) FROM (SELECT * FROM {t} WHERE b >= 59 LIMIT 2)",
+    "SELECT a FROM {t} ORDER BY a LIMIT 2",
+)
+
+
+@pytest.mark.parametrize("query", UNMAPPED_QUERIES)
+def test_a_name_mapping_that_was_removed(spark, unmapped, query: str) -> None:
+    assert_rows_equal_off_on(spark, query.format(t=unmapped))
+
+
 @pytest.mark.skipif(STOCK, reason="about the product")
 def test_files_that_an_engine_wrote_into_a_mapped_table_are_pruned(spark, moved) -> None:
     """The inserted file has field ids: a function of a column leaves it out, the imported ones stay."""
