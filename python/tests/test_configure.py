@@ -133,15 +133,28 @@ def test_an_iceberg_that_is_neither_version_nor_jar_is_refused(iceberg: str) -> 
 
 def test_arguments_become_confs() -> None:
     options = configure(
-        classic(), enabled=False, shadow=True, upkeep="off", cover_on_read="wait", store_location="s3://b/z"
+        classic(),
+        enabled=False,
+        shadow=True,
+        shadow_sample=0.25,
+        upkeep="off",
+        cover_on_read="wait",
+        store_location="s3://b/z",
     )._options
     assert {key: options[key] for key in options if key.startswith(confs.PREFIX)} == {
         "spark.sql.zonemap.enabled": "false",
         "spark.sql.zonemap.shadow": "true",
+        "spark.sql.zonemap.shadow.sample": "0.25",
         "spark.sql.zonemap.upkeep": "off",
         "spark.sql.zonemap.cover-on-read": "wait",
         "spark.sql.zonemap.store.location": "s3://b/z",
     }
+
+
+@pytest.mark.parametrize("sample", [-0.1, 1.5, float("nan"), True, "half"])
+def test_a_sample_that_is_no_share_is_refused(sample: object) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"Cannot set {confs.SHADOW_SAMPLE} to .*from 0 to 1"):
+        configure(classic(), shadow_sample=sample)
 
 
 @pytest.mark.parametrize("argument", ["upkeep", "cover_on_read"])

@@ -150,6 +150,13 @@ def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
     return value
 
 
+def check_sample(key: str, value: float) -> str:
+    """Returns ``value`` as a conf has it if it is a share from 0 to 1; else raises the InvalidArgumentError."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+        raise _malformed(key, value, "a number from 0 to 1", "0.01")
+    return str(float(value))
+
+
 def _check_duration(key: str, value: object, example: str) -> None:
     if not isinstance(value, str) or not _DURATION.fullmatch(value):
         raise _malformed(key, value, "a duration", example)

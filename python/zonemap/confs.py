@@ -10,6 +10,7 @@ CATALOG = "spark.sql.catalog.zonemap"
 
 ENABLED = PREFIX + "enabled"
 SHADOW = PREFIX + "shadow"
+SHADOW_SAMPLE = PREFIX + "shadow.sample"
 UPKEEP = PREFIX + "upkeep"
 COVER_ON_READ = PREFIX + "cover-on-read"
 STORE_LOCATION = PREFIX + "store.location"

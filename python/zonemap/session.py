@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from zonemap import confs, current
-from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice
+from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 from zonemap.current import CurrentConf
 from zonemap.errors import InvalidArgumentError, ZonemapWarning
 from zonemap.jar import JAR_PREFIX, jar_path
@@ -35,6 +35,7 @@ def configure(
     jar: str | PathLike[str] | None = None,
     enabled: bool | None = None,
     shadow: bool | None = None,
+    shadow_sample: float | None = None,
     upkeep: str | Upkeep | None = None,
     merge: MergePolicy | None = None,
     cover_on_read: str | None = None,
@@ -61,6 +62,8 @@ def configure(
         jar: The extension's jar; None takes the one of this package.
         enabled: ``spark.sql.zonemap.enabled``, the switch that also works per query (default true).
         shadow: Plan every scan twice and compare with Iceberg's own answer (default false; for verification).
+        shadow_sample: Share of finished queries, 0.0 to 1.0, that are run again with and without zonemap in the
+            background to compare their rows (default 0.0; for verification).
         upkeep: ``off``, ``memory``, ``persist`` or ``auto`` (default); or an ``Upkeep`` with the flush settings too.
         merge: When segments are merged; None leaves the extension's defaults.
         cover_on_read: ``background`` (default) or ``wait``.
@@ -78,6 +81,7 @@ def configure(
         dual_index,
         enabled=enabled,
         shadow=shadow,
+        shadow_sample=shadow_sample,
         upkeep=upkeep,
         merge=merge,
         cover_on_read=cover_on_read,
@@ -116,6 +120,7 @@ def _settings(
     *,
     enabled: bool | None,
     shadow: bool | None,
+    shadow_sample: float | None,
     upkeep: str | Upkeep | None,
     merge: MergePolicy | None,
     cover_on_read: str | None,
@@ -129,6 +134,8 @@ def _settings(
     for key, flag in ((confs.ENABLED, enabled), (confs.SHADOW, shadow)):
         if flag is not None:
             settings[key] = "true" if flag else "false"
+    if shadow_sample is not None:
+        settings[confs.SHADOW_SAMPLE] = check_sample(confs.SHADOW_SAMPLE, shadow_sample)
     if isinstance(upkeep, Upkeep):
         settings |= upkeep.confs()
     elif upkeep is not None:

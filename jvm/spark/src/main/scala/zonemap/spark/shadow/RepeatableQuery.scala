@@ -68,7 +68,7 @@ private[shadow] object RepeatableQuery {
       dataType match {
         case text: StringType                                     => text == StringType
         case _: NumericType | _: BinaryType | _: BooleanType      => true
-        case _: DatetimeType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
+        case _: DateType | _: TimestampType | _: TimestampNTZType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
         case list: ArrayType                                      => hasHash(list.elementType)
         case struct: StructType                                   => struct.forall(field => hasHash(field.dataType))
         case other                                                => other == NullType

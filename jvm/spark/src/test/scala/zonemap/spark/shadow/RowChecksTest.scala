@@ -1,0 +1,165 @@
+package zonemap.spark.shadow
+
+import org.apache.iceberg.Table
+import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.sql.functions.{col, udf}
+
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.spark.{PlanningCounters, SharedSession}
+
+
+/** Queries that have run are run again with and without the index: SOUNDNESS, S170 to S172. */
+class RowChecksTest extends SharedSession {
+  private val Sample = "spark.sql.zonemap.shadow.sample"
+  private val Patience = 60000L
+
+  private def until(what: String)(condition: => Boolean): Unit = {
+    val deadline = System.currentTimeMillis() + Patience
+    while (!condition && System.currentTimeMillis() < deadline) Thread.sleep(20)
+    assert(condition, what)
+  }
+
+  private def handled: Long = RowChecks.compared + RowChecks.skipped + RowChecks.dropped
+
+  private final case class Seen(compared: Long, skipped: Long, mismatches: Long)
+
+  /** Runs one action with every query sampled, waits for its check, and answers what became of it. */
+  private def sampled(confs: (String, String)*)(action: => Any): Seen = {
+    val (all, compared, skipped, wrong) =
+      (handled, RowChecks.compared, RowChecks.skipped, PlanningCounters.shadowMismatches())
+    withConf((Sample -> "1.0") +: confs: _*) {
+      action
+      until("the query is looked at")(handled > all)
+    }
+    Seen(RowChecks.compared - compared, RowChecks.skipped - skipped, PlanningCounters.shadowMismatches() - wrong)
+  }
+
+  private def load(table: String): Table = Spark3Util.loadIcebergTable(spark, table)
+  private def problem(table: String): Option[String] = IndexRegistry.of(load(table)).quarantined
+
+  /** A built table whose index the JVM holds. */
+  private def held(name: String): String = {
+    val table = newTable(name)
+    build(table)
+    assert(planned(sql(s"SELECT * FROM $table").collect()) == 1)
+    table
+  }
+
+  private def assertFound(table: String, rule: String, confs: (String, String)*)(query: String): Unit = {
+    val expected = withConf("spark.sql.zonemap.enabled" -> "false")(rows(sql(query)))
+    assert(rowsWith(confs)(query) != expected, s"the index makes no difference to $query")
+    assert(sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 1), query)
+    assert(problem(table).exists(_.contains(s"(rule: $rule)")), s"${problem(table)} for $query")
+    assert(planned(assert(rowsWith(confs)(query) == expected)) == 0, "Iceberg plans from now on")
+    build(table)
+    assert(problem(table).isEmpty && sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 0))
+  }
+
+  private def rowsWith(confs: Seq[(String, String)])(query: String): Seq[String] =
+    withConf(confs: _*)(rows(sql(query)))
+
+  test("a wrong bound of first rows is found, and named topk") {
+    val t = held("shadow_topk")
+    // the last file seems to be far above the others, and to have more rows than it has
+    WrongIndex.put(load(t), rows = 3)
+    assertFound(t, "topk")(s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15")
+  }
+
+  test("a wrong cut for a LIMIT is found by the number of rows") {
+    val t = held("shadow_limit")
+    WrongIndex.put(load(t), rows = 3)
+    assertFound(t, "limit")(s"SELECT * FROM $t LIMIT 15")
+  }
+
+  test("a wrong answer to an aggregate is found") {
+    val t = held("shadow_max")
+    WrongIndex.put(load(t), moved = 1000)
+    assertFound(t, "aggregates")(s"SELECT max(id) FROM $t WHERE p >= 0")
+  }
+
+  test("a wrong range of a function is found") {
+    val t = held("shadow_function")
+    WrongIndex.put(load(t), moved = 1000)
+    assertFound(t, "expressions")(s"SELECT id, s FROM $t WHERE id + 1 = 8")
+  }
+
+  test("wrong keys of joins are found, at plan time and at run time") {
+    val (t, d) = (held("shadow_join"), held("shadow_dimension"))
+    WrongIndex.put(load(t), moved = 1000)
+    assertFound(t, "join.static", "spark.sql.autoBroadcastJoinThreshold" -> "-1")(
+      s"SELECT t.id FROM $t t JOIN $d d ON t.id = d.id WHERE d.s = '7'")
+    build(d)
+    assert(planned(sql(s"SELECT * FROM $t").collect()) == 1)
+    WrongIndex.put(load(t), moved = 1000)
+    assertFound(t, "join.runtime")(
+      s"SELECT /*+ BROADCAST(d) */ t.id FROM $t t JOIN (SELECT id FROM RANGE(7, 9)) d ON t.id = d.id")
+  }
+
+  test("wrong bounds below an ordinary filter are the planning of files") {
+    val t = held("shadow_plain")
+    WrongIndex.put(load(t), moved = 1000)
+    assertFound(t, "planning of files")(s"SELECT id FROM $t WHERE id = 7")
+  }
+
+  test("a right index has no difference, whatever prunes") {
+    val (t, d) = (held("shadow_right"), held("shadow_right_dimension"))
+    sql(s"DELETE FROM $t WHERE id = 33")
+    val queries = Seq(
+      s"SELECT * FROM $t",
+      s"SELECT * FROM $t WHERE id > 25 AND p = 1",
+      s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15",
+      s"SELECT s FROM $t ORDER BY p, id LIMIT 3 OFFSET 2",
+      s"SELECT * FROM $t LIMIT 15",
+      s"SELECT max(id), count(*), min(s) FROM $t WHERE id >= 5",
+      s"SELECT p, sum(id / 3D), avg(id) FROM $t GROUP BY p",
+      s"SELECT * FROM $t WHERE id + 1 = 8",
+      s"SELECT t.id FROM $t t JOIN $d d ON t.id = d.id WHERE d.s = '7'",
+      s"SELECT * FROM $t WHERE id IN (SELECT id FROM $d WHERE s LIKE '1%')",
+      s"WITH w AS (SELECT * FROM $t WHERE id < 9) SELECT a.id, b.s FROM w a LEFT JOIN w b ON a.id = b.id + 1",
+      s"SELECT id, current_timestamp() FROM $t WHERE id = 1 AND current_date() > DATE'2020-01-01'",
+      s"SELECT id, IF(id = 7, NULL, s) FROM $t WHERE id < 20 UNION ALL SELECT p, s FROM $t WHERE id = 4"
+    )
+    queries.foreach(query => assert(sampled()(sql(query).collect()) == Seen(1, 0, 0), query))
+    assert(problem(t).isEmpty && problem(d).isEmpty)
+  }
+
+  test("what may give other rows by itself is not run again") {
+    val t = held("shadow_skipped")
+    val foreign = udf((id: Long) => id + 1)
+    val queries = Seq[(String, () => Any)](
+      "a user-defined function" -> (() => spark.table(t).select(foreign(col("id"))).collect()),
+      "random" -> (() => sql(s"SELECT id, rand() FROM $t").collect()),
+      "a random filter" -> (() => sql(s"SELECT id FROM $t WHERE rand() < 0.5").collect()),
+      "the first of a group" -> (() => sql(s"SELECT first(s) FROM $t GROUP BY p").collect()),
+      "a list of a group" -> (() => sql(s"SELECT collect_list(s) FROM $t GROUP BY p").collect()),
+      "a limit within" -> (() => sql(s"SELECT max(id) FROM (SELECT id FROM $t LIMIT 5)").collect()),
+      "a limit in a subquery" -> (() =>
+        sql(s"SELECT id FROM $t WHERE id IN (SELECT id FROM $t LIMIT 5)").collect()),
+      "a condition on a sum of doubles" -> (() =>
+        sql(s"SELECT p FROM $t GROUP BY p HAVING sum(id / 3D) > 100").collect()),
+      "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
+      "a window" -> (() => sql(s"SELECT row_number() OVER (ORDER BY p) FROM $t").collect()),
+      "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
+    )
+    queries.foreach { case (what, action) => assert(sampled()(action()) == Seen(0, 1, 0), what) }
+  }
+
+  test("writes are not run again") {
+    val (t, target) = (held("shadow_written"), newTable("shadow_target"))
+    val before = load(target).currentSnapshot().sequenceNumber()
+    assert(sampled()(sql(s"INSERT INTO $target SELECT * FROM $t WHERE id = 3")).compared == 0)
+    sampled()(sql(s"SELECT * FROM $t").collect())
+    assert(load(target).currentSnapshot().sequenceNumber() == before + 1)
+  }
+
+  test("nothing runs at sample 0, and the checks leave the session's confs alone") {
+    val t = held("shadow_none")
+    sampled()(sql(s"SELECT * FROM $t").collect())
+    val (before, confs) = (handled, spark.conf.getAll)
+    (0 until 5).foreach(_ => sql(s"SELECT * FROM $t WHERE id = 3").collect())
+    sampled()(sql(s"SELECT * FROM $t WHERE id = 4").collect())
+    Thread.sleep(200)
+    assert(handled == before + 1, "the runs of a check are no queries to sample")
+    assert(spark.conf.getAll == confs)
+  }
+}

@@ -1,0 +1,66 @@
+package zonemap.spark.shadow
+
+import org.apache.iceberg.Table
+
+import zonemap.core.segment._
+import zonemap.core.value.LongValue
+import zonemap.iceberg.index.{IndexRegistry, LiveSegment, SegmentOrigin, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.store.Level
+
+/** Puts an index in the place of a table's right one: the same files, of which it has other bounds or counts. */
+private[shadow] object WrongIndex {
+
+  /**
+   * @param moved by how much the bounds of field 1, a BIGINT, are too high
+   * @param rows as how many rows each row of a file counts
+   */
+  def put(table: Table, moved: Long = 0, rows: Long = 1): Unit = {
+    val index = IndexRegistry.of(table)
+    val right = index.get(SnapshotKey.of(table.currentSnapshot())).get
+    val wrong = right.segments.map { live =>
+      val bytes = copy(live.segment, moved, rows)
+      val origin = SegmentOrigin.inMemory(ByteSource.ofBytes(bytes), Level.Micro, None)
+      new LiveSegment(Segment.open(bytes), origin, live.liveManifests)
+    }
+    index.put(new SnapshotIndex(right.key, right.sequenceNumber, wrong, right.deletes))
+  }
+
+  private def copy(segment: Segment, moved: Long, rows: Long): Array[Byte] = {
+    val columns = segment.columnIds.toSeq.sorted.map(id => segment.column(id).get -> id)
+    val builder = new SegmentBuilder(columns.map { case (column, id) => ColumnSpec(id, column.columnType) })
+    val partitions = segment.partitions.map(p => builder.partition(p.specId, p.values))
+    segment.manifests.foreach { manifest =>
+      builder.beginManifest(manifest.identity)
+      (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
+        val bounds = columns.map {
+          case (column, 1) => shifted(column.bounds(row), moved)
+          case (column, _) => column.bounds(row)
+        }
+        builder.add(file(segment, partitions(segment.partitionOrdinal(row)), row, rows), bounds.toArray)
+      }
+    }
+    builder.build()
+  }
+
+  private def shifted(bounds: ColumnBounds, by: Long): ColumnBounds =
+    (bounds.lower, bounds.upper) match {
+      case (LongValue(lower), LongValue(upper)) =>
+        bounds.copy(lower = LongValue(lower + by), upper = LongValue(upper + by))
+      case _ => bounds
+    }
+
+  private def file(segment: Segment, partition: Int, row: Int, rows: Long): FileEntry =
+    FileEntry(
+      path = segment.path(row),
+      format = segment.format(row),
+      fileSizeBytes = segment.fileSizeBytes(row),
+      recordCount = segment.recordCount(row) * rows,
+      partition = partition,
+      dataSequenceNumber = segment.dataSequenceNumber(row),
+      fileSequenceNumber = segment.fileSequenceNumber(row),
+      firstRowId = segment.firstRowId(row),
+      sortOrderId = segment.sortOrderId(row),
+      splitOffsets = segment.splitOffsets(row),
+      provenance = segment.provenance(row)
+    )
+}
