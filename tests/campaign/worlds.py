@@ -249,14 +249,17 @@ def _indexed(rng: random.Random, world: World) -> None:
     if how == "none":
         return
     top = [c.name for c in world.columns if "." not in c.name]
-    more = {
-        "built": "",
-        "facts": f", facts => 'values({top[0]}), bloom({top[-1]})'",
-        "columns": f", columns => array('rid', '{top[0]}')",
-    }[how]
-    if how == "facts" and world.kind in ("imported", "moved", "hive", "copied"):
-        more = ""  # refused where a name mapping says which columns files hold
+    more = {"built": "", "facts": _facts(world, top), "columns": f", columns => array('rid', '{top[0]}')"}[how]
     world.notebook.sql(f"CALL zonemap.system.build(table => '{world.table}'{more})")
+
+
+def _facts(world: World, names: list[str]) -> str:
+    """Facts of two columns; of columns that are partitions as they are there are none."""
+    loaded = tables.java_table(world.notebook.spark, world.table)
+    fields = [field for spec in loaded.specs().values() for field in spec.fields()]
+    constant = {loaded.schema().findColumnName(f.sourceId()) for f in fields if f.transform().isIdentity()}
+    usable = [name for name in names if name not in constant]
+    return f", facts => 'values({usable[0]}), bloom({usable[-1]})'" if usable else ""
 
 
 def _add_keys(rng: random.Random, world: World) -> None:
