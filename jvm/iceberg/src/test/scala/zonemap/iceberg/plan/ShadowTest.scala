@@ -34,7 +34,8 @@ class ShadowTest extends AnyFunSuite with FewColumns {
     val filters = Seq(
       Expressions.greaterThan[java.lang.Long]("id", 25L),
       Expressions.notEqual[Integer]("p", 1),
-      Expressions.and(Expressions.equal[Integer]("p", 1), Expressions.lessThan[java.lang.Long]("id", 20L)))
+      Expressions.and(Expressions.equal[Integer]("p", 1), Expressions.lessThan[java.lang.Long]("id", 20L))
+    )
     filters.foreach { filter =>
       val planned = ours(t, filter, shadow)
       assert(planned.reason.isEmpty && planned.tasks.size < 6, filter)
@@ -72,9 +73,14 @@ class ShadowTest extends AnyFunSuite with FewColumns {
     val right = covered(t)
     IndexRegistry
       .of(t.load())
-      .put(new SnapshotIndex(right.key, right.sequenceNumber, right.segments.map { live =>
-        new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))
-      }, right.deletes))
+      .put(
+        new SnapshotIndex(
+          right.key,
+          right.sequenceNumber,
+          right.segments.map { live =>
+            new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))
+          },
+          right.deletes))
     assert(mismatch(t).exists(_.contains("left out")))
     assert(ours(t, settings = Covering).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
     build(t)
@@ -84,7 +90,9 @@ class ShadowTest extends AnyFunSuite with FewColumns {
   test("a file that is not live in the snapshot is found") {
     val (t, other) = (table((0 until 4).map(ids): _*), table((0 until 5).map(ids): _*))
     val right = covered(t)
-    IndexRegistry.of(t.load()).put(new SnapshotIndex(right.key, 1, right.segments ++ covered(other).segments, right.deletes))
+    IndexRegistry
+      .of(t.load())
+      .put(new SnapshotIndex(right.key, 1, right.segments ++ covered(other).segments, right.deletes))
     assert(mismatch(t).exists(_.contains("not live")))
     assert(ours(t, settings = shadow).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
   }
