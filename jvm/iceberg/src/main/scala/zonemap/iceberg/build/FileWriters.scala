@@ -15,7 +15,8 @@ import zonemap.iceberg.index.{IndexRegistry, TableFacts}
  * @param ofImports sequence numbers of snapshots that took in files that were there before, ascending
  * @param isMapped whether readers find columns of files without field ids by a name mapping
  */
-private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Array[Long], isMapped: Boolean) extends Serializable {
+private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Array[Long], isMapped: Boolean)
+    extends Serializable {
 
   /** @param fileSequenceNumber of the snapshot that added the file, null if the manifest has none */
   def provenanceOf(fileSequenceNumber: java.lang.Long): Provenance =
@@ -45,7 +46,8 @@ private[zonemap] object FileWriters {
       .flatMap(id => Option(table.snapshot(id)))
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
       .toSeq
-    def numbers(isAsked: Snapshot => Boolean) = snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
+    def numbers(isAsked: Snapshot => Boolean) =
+      snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
     new FileWriters(numbers(isOfEngine), numbers(isImport), TableFacts.hasNameMapping(table))
   }
 
@@ -63,9 +65,10 @@ private[zonemap] object FileWriters {
    * was cherry-picked lacks the writer's key too, and says nothing.
    */
   private def isImport(snapshot: Snapshot): Boolean =
-    !isOfEngine(snapshot) && snapshot.operation() == DataOperations.APPEND && Option(snapshot.summary()).exists { summary =>
-      !summary.containsKey(SnapshotSummary.SOURCE_SNAPSHOT_ID_PROP) &&
-      Option(summary.get(EnvironmentContext.ENGINE_NAME)).exists(Rewriters)
+    !isOfEngine(snapshot) && snapshot.operation() == DataOperations.APPEND && Option(snapshot.summary()).exists {
+      summary =>
+        !summary.containsKey(SnapshotSummary.SOURCE_SNAPSHOT_ID_PROP) &&
+        Option(summary.get(EnvironmentContext.ENGINE_NAME)).exists(Rewriters)
     }
 
   private def isOfEngine(snapshot: Snapshot): Boolean =

@@ -48,10 +48,12 @@ private[plan] object ShadowCheck {
     if (ours.size > listed) Some(s"${ours.size} tasks where Iceberg has $listed")
     else
       stock.flatMap { theirs =>
-        ours.iterator.flatMap { task =>
-          val differences = theirs.iterator.map(difference(task, _)).toSeq
-          if (differences.exists(_.isEmpty)) None else differences.head
-        }.nextOption()
+        ours.iterator
+          .flatMap { task =>
+            val differences = theirs.iterator.map(difference(task, _)).toSeq
+            if (differences.exists(_.isEmpty)) None else differences.head
+          }
+          .nextOption()
       }
   }
 

@@ -104,7 +104,8 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(!tellsJoins(t))
   }
 
-  test("files that an engine appended without its writer are imports, also where the mapping has been removed before they are indexed") {
+  test(
+    "files that an engine appended without its writer are imports, also where the mapping has been removed before they are indexed") {
     val t = TestTable.create(schema)
     (0 until 4).foreach { i =>
       t.load().newAppend().appendFile(file(t, i * 10L, i * 10L + 9)).set("engine-name", "spark").commit()
