@@ -55,8 +55,8 @@ private[shadow] object Determined {
   /** Whether some rows are left out by their place: a limit that a plan cannot exceed leaves out none. */
   private def cuts(plan: LogicalPlan): Boolean =
     plan match {
-      case GlobalLimit(IntegerLiteral(most), child) => child.maxRows.forall(_ > most) && !isWithin(child, most)
-      case LocalLimit(IntegerLiteral(most), child)  => child.maxRows.forall(_ > most)
+      case GlobalLimit(IntegerLiteral(most), child)   => child.maxRows.forall(_ > most) && !isWithin(child, most)
+      case LocalLimit(IntegerLiteral(most), child)    => child.maxRows.forall(_ > most)
       case _: GlobalLimit | _: LocalLimit | _: Offset => true
       case _                                          => false
     }

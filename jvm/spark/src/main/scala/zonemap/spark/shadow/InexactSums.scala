@@ -23,9 +23,9 @@ private[shadow] object InexactSums {
     val inherited = AttributeSet.fromAttributeSets(below)
     def isInexact(expression: Expression): Boolean =
       expression.references.exists(inherited.contains) || expression.exists {
-        case function: AggregateFunction  => addsUp(function)
-        case subquery: PlanExpression[_]  => ofSubquery(subquery)
-        case _                            => false
+        case function: AggregateFunction => addsUp(function)
+        case subquery: PlanExpression[_] => ofSubquery(subquery)
+        case _                           => false
       }
     def columns(expressions: Seq[NamedExpression]): AttributeSet = {
       val found = expressions.filter(isInexact)
@@ -38,9 +38,9 @@ private[shadow] object InexactSums {
         if (aggregate.groupingExpressions.exists(isInexact)) throw new Dependent(plan.nodeName)
         columns(aggregate.aggregateExpressions)
       case _: SubqueryAlias | _: View | _: GlobalLimit | _: LocalLimit | _: Offset => inherited
-      case other if inherited.isEmpty && !other.expressions.exists(isInexact)       => AttributeSet.empty
-      case sort: Sort if !sort.order.exists(isInexact)                              => inherited
-      case filter: Filter if !isInexact(filter.condition)                           => inherited
+      case other if inherited.isEmpty && !other.expressions.exists(isInexact)      => AttributeSet.empty
+      case sort: Sort if !sort.order.exists(isInexact)                             => inherited
+      case filter: Filter if !isInexact(filter.condition)                          => inherited
       case other => throw new Dependent(other.nodeName)
     }
   }

@@ -27,11 +27,11 @@ private[shadow] object RepeatableQuery {
 
   private def ofNode(node: LogicalPlan): Option[String] =
     node match {
-      case _: LocalRelation | _: Range | _: OneRowRelation                                  => None
-      case _: Project | _: Filter | _: SubqueryAlias | _: View | _: ResolvedHint            => None
-      case _: Join | _: Union | _: Distinct | _: Except | _: Intersect | _: Aggregate       => None
-      case _: Sort | _: GlobalLimit | _: LocalLimit | _: Offset | _: Generate               => None
-      case _: WithCTE | _: CTERelationDef | _: CTERelationRef | _: RepartitionOperation     => None
+      case _: LocalRelation | _: Range | _: OneRowRelation                              => None
+      case _: Project | _: Filter | _: SubqueryAlias | _: View | _: ResolvedHint        => None
+      case _: Join | _: Union | _: Distinct | _: Except | _: Intersect | _: Aggregate   => None
+      case _: Sort | _: GlobalLimit | _: LocalLimit | _: Offset | _: Generate           => None
+      case _: WithCTE | _: CTERelationDef | _: CTERelationRef | _: RepartitionOperation => None
       case DataSourceV2Relation(table: SparkTable, _, _, _, options, _)
           if SparkTables.plannableTable(table).isDefined && SparkTables.snapshotId(table).isDefined &&
             ReadOptions.readPinnedFiles(options) =>
@@ -42,7 +42,8 @@ private[shadow] object RepeatableQuery {
 
   private def ofExpression(expression: Expression): Option[String] =
     if (!expression.deterministic) Some(s"'${expression.prettyName}' is not deterministic")
-    else foreign(expression, insideOurs = false).map(name => s"'$name' is not a function that is known to be repeatable")
+    else
+      foreign(expression, insideOurs = false).map(name => s"'$name' is not a function that is known to be repeatable")
 
   private def foreign(expression: Expression, insideOurs: Boolean): Option[String] =
     expression match {
@@ -66,12 +67,13 @@ private[shadow] object RepeatableQuery {
   private def ofColumn(column: Attribute): Option[String] = {
     def hasHash(dataType: DataType): Boolean =
       dataType match {
-        case text: StringType                                     => text == StringType
-        case _: NumericType | _: BinaryType | _: BooleanType      => true
-        case _: DateType | _: TimestampType | _: TimestampNTZType | _: DayTimeIntervalType | _: YearMonthIntervalType => true
-        case list: ArrayType                                      => hasHash(list.elementType)
-        case struct: StructType                                   => struct.forall(field => hasHash(field.dataType))
-        case other                                                => other == NullType
+        case text: StringType                                => text == StringType
+        case _: NumericType | _: BinaryType | _: BooleanType => true
+        case _: DateType | _: TimestampType | _: TimestampNTZType | _: DayTimeIntervalType | _: YearMonthIntervalType =>
+          true
+        case list: ArrayType    => hasHash(list.elementType)
+        case struct: StructType => struct.forall(field => hasHash(field.dataType))
+        case other              => other == NullType
       }
     Option.when(!hasHash(column.dataType))(s"column ${column.name} is of type ${column.dataType.catalogString}")
   }

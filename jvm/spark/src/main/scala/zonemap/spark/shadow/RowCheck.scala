@@ -31,9 +31,9 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable)
       try {
         val expected = without()
         rowsWith(Nil).differenceTo(expected) match {
-          case None                                              => Right(())
+          case None                                                 => Right(())
           case Some(_) if without().differenceTo(expected).nonEmpty => Left("it gives other rows by itself")
-          case Some(difference)                                  => Right(report(culprit(expected), difference))
+          case Some(difference)                                     => Right(report(culprit(expected), difference))
         }
       } finally SparkSession.clearActiveSession()
     }
@@ -61,8 +61,8 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable)
     val session = newSession(off)
     SparkSession.setActiveSession(session)
     val query = new RowCheck.Uncached(session, RowCheck.freed(RowDigest.planOf(compared), off.map(_.option)))
-    RowDigest.read(SQLExecution.withNewExecutionId(query, Some("zonemap.shadow"))(
-      query.executedPlan.executeCollectPublic().head))
+    RowDigest.read(
+      SQLExecution.withNewExecutionId(query, Some("zonemap.shadow"))(query.executedPlan.executeCollectPublic().head))
   }
 
   private def newSession(off: Seq[ConfEntry[Boolean]]): ClassicSession = {

@@ -1,6 +1,12 @@
 package zonemap.spark.shadow
 
-import java.util.concurrent.{ArrayBlockingQueue, RejectedExecutionException, ThreadLocalRandom, ThreadPoolExecutor, TimeUnit}
+import java.util.concurrent.{
+  ArrayBlockingQueue,
+  RejectedExecutionException,
+  ThreadLocalRandom,
+  ThreadPoolExecutor,
+  TimeUnit
+}
 import java.util.concurrent.atomic.LongAdder
 
 import org.apache.spark.sql.SparkSession

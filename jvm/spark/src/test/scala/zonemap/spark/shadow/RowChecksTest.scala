@@ -2,11 +2,11 @@ package zonemap.spark.shadow
 
 import org.apache.iceberg.Table
 import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.functions.{col, udf}
 
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.spark.{PlanningCounters, SharedSession}
-
 
 /** Queries that have run are run again with and without the index: SOUNDNESS, S170 to S172. */
 class RowChecksTest extends SharedSession {
@@ -16,15 +16,20 @@ class RowChecksTest extends SharedSession {
   private def until(what: String)(condition: => Boolean): Unit = {
     val deadline = System.currentTimeMillis() + Patience
     while (!condition && System.currentTimeMillis() < deadline) Thread.sleep(20)
-    assert(condition, what)
+    assert(condition, what): Unit
   }
 
   private def handled: Long = RowChecks.compared + RowChecks.skipped + RowChecks.dropped
 
-  private final case class Seen(compared: Long, skipped: Long, mismatches: Long)
+  /** Listeners hear of a query after it has finished, with the confs of then: those of before must be through. */
+  private def awaitListeners(): Unit = {
+    val bus = classOf[SparkContext].getMethod("listenerBus").invoke(spark.sparkContext)
+    bus.getClass.getMethod("waitUntilEmpty").invoke(bus): Unit
+  }
 
   /** Runs one action with every query sampled, waits for its check, and answers what became of it. */
   private def sampled(confs: (String, String)*)(action: => Any): Seen = {
+    awaitListeners()
     val (all, compared, skipped, wrong) =
       (handled, RowChecks.compared, RowChecks.skipped, PlanningCounters.shadowMismatches())
     withConf((Sample -> "1.0") +: confs: _*) {
@@ -46,21 +51,24 @@ class RowChecksTest extends SharedSession {
   }
 
   private def assertFound(table: String, rule: String, confs: (String, String)*)(query: String): Unit = {
-    val expected = withConf("spark.sql.zonemap.enabled" -> "false")(rows(sql(query)))
+    val expected = rowsWith(Seq("spark.sql.zonemap.enabled" -> "false"))(query)
     assert(rowsWith(confs)(query) != expected, s"the index makes no difference to $query")
     assert(sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 1), query)
     assert(problem(table).exists(_.contains(s"(rule: $rule)")), s"${problem(table)} for $query")
     assert(planned(assert(rowsWith(confs)(query) == expected)) == 0, "Iceberg plans from now on")
     build(table)
-    assert(problem(table).isEmpty && sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 0))
+    assert(problem(table).isEmpty && sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 0)): Unit
   }
 
-  private def rowsWith(confs: Seq[(String, String)])(query: String): Seq[String] =
-    withConf(confs: _*)(rows(sql(query)))
+  /** The rows; of a LIMIT without an order any are right, so as many as there are. */
+  private def rowsWith(confs: Seq[(String, String)])(query: String): Seq[String] = {
+    val found = withConf(confs: _*)(rows(sql(query)))
+    if (query.contains(" LIMIT ") && !query.contains(" ORDER BY ")) Seq(found.size.toString) else found
+  }
 
   test("a wrong bound of first rows is found, and named topk") {
     val t = held("shadow_topk")
-    // the last file seems to be far above the others, and to have more rows than it has
+    // the last file seems to have more rows than it has
     WrongIndex.put(load(t), rows = 3)
     assertFound(t, "topk")(s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15")
   }
@@ -133,8 +141,7 @@ class RowChecksTest extends SharedSession {
       "the first of a group" -> (() => sql(s"SELECT first(s) FROM $t GROUP BY p").collect()),
       "a list of a group" -> (() => sql(s"SELECT collect_list(s) FROM $t GROUP BY p").collect()),
       "a limit within" -> (() => sql(s"SELECT max(id) FROM (SELECT id FROM $t LIMIT 5)").collect()),
-      "a limit in a subquery" -> (() =>
-        sql(s"SELECT id FROM $t WHERE id IN (SELECT id FROM $t LIMIT 5)").collect()),
+      "a limit in a subquery" -> (() => sql(s"SELECT id FROM $t WHERE id IN (SELECT id FROM $t LIMIT 5)").collect()),
       "a condition on a sum of doubles" -> (() =>
         sql(s"SELECT p FROM $t GROUP BY p HAVING sum(id / 3D) > 100").collect()),
       "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
@@ -157,9 +164,14 @@ class RowChecksTest extends SharedSession {
     sampled()(sql(s"SELECT * FROM $t").collect())
     val (before, confs) = (handled, spark.conf.getAll)
     (0 until 5).foreach(_ => sql(s"SELECT * FROM $t WHERE id = 3").collect())
+    awaitListeners()
+    assert(handled == before)
     sampled()(sql(s"SELECT * FROM $t WHERE id = 4").collect())
-    Thread.sleep(200)
+    awaitListeners()
     assert(handled == before + 1, "the runs of a check are no queries to sample")
     assert(spark.conf.getAll == confs)
   }
 }
+
+/** What became of queries that were sampled. */
+private final case class Seen(compared: Long, skipped: Long, mismatches: Long)
