@@ -147,6 +147,8 @@ class SwapRuleTest extends SharedSession {
       val expected = withConf("spark.sql.zonemap.enabled" -> "false")(all)
       withConf("spark.sql.zonemap.shadow" -> "true")(assert(all == expected, state))
     }
+    // other suites of this JVM make indexes wrong on purpose
+    val mismatches = zonemap.spark.PlanningCounters.shadowMismatches()
     check("nothing indexed")
     build(t)
     assert(planned(check("covered")) >= queries.size)
@@ -154,6 +156,6 @@ class SwapRuleTest extends SharedSession {
     assert(planned(check("stale")) >= queries.size)
     forgetIndexes()
     assert(planned(check("from the store")) >= queries.size)
-    assert(zonemap.spark.PlanningCounters.shadowMismatches() == 0)
+    assert(zonemap.spark.PlanningCounters.shadowMismatches() == mismatches)
   }
 }
