@@ -18,7 +18,7 @@ from campaign import worlds
 from campaign.rounds import Rounds, Totals
 
 SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
-SECONDS = float(os.environ.get("ZONEMAP_CAMPAIGN_SECONDS", "200"))
+SECONDS = float(os.environ.get("ZONEMAP_CAMPAIGN_SECONDS", "120"))
 FOLDER = Path(os.environ.get("ZONEMAP_TEST_FAILURES", "build/test-failures")) / "campaign"
 KINDS = len(worlds.WORLDS)
 
