@@ -1,7 +1,10 @@
 package zonemap.benchmarks.kernel
 
+import java.nio.channels.FileChannel
 import java.nio.file.{Files, Path, Paths, StandardCopyOption}
 import java.util.SplittableRandom
+
+import scala.util.Using
 
 import zonemap.core.segment._
 import zonemap.core.value._
@@ -33,7 +36,7 @@ private[kernel] object KernelSegments {
       val rows = math.min(SegmentRows, files - first)
       val path = folder.resolve(s"kernel-3-$first-$rows.zm")
       if (!Files.exists(path)) write(path, build(first, rows))
-      Segment.open(ByteSource.mapped(path))
+      Using.resource(FileChannel.open(path))(channel => Segment.open(ByteSource.mapped(channel)))
     }
 
   private def folder: Path = Files.createDirectories(Paths.get("build", "bench", "kernel"))
