@@ -1,0 +1,100 @@
+"""The documents: links lead somewhere, each reason code has advice, each decision has a status."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+SKIPPED = {".git", ".venv", "build", "dist", "node_modules", "target"}
+PAGES = sorted(p for p in ROOT.rglob("*.md") if not SKIPPED.intersection(p.relative_to(ROOT).parts))
+DECISIONS = sorted((ROOT / "docs" / "design" / "adr").glob("[0-9]*.md"))
+WRAPPED = [p for p in PAGES if {"guide", "adr", "notes"}.intersection(p.parts)] + [
+    ROOT / "README.md",
+    ROOT / "benchmarks" / "README.md",
+    ROOT / "docs" / "glossary.md",
+    ROOT / "tests" / "README.md",
+]
+
+FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+\s+(.*)$", re.MULTILINE)
+CODE = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
+
+
+def _prose(page: Path) -> str:
+    """The text of a page without its blocks and spans of code."""
+    return re.sub(r"`[^`\n]*`", "``", FENCE.sub("", page.read_text(encoding="utf-8")))
+
+
+def _anchors(page: Path) -> set[str]:
+    """The anchors of the headings of a page, as GitHub makes them."""
+    headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
+    return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
+
+
+def _broken(page: Path) -> list[str]:
+    broken = []
+    for link in LINK.findall(_prose(page)):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists() or (anchor and target.suffix == ".md" and anchor not in _anchors(target)):
+            broken.append(link)
+    return broken
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_links_resolve(page: Path) -> None:
+    assert _broken(page) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# One place\n[a](page.md) [b](gone.md) [c](#one-place) [d](page.md#gone) [e](https://host/x) `[f](code.md)`\n"
+        "```\n[g](block.md)\n```\n"
+    )
+    assert _broken(page) == ["gone.md", "page.md#gone"]
+
+
+def test_each_reason_code_has_advice() -> None:
+    reference = (ROOT / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
+    advice = (ROOT / "docs" / "guide" / "troubleshooting.md").read_text(encoding="utf-8")
+    codes = CODE.findall(reference)
+    assert len(codes) > 20
+    assert [code for code in codes if code not in CODE.findall(advice)] == []
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=_name)
+def test_decisions_have_a_status_and_a_date(page: Path) -> None:
+    first = page.read_text(encoding="utf-8").splitlines()[:4]
+    status = r"Status: (accepted|superseded by ADR \d+|withdrawn)"
+    assert re.fullmatch(r"# \d+\. .+", first[0])
+    assert re.fullmatch(status, first[2])
+    assert re.fullmatch(r"Date: \d{4}-\d{2}-\d{2}", first[3])
+
+
+def test_the_index_of_decisions_names_each_with_its_status() -> None:
+    index = (ROOT / "docs" / "design" / "adr" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d+) \| \[(.+)\]\((.+\.md)\) \| (.+) \|$", index, re.MULTILINE)
+    expected = []
+    for page in DECISIONS:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        number, title = lines[0].removeprefix("# ").split(". ", 1)
+        expected.append((number, title, page.name, lines[2].removeprefix("Status: ")))
+    assert rows == expected
+
+
+@pytest.mark.parametrize("page", WRAPPED, ids=_name)
+def test_lines_of_prose_are_short(page: Path) -> None:
+    """Rows of tables and blocks of code may be longer."""
+    lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
