@@ -22,10 +22,10 @@ HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do no
 
 # How fresh, how big, how fast
 
-Every figure is from a result file in [benchmarks](../../benchmarks), which says what each suite does and the command
-that repeats it. Stock Iceberg and the index ran in one process, by turns; medians. The cases in which the index
-does not help are in the tables too. The CPU time of a process is told in steps of 10 ms; plans that take less were run
-many times in a row where tables are small, and may be 0 elsewhere.
+Every figure is from a result file in [benchmarks](../../benchmarks/README.md), which describes each suite and names the
+command that repeats it. Stock Iceberg and the index ran in one process, by turns; figures are medians. The cases in
+which the index does not help are in the tables too. The CPU time of a process is measured in steps of 10 ms. Shorter
+plans were run many times in a row where tables are small; elsewhere their CPU time may be 0.
 """
 
 
@@ -45,7 +45,7 @@ def main(folder: Path) -> None:
             suite.plot(document, plot)
             parts.append(suite.section(document, f"images/{plot.name}"))
             parts.append(pages.measured_on(document))
-    (folder / "benchmarks.md").write_text("\n".join(parts))
+    (folder / "benchmarks.md").write_text(pages.wrapped("\n".join(parts)))
     print(f"written: {folder / 'benchmarks.md'}")
 
 

@@ -36,10 +36,10 @@ def plot(document: dict[str, Any], path: Path) -> None:
 def section(document: dict[str, Any], image: str) -> str:
     parts = ["## Planning, one thing varied at a time\n", f"![matrix]({image})\n"]
     parts.append(
-        f"Medians, Iceberg -> index. {document['centreFiles']:,} files and 30 columns where nothing else is said. A "
+        f"Medians, Iceberg -> index. {document['centreFiles']:,} files and 30 columns unless stated otherwise. A "
         f"slow store adds {document['requestMillis']} ms to each request. Without an index the table is planned by "
-        "Iceberg, and what is compared is the cost of asking. Heap is what is in use at most while all tasks are "
-        "kept.\n"
+        "Iceberg, and the figures compare the cost of looking for one. Heap is the most that is in use while all "
+        "tasks are kept.\n"
     )
     for axis, rows in groupby(document["rows"], key=lambda row: row["axis"]):
         parts.append(

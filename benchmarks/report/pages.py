@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,18 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """A table of Markdown; all columns but the first to the right."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
+
+
+def wrapped(text: str) -> str:
+    """The text with its long lines of prose broken; rows of tables stay, and no span of code is broken."""
+    return "\n".join(
+        _wrapped(line) if len(line) > 120 and not line.startswith("|") else line for line in text.split("\n")
+    )
+
+
+def _wrapped(line: str) -> str:
+    whole = re.sub(r"`[^`]*`", lambda code: code.group().replace(" ", "\0"), line)
+    return textwrap.fill(whole, 118, break_long_words=False, break_on_hyphens=False).replace("\0", " ")
 
 
 def measured_on(document: dict[str, Any]) -> str:

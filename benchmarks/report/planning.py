@@ -87,9 +87,9 @@ def _builds(tables: list[dict[str, Any]]) -> str:
         *(f"pays after: {n}" for n in names),
     )
     return (
-        "Building the index in one process and as a Spark job on the same cores, refreshing the store after a commit "
-        "of 32 files by a process that holds nothing, and the number of plans of a filter after which a build has "
-        "saved the CPU that it took.\n\n" + pages.table(head, rows)
+        "The cost of building the index in one process and as a Spark job on the same cores; of refreshing the store "
+        "after a commit of 32 files by a process that holds nothing; and the number of plans of a filter after which "
+        "a build has saved as much CPU as it took.\n\n" + pages.table(head, rows)
     )
 
 

@@ -44,8 +44,8 @@ def section(document: dict[str, Any], image: str) -> str:
         (
             "## Pruning\n",
             f"![pruning]({image})\n",
-            f"Files read of {document['filesPerTable']}. By exact bounds: those that knowing every file's true minimum "
-            f"and maximum leaves. By content: those that hold a row of the answer.{_commands(document)}\n",
+            f"Files read of {document['filesPerTable']}. By exact bounds: files that remain if every file's true "
+            f"minimum and maximum is known. By content: files that hold a row of the result.{_commands(document)}\n",
             pages.table(("query", "Iceberg", "index", "by exact bounds", "by content", "query ms"), rows),
             _everywhere(document),
         )
@@ -56,7 +56,7 @@ def _commands(document: dict[str, Any]) -> str:
     files = {c["files"] for c in document["cases"] if "files" in c}
     return (
         f" Commands are of 100 keys in {max(files):,} files; copy-on-write reads files twice, to find them and to "
-        "write them anew."
+        "rewrite them."
     )
 
 

@@ -35,10 +35,10 @@ def section(document: dict[str, Any], image: str) -> str:
         "## Keeping up with a stream\n",
         f"![strategies]({image})\n",
         "A writer appends batches of 32 files to a table with a past; batches without an index alternate with batches "
-        "of each layout. Write loss is that of wall time, with its 95 % interval; index CPU is that of the writer's "
+        "of each layout. Write loss is a share of wall time, with its 95 % interval; index CPU is that of the writer's "
         "thread and of the background thread, beside the CPU of a whole batch; a stream runs for days, so each layout "
-        "has indexed commits of metadata before it is measured. Reported from practice: what users of such indexes "
-        "told of each strategy.\n",
+        "has indexed commits of metadata before it is measured. Reported from practice: figures that users of such "
+        "indexes reported of each strategy.\n",
     ]
     for size in document["sizes"]:
         rows = [

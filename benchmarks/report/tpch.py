@@ -32,8 +32,8 @@ def section(document: dict[str, Any], image: str) -> str:
         "## TPC-H\n",
         f"![tpch]({image})\n",
         f"Scale {document['scale']:g}; lineitem in 128 files, orders in 64. Clustered: ordered by ship and order date, "
-        "as a stream leaves them. Loaded: ordered by key, as a bulk load leaves them. Shuffled: no file differs from "
-        "another, and nothing can be left out. Rows were equal in every run.\n",
+        "as a stream leaves them. Loaded: ordered by key, as a bulk load leaves them. Shuffled: all files span the "
+        "same values, and none can be left out. Rows were equal in every run.\n",
     ]
     for layout, rows in groupby(document["queries"], key=lambda row: row["layout"]):
         lines = [
