@@ -65,8 +65,8 @@ def section(document: dict[str, Any], image: str) -> str:
             "## The Atlas query\n",
             f"![atlas]({image})\n",
             "`SELECT DISTINCT tags['type'] AS type FROM t WHERE name = '..' AND ts > .. AND ts <= .. ORDER BY type`, "
-            "six of 28 days, from SQL text to splits, beside the figures that the talk that introduced Iceberg gave for "
-            "its query over 2.7 million files and 2,688 partitions, on another machine. Metadata of "
+            "six of 28 days, from SQL text to splits, beside the figures that the talk that introduced Iceberg gave "
+            "for its query over 2.7 million files and 2,688 partitions, on another machine. Metadata of "
             f"{document['files']:,} files in as many partitions, 30 columns; "
             f"the index has {document['indexBytes'] / 1e6:,.0f} MB and was built by a Spark job in "
             f"{document['buildSeconds']:,.0f} s.\n",
