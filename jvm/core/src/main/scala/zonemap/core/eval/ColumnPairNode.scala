@@ -87,16 +87,12 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
 
   def use(block: Int, count: Int): Unit = {
     val upperCodes = below.upperCodes
-    val most = upperCodes.mostBeside(block)
     above.lowerCodes.copy(block, count, lower)
-    // where upper codes are close to the lower ones of their rows, these do for most rows
-    val isNarrow = most >= 0 && most <= Above.Narrow
-    if (isNarrow || upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
-    if (!isNarrow) upperCodes.copyBeside(block, count, upper, beside)
-    if (together.compare(if (isNarrow) beside else upper, if (isNarrow) most else 0, lower, count, never, unproven))
-      together.lookUp(upperCodes, block * Segment.BlockRows, upper, lower, count, never, unproven)
+    if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
+    upperCodes.copyBeside(block, count, upper, beside)
+    if (together.compare(upper, lower, count, never, unproven))
+      together.lookUp(upper, lower, count, never, unproven)
     else {
-      if (isNarrow) upperCodes.copyBeside(block, count, upper, beside)
       pairs.limits.belowFirst(upper, lower, count, never)
       pairs.limits.belowSecond(upper, lower, count, unproven)
     }
@@ -124,12 +120,6 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
     }
     order > 0 || (order == 0 && !strictly)
   }
-}
-
-private object Above {
-
-  /** Codes about as many apart are few ordinals apart, against those that the columns' boundaries differ by. */
-  val Narrow = 64
 }
 
 /** What the flags of a block's rows leave to be asked. */

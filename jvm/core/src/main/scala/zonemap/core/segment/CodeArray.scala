@@ -13,9 +13,6 @@ private[core] trait CodeArray {
   /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
   def isBeside(block: Int): Boolean = false
 
-  /** How far the codes of a block are above the lower codes of their rows, at most; -1 where that is not known. */
-  def mostBeside(block: Int): Int = -1
-
   /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
   def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }

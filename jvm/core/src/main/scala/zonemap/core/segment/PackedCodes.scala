@@ -43,8 +43,6 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
 
   override def isBeside(block: Int): Boolean = relative(block) == 1
 
-  override def mostBeside(block: Int): Int = if (isBeside(block)) base(block) + (1 << width(block)) - 1 else -1
-
   override def copyBeside(block: Int, count: Int, lanes: Array[Long], ofLower: Array[Long]): Unit = {
     unpack(starts(block), width(block), count, lanes)
     if (isBeside(block)) {

@@ -22,11 +22,9 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
   override def lower(row: Int, lowerCode: Int): Long = dictionary.floor(lowerCode) + lowers.number(row)
 
   override def upper(row: Int, lower: Long, upperCode: Int): Long = {
-    val from = if (upperFollows(row)) lower else dictionary.floor(upperCode)
+    val from = if (uppers.follows(row / Segment.BlockRows)) lower else dictionary.floor(upperCode)
     from + uppers.number(row)
   }
-
-  override def upperFollows(row: Int): Boolean = uppers.follows(row / Segment.BlockRows)
 
   override def read(rows: ExactRows): Unit = {
     lowers.add(rows, rows.lowerCodes, rows.lowers)
