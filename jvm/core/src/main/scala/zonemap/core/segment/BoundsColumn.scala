@@ -17,9 +17,6 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   /** Whether every bound is a boundary of the dictionary, so that codes say all. */
   private[core] val exactCodes: Boolean = detail != ColumnDetail.Frames
 
-  /** Whether bounds are rounded outward, because those of single files hardly ever prune. */
-  def isCoarse: Boolean = detail == ColumnDetail.Coarse
-
   private def shape = head.shape
 
   private[core] val dictionary: Dictionary = head.dictionary

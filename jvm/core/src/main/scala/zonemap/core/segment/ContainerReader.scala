@@ -49,10 +49,6 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   def keys: Iterable[SectionKey] = entries.keys
 
-  /** Stored bytes of all sections with this id and one of these kinds. */
-  def storedBytes(id: Int, kinds: Set[SectionKind]): Long =
-    entries.valuesIterator.filter(e => e.key.id == id && kinds(e.key.kind)).map(_.length.toLong).sum
-
   /** The raw bytes of a section as a read-only little-endian buffer. */
   def section(key: SectionKey): ByteBuffer = {
     val e = entry(key)

@@ -111,9 +111,6 @@ final private[zonemap] class Segment private (
   /** Whether all files have one format, one sort order or none, and the same split offsets. */
   def filesAreAlike: Boolean = fixed.filesAreAlike
 
-  /** The partition ordinals of all rows in a fresh array: O(rows). */
-  def partitionOrdinals(): Array[Int] = Array.tabulate(rows)(fixed.partition)
-
   /** A reader for one thread. */
   def newPathReader(): PathReader = new PathReader(paths, rows, None)
 
@@ -201,9 +198,6 @@ final private[zonemap] class Segment private (
   def reopened(source: ByteSource): Segment =
     new Segment(container.on(source, openedBytes), metaBytes, Some(this))
 
-  /** Stored bytes of a column's sections; 0 when it is not indexed. */
-  def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)
-
   /** Bytes of the sections read so far, in memory or pages of a spilled file, and of what was made of them. */
   def residentBytes: Long = container.residentBytes
 
@@ -232,16 +226,6 @@ private[zonemap] object Segment {
 
   /** A root with two bounds, in its map. */
   private val RootBytes = 150L
-
-  private val columnKinds: Set[SectionKind] = Set(
-    SectionKind.ColumnHead,
-    SectionKind.ColumnCodes,
-    SectionKind.PackedColumnCodes,
-    SectionKind.ColumnFlags,
-    SectionKind.ExactIndex,
-    SectionKind.ExactData,
-    SectionKind.PackedExactBounds
-  )
 
   /** Starts reading what [[open]] reads, of data and of delete segments. */
   def prefetch(source: ByteSource): Unit = ContainerReader.prefetch(source)

@@ -247,7 +247,7 @@ object ForgedFiles {
     val asks = Seq[() => Any](
       () => s.manifests,
       () => s.partitions.map(_.values.toSeq.map(String.valueOf).mkString.take(1)),
-      () => s.partitionOrdinals().length,
+      () => some.map(s.partitionOrdinal),
       () => some.map(r => (s.format(r), s.fileSizeBytes(r), s.recordCount(r), s.firstRowId(r), s.sortOrderId(r))),
       () => some.map(r => Option(s.splitOffsets(r)).map(_.length)),
       () => some.foreach(s.newPathReader().path),

@@ -45,8 +45,7 @@ class SeededStoreTest extends AnyFunSuite {
       SectionKind.Provenances
     )
     assert((expected -- kinds).isEmpty)
-    val data = ContainerReader.open(ByteSource.ofBytes(kept("data.zm")), Container.KindData)
-    assert(BoundsHead.read(data, 2, Segment.open(kept("data.zm")).rows).detail == ColumnDetail.Coarse)
+    assert(StoredColumn.isCoarse(kept("data.zm"), 2))
   }
 
   test("the kept delete segment, facts and versions are read") {
