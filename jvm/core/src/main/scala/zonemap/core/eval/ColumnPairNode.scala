@@ -3,7 +3,7 @@ package zonemap.core.eval
 import java.util.Arrays
 
 import zonemap.core.predicate.CompareOp
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeLanes, ColumnBounds, LongBounds, Segment}
+import zonemap.core.segment.{Blocks, BoundsColumn, BoundsFlags, CodeLanes, ColumnBounds, LongBounds}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
@@ -45,8 +45,8 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
   override def mustMatch(candidates: Bitmap): Bitmap = Bitmap.empty(candidates.size)
 
   private def ofBlock(block: Int, first: Int, last: Int, candidates: Bitmap, out: Bitmap): Unit = {
-    val row = block * Segment.BlockRows
-    val count = Math.min(Segment.BlockRows, candidates.size - row)
+    val row = block * Blocks.BlockRows
+    val count = Math.min(Blocks.BlockRows, candidates.size - row)
     flags.use(row, count)
     if (haveOneOrder) leftAbove.use(block, count)
     if (haveOneOrder && op == CompareOp.Eq) rightAbove.use(block, count)
@@ -66,7 +66,7 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
 }
 
 private object ColumnPairNode {
-  val BlockWords: Int = Segment.BlockRows / 64
+  val BlockWords: Int = Blocks.BlockRows / 64
 
   /** Against a leaf on codes. */
   val RowCost = 3
@@ -76,11 +76,11 @@ private object ColumnPairNode {
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
   private val together = OrdinalLimits.of(pairs)
-  private val lower = new Array[Long](CodeLanes.length(Segment.BlockRows))
-  private val upper = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val lower = new Array[Long](CodeLanes.length(Blocks.BlockRows))
+  private val upper = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
   /** The lower codes of the column whose upper ones are asked. */
-  private val beside = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val beside = new Array[Long](CodeLanes.length(Blocks.BlockRows))
   private val unproven = new Array[Long](ColumnPairNode.BlockWords)
   private val never = new Array[Long](ColumnPairNode.BlockWords)
   private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
@@ -132,8 +132,8 @@ final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsCo
   val askRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
 
   private val decisions = Array.fill[Byte](BoundsFlags.Values * BoundsFlags.Values)(Undecided)
-  private val leftFlags = new Array[Byte](Segment.BlockRows)
-  private val rightFlags = new Array[Byte](Segment.BlockRows)
+  private val leftFlags = new Array[Byte](Blocks.BlockRows)
+  private val rightFlags = new Array[Byte](Blocks.BlockRows)
 
   private val constant: Option[Int] =
     for (l <- left.constantFlags; r <- right.constantFlags) yield decision(l, r)

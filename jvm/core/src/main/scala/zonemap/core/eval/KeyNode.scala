@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, LowerOrder, Segment}
+import zonemap.core.segment.{Blocks, BoundsColumn, LowerOrder}
 import zonemap.core.value.LongValue
 
 /**
@@ -14,7 +14,7 @@ final private[eval] class KeyNode(hits: Bitmap, comparing: => LeafNode) extends 
   override def mayMatch(candidates: Bitmap): Bitmap = candidates.copy().and(hits)
   override def mustMatch(candidates: Bitmap): Bitmap = comparing.mustMatch(candidates)
 
-  override val survivors: Int = Math.min(hits.cardinality, Segment.blocksOf(hits.size))
+  override val survivors: Int = Math.min(hits.cardinality, Blocks.count(hits.size))
   override def work: Int = 0
 }
 
@@ -58,7 +58,7 @@ private[eval] object KeyNode {
     new KeyLookup(column, order).find(keys, found)
     order.others.foreach { row =>
       val zone = ColumnZone(column.columnType, column.bounds(row))
-      if (Question.MayMatch.holds(ZoneMatch.evaluate(rule, zone))) found.set(row)
+      if (EvaluationMode.MayMatch.keeps(ZoneMatch.evaluate(rule, zone))) found.set(row)
     }
     found
   }

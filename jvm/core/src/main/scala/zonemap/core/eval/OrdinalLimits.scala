@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{CodeLanes, Segment}
+import zonemap.core.segment.{Blocks, CodeLanes}
 
 /**
  * What [[CodePairs]] say of all upper codes together, in ordinals: a lower code that is less than `first` above the upper
@@ -14,7 +14,7 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
   /** Where the two are far from one another, most rows would be left; distances of 2^15 have no lanes. */
   private val mayPay = second - first <= Widest && second < Zero
 
-  private val distances = new Array[Long](if (mayPay) CodeLanes.length(Segment.BlockRows) else 0)
+  private val distances = new Array[Long](if (mayPay) CodeLanes.length(Blocks.BlockRows) else 0)
 
   /**
    * Sets the bits of the lower codes that are surely below the first limits of the upper codes, and of those that may be

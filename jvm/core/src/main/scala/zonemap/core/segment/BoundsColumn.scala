@@ -4,7 +4,7 @@ import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
  * The bounds of one column over the rows of a segment. Values come back as they were given to the builder, except what
- * [[SegmentBuilder.add]] normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
+ * `SegmentBuilder.add` normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
  * where reading a value may decode a frame. Thread-safe.
  */
 final private[zonemap] class BoundsColumn private[segment] (container: ContainerReader, val fieldId: Int, rows: Int) {

@@ -50,7 +50,7 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     shape.write(head)
     dictionary.write(head)
     ZoneTable.of(lower, upper, rowFlags, Math.max(rows, 1)).write(head)
-    ZoneTable.of(lower, upper, rowFlags, Segment.BlockRows).write(head)
+    ZoneTable.of(lower, upper, rowFlags, Blocks.BlockRows).write(head)
     container.packed(SectionKey(SectionKind.ColumnHead, spec.fieldId), head.toBytes)
     writeArrays(container, detail, shape, lower, upper, rowFlags)
   }

@@ -89,8 +89,8 @@ private[zonemap] object DeleteSegment {
     val files = decodeFiles(container.section(deletes), container.mostItems(deletes), decoder)
     val manifests = ManifestTable.decode(container.section(listed), files.size, container.mostItems(listed))
     val partitions = PartitionTable.decode(container.section(tuples), container.mostItems(tuples))
-    val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + HeapBytes.manifests(manifests) +
-      HeapBytes.partitions(partitions)
+    val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + ManifestTable.heapBytes(manifests) +
+      PartitionTable.heapBytes(partitions)
     new DeleteSegment(manifests, partitions, files, heapBytes)
   }
 

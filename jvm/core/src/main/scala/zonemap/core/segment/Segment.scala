@@ -21,7 +21,7 @@ final private[zonemap] class Segment private (
 
   val rows: Int = meta.int()
   if (rows < 0) Input.damaged(s"$rows rows")
-  Seq(Segment.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
+  Seq(Blocks.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
     val found = meta.int()
     if (found != expected) throw new CorruptSegmentException(s"unsupported block size $found (not $expected)")
   }
@@ -54,7 +54,7 @@ final private[zonemap] class Segment private (
   lazy val manifests: IndexedSeq[SegmentManifest] = keptManifests.getOrElse(Input.decoding("manifests") {
     val key = SectionKey(SectionKind.Manifests)
     val decoded = ManifestTable.decode(container.section(key), rows, container.mostItems(key))
-    manifestBytes = HeapBytes.manifests(decoded)
+    manifestBytes = ManifestTable.heapBytes(decoded)
     container.replaced(key, manifestBytes)
     decoded
   })
@@ -62,7 +62,7 @@ final private[zonemap] class Segment private (
   lazy val partitions: IndexedSeq[PartitionTuple] = Input.decoding("partitions") {
     val key = SectionKey(SectionKind.Partitions)
     val decoded = PartitionTable.decode(container.section(key), container.mostItems(key))
-    container.replaced(key, HeapBytes.partitions(decoded))
+    container.replaced(key, PartitionTable.heapBytes(decoded))
     decoded
   }
 
@@ -210,16 +210,7 @@ final private[zonemap] class Segment private (
   override def close(): Unit = container.close()
 }
 
-/** What is known of a column in a whole segment. */
-final private[zonemap] case class ColumnRoot(columnType: ColumnType, bounds: ColumnBounds)
-
 private[zonemap] object Segment {
-
-  /** Rows per block zone. */
-  val BlockRows = 1024
-
-  /** The block zones of so many rows. */
-  private[core] def blocksOf(rows: Int): Int = (rows + BlockRows - 1) / BlockRows
 
   /** The objects of a segment: its maps, the views of its arrays, their shapes. */
   private val OwnBytes = 1800L

@@ -11,7 +11,7 @@ import zonemap.core.{Rng, Seeded, TestModel}
 class OrdinalLimitsTest extends AnyFunSuite with Seeded {
   private val specs = Seq(1, 2).map(ColumnSpec(_, LongType))
   private val columns = Seq(1, 2).map(id => ColumnRef(id, LongType, s"c$id"))
-  private val rows = 3 * Segment.BlockRows + 77
+  private val rows = 3 * Blocks.BlockRows + 77
 
   private def bounds(from: Long, width: Long, rng: Rng) =
     if (rng.chance(2)) ColumnBounds(LongValue(from), null, tight = false, Presence.None, Presence.None)
@@ -59,7 +59,7 @@ class OrdinalLimitsTest extends AnyFunSuite with Seeded {
         val pairs = CodePairs.of(above, below, strictly)
         val together = OrdinalLimits.of(pairs)
         def code(column: BoundsColumn) = (1 + rng.int(2 * column.dictionary.size - 1)).toChar
-        val count = 1 + rng.int(Segment.BlockRows)
+        val count = 1 + rng.int(Blocks.BlockRows)
         val lower = Array.fill(count)(code(above))
         val areClose = rng.chance(50)
         val upper = lower.map { c =>
