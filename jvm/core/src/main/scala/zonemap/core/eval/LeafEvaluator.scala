@@ -7,13 +7,13 @@ import zonemap.core.segment.{Blocks, BoundsColumn, CodeLanes}
  * Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, rows: Int, scratch: ZoneBuffer) {
-  private val tests = rule.values match {
+  private val checks = rule.values match {
     case ValueRule.Constant(_)     => None
-    case ValueRule.Inside(set)     => Some(new CodeTests(set, column.dictionary, column.exactCodes))
-    case ValueRule.Outside(set, _) => Some(new CodeTests(set, column.dictionary, column.exactCodes))
+    case ValueRule.Inside(set)     => Some(new CodeChecks(set, column.dictionary, column.exactCodes))
+    case ValueRule.Outside(set, _) => Some(new CodeChecks(set, column.dictionary, column.exactCodes))
   }
-  private val may = new LeafKernel(rule, column, tests, EvaluationMode.MayMatch)
-  private val must = new LeafKernel(rule, column, tests, EvaluationMode.MustMatch)
+  private val may = new LeafKernel(rule, column, checks, EvaluationMode.MayMatch)
+  private val must = new LeafKernel(rule, column, checks, EvaluationMode.MustMatch)
 
   private val blocks = column.blocks.size
   private val mayBlock = ofBlocks(may)

@@ -4,15 +4,15 @@ import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeArray, ExactRows, Lo
 
 /**
  * One leaf in one mode on the codes of one column. The flag byte decides first, by a table over its 128 values:
- * yes, no, or ask the code test; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
+ * yes, no, or ask the code check; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
  * one evaluation; not thread-safe.
  *
- * @param tests the tests of the leaf's values; None for a leaf that asks for none
+ * @param checks the checks of the leaf's values; None for a leaf that asks for none
  */
 final private[eval] class LeafKernel(
     rule: LeafRule,
     column: BoundsColumn,
-    tests: Option[CodeTests],
+    checks: Option[CodeChecks],
     mode: EvaluationMode) {
   import LeafKernel._
 
@@ -23,18 +23,18 @@ final private[eval] class LeafKernel(
     case (ValueRule.Outside(_, _), asked) => asked == EvaluationMode.MustMatch
   }
 
-  private val test: CodeTest = tests.fold[CodeTest](NeverTest)(t => if (asksMisses) t.misses else t.contains)
+  private val check: CodeCheck = checks.fold[CodeCheck](NeverProven)(t => if (asksMisses) t.misses else t.contains)
 
   /** Which codes `evaluate` looks at. */
-  val readsLower: Boolean = test.readsLower
-  val readsUpper: Boolean = test.readsUpper
+  val readsLower: Boolean = check.readsLower
+  val readsUpper: Boolean = check.readsUpper
 
-  /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
+  /** What a proven check means for the bit: it excludes a row that may match, it includes one that must. */
   private val inverted: Long = if (mode == EvaluationMode.MayMatch) -1L else 0L
 
   private val decisions: Array[Byte] = Array.tabulate(BoundsFlags.Values)(flags => decide(flags).toByte)
 
-  /** The answer without the test, if the flags alone give it. */
+  /** The answer without the check, if the flags alone give it. */
   private def decide(flags: Int): Int = {
     def holds(others: Match) = mode.keeps(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
     val tight = BoundsFlags.isTight(flags)
@@ -49,7 +49,7 @@ final private[eval] class LeafKernel(
   }
 
   /** Whether rows may need their exact bounds. */
-  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte)
+  val mayBeOpen: Boolean = check.mayBeOpen && decisions.contains(Ask.toByte)
 
   /** The one answer for every row, when flags are the same everywhere and settle it. */
   val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)
@@ -57,7 +57,7 @@ final private[eval] class LeafKernel(
   /** Bits of `count` zones; where `zones.open` is set afterwards, the bit is only what the codes prove. */
   def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
     val words = (count + 63) >> 6
-    test.test(zones, count)
+    check.check(zones, count)
     var word = 0
     while (word < words) {
       if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
@@ -86,7 +86,7 @@ final private[eval] class LeafKernel(
     }
   }
 
-  private lazy val longSet: LongSet = tests.flatMap(_.longs).orNull
+  private lazy val longSet: LongSet = checks.flatMap(_.longs).orNull
   private lazy val longBounds: LongBounds = column.longs().orNull
 
   /** Puts right, by exact bounds, the bits of zones that are `open`; those are rows of one block, see [[ZoneBuffer.row]]. */

@@ -6,7 +6,7 @@ import zonemap.core.segment.{Blocks, ColumnRoot, Segment}
 /**
  * Evaluates a predicate on every row (file) of a segment, leaf by leaf over 16-bit codes: segment root, then block
  * zones, then the rows of open blocks, about 1-2 ns per row and leaf. Agrees with [[ZoneMatch]] on the row's own bounds,
- * exactly. Columns are loaded as the predicate names them; a damaged one is a CorruptSegmentException. Thread-safe.
+ * exactly. Columns are loaded as the predicate names them; a damaged one is a CorruptIndexException. Thread-safe.
  */
 private[zonemap] object SegmentEvaluator {
 

@@ -15,7 +15,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   private def detail = head.detail
 
   /** Whether every bound is a boundary of the dictionary, so that codes say all. */
-  private[core] val exactCodes: Boolean = detail != ColumnDetail.Frames
+  private[core] val exactCodes: Boolean = detail != ColumnDetail.Inexact
 
   private def shape = head.shape
 

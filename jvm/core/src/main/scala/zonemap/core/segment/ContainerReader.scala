@@ -54,7 +54,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
     val e = entry(key)
     val stored = source.read(e.offset, e.length)
     if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
-      throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
+      throw new CorruptIndexException(s"Damaged section '$key': its checksum does not match")
     resident.addAndGet(e.rawLength.toLong)
     handedOut.add(key)
     if (e.compressed) {
@@ -109,7 +109,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   def close(): Unit = source.close()
 
   private def entry(key: SectionKey): SectionEntry =
-    entries.getOrElse(key, throw new CorruptSegmentException(s"Damaged: section '$key' is missing"))
+    entries.getOrElse(key, throw new CorruptIndexException(s"Damaged: section '$key' is missing"))
 }
 
 private[segment] object ContainerReader {
@@ -146,7 +146,7 @@ private[segment] object ContainerReader {
     if (!header.raw(Container.Magic.length).sameElements(Container.Magic)) Input.damaged("not a zonemap segment")
     val version = header.short()
     if (version != Container.FormatVersion)
-      throw new CorruptSegmentException(
+      throw new CorruptIndexException(
         s"unsupported format version $version (this release reads ${Container.FormatVersion})")
     val found = header.short()
     if (header.int() != Checksums.crc32c(bytes.slice(0, Container.Magic.length + 4)))
@@ -161,7 +161,7 @@ private[segment] object ContainerReader {
       val compressed = in.short() match {
         case 0     => false
         case 1     => true
-        case other => throw new CorruptSegmentException(s"unsupported section encoding $other")
+        case other => throw new CorruptIndexException(s"unsupported section encoding $other")
       }
       val id = in.int()
       val offset = in.long()

@@ -80,7 +80,7 @@ private[zonemap] object DeleteSegment {
 
   val AllStats: KeptStats = (_, _) => _ => true
 
-  /** Reads all and closes nothing; damage is a CorruptSegmentException. */
+  /** Reads all and closes nothing; damage is a CorruptIndexException. */
   def open(source: ByteSource, kept: KeptStats = AllStats): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
     val (deletes, tuples, listed) =

@@ -4,12 +4,10 @@ import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
 
-import zonemap.core.value.ColumnType
-
 /**
  * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening reads the section table
  * and the row count; everything else is read, and checked, at its first use and then kept, so a plan touches only the
- * columns it names. Damage met at any time is a CorruptSegmentException; a failing medium is an IOException. Rows
+ * columns it names. Damage met at any time is a CorruptIndexException; a failing medium is an IOException. Rows
  * outside `0 until rows` are the caller's error. Immutable, thread-safe.
  */
 final private[zonemap] class Segment private (
@@ -23,7 +21,7 @@ final private[zonemap] class Segment private (
   if (rows < 0) Input.damaged(s"$rows rows")
   Seq(Blocks.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
     val found = meta.int()
-    if (found != expected) throw new CorruptSegmentException(s"unsupported block size $found (not $expected)")
+    if (found != expected) throw new CorruptIndexException(s"unsupported block size $found (not $expected)")
   }
 
   locally {

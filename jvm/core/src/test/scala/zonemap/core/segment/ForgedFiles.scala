@@ -267,7 +267,7 @@ object ForgedFiles {
     val refused = asks.flatMap { ask =>
       try { ask(); None }
       catch {
-        case e: CorruptSegmentException => Some(e)
+        case e: CorruptIndexException => Some(e)
         // codes and ordinals that are out of range are refused where they are used
         case _: IndexOutOfBoundsException | _: ArithmeticException => None
       }

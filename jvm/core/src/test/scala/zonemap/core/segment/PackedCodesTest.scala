@@ -67,7 +67,7 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
     def damaged(change: Array[Byte] => Unit): Unit = {
       val bytes = packed.clone()
       change(bytes)
-      intercept[CorruptSegmentException](new PackedCodes(buffer(bytes), 2000, null)): Unit
+      intercept[CorruptIndexException](new PackedCodes(buffer(bytes), 2000, null)): Unit
     }
     damaged(_(2) = 3)
     damaged(_(2) = 16)

@@ -209,7 +209,7 @@ class RoundTripTest extends AnyFunSuite with Seeded {
     def plain(f: DeleteFileEntry) =
       f.copy(splitOffsets = null, equalityIds = null, lowerBounds = null, upperBounds = null)
     assert(plain(back) == plain(full))
-    intercept[CorruptSegmentException](Segment.open(builder.build()))
+    intercept[CorruptIndexException](Segment.open(builder.build()))
   }
 
   test("packed arrays of every width") {
