@@ -39,7 +39,7 @@ final private[eval] class LeafKernel(
     def holds(others: Match) = mode.keeps(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
     val tight = BoundsFlags.isTight(flags)
     val (unproven, proven) = (rule.values, mode) match {
-      case (ValueRule.Constant(result), _)          => (result, result)
+      case (ValueRule.Constant(result), _)                => (result, result)
       case (ValueRule.Inside(_), EvaluationMode.MayMatch) => (Match.Some, Match.None)
       case (ValueRule.Outside(_, needs), EvaluationMode.MayMatch) =>
         (Match.Some, if (tight || !needs) Match.None else Match.Some)

@@ -104,8 +104,7 @@ private[zonemap] object FactFile {
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
     if (version != Plain && version != WithKeys)
-      throw new CorruptIndexException(
-        s"unsupported format version $version (this release reads $Plain and $WithKeys)")
+      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain and $WithKeys)")
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")

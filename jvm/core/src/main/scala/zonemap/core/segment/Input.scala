@@ -90,7 +90,7 @@ private[core] object Input {
   def decoding[T](what: String)(decode: => T): T =
     try decode
     catch {
-      case e: LaterFormatException    => throw new LaterFormatException(s"$what: ${e.getMessage}")
+      case e: LaterFormatException  => throw new LaterFormatException(s"$what: ${e.getMessage}")
       case e: CorruptIndexException => throw new CorruptIndexException(s"$what: ${e.getMessage}", e)
       case e @ (_: BufferUnderflowException | _: IndexOutOfBoundsException | _: IllegalArgumentException |
           _: ArithmeticException | _: NegativeArraySizeException) =>

@@ -25,7 +25,8 @@ object SeededStore {
     ColumnSpec(4, StringType),
     ColumnSpec(5, StringType),
     ColumnSpec(6, DecimalType(30, 2)),
-    ColumnSpec(7, UuidType))
+    ColumnSpec(7, UuidType)
+  )
 
   private def boundsOf(row: Int, rng: Rng): Array[ColumnBounds] = {
     val wide = rng.int(1 << 20).toLong
@@ -134,7 +135,8 @@ object SeededStore {
       val rows = rng.int(60)
       val builder = FactBuilder.of(kind, rows.toLong, maxValues = 50)
       (0 until rows).foreach { _ =>
-        if (rng.chance(5)) builder.addNull() else builder.add(TestModel.encode(columnType, TestModel.value(columnType, rng)))
+        if (rng.chance(5)) builder.addNull()
+        else builder.add(TestModel.encode(columnType, TestModel.value(columnType, rng)))
       }
       FactKey.of(s"s3://bucket/t/data/part-$file.parquet", 1000L + file) -> builder.build()
     }
@@ -152,7 +154,8 @@ object SeededStore {
   private def versions: Seq[(String, Array[Byte])] = {
     val segments = Seq(
       SegmentRef("segments/hour/1-2-aa.zm", "0123456789abcdef", 12345L, Seq(0, 1, 2, 5, 7, 8)),
-      SegmentRef("segments/day/1-2-bb.zm", "fedcba9876543210", 1L << 40, Seq(0)))
+      SegmentRef("segments/day/1-2-bb.zm", "fedcba9876543210", 1L << 40, Seq(0))
+    )
     val deletes = Seq(SegmentRef("segments/deletes/1-2-cc.zmd", "00ff00ff00ff00ff", 7L, Seq(0)))
     val plain = VersionFile("uuid", -5L, "s3://t/snap-1.avro", 9L, segments, deletes, 100L, 3L)
     val ref = FactRef("facts/values/4/1-dd.zmf", "0123456789abcdef", 99L, FactKind.Values, ColumnId(4), 40, 38)

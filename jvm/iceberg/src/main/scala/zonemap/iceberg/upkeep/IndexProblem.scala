@@ -13,7 +13,7 @@ private[upkeep] object IndexProblem {
   def ofRead(error: Throwable): String =
     error match {
       case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
-      case _                               => s"the store cannot be read: $error"
+      case _                             => s"the store cannot be read: $error"
     }
 
   /** The sentence of `status`; empty where the snapshot is covered and stored. */
