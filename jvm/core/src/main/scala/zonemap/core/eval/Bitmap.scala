@@ -3,7 +3,7 @@ package zonemap.core.eval
 import java.util.Arrays
 
 /** A set of rows in `0 until size`, 64 a word. Mutable; not thread-safe. Bits beyond `size` are always 0. */
-final private[zonemap] class Bitmap private (val size: Int, private[eval] val words: Array[Long]) {
+final private[zonemap] class Bitmap private (val size: Int, private[core] val words: Array[Long]) {
 
   def apply(row: Int): Boolean = (words(row >> 6) & 1L << row) != 0
 
@@ -38,7 +38,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
   def cardinality: Int = cardinality(0, words.length)
 
   /** Rows of some words. */
-  private[eval] def cardinality(from: Int, until: Int): Int = Bitmap.cardinality(words, from, until)
+  private[core] def cardinality(from: Int, until: Int): Int = Bitmap.cardinality(words, from, until)
 
   def isEmpty: Boolean = {
     var word = 0
@@ -108,7 +108,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[eval] val wo
 private[zonemap] object Bitmap {
 
   /** The bits that are set in some words. */
-  private[eval] def cardinality(words: Array[Long], from: Int, until: Int): Int = {
+  private[core] def cardinality(words: Array[Long], from: Int, until: Int): Int = {
     var count = 0
     var word = from
     while (word < until) {

@@ -64,10 +64,10 @@ private[eval] object CodeLimits {
 }
 
 /** Proven when the upper code is below the first limit of the lower code, not any more from the second on. */
-final private[eval] class LimitTest(limits: CodeLimits, exactCodes: Boolean) extends CodeTest {
+final private[eval] class LimitCheck(limits: CodeLimits, exactCodes: Boolean) extends CodeCheck {
   override def mayBeOpen: Boolean = !exactCodes
 
-  override def test(zones: ZoneBuffer, count: Int): Unit = {
+  override def check(zones: ZoneBuffer, count: Int): Unit = {
     limits.belowFirst(zones.lower, zones.upper, count, zones.bits)
     if (mayBeOpen && !isMostly(zones.bits, count)) limits.belowSecond(zones.lower, zones.upper, count, zones.open)
     else if (mayBeOpen) findOpen(zones, count)

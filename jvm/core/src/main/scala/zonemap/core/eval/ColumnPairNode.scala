@@ -3,7 +3,7 @@ package zonemap.core.eval
 import java.util.Arrays
 
 import zonemap.core.predicate.CompareOp
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeLanes, ColumnBounds, LongBounds, Segment}
+import zonemap.core.segment.{Blocks, BoundsColumn, BoundsFlags, CodeLanes, ColumnBounds, LongBounds}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
@@ -45,8 +45,8 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
   override def mustMatch(candidates: Bitmap): Bitmap = Bitmap.empty(candidates.size)
 
   private def ofBlock(block: Int, first: Int, last: Int, candidates: Bitmap, out: Bitmap): Unit = {
-    val row = block * Segment.BlockRows
-    val count = Math.min(Segment.BlockRows, candidates.size - row)
+    val row = block * Blocks.BlockRows
+    val count = Math.min(Blocks.BlockRows, candidates.size - row)
     flags.use(row, count)
     if (haveOneOrder) leftAbove.use(block, count)
     if (haveOneOrder && op == CompareOp.Eq) rightAbove.use(block, count)
@@ -66,7 +66,7 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
 }
 
 private object ColumnPairNode {
-  val BlockWords: Int = Segment.BlockRows / 64
+  val BlockWords: Int = Blocks.BlockRows / 64
 
   /** Against a leaf on codes. */
   val RowCost = 3
@@ -76,27 +76,23 @@ private object ColumnPairNode {
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
   private val together = OrdinalLimits.of(pairs)
-  private val lower = new Array[Long](CodeLanes.length(Segment.BlockRows))
-  private val upper = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val lower = new Array[Long](CodeLanes.length(Blocks.BlockRows))
+  private val upper = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
   /** The lower codes of the column whose upper ones are asked. */
-  private val beside = new Array[Long](CodeLanes.length(Segment.BlockRows))
+  private val beside = new Array[Long](CodeLanes.length(Blocks.BlockRows))
   private val unproven = new Array[Long](ColumnPairNode.BlockWords)
   private val never = new Array[Long](ColumnPairNode.BlockWords)
   private lazy val numbers: Option[(LongBounds, LongBounds)] = above.longs().zip(below.longs())
 
   def use(block: Int, count: Int): Unit = {
     val upperCodes = below.upperCodes
-    val most = upperCodes.mostBeside(block)
     above.lowerCodes.copy(block, count, lower)
-    // where upper codes are close to the lower ones of their rows, these do for most rows
-    val isNarrow = most >= 0 && most <= Above.Narrow
-    if (isNarrow || upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
-    if (!isNarrow) upperCodes.copyBeside(block, count, upper, beside)
-    if (together.compare(if (isNarrow) beside else upper, if (isNarrow) most else 0, lower, count, never, unproven))
-      together.lookUp(upperCodes, block * Segment.BlockRows, upper, lower, count, never, unproven)
+    if (upperCodes.isBeside(block)) below.lowerCodes.copy(block, count, beside)
+    upperCodes.copyBeside(block, count, upper, beside)
+    if (together.compare(upper, lower, count, never, unproven))
+      together.lookUp(upper, lower, count, never, unproven)
     else {
-      if (isNarrow) upperCodes.copyBeside(block, count, upper, beside)
       pairs.limits.belowFirst(upper, lower, count, never)
       pairs.limits.belowSecond(upper, lower, count, unproven)
     }
@@ -126,12 +122,6 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
   }
 }
 
-private object Above {
-
-  /** Codes about as many apart are few ordinals apart, against those that the columns' boundaries differ by. */
-  val Narrow = 64
-}
-
 /** What the flags of a block's rows leave to be asked. */
 final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsColumn) {
   import PairFlags._
@@ -142,8 +132,8 @@ final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsCo
   val askRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
 
   private val decisions = Array.fill[Byte](BoundsFlags.Values * BoundsFlags.Values)(Undecided)
-  private val leftFlags = new Array[Byte](Segment.BlockRows)
-  private val rightFlags = new Array[Byte](Segment.BlockRows)
+  private val leftFlags = new Array[Byte](Blocks.BlockRows)
+  private val rightFlags = new Array[Byte](Blocks.BlockRows)
 
   private val constant: Option[Int] =
     for (l <- left.constantFlags; r <- right.constantFlags) yield decision(l, r)

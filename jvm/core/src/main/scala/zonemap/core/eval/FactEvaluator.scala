@@ -5,7 +5,7 @@ import zonemap.core.predicate._
 import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
 
 /** What is known of one data file beyond the order of its bounds. */
-private[zonemap] trait FileFacts {
+private[zonemap] trait FactLookup {
   def find(column: ColumnId, kind: FactKind): Option[Fact]
 
   /**
@@ -30,7 +30,7 @@ final private[zonemap] class FactEvaluator private (root: FactNode) {
    *
    * @param byBounds what the bounds of the file say of a part of the predicate
    */
-  def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean = root.excludes(facts, byBounds)
+  def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean = root.excludes(facts, byBounds)
 }
 
 private[zonemap] object FactEvaluator {
@@ -80,13 +80,13 @@ private[zonemap] object FactEvaluator {
 
 sealed private trait FactNode {
   def wanted: Set[(ColumnId, FactKind)]
-  def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean
+  def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean
 }
 
 final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: FactLeaf) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = kinds.iterator.map(column -> _).toSet
 
-  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     kinds.exists(kind => facts.find(column, kind).exists(leaf.isExcludedBy))
 }
 
@@ -94,7 +94,7 @@ final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: F
 final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = Set((column, kind))
 
-  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     facts.find(column, kind).exists { known =>
       val asked = leaves.collect {
         case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
@@ -107,7 +107,7 @@ final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[
 final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_.wanted).toSet
 
-  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     nodes.exists(_.excludes(facts, byBounds))
 }
 
@@ -115,7 +115,7 @@ final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
 final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_._2).flatMap(_.wanted).toSet
 
-  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     nodes.forall { case (predicate, node) =>
       byBounds(predicate) == Match.None || node.exists(_.excludes(facts, byBounds))
     }
@@ -130,7 +130,7 @@ final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId
   /** Files that hold the same often share the very object that says so. */
   private val answers = new java.util.IdentityHashMap[Seq[ZoneValue], java.lang.Boolean]
 
-  override def excludes(facts: FileFacts, byBounds: Predicate => Match): Boolean =
+  override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     if (evaluated.columns.size == 1)
       heldIn(facts, evaluated.columns.head) match {
         case Some(values) =>
@@ -152,7 +152,7 @@ final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId
     held.map(_.size.toLong).product <= ConditionExcludes.MaxCombinations &&
       combinations(held).forall(!evaluated.condition.mayHold(_))
 
-  private def heldIn(facts: FileFacts, column: ColumnRef): Option[Seq[ZoneValue]] =
+  private def heldIn(facts: FactLookup, column: ColumnRef): Option[Seq[ZoneValue]] =
     facts.held(column).orElse {
       if (wanted((column.id, FactKind.Values))) facts.find(column.id, FactKind.Values).flatMap(valuesOf(_, column))
       else None

@@ -1,63 +1,43 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, Segment}
+import zonemap.core.segment.{Blocks, BoundsColumn, LowerOrder}
 import zonemap.core.value.LongValue
 
 /**
- * A leaf that asks for some numbers, of a column whose rows are in order of their lower bounds: the rows that hold a
- * number are found there, where a [[LeafNode]] compares all of them. Belongs to one evaluation; not thread-safe.
+ * A leaf that asks for a few numbers, of a column whose rows are in order of their lower bounds: the rows that hold a
+ * number are looked up in that order, where a [[LeafNode]] compares all rows. Belongs to one evaluation; not thread-safe.
  *
+ * @param hits the rows that may match, of all rows
  * @param comparing the same leaf by comparing all rows
  */
-sealed abstract private[eval] class KeyNode(comparing: => LeafNode) extends EvaluationNode {
-  final protected lazy val compared: LeafNode = comparing
-
-  override def mustMatch(candidates: Bitmap): Bitmap = compared.mustMatch(candidates)
-}
-
-/** Few numbers, which are looked up first of all. */
-final private class FewKeysNode(hits: Bitmap, comparing: => LeafNode) extends KeyNode(comparing) {
+final private[eval] class KeyNode(hits: Bitmap, comparing: => LeafNode) extends EvaluationNode {
   override def mayMatch(candidates: Bitmap): Bitmap = candidates.copy().and(hits)
+  override def mustMatch(candidates: Bitmap): Bitmap = comparing.mustMatch(candidates)
 
-  override val survivors: Int = Math.min(hits.cardinality, Segment.blocksOf(hits.size))
+  override val survivors: Int = Math.min(hits.cardinality, Blocks.count(hits.size))
   override def work: Int = 0
-}
-
-/** More numbers: all rows are gone through, unless other leaves have left few of them. */
-final private class ManyKeysNode(hits: => Bitmap, rows: Int, comparing: => LeafNode) extends KeyNode(comparing) {
-  override def mayMatch(candidates: Bitmap): Bitmap =
-    if (candidates.cardinality < rows / KeyNode.AskedShare) compared.mayMatch(candidates) else hits.and(candidates)
-
-  override def survivors: Int = Segment.blocksOf(rows)
-  override def work: Int = 2 * survivors
 }
 
 private[eval] object KeyNode {
 
-  /** From so many rows for each number on, looking up is cheaper than going through all rows. */
+  /** From so many rows for each number on, looking numbers up is cheaper than comparing all rows. */
   private val RowsPerKey = 32
 
-  /** Of fewer rows than one in so many, those that are asked about are compared. */
-  private[eval] val AskedShare = 4
-
   /**
-   * The leaf as a [[KeyNode]] where its rows are in order.
+   * The leaf as a [[KeyNode]] where its numbers are few and its rows are in order.
    *
    * @param asked how many rows are asked about
    */
   def orElse(rule: LeafRule, column: BoundsColumn, rows: Int, asked: Int)(compared: => LeafNode): EvaluationNode =
-    keysOf(rule).fold[EvaluationNode](compared) { keys =>
-      column.lowerOrder
-        .map { order =>
-          val ordered = new OrderedRows(column, order)
-          if (keys.length <= asked / RowsPerKey)
-            new FewKeysNode(hits(rule, ordered, new KeyLookup(ordered, keys), rows), compared)
-          else new ManyKeysNode(hits(rule, ordered, new KeySweep(ordered, keys), rows), rows, compared)
-        }
-        .getOrElse {
-          val all = compared
-          if (asked > rows / 2 && all.comparesMost) column.searched()
-          all
+    keysOf(rule).filter(_.length <= asked / RowsPerKey) match {
+      case None => compared
+      case Some(keys) =>
+        column.lowerOrder match {
+          case Some(order) => new KeyNode(hits(rule, column, order, keys, rows), compared)
+          case None =>
+            val all = compared
+            if (asked > rows / 2 && all.comparesMost) column.searched()
+            all
         }
     }
 
@@ -73,12 +53,12 @@ private[eval] object KeyNode {
     case _ => None
   }
 
-  private def hits(rule: LeafRule, ordered: OrderedRows, search: KeySearch, rows: Int): Bitmap = {
+  private def hits(rule: LeafRule, column: BoundsColumn, order: LowerOrder, keys: Array[Long], rows: Int): Bitmap = {
     val found = Bitmap.empty(rows)
-    search.find(found)
-    ordered.order.others.foreach { row =>
-      val zone = ColumnZone(ordered.column.columnType, ordered.column.bounds(row))
-      if (Question.MayMatch.holds(ZoneMatch.evaluate(rule, zone))) found.set(row)
+    new KeyLookup(column, order).find(keys, found)
+    order.others.foreach { row =>
+      val zone = ColumnZone(column.columnType, column.bounds(row))
+      if (EvaluationMode.MayMatch.keeps(ZoneMatch.evaluate(rule, zone))) found.set(row)
     }
     found
   }

@@ -1,19 +1,19 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, CodeLanes, Segment}
+import zonemap.core.segment.{Blocks, BoundsColumn, CodeLanes}
 
 /**
  * One leaf over the rows of a segment, two-level: block zones first, then the rows of the blocks that they leave open.
  * Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, rows: Int, scratch: ZoneBuffer) {
-  private val tests = rule.values match {
+  private val checks = rule.values match {
     case ValueRule.Constant(_)     => None
-    case ValueRule.Inside(set)     => Some(new CodeTests(set, column.dictionary, column.exactCodes))
-    case ValueRule.Outside(set, _) => Some(new CodeTests(set, column.dictionary, column.exactCodes))
+    case ValueRule.Inside(set)     => Some(new CodeChecks(set, column.dictionary, column.exactCodes))
+    case ValueRule.Outside(set, _) => Some(new CodeChecks(set, column.dictionary, column.exactCodes))
   }
-  private val may = new LeafKernel(rule, column, tests, Question.MayMatch)
-  private val must = new LeafKernel(rule, column, tests, Question.MustMatch)
+  private val may = new LeafKernel(rule, column, checks, EvaluationMode.MayMatch)
+  private val must = new LeafKernel(rule, column, checks, EvaluationMode.MustMatch)
 
   private val blocks = column.blocks.size
   private val mayBlock = ofBlocks(may)
@@ -68,8 +68,8 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   }
 
   private def ofAll(kernel: LeafKernel, block: Int, candidates: Bitmap, out: Bitmap, first: Int, last: Int): Unit = {
-    val row = block * Segment.BlockRows
-    val count = Math.min(Segment.BlockRows, rows - row)
+    val row = block * Blocks.BlockRows
+    val count = Math.min(Blocks.BlockRows, rows - row)
     scratch.useRowsFrom(row)
     val upperCodes = column.upperCodes
     if (kernel.readsLower || (kernel.readsUpper && upperCodes.isBeside(block)))
@@ -121,7 +121,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
 }
 
 private object LeafEvaluator {
-  val BlockWords: Int = Segment.BlockRows / 64
+  val BlockWords: Int = Blocks.BlockRows / 64
 
   /** Up to so many rows of a block are looked at one by one, about ten times as dear a row as all of them together. */
   val Few = 64

@@ -2,74 +2,54 @@ package zonemap.core.eval
 
 import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeArray, ExactRows, LongBounds}
 
-/** Which rows are asked for. */
-sealed private[eval] trait Question {
-
-  /** Whether a zone with this answer is one of them. */
-  def holds(result: Match): Boolean
-}
-
-private[eval] object Question {
-
-  /** Rows that are not proven free of matches. */
-  case object MayMatch extends Question {
-    override def holds(result: Match): Boolean = result != Match.None
-  }
-
-  /** Rows that are proven to match as a whole. */
-  case object MustMatch extends Question {
-    override def holds(result: Match): Boolean = result == Match.All
-  }
-}
-
 /**
- * One leaf and one question on the codes of one column. The flag byte decides first, by a table over its 128 values:
- * yes, no, or ask the code test; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
+ * One leaf in one mode on the codes of one column. The flag byte decides first, by a table over its 128 values:
+ * yes, no, or ask the code check; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
  * one evaluation; not thread-safe.
  *
- * @param tests the tests of the leaf's values; None for a leaf that asks for none
+ * @param checks the checks of the leaf's values; None for a leaf that asks for none
  */
 final private[eval] class LeafKernel(
     rule: LeafRule,
     column: BoundsColumn,
-    tests: Option[CodeTests],
-    question: Question) {
+    checks: Option[CodeChecks],
+    mode: EvaluationMode) {
   import LeafKernel._
 
   /** Whether a proof is that the values of a row miss those of the leaf, or that they are among them. */
-  private val asksMisses: Boolean = (rule.values, question) match {
+  private val asksMisses: Boolean = (rule.values, mode) match {
     case (ValueRule.Constant(_), _)       => false
-    case (ValueRule.Inside(_), asked)     => asked == Question.MayMatch
-    case (ValueRule.Outside(_, _), asked) => asked == Question.MustMatch
+    case (ValueRule.Inside(_), asked)     => asked == EvaluationMode.MayMatch
+    case (ValueRule.Outside(_, _), asked) => asked == EvaluationMode.MustMatch
   }
 
-  private val test: CodeTest = tests.fold[CodeTest](NeverTest)(t => if (asksMisses) t.misses else t.contains)
+  private val check: CodeCheck = checks.fold[CodeCheck](NeverProven)(t => if (asksMisses) t.misses else t.contains)
 
   /** Which codes `evaluate` looks at. */
-  val readsLower: Boolean = test.readsLower
-  val readsUpper: Boolean = test.readsUpper
+  val readsLower: Boolean = check.readsLower
+  val readsUpper: Boolean = check.readsUpper
 
-  /** What a proven test means for the bit: it excludes a row that may match, it includes one that must. */
-  private val inverted: Long = if (question == Question.MayMatch) -1L else 0L
+  /** What a proven check means for the bit: it excludes a row that may match, it includes one that must. */
+  private val inverted: Long = if (mode == EvaluationMode.MayMatch) -1L else 0L
 
   private val decisions: Array[Byte] = Array.tabulate(BoundsFlags.Values)(flags => decide(flags).toByte)
 
-  /** The answer without the test, if the flags alone give it. */
+  /** The answer without the check, if the flags alone give it. */
   private def decide(flags: Int): Int = {
-    def holds(others: Match) = question.holds(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
+    def holds(others: Match) = mode.keeps(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
     val tight = BoundsFlags.isTight(flags)
-    val (unproven, proven) = (rule.values, question) match {
-      case (ValueRule.Constant(result), _)          => (result, result)
-      case (ValueRule.Inside(_), Question.MayMatch) => (Match.Some, Match.None)
-      case (ValueRule.Outside(_, needs), Question.MayMatch) =>
+    val (unproven, proven) = (rule.values, mode) match {
+      case (ValueRule.Constant(result), _)                => (result, result)
+      case (ValueRule.Inside(_), EvaluationMode.MayMatch) => (Match.Some, Match.None)
+      case (ValueRule.Outside(_, needs), EvaluationMode.MayMatch) =>
         (Match.Some, if (tight || !needs) Match.None else Match.Some)
-      case (_, Question.MustMatch) => (Match.Some, if (tight) Match.All else Match.Some)
+      case (_, EvaluationMode.MustMatch) => (Match.Some, if (tight) Match.All else Match.Some)
     }
     if (holds(unproven) != holds(proven)) Ask else if (holds(proven)) Yes else No
   }
 
   /** Whether rows may need their exact bounds. */
-  val mayBeOpen: Boolean = test.mayBeOpen && decisions.contains(Ask.toByte)
+  val mayBeOpen: Boolean = check.mayBeOpen && decisions.contains(Ask.toByte)
 
   /** The one answer for every row, when flags are the same everywhere and settle it. */
   val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)
@@ -77,7 +57,7 @@ final private[eval] class LeafKernel(
   /** Bits of `count` zones; where `zones.open` is set afterwards, the bit is only what the codes prove. */
   def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
     val words = (count + 63) >> 6
-    test.test(zones, count)
+    check.check(zones, count)
     var word = 0
     while (word < words) {
       if (mayBeOpen) zones.open(word) &= ~zones.bits(word)
@@ -106,7 +86,7 @@ final private[eval] class LeafKernel(
     }
   }
 
-  private lazy val longSet: LongSet = tests.flatMap(_.longs).orNull
+  private lazy val longSet: LongSet = checks.flatMap(_.longs).orNull
   private lazy val longBounds: LongBounds = column.longs().orNull
 
   /** Puts right, by exact bounds, the bits of zones that are `open`; those are rows of one block, see [[ZoneBuffer.row]]. */
@@ -125,7 +105,7 @@ final private[eval] class LeafKernel(
     var i = zones.nextOpen(0, count)
     while (i >= 0) {
       val row = zones.row(i)
-      zones.put(i, question.holds(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row)))))
+      zones.put(i, mode.keeps(ZoneMatch.evaluate(rule, ColumnZone(column.columnType, column.bounds(row)))))
       i = zones.nextOpen(i + 1, count)
     }
   }

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsFlags, Dictionary, ExactRows, LongBounds, LongDictionary, Segment}
+import zonemap.core.segment.{Blocks, BoundsFlags, Dictionary, ExactRows, LongBounds, LongDictionary}
 
 /**
  * The elements of a set against exact bounds. Most rows lie between two boundaries, where a large set has a few elements:
@@ -15,7 +15,7 @@ final private[eval] class LongElements(values: Array[Long], dictionary: LongDict
   private lazy val gaps = GapWords.of(values, dictionary, ranks)
 
   /** Rows that words do not settle. */
-  private val left = new Array[Int](Segment.BlockRows)
+  private val left = new Array[Int](Blocks.BlockRows)
 
   override def misses(rows: ExactRows, bounds: LongBounds): Unit = {
     bounds.readDistances(rows)

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{CodeArray, CodeLanes, Segment}
+import zonemap.core.segment.{Blocks, CodeLanes}
 
 /**
  * What [[CodePairs]] say of all upper codes together, in ordinals: a lower code that is less than `first` above the upper
@@ -14,23 +14,20 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
   /** Where the two are far from one another, most rows would be left; distances of 2^15 have no lanes. */
   private val mayPay = second - first <= Widest && second < Zero
 
-  private val distances = new Array[Long](if (mayPay) CodeLanes.length(Segment.BlockRows) else 0)
+  private val distances = new Array[Long](if (mayPay) CodeLanes.length(Blocks.BlockRows) else 0)
 
   /**
    * Sets the bits of the lower codes that are surely below the first limits of the upper codes, and of those that may be
    * below the second ones. Rows without an upper bound may get any. Returns whether few are left between the two; if not,
    * a table of the limits is cheaper.
-   *
-   * @param upper the upper codes, or codes that are less by up to `most`
    */
   def compare(
       upper: Array[Long],
-      most: Int,
       lower: Array[Long],
       count: Int,
       belowFirst: Array[Long],
       belowSecond: Array[Long]): Boolean =
-    mayPay && second + most < Zero && {
+    mayPay && {
       val length = CodeLanes.length(count)
       CodeLanes.ordinalDistances(lower, upper, length, distances)
       CodeLanes.atLeast(distances, Zero + first, length, compared)
@@ -41,7 +38,7 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
         belowSecond(word) = belowFirst(word)
         word += 1
       }
-      CodeLanes.andBelow(distances, Zero + second + ((most + 1) >> 1), length, compared)
+      CodeLanes.andBelow(distances, Zero + second, length, compared)
       CodeLanes.addFewBits(compared, length, belowSecond)
       between(count, belowFirst, belowSecond) <= count / 4
     }
@@ -59,10 +56,8 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
     rows
   }
 
-  /** Puts right the bits of rows that [[compare]] left; their upper codes are there afterwards. */
+  /** Puts right the bits of rows that [[compare]] left. */
   def lookUp(
-      upperCodes: CodeArray,
-      firstRow: Int,
       upper: Array[Long],
       lower: Array[Long],
       count: Int,
@@ -75,8 +70,7 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
         val row = (word << 6) + java.lang.Long.numberOfTrailingZeros(left)
         val bit = left & -left
         val lowerCode = CodeLanes.get(lower, row)
-        val upperCode = upperCodes(firstRow + row)
-        CodeLanes.set(upper, row, upperCode)
+        val upperCode = CodeLanes.get(upper, row)
         if (lowerCode < pairs.first(upperCode)) belowFirst(word) |= bit
         if (lowerCode >= pairs.second(upperCode)) belowSecond(word) &= ~bit
         left &= left - 1

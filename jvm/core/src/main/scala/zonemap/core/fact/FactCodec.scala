@@ -37,7 +37,7 @@ private[fact] object FactCodec {
     out.toBytes
   }
 
-  /** Anything but bytes of a builder is a CorruptSegmentException. */
+  /** Anything but bytes of a builder is a CorruptIndexException. */
   def decode(kind: FactKind, columnType: ColumnType, stored: ByteBuffer): Fact = Input.decoding(s"$kind fact") {
     kind match {
       case FactKind.Values => values(columnType, new Input(stored))

@@ -3,7 +3,7 @@ package zonemap.core.fact
 import java.nio.{ByteBuffer, ByteOrder}
 
 import zonemap.core.predicate.ColumnId
-import zonemap.core.segment.{ByteSource, Checksums, CorruptSegmentException, HeapBytes, Input, Output}
+import zonemap.core.segment.{ByteSource, Checksums, CorruptIndexException, HeapBytes, Input, Output}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
@@ -97,15 +97,14 @@ private[zonemap] object FactFile {
     out.toBytes
   }
 
-  /** Anything but an intact head is a CorruptSegmentException. */
+  /** Anything but an intact head is a CorruptIndexException. */
   def open(source: ByteSource): FactFile = Input.decoding("fact file") {
     if (source.sizeBytes < FixedBytes) Input.damaged(s"${source.sizeBytes} bytes are too few")
     val fixed = new Input(source.read(0, FixedBytes))
     if (!fixed.raw(Magic.length).sameElements(Magic)) Input.damaged("not a zonemap fact file")
     val version = fixed.short()
     if (version != Plain && version != WithKeys)
-      throw new CorruptSegmentException(
-        s"unsupported format version $version (this release reads $Plain and $WithKeys)")
+      throw new CorruptIndexException(s"unsupported format version $version (this release reads $Plain and $WithKeys)")
     val length = fixed.int()
     val crc = fixed.int()
     if (length < 0 || length > source.sizeBytes - FixedBytes) Input.damaged("the file is cut off")

@@ -4,7 +4,7 @@ import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
  * The bounds of one column over the rows of a segment. Values come back as they were given to the builder, except what
- * [[SegmentBuilder.add]] normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
+ * `SegmentBuilder.add` normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
  * where reading a value may decode a frame. Thread-safe.
  */
 final private[zonemap] class BoundsColumn private[segment] (container: ContainerReader, val fieldId: Int, rows: Int) {
@@ -15,10 +15,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
   private def detail = head.detail
 
   /** Whether every bound is a boundary of the dictionary, so that codes say all. */
-  private[core] val exactCodes: Boolean = detail != ColumnDetail.Frames
-
-  /** Whether bounds are rounded outward, because those of single files hardly ever prune. */
-  def isCoarse: Boolean = detail == ColumnDetail.Coarse
+  private[core] val exactCodes: Boolean = detail != ColumnDetail.Inexact
 
   private def shape = head.shape
 

@@ -22,9 +22,6 @@ private[core] object BoundsFlags {
   def nulls(flags: Int): Presence = Presence.ofCode(flags >> NullsShift & 3)
   def nans(flags: Int): Presence = Presence.ofCode(flags >> NansShift & 3)
 
-  /** The same null and NaN facts, no bounds. */
-  def withoutBounds(flags: Int): Int = flags & ~(Lower | Upper | Tight)
-
   def notTight(flags: Int): Int = flags & ~Tight
 
   /** Whether the zone may hold a row that is neither null nor NaN. */

@@ -29,7 +29,7 @@ private[segment] object BoundsHead {
     val shape = ColumnShape.read(in)
     val dictionary = Dictionary.read(in, columnType.encoding)
     val rootZone = ZoneTable.read(in, if (rows == 0) 0 else 1)
-    val blocks = ZoneTable.read(in, Segment.blocksOf(rows))
+    val blocks = ZoneTable.read(in, Blocks.count(rows))
     in.end("a column head")
     val head = new BoundsHead(columnType, detail, shape, dictionary, rootZone, blocks)
     container.replaced(key, head.heapBytes)

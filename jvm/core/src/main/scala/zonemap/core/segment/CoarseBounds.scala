@@ -19,7 +19,7 @@ private[segment] object CoarseBounds {
   val MaxBoundaries = 126
 
   /** Smaller segments keep every bound: there is little to save. */
-  val MinRows: Int = 4 * Segment.BlockRows
+  val MinRows: Int = 4 * Blocks.BlockRows
 
   /** Below this share of pairs of files whose bounds do not meet, a column is stored coarsely. */
   private val MinDisjointShare = 0.01

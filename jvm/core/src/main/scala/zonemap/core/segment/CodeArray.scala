@@ -13,9 +13,6 @@ private[core] trait CodeArray {
   /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
   def isBeside(block: Int): Boolean = false
 
-  /** How far the codes of a block are above the lower codes of their rows, at most; -1 where that is not known. */
-  def mostBeside(block: Int): Int = -1
-
   /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
   def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }
@@ -32,7 +29,7 @@ private[segment] object CodeArray {
   final class Chars(codes: ByteBuffer) extends CodeArray {
     override def apply(row: Int): Int = codes.getShort(2 * row) & 0xffff
     override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
-      copyChars(codes, 2 * block * Segment.BlockRows, count, lanes)
+      copyChars(codes, 2 * block * Blocks.BlockRows, count, lanes)
   }
 
   /** One byte a code; 255 is "no upper bound". */
@@ -40,7 +37,7 @@ private[segment] object CodeArray {
     override def apply(row: Int): Int = wide(codes.get(row) & 0xff)
 
     override def copy(block: Int, count: Int, lanes: Array[Long]): Unit = {
-      unpack(codes, block * Segment.BlockRows, 8, count, lanes)
+      unpack(codes, block * Blocks.BlockRows, 8, count, lanes)
       var lane = 0
       while (lane < CodeLanes.length(count)) {
         // 255 and what the comparison adds above it make 65,535

@@ -31,7 +31,7 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
       val coarse = CoarseBounds.of(coded.dictionary, lower, upper, rowFlags)
       writeColumn(container, ColumnDetail.Coarse, coarse.dictionary, coarse.lower, coarse.upper, coarse.rowFlags)
     } else {
-      val detail = if (coded.exact) ColumnDetail.ExactCodes else ColumnDetail.Frames
+      val detail = if (coded.exact) ColumnDetail.ExactCodes else ColumnDetail.Inexact
       writeColumn(container, detail, coded.dictionary, lower, upper, rowFlags)
       if (!coded.exact) writeExact(container, coded.dictionary, lower, upper, rowFlags)
     }
@@ -50,7 +50,7 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     shape.write(head)
     dictionary.write(head)
     ZoneTable.of(lower, upper, rowFlags, Math.max(rows, 1)).write(head)
-    ZoneTable.of(lower, upper, rowFlags, Segment.BlockRows).write(head)
+    ZoneTable.of(lower, upper, rowFlags, Blocks.BlockRows).write(head)
     container.packed(SectionKey(SectionKind.ColumnHead, spec.fieldId), head.toBytes)
     writeArrays(container, detail, shape, lower, upper, rowFlags)
   }
@@ -172,8 +172,8 @@ sealed abstract private[segment] class ColumnDetail(val code: Int, val codeBytes
 
 private[segment] object ColumnDetail {
 
-  /** Codes say less than the values, which are in frames. */
-  case object Frames extends ColumnDetail(0, 2)
+  /** Codes are less exact than the bounds, which are stored as well, packed or in frames. */
+  case object Inexact extends ColumnDetail(0, 2)
 
   /** Every bound is a boundary. */
   case object ExactCodes extends ColumnDetail(1, 2)
@@ -182,7 +182,7 @@ private[segment] object ColumnDetail {
   case object Coarse extends ColumnDetail(2, 1)
 
   def ofCode(code: Int): ColumnDetail =
-    Seq(Frames, ExactCodes, Coarse).find(_.code == code).getOrElse(Input.damaged(s"a column of detail $code"))
+    Seq(Inexact, ExactCodes, Coarse).find(_.code == code).getOrElse(Input.damaged(s"a column of detail $code"))
 }
 
 /** Which arrays of a column are one value for every row. */

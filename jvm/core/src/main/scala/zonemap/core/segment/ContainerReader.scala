@@ -49,16 +49,12 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   def keys: Iterable[SectionKey] = entries.keys
 
-  /** Stored bytes of all sections with this id and one of these kinds. */
-  def storedBytes(id: Int, kinds: Set[SectionKind]): Long =
-    entries.valuesIterator.filter(e => e.key.id == id && kinds(e.key.kind)).map(_.length.toLong).sum
-
   /** The raw bytes of a section as a read-only little-endian buffer. */
   def section(key: SectionKey): ByteBuffer = {
     val e = entry(key)
     val stored = source.read(e.offset, e.length)
     if (!SectionKind.checkedByBlock(key.kind) && Checksums.crc32c(stored) != e.crc32c)
-      throw new CorruptSegmentException(s"Damaged section '$key': its checksum does not match")
+      throw new CorruptIndexException(s"Damaged section '$key': its checksum does not match")
     resident.addAndGet(e.rawLength.toLong)
     handedOut.add(key)
     if (e.compressed) {
@@ -113,7 +109,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   def close(): Unit = source.close()
 
   private def entry(key: SectionKey): SectionEntry =
-    entries.getOrElse(key, throw new CorruptSegmentException(s"Damaged: section '$key' is missing"))
+    entries.getOrElse(key, throw new CorruptIndexException(s"Damaged: section '$key' is missing"))
 }
 
 private[segment] object ContainerReader {
@@ -150,7 +146,7 @@ private[segment] object ContainerReader {
     if (!header.raw(Container.Magic.length).sameElements(Container.Magic)) Input.damaged("not a zonemap segment")
     val version = header.short()
     if (version != Container.FormatVersion)
-      throw new CorruptSegmentException(
+      throw new CorruptIndexException(
         s"unsupported format version $version (this release reads ${Container.FormatVersion})")
     val found = header.short()
     if (header.int() != Checksums.crc32c(bytes.slice(0, Container.Magic.length + 4)))
@@ -165,7 +161,7 @@ private[segment] object ContainerReader {
       val compressed = in.short() match {
         case 0     => false
         case 1     => true
-        case other => throw new CorruptSegmentException(s"unsupported section encoding $other")
+        case other => throw new CorruptIndexException(s"unsupported section encoding $other")
       }
       val id = in.int()
       val offset = in.long()

@@ -80,7 +80,7 @@ private[zonemap] object DeleteSegment {
 
   val AllStats: KeptStats = (_, _) => _ => true
 
-  /** Reads all and closes nothing; damage is a CorruptSegmentException. */
+  /** Reads all and closes nothing; damage is a CorruptIndexException. */
   def open(source: ByteSource, kept: KeptStats = AllStats): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
     val (deletes, tuples, listed) =
@@ -89,8 +89,8 @@ private[zonemap] object DeleteSegment {
     val files = decodeFiles(container.section(deletes), container.mostItems(deletes), decoder)
     val manifests = ManifestTable.decode(container.section(listed), files.size, container.mostItems(listed))
     val partitions = PartitionTable.decode(container.section(tuples), container.mostItems(tuples))
-    val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + HeapBytes.manifests(manifests) +
-      HeapBytes.partitions(partitions)
+    val heapBytes = decoder.heapBytes + HeapBytes.sequence(files.size) + ManifestTable.heapBytes(manifests) +
+      PartitionTable.heapBytes(partitions)
     new DeleteSegment(manifests, partitions, files, heapBytes)
   }
 

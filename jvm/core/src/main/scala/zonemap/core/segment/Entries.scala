@@ -2,27 +2,6 @@ package zonemap.core.segment
 
 import java.lang.{Integer => JInteger, Long => JLong}
 
-import zonemap.core.value.{ColumnType, Presence, ZoneValue}
-
-/** An indexed column: its field id and the type its bounds are stored as. */
-final private[zonemap] case class ColumnSpec(fieldId: Int, columnType: ColumnType)
-
-/**
- * What is known of one column in one file. A null bound is absent: unbounded on that side. Bounds are valid (no live
- * value lies outside), not necessarily reached; `tight` says they are the true minimum and maximum of the physical rows.
- * Nulls and NaN lie outside the bounds.
- */
-final private[zonemap] case class ColumnBounds(
-    lower: ZoneValue,
-    upper: ZoneValue,
-    tight: Boolean,
-    nulls: Presence,
-    nans: Presence)
-
-private[zonemap] object ColumnBounds {
-  val NothingKnown: ColumnBounds = ColumnBounds(null, null, tight = false, Presence.Unknown, Presence.Unknown)
-}
-
 /** A data file as planning needs it. `partition` is an ordinal of the segment; nullable fields may be null. */
 final private[zonemap] case class FileEntry(
     path: String,

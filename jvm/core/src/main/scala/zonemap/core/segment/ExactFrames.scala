@@ -14,7 +14,7 @@ import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
   private var lastUsed = new SoftReference(newFrames)
 
-  private val frames = (rows + ExactFrames.FrameRows - 1) / ExactFrames.FrameRows
+  private val frames = Blocks.count(rows)
   if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames where $frames are expected")
 
   def hold(): Unit = blocks.hold()
@@ -98,7 +98,7 @@ private[segment] object ExactFrames {
   }
 
   /** As many as a block zone: a proof that needs exact bounds decodes the blocks it is about, not the column. */
-  val FrameRows = Segment.BlockRows
+  val FrameRows = Blocks.BlockRows
   private val KeptFrames = 4
 }
 

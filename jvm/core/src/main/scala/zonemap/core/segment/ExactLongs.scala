@@ -10,9 +10,6 @@ private[segment] trait ExactLongs {
   /** @param lower what `lower` gives for the row */
   def upper(row: Int, lower: Long, upperCode: Int): Long
 
-  /** Whether the upper bound of a row counts from its lower one, whatever its code. */
-  def upperFollows(row: Int): Boolean = false
-
   /** Fills in the bounds of rows of one block. */
   def read(rows: ExactRows): Unit = {
     var i = 0
@@ -67,9 +64,6 @@ final private[core] class LongBounds private[segment] (dictionary: LongDictionar
     if (upperCode == Dictionary.NoUpper) 0L
     else if (Dictionary.isExact(upperCode)) dictionary.number(Dictionary.ordinal(upperCode))
     else exact.upper(row, lower, upperCode)
-
-  /** Whether `upper` of a row gives the same for any code that is not exact. */
-  def upperFollows(row: Int): Boolean = exact != null && exact.upperFollows(row)
 
   /** Fills in the bounds of rows of one block, of a column whose codes are not exact. */
   def read(rows: ExactRows): Unit = exact.read(rows)

@@ -39,26 +39,6 @@ private[zonemap] object HeapBytes {
     case _                                  => instance(4)
   }
 
-  def manifests(manifests: Iterable[SegmentManifest]): Long =
-    sequence(manifests.size) + manifests.iterator.map(m => instance(12) + identity(m.identity)).sum
-
-  private def identity(identity: ManifestIdentity): Long =
-    instance(68) + text(identity.path) + Seq[AnyRef](
-      identity.addedSnapshotId,
-      identity.firstRowId,
-      identity.addedFiles,
-      identity.existingFiles,
-      identity.deletedFiles,
-      identity.addedRows,
-      identity.existingRows,
-      identity.deletedRows
-    ).map(boxed).sum
-
-  def partitions(partitions: Iterable[PartitionTuple]): Long =
-    sequence(partitions.size) + partitions.iterator.map { tuple =>
-      instance(8) + array(tuple.values.length, Reference) + tuple.values.iterator.map(boxed).sum
-    }.sum
-
   private def isShared(number: Number): Boolean =
     (number.isInstanceOf[Integer] || number.isInstanceOf[java.lang.Long]) && number.longValue.toByte == number.longValue
 

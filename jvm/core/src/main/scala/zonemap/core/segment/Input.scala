@@ -81,21 +81,21 @@ final private[core] class Input(buffer: ByteBuffer) {
 
 private[core] object Input {
 
-  def damaged(what: String): Nothing = throw new CorruptSegmentException(s"Damaged: $what")
+  def damaged(what: String): Nothing = throw new CorruptIndexException(s"Damaged: $what")
 
   /**
-   * Runs a decoder; whatever it throws on malformed bytes becomes a CorruptSegmentException. So does a lack of memory:
+   * Runs a decoder; whatever it throws on malformed bytes becomes a CorruptIndexException. So does a lack of memory:
    * what does not fit is of no use, and would not fit the next query either.
    */
   def decoding[T](what: String)(decode: => T): T =
     try decode
     catch {
-      case e: LaterFormatException    => throw new LaterFormatException(s"$what: ${e.getMessage}")
-      case e: CorruptSegmentException => throw new CorruptSegmentException(s"$what: ${e.getMessage}", e)
+      case e: LaterFormatException  => throw new LaterFormatException(s"$what: ${e.getMessage}")
+      case e: CorruptIndexException => throw new CorruptIndexException(s"$what: ${e.getMessage}", e)
       case e @ (_: BufferUnderflowException | _: IndexOutOfBoundsException | _: IllegalArgumentException |
           _: ArithmeticException | _: NegativeArraySizeException) =>
-        throw new CorruptSegmentException(s"$what: damaged (${e.getMessage})", e)
+        throw new CorruptIndexException(s"$what: damaged (${e.getMessage})", e)
       case e: OutOfMemoryError =>
-        throw new CorruptSegmentException(s"$what: it needs more memory than there is (${e.getMessage})", e)
+        throw new CorruptIndexException(s"$what: it needs more memory than there is (${e.getMessage})", e)
     }
 }

@@ -78,9 +78,9 @@ private[core] object LowerOrder {
 
   /** Goes through the rows block by block, as their codes and bounds are stored. */
   private final class Making(column: BoundsColumn, dictionary: LongDictionary, rows: Int) {
-    private val block = new ExactRows(Segment.BlockRows)
-    private val lowerLanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
-    private val upperLanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
+    private val block = new ExactRows(Blocks.BlockRows)
+    private val lowerLanes = new Array[Long](CodeLanes.length(Blocks.BlockRows))
+    private val upperLanes = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
     /** By row; 0 for the others: a present lower bound is not below the first boundary. */
     private val gaps = new Array[Char](rows)
@@ -89,7 +89,7 @@ private[core] object LowerOrder {
     /** The rows of each gap, one place further on. */
     private val counts = new Array[Int](dictionary.size + 2)
 
-    val others: Int = (0 until rows by Segment.BlockRows).map(countFrom).sum
+    val others: Int = (0 until rows by Blocks.BlockRows).map(countFrom).sum
 
     /** Counts the rows of a block by their gaps, and says how many are others. */
     private def countFrom(first: Int): Int = {
@@ -114,9 +114,9 @@ private[core] object LowerOrder {
     private def endOf(gap: Int): Int = 2 * gap + 1
 
     private def readCodes(first: Int): Unit = {
-      block.size = Math.min(Segment.BlockRows, rows - first)
-      column.lowerCodes.copy(first / Segment.BlockRows, block.size, lowerLanes)
-      column.upperCodes.copyBeside(first / Segment.BlockRows, block.size, upperLanes, lowerLanes)
+      block.size = Math.min(Blocks.BlockRows, rows - first)
+      column.lowerCodes.copy(first / Blocks.BlockRows, block.size, lowerLanes)
+      column.upperCodes.copyBeside(first / Blocks.BlockRows, block.size, upperLanes, lowerLanes)
       column.copyFlags(first, block.size, block.flags)
       var i = 0
       while (i < block.size) {
@@ -133,7 +133,7 @@ private[core] object LowerOrder {
       val shifts = Array.tabulate(dictionary.size + 1)(dictionary.partShift(_, AtEnd).toByte)
       val ordered = new Array[Int](rows - others)
       val parts = new Array[Char](rows - others)
-      (0 until rows by Segment.BlockRows).foreach { first =>
+      (0 until rows by Blocks.BlockRows).foreach { first =>
         readCodes(first)
         bounds.readDistances(block)
         var i = 0

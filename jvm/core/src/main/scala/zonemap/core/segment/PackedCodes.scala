@@ -16,7 +16,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: CodeArray) extends CodeArray {
   import PackedCodes._
 
-  private val blocks = Segment.blocksOf(rows)
+  private val blocks = Blocks.count(rows)
   private val starts = new Array[Int](blocks)
 
   /** The bytes of this side. */
@@ -24,7 +24,7 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
     starts(block) = start
     val isKnown = Widths.contains(width(block)) && (relative(block) == 0 || (relative(block) == 1 && lower != null))
     if (!isKnown) Input.damaged(s"a code block of width ${width(block)}")
-    start + blockBytes(Math.min(Segment.BlockRows, rows - block * Segment.BlockRows), width(block))
+    start + blockBytes(Math.min(Blocks.BlockRows, rows - block * Blocks.BlockRows), width(block))
   }
   if (length > bytes.remaining) Input.damaged(s"$length bytes of codes in ${bytes.remaining}")
 
@@ -33,17 +33,15 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
   private def relative(block: Int): Int = bytes.get(block * EntryBytes + 3).toInt
 
   override def apply(row: Int): Int = {
-    val block = row / Segment.BlockRows
+    val block = row / Blocks.BlockRows
     val from = if (relative(block) == 1) lower(row) else 0
-    (from + base(block) + packed(starts(block), width(block), row % Segment.BlockRows)) & 0xffff
+    (from + base(block) + packed(starts(block), width(block), row % Blocks.BlockRows)) & 0xffff
   }
 
   override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
     copyBeside(block, count, lanes, if (isBeside(block)) lowerLanes(block, count) else null)
 
   override def isBeside(block: Int): Boolean = relative(block) == 1
-
-  override def mostBeside(block: Int): Int = if (isBeside(block)) base(block) + (1 << width(block)) - 1 else -1
 
   override def copyBeside(block: Int, count: Int, lanes: Array[Long], ofLower: Array[Long]): Unit = {
     unpack(starts(block), width(block), count, lanes)
@@ -91,11 +89,11 @@ private[segment] object PackedCodes {
 
   /** @param lower the codes of the other side that blocks may be relative to; null for the lower side itself */
   def encode(codes: Array[Char], lower: Array[Char]): Array[Byte] = {
-    val firsts = codes.indices.by(Segment.BlockRows)
+    val firsts = codes.indices.by(Blocks.BlockRows)
     val table = new Output(firsts.size * EntryBytes)
     val data = new Output(codes.length + 64)
     firsts.foreach { first =>
-      val block = codes.slice(first, first + Segment.BlockRows)
+      val block = codes.slice(first, first + Blocks.BlockRows)
       val alone = Block.of(block, relative = 0)
       val chosen =
         if (lower == null) alone

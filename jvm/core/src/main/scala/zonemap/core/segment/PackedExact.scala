@@ -22,11 +22,9 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
   override def lower(row: Int, lowerCode: Int): Long = dictionary.floor(lowerCode) + lowers.number(row)
 
   override def upper(row: Int, lower: Long, upperCode: Int): Long = {
-    val from = if (upperFollows(row)) lower else dictionary.floor(upperCode)
+    val from = if (uppers.follows(row / Blocks.BlockRows)) lower else dictionary.floor(upperCode)
     from + uppers.number(row)
   }
-
-  override def upperFollows(row: Int): Boolean = uppers.follows(row / Segment.BlockRows)
 
   override def read(rows: ExactRows): Unit = {
     lowers.add(rows, rows.lowerCodes, rows.lowers)
@@ -55,7 +53,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
 
   /** One table row a block, then the blocks. */
   private final class Side(start: Int) {
-    private val blocks = Segment.blocksOf(rows)
+    private val blocks = Blocks.count(rows)
     private val bases = new Array[Long](blocks)
     private val masks = new Array[Long](blocks)
     private val widths = new Array[Int](blocks)
@@ -71,7 +69,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
       widths(block) = width
       starts(block) = offset
       follows(block) = from == 1
-      offset + blockBytes(Math.min(Segment.BlockRows, rows - block * Segment.BlockRows), width)
+      offset + blockBytes(Math.min(Blocks.BlockRows, rows - block * Blocks.BlockRows), width)
     }
 
     /** The bounds of rows of one block: what differs from row to row is the place and the code. */
@@ -86,11 +84,11 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     }
 
     /** Whether rows of one block count from their lower bounds. */
-    def follow(asked: ExactRows): Boolean = asked.size > 0 && follows(asked.rows(0) / Segment.BlockRows)
+    def follow(asked: ExactRows): Boolean = asked.size > 0 && follows(asked.rows(0) / Blocks.BlockRows)
 
     /** What is stored of rows of one block. */
     def numbers(asked: ExactRows, out: Array[Long]): Unit = if (asked.size > 0) {
-      val block = asked.rows(0) / Segment.BlockRows
+      val block = asked.rows(0) / Blocks.BlockRows
       val base = bases(block)
       val mask = masks(block)
       val width = widths(block)
@@ -99,7 +97,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
       else {
         var i = 0
         while (i < asked.size) {
-          val bit = (asked.rows(i) & (Segment.BlockRows - 1)) * width
+          val bit = (asked.rows(i) & (Blocks.BlockRows - 1)) * width
           out(i) = base + ((bytes.getLong(start + (bit >>> 3)) >>> (bit & 7)) & mask)
           i += 1
         }
@@ -107,9 +105,9 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     }
 
     def number(row: Int): Long = {
-      val block = row / Segment.BlockRows
+      val block = row / Blocks.BlockRows
       val width = widths(block)
-      val bit = (row % Segment.BlockRows) * width
+      val bit = (row % Blocks.BlockRows) * width
       if (width == 0) bases(block)
       else bases(block) + ((bytes.getLong(starts(block) + (bit >>> 3)) >>> (bit & 7)) & masks(block))
     }
@@ -140,8 +138,8 @@ private[segment] object PackedExact {
       lower: Array[Char],
       upper: Array[Char],
       flags: Array[Byte]): Array[Byte] = {
-    val blocks = flags.indices.by(Segment.BlockRows).map { first =>
-      val rows = Math.min(Segment.BlockRows, flags.length - first)
+    val blocks = flags.indices.by(Blocks.BlockRows).map { first =>
+      val rows = Math.min(Blocks.BlockRows, flags.length - first)
       def hasLower(i: Int) = BoundsFlags.hasLower(flags(first + i))
       def hasUpper(i: Int) = BoundsFlags.hasUpper(flags(first + i))
       val ofLower =

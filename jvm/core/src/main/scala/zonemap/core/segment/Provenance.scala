@@ -21,5 +21,5 @@ private[zonemap] object Provenance {
 
   def ofCode(code: Byte): Provenance =
     if (code >= 0 && code < byCode.length) byCode(code)
-    else throw new CorruptSegmentException(s"Damaged: a provenance of $code")
+    else throw new CorruptIndexException(s"Damaged: a provenance of $code")
 }

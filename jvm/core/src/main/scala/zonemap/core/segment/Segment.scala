@@ -4,12 +4,10 @@ import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
 
-import zonemap.core.value.ColumnType
-
 /**
  * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening reads the section table
  * and the row count; everything else is read, and checked, at its first use and then kept, so a plan touches only the
- * columns it names. Damage met at any time is a CorruptSegmentException; a failing medium is an IOException. Rows
+ * columns it names. Damage met at any time is a CorruptIndexException; a failing medium is an IOException. Rows
  * outside `0 until rows` are the caller's error. Immutable, thread-safe.
  */
 final private[zonemap] class Segment private (
@@ -21,9 +19,9 @@ final private[zonemap] class Segment private (
 
   val rows: Int = meta.int()
   if (rows < 0) Input.damaged(s"$rows rows")
-  Seq(Segment.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
+  Seq(Blocks.BlockRows, PathBlocks.BlockRows, ExactFrames.FrameRows).foreach { expected =>
     val found = meta.int()
-    if (found != expected) throw new CorruptSegmentException(s"unsupported block size $found (not $expected)")
+    if (found != expected) throw new CorruptIndexException(s"unsupported block size $found (not $expected)")
   }
 
   locally {
@@ -54,7 +52,7 @@ final private[zonemap] class Segment private (
   lazy val manifests: IndexedSeq[SegmentManifest] = keptManifests.getOrElse(Input.decoding("manifests") {
     val key = SectionKey(SectionKind.Manifests)
     val decoded = ManifestTable.decode(container.section(key), rows, container.mostItems(key))
-    manifestBytes = HeapBytes.manifests(decoded)
+    manifestBytes = ManifestTable.heapBytes(decoded)
     container.replaced(key, manifestBytes)
     decoded
   })
@@ -62,7 +60,7 @@ final private[zonemap] class Segment private (
   lazy val partitions: IndexedSeq[PartitionTuple] = Input.decoding("partitions") {
     val key = SectionKey(SectionKind.Partitions)
     val decoded = PartitionTable.decode(container.section(key), container.mostItems(key))
-    container.replaced(key, HeapBytes.partitions(decoded))
+    container.replaced(key, PartitionTable.heapBytes(decoded))
     decoded
   }
 
@@ -110,9 +108,6 @@ final private[zonemap] class Segment private (
 
   /** Whether all files have one format, one sort order or none, and the same split offsets. */
   def filesAreAlike: Boolean = fixed.filesAreAlike
-
-  /** The partition ordinals of all rows in a fresh array: O(rows). */
-  def partitionOrdinals(): Array[Int] = Array.tabulate(rows)(fixed.partition)
 
   /** A reader for one thread. */
   def newPathReader(): PathReader = new PathReader(paths, rows, None)
@@ -201,9 +196,6 @@ final private[zonemap] class Segment private (
   def reopened(source: ByteSource): Segment =
     new Segment(container.on(source, openedBytes), metaBytes, Some(this))
 
-  /** Stored bytes of a column's sections; 0 when it is not indexed. */
-  def encodedBytes(fieldId: Int): Long = container.storedBytes(fieldId, Segment.columnKinds)
-
   /** Bytes of the sections read so far, in memory or pages of a spilled file, and of what was made of them. */
   def residentBytes: Long = container.residentBytes
 
@@ -216,32 +208,13 @@ final private[zonemap] class Segment private (
   override def close(): Unit = container.close()
 }
 
-/** What is known of a column in a whole segment. */
-final private[zonemap] case class ColumnRoot(columnType: ColumnType, bounds: ColumnBounds)
-
 private[zonemap] object Segment {
-
-  /** Rows per block zone. */
-  val BlockRows = 1024
-
-  /** The block zones of so many rows. */
-  private[core] def blocksOf(rows: Int): Int = (rows + BlockRows - 1) / BlockRows
 
   /** The objects of a segment: its maps, the views of its arrays, their shapes. */
   private val OwnBytes = 1800L
 
   /** A root with two bounds, in its map. */
   private val RootBytes = 150L
-
-  private val columnKinds: Set[SectionKind] = Set(
-    SectionKind.ColumnHead,
-    SectionKind.ColumnCodes,
-    SectionKind.PackedColumnCodes,
-    SectionKind.ColumnFlags,
-    SectionKind.ExactIndex,
-    SectionKind.ExactData,
-    SectionKind.PackedExactBounds
-  )
 
   /** Starts reading what [[open]] reads, of data and of delete segments. */
   def prefetch(source: ByteSource): Unit = ContainerReader.prefetch(source)

@@ -49,7 +49,7 @@ final private[zonemap] class SegmentBuilder(
   /** The segment file; below 2 GB. */
   def build(): Array[Byte] = {
     val container = new ContainerWriter(Container.KindData)
-    val meta = new Output().int(rows).int(Segment.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
+    val meta = new Output().int(rows).int(Blocks.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
     val arrays = fixed.write(meta)
     // what every reader asks for first is near the header, so that one request brings it
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)

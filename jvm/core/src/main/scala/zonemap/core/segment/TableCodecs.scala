@@ -48,6 +48,22 @@ private[segment] object ManifestTable {
     manifests
   }
 
+  /** An estimate of what decoded manifests take on the heap. */
+  def heapBytes(manifests: Iterable[SegmentManifest]): Long =
+    HeapBytes.sequence(manifests.size) + manifests.iterator.map(m => HeapBytes.instance(12) + heapBytes(m.identity)).sum
+
+  private def heapBytes(identity: ManifestIdentity): Long =
+    HeapBytes.instance(68) + HeapBytes.text(identity.path) + Seq[AnyRef](
+      identity.addedSnapshotId,
+      identity.firstRowId,
+      identity.addedFiles,
+      identity.existingFiles,
+      identity.deletedFiles,
+      identity.addedRows,
+      identity.existingRows,
+      identity.deletedRows
+    ).map(HeapBytes.boxed).sum
+
   private def write(out: Output, m: ManifestIdentity): Unit = {
     out.text(m.path).long(m.lengthBytes).int(m.content).int(m.specId)
     out.long(m.sequenceNumber).long(m.minSequenceNumber)
@@ -104,4 +120,11 @@ private[segment] object PartitionTable {
     in.end("the partition table")
     tuples
   }
+
+  /** An estimate of what decoded partitions take on the heap. */
+  def heapBytes(partitions: Iterable[PartitionTuple]): Long =
+    HeapBytes.sequence(partitions.size) + partitions.iterator.map { tuple =>
+      val values = HeapBytes.array(tuple.values.length, HeapBytes.Reference)
+      HeapBytes.instance(8) + values + tuple.values.iterator.map(HeapBytes.boxed).sum
+    }.sum
 }

@@ -67,7 +67,7 @@ private[zonemap] object VersionFile {
   private val RefBytes = 11
 
   /**
-   * The length of the version file that begins with these bytes; fails with CorruptSegmentException if none of up to
+   * The length of the version file that begins with these bytes; fails with CorruptIndexException if none of up to
    * [[MaxBytes]] does.
    */
   def lengthOf(header: Array[Byte]): Int = {
@@ -110,7 +110,7 @@ private[zonemap] object VersionFile {
     else if (version.facts.nonEmpty) WithFacts
     else SegmentsOnly
 
-  /** Anything but the intact bytes of `encode` is a CorruptSegmentException. */
+  /** Anything but the intact bytes of `encode` is a CorruptIndexException. */
   def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
     val source = ByteSource.ofBytes(bytes)
     val in = new Input(source.read(0, bytes.length))

@@ -23,7 +23,7 @@ private[segment] object Zstd {
   def mostOf(frameBytes: Int, free: Long = FreeBytes): Long = free + MaxRatio * frameBytes
 
   /**
-   * Fails with CorruptSegmentException unless the frame holds exactly `rawLength` bytes, at most `most`, before memory is
+   * Fails with CorruptIndexException unless the frame holds exactly `rawLength` bytes, at most `most`, before memory is
    * taken for more. They are put `into` the array if it is large enough.
    */
   def decompress(
@@ -39,7 +39,7 @@ private[segment] object Zstd {
     val out = if (into.length >= rawLength) into else new Array[Byte](rawLength)
     val written =
       try Codec.decompressByteArray(out, 0, rawLength, in, 0, in.length)
-      catch { case e: ZstdException => throw new CorruptSegmentException(s"Damaged zstd frame: ${e.getMessage}", e) }
+      catch { case e: ZstdException => throw new CorruptIndexException(s"Damaged zstd frame: ${e.getMessage}", e) }
     if (Codec.isError(written) || written != rawLength) Input.damaged("a zstd frame")
     ByteBuffer.wrap(out, 0, rawLength).order(ByteOrder.LITTLE_ENDIAN)
   }

@@ -225,7 +225,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     val leaves = Seq(CompareOp.Gt, CompareOp.Lt).map(op => Compare(n, op, ZoneValues.ofLong(5)): Predicate)
     var finds = 0
     val fact = factOf(FactKind.Values, LongType, Seq(4L, 6L))
-    val facts: FileFacts = (_, _) => {
+    val facts: FactLookup = (_, _) => {
       finds += 1
       fact
     }
@@ -269,7 +269,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       case _                               => false
     }
     def asked(single: Option[Long], set: Long*) = {
-      val facts = new FileFacts {
+      val facts = new FactLookup {
         override def find(column: ColumnId, kind: FactKind): Option[Fact] =
           factOf(kind, LongType, set).filter(_ => column == ColumnId(2))
         override def held(column: ColumnRef): Option[Seq[ZoneValue]] =

@@ -114,8 +114,8 @@ class FactFileTest extends AnyFunSuite with Seeded {
           flipped
         }
       try assert(readAll(bad).map(_._2) == expected)
-      catch { case _: CorruptSegmentException => () }
-      intercept[CorruptSegmentException](readAll(bad))
+      catch { case _: CorruptIndexException => () }
+      intercept[CorruptIndexException](readAll(bad))
     }
   }
 

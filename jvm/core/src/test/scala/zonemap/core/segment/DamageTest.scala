@@ -74,7 +74,7 @@ class DamageTest extends AnyFunSuite with Seeded {
     try {
       assert(read == original)
       false
-    } catch { case _: CorruptSegmentException => true }
+    } catch { case _: CorruptIndexException => true }
 
   test("data segments") {
     var refused = 0
@@ -93,9 +93,9 @@ class DamageTest extends AnyFunSuite with Seeded {
     for (at <- bytes.indices; bit <- 0 until 8) {
       val out = bytes.clone()
       out(at) = (out(at) ^ (1 << bit)).toByte
-      intercept[CorruptSegmentException](VersionFile.decode(out))
+      intercept[CorruptIndexException](VersionFile.decode(out))
     }
-    bytes.indices.foreach(n => intercept[CorruptSegmentException](VersionFile.decode(Arrays.copyOf(bytes, n))))
+    bytes.indices.foreach(n => intercept[CorruptIndexException](VersionFile.decode(Arrays.copyOf(bytes, n))))
   }
 
   private val foreignNames = Seq(
@@ -142,7 +142,7 @@ class DamageTest extends AnyFunSuite with Seeded {
       (foreignNames ++ Seq(data, fact)).map(name => version(Nil, Seq(name), Nil)) ++
       (foreignNames ++ Seq(data, delete)).map(name => version(Nil, Nil, Seq(name)))
     forged.foreach { v =>
-      val refused = intercept[CorruptSegmentException](VersionFile.decode(VersionFile.encode(v)))
+      val refused = intercept[CorruptIndexException](VersionFile.decode(VersionFile.encode(v)))
       assert(refused.getMessage.contains("a name that no file of a store has"), v)
     }
   }
@@ -150,9 +150,9 @@ class DamageTest extends AnyFunSuite with Seeded {
   test("random bytes are no segment") {
     rounds(300) { rng =>
       val bytes = rng.bytes(rng.int(400))
-      intercept[CorruptSegmentException](Segment.open(bytes))
-      intercept[CorruptSegmentException](DeleteSegment.open(bytes))
-      intercept[CorruptSegmentException](VersionFile.decode(bytes)): Unit
+      intercept[CorruptIndexException](Segment.open(bytes))
+      intercept[CorruptIndexException](DeleteSegment.open(bytes))
+      intercept[CorruptIndexException](VersionFile.decode(bytes)): Unit
     }
   }
 
@@ -162,13 +162,13 @@ class DamageTest extends AnyFunSuite with Seeded {
     val version = VersionFile.encode(VersionFile("u", 1, "l", 1, Nil, Nil, 0, 0))
     version(8) = 7
     Seq(
-      intercept[CorruptSegmentException](Segment.open(segment)),
-      intercept[CorruptSegmentException](VersionFile.decode(version)))
+      intercept[CorruptIndexException](Segment.open(segment)),
+      intercept[CorruptIndexException](VersionFile.decode(version)))
       .foreach(e => assert(e.getMessage.contains("unsupported format version 7")))
   }
 
   test("a crafted length costs no memory") {
     val in = new Input(java.nio.ByteBuffer.wrap(Array[Byte](-1, -1, -1, -1, 7)))
-    intercept[CorruptSegmentException](in.bytes())
+    intercept[CorruptIndexException](in.bytes())
   }
 }

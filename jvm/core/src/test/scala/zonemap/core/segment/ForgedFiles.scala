@@ -247,7 +247,7 @@ object ForgedFiles {
     val asks = Seq[() => Any](
       () => s.manifests,
       () => s.partitions.map(_.values.toSeq.map(String.valueOf).mkString.take(1)),
-      () => s.partitionOrdinals().length,
+      () => some.map(s.partitionOrdinal),
       () => some.map(r => (s.format(r), s.fileSizeBytes(r), s.recordCount(r), s.firstRowId(r), s.sortOrderId(r))),
       () => some.map(r => Option(s.splitOffsets(r)).map(_.length)),
       () => some.foreach(s.newPathReader().path),
@@ -267,7 +267,7 @@ object ForgedFiles {
     val refused = asks.flatMap { ask =>
       try { ask(); None }
       catch {
-        case e: CorruptSegmentException => Some(e)
+        case e: CorruptIndexException => Some(e)
         // codes and ordinals that are out of range are refused where they are used
         case _: IndexOutOfBoundsException | _: ArithmeticException => None
       }

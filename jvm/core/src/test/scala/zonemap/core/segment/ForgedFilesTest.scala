@@ -25,7 +25,7 @@ class ForgedFilesTest extends AnyFunSuite {
       read += 1
       val bytes = allocated {
         try file.read(file.bytes)
-        catch { case _: CorruptSegmentException => refused += 1 }
+        catch { case _: CorruptIndexException => refused += 1 }
       }
       assert(bytes < MaxBytes, s"${file.name}: $bytes bytes")
     }
@@ -54,7 +54,7 @@ class ForgedFilesTest extends AnyFunSuite {
   }
 
   test("memory that runs out while a file is decoded is damage of the file") {
-    val e = intercept[CorruptSegmentException](Input.decoding("x")(throw new OutOfMemoryError("Java heap space")))
+    val e = intercept[CorruptIndexException](Input.decoding("x")(throw new OutOfMemoryError("Java heap space")))
     assert(e.getMessage.contains("more memory than there is"))
   }
 }
@@ -64,7 +64,7 @@ object ReadForgedFiles {
   def main(arguments: Array[String]): Unit = ForgedFiles.all(11).foreach { file =>
     try file.read(file.bytes)
     catch {
-      case e: CorruptSegmentException if !Option(e.getCause).exists(_.isInstanceOf[OutOfMemoryError]) => ()
+      case e: CorruptIndexException if !Option(e.getCause).exists(_.isInstanceOf[OutOfMemoryError]) => ()
     }
   }
 }

@@ -12,10 +12,10 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
 
   private def check(codes: Array[Char], read: CodeArray): Unit = {
     codes.indices.foreach(row => assert(read(row) == codes(row).toInt, s"row $row"))
-    val lanes = new Array[Long](CodeLanes.length(Segment.BlockRows))
-    codes.indices.by(Segment.BlockRows).foreach { first =>
-      val count = Math.min(Segment.BlockRows, codes.length - first)
-      read.copy(first / Segment.BlockRows, count, lanes)
+    val lanes = new Array[Long](CodeLanes.length(Blocks.BlockRows))
+    codes.indices.by(Blocks.BlockRows).foreach { first =>
+      val count = Math.min(Blocks.BlockRows, codes.length - first)
+      read.copy(first / Blocks.BlockRows, count, lanes)
       assert((0 until count).forall(i => CodeLanes.get(lanes, i) == codes(first + i)), s"block at $first")
     }
   }
@@ -23,16 +23,12 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
   /** Beside the lower codes, and beside anything where they are not needed. */
   private def checkBeside(upper: Array[Char], first: PackedCodes, second: PackedCodes): Unit = {
     val (ofLower, lanes) = (new Array[Long](256), new Array[Long](256))
-    upper.indices.by(Segment.BlockRows).foreach { row =>
-      val (block, count) = (row / Segment.BlockRows, Math.min(Segment.BlockRows, upper.length - row))
+    upper.indices.by(Blocks.BlockRows).foreach { row =>
+      val (block, count) = (row / Blocks.BlockRows, Math.min(Blocks.BlockRows, upper.length - row))
       assert(!first.isBeside(block))
       if (second.isBeside(block)) first.copy(block, count, ofLower) else java.util.Arrays.fill(ofLower, 0x5555L)
       second.copyBeside(block, count, lanes, ofLower)
       assert((0 until count).forall(i => CodeLanes.get(lanes, i) == upper(row + i)), s"block at $row")
-      val most = second.mostBeside(block)
-      assert(second.isBeside(block) == (most >= 0))
-      if (most >= 0)
-        assert((0 until count).forall(i => ((upper(row + i) - first(row + i)) & 0xffff) <= most), s"block at $row")
     }
   }
 
@@ -71,7 +67,7 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
     def damaged(change: Array[Byte] => Unit): Unit = {
       val bytes = packed.clone()
       change(bytes)
-      intercept[CorruptSegmentException](new PackedCodes(buffer(bytes), 2000, null)): Unit
+      intercept[CorruptIndexException](new PackedCodes(buffer(bytes), 2000, null)): Unit
     }
     damaged(_(2) = 3)
     damaged(_(2) = 16)

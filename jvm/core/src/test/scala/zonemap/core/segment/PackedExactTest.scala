@@ -82,6 +82,6 @@ class PackedExactTest extends AnyFunSuite with Seeded {
     val lower = whole.lower(1400, codes(1400).toInt)
     assert(lower == values(1400) && whole.upper(1400, lower, codes(1400).toInt) == values(1400))
     for (damaged <- Seq(bytes.dropRight(1), bytes :+ 0.toByte, bytes.updated(8, 60.toByte), bytes.updated(9, 1.toByte)))
-      intercept[CorruptSegmentException](open(damaged))
+      intercept[CorruptIndexException](open(damaged))
   }
 }

@@ -12,7 +12,7 @@ import org.apache.iceberg.types.{Type, Types}
  * Partition tuples between Iceberg's `StructLike` and the plain values a segment stores.
  *
  * A stored tuple keeps the type it had when it was indexed; the spec of a query may be bound to an older or a newer
- * schema. [[toPartitionData]] therefore converts by the type the spec has now, in both directions, and fails at once
+ * schema. [[fill]] and [[toStruct]] therefore convert by the type the spec has now, in both directions, and fail at once
  * on a value that does not fit, so that no bad tuple can reach an executor.
  */
 private[zonemap] object PartitionTuples {
@@ -29,21 +29,17 @@ private[zonemap] object PartitionTuples {
     }
 
   /**
-   * The tuple as Iceberg's own class for a spec of type `partitionType`.
+   * `data`, which is of type `partitionType`, with the values of a tuple.
    *
    * @throws IllegalArgumentException if the arity or a value does not fit the type
    */
-  def toPartitionData(values: Array[AnyRef], partitionType: Types.StructType): PartitionData =
-    fill(new PartitionData(partitionType), values, partitionType)
-
-  /** `data`, which is of that type, with the values of a tuple; fails as [[toPartitionData]] does. */
   def fill(data: PartitionData, values: Array[AnyRef], partitionType: Types.StructType): PartitionData = {
     val converted = convert(values, partitionType)
     converted.indices.foreach(pos => data.set(pos, converted(pos)))
     data
   }
 
-  /** The tuple for evaluating a projected filter: the same values as [[toPartitionData]], without its cost. */
+  /** The tuple for evaluating a projected filter: the same values as [[fill]] sets, without its cost. */
   def toStruct(values: Array[AnyRef], partitionType: Types.StructType): StructLike =
     new ValuesStruct(convert(values, partitionType))
 

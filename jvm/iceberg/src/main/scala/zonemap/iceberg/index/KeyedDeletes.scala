@@ -106,7 +106,7 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
 
 private[zonemap] object KeyedDeletes {
 
-  /** Reads the whole segment; damage is a CorruptSegmentException. */
+  /** Reads the whole segment; damage is a CorruptIndexException. */
   def open(source: ByteSource): KeyedDeletes = new KeyedDeletes(DeleteSegment.open(source, usedStats))
 
   private[index] val PathFieldId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()

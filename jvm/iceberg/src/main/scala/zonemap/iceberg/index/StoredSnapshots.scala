@@ -2,7 +2,7 @@ package zonemap.iceberg.index
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, Checksums, ColumnChoice, CorruptSegmentException, Segment}
+import zonemap.core.segment.{ByteSource, Checksums, ColumnChoice, CorruptIndexException, Segment}
 import zonemap.core.segment.{FactRef, SegmentManifest, SegmentRef, VersionFile}
 import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.store.{IndexStore, Level, NotFound}
@@ -11,7 +11,7 @@ import zonemap.iceberg.store.{IndexStore, Level, NotFound}
  * Snapshots between memory and a store.
  *
  * Loading verifies that a version belongs to this table and snapshot, that its counts add up, and that its live
- * manifests are those that the snapshot lists; anything that does not verify raises [[CorruptSegmentException]], which
+ * manifests are those that the snapshot lists; anything that does not verify raises [[CorruptIndexException]], which
  * readers take as a miss.
  */
 private[zonemap] object StoredSnapshots {
@@ -60,7 +60,7 @@ private[zonemap] object StoredSnapshots {
       val current = SnapshotIndexer.relocated(snapshot, index)
       save(table, snapshot.withSegments(SegmentCompactor.joinUnstored(current, store.root, index.choice)), store)
     } catch {
-      case e: CorruptSegmentException =>
+      case e: CorruptIndexException =>
         index.damaged(e.toString)
         throw e
     }
@@ -128,7 +128,7 @@ private[zonemap] object StoredSnapshots {
       newestVersion(table, index.key.snapshotId, store)
         .fold((Seq.empty[FactRef], ColumnChoice.All))(version => (version.facts, version.columns))
     catch {
-      case _: CorruptSegmentException =>
+      case _: CorruptIndexException =>
         val known = IndexRegistry.of(table)
         (known.facts.refs, known.choice)
     }
@@ -142,7 +142,7 @@ private[zonemap] object StoredSnapshots {
   /** Has `known` follow the choice of columns of the version that was written last. */
   def followChoice(table: Table, snapshotId: Long, store: IndexStore, known: TableIndex): Unit =
     try newestVersion(table, snapshotId, store).foreach(version => known.choose(Long.MaxValue, version.columns))
-    catch { case _: CorruptSegmentException => () }
+    catch { case _: CorruptIndexException => () }
 
   private def stored(
       origin: SegmentOrigin,
@@ -174,7 +174,7 @@ private[zonemap] object StoredSnapshots {
     try opened(table, version, key, store)
     catch {
       case e: OutOfMemoryError =>
-        throw new CorruptSegmentException(s"version ${version.snapshotId} needs more memory than there is", e)
+        throw new CorruptIndexException(s"version ${version.snapshotId} needs more memory than there is", e)
     }
 
   private def opened(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {
@@ -215,7 +215,7 @@ private[zonemap] object StoredSnapshots {
       val source = store.openSegment(ref)
       verify(source.sizeBytes == ref.sizeBytes, s"segment ${ref.relativePath} has another size than recorded")
       source
-    } catch { case NotFound() => throw new CorruptSegmentException(s"segment ${ref.relativePath} is gone") }
+    } catch { case NotFound() => throw new CorruptIndexException(s"segment ${ref.relativePath} is gone") }
 
   private[iceberg] def origin(
       table: Table,
@@ -243,5 +243,5 @@ private[zonemap] object StoredSnapshots {
   }
 
   private def verify(holds: Boolean, what: => String): Unit =
-    if (!holds) throw new CorruptSegmentException(what)
+    if (!holds) throw new CorruptIndexException(what)
 }

@@ -8,10 +8,10 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.eval.FileFacts
+import zonemap.core.eval.FactLookup
 import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
 import zonemap.core.predicate.ColumnId
-import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef}
+import zonemap.core.segment.{ByteSource, CorruptIndexException, FactRef}
 import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore, StoreSlowException}
 
@@ -85,7 +85,7 @@ private[zonemap] final class TableFacts private (
   }
 
   /** The facts about one data file. */
-  def of(path: String, lengthBytes: Long): FileFacts = {
+  def of(path: String, lengthBytes: Long): FactLookup = {
     val key = FactKey.of(path, lengthBytes)
     (column, kind) => byColumn.getOrElse((column, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
   }
@@ -119,10 +119,10 @@ private[zonemap] final class TableFacts private (
   private def load(ref: FactRef): Tried =
     try {
       val source = store.openFacts(ref)
-      if (source.sizeBytes != ref.sizeBytes) throw new CorruptSegmentException("it has another size than recorded")
+      if (source.sizeBytes != ref.sizeBytes) throw new CorruptIndexException("it has another size than recorded")
       val file = FactFile.open(source)
       if (file.kind != ref.kind || file.column != ref.column)
-        throw new CorruptSegmentException("it is about another column")
+        throw new CorruptIndexException("it is about another column")
       Opened(source, file)
     } catch {
       case slow: StoreSlowException => throw slow
@@ -132,7 +132,7 @@ private[zonemap] final class TableFacts private (
   private def failed(ref: FactRef, error: Throwable): Tried = {
     val location = s"${store.root}/${ref.relativePath}"
     error match {
-      case damage: CorruptSegmentException =>
+      case damage: CorruptIndexException =>
         log.warn(
           s"Zonemap: facts in '$location' cannot be used: ${damage.getMessage}. Their data files are " +
             "kept; CALL zonemap.system.build(table => ..., facts => ...) makes them anew.")

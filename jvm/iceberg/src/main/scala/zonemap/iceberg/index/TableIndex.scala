@@ -93,8 +93,6 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
 
-  def snapshotCount: Int = synchronized(snapshots.size)
-
   /** Distinct segments of all snapshots held. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)
 

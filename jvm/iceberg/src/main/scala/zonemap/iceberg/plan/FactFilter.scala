@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts}
+import zonemap.core.eval.{Bitmap, FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
@@ -31,11 +31,11 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
   }
 
   /** What is known of one file of a segment after the other; nothing is looked up before it is asked for. */
-  private final class KnownFile(segment: Segment) extends FileFacts {
+  private final class KnownFile(segment: Segment) extends FactLookup {
     private lazy val paths = segment.newPathReader()
     private val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
     private var row = -1
-    private var ofFile: Option[FileFacts] = None
+    private var ofFile: Option[FactLookup] = None
 
     def moveTo(next: Int): Unit = {
       row = next

@@ -11,7 +11,7 @@ import zonemap.iceberg.store.StoreBudget
 
 /**
  * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
- * Immutable, thread-safe. Damage met in a segment is a CorruptSegmentException, a store that takes longer than the
+ * Immutable, thread-safe. Damage met in a segment is a CorruptIndexException, a store that takes longer than the
  * relation's budget a StoreSlowException.
  */
 final class FileSet private[plan] (

@@ -8,7 +8,7 @@ import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Tab
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
@@ -150,7 +150,7 @@ private[plan] object ScanPlanner {
   private def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
     val index = IndexRegistry.of(table)
     error match {
-      case damage: CorruptSegmentException =>
+      case damage: CorruptIndexException =>
         index.damaged(damage.getMessage)
         StockReason.StoreDamaged(damage.getMessage)
       case slow: StoreSlowException => StockReason.StoreSlow(slow.waitedMillis, slow.limitMillis)

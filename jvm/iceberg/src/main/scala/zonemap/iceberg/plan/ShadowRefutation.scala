@@ -9,7 +9,7 @@ import scala.util.Using
 import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, HasTableOperations, PartitionSpec, Table}
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.eval.{ColumnZone, FactEvaluator, FileFacts, Match, ZoneMatch}
+import zonemap.core.eval.{ColumnZone, FactEvaluator, FactLookup, Match, ZoneMatch}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.{ColumnBounds, ColumnChoice}
@@ -73,7 +73,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
       PartitionTest.filterOf(spec, bound.expressions)
 
   /** One file as its manifest entry describes it. */
-  private final class KnownFile(file: DataFile) extends FileFacts {
+  private final class KnownFile(file: DataFile) extends FactLookup {
     private val bounds = reader.read(file)
     private val spec = bound.specs(file.specId())
     private lazy val tuple = PartitionTuples.toValues(file.partition(), spec.partitionType())

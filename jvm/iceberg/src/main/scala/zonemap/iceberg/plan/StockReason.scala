@@ -4,10 +4,9 @@ package zonemap.iceberg.plan
  * Why a scan was planned by Iceberg itself.
  *
  * @param code the stable name, for EXPLAIN, logs and procedures
- * @param arguments what the message is about, in order
  * @param message one sentence for people, with the numbers
  */
-sealed abstract class StockReason(val code: String, val message: String, val arguments: Any*)
+sealed abstract class StockReason(val code: String, val message: String)
 
 object StockReason {
   case object EmptyTable extends StockReason("EMPTY_TABLE", "the table has no snapshot")
@@ -23,30 +22,25 @@ object StockReason {
   case object Encrypted extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
 
   final case class FormatVersion(version: Int)
-      extends StockReason("FORMAT_VERSION", s"format version $version is not supported, 1 to 3 are", version)
+      extends StockReason("FORMAT_VERSION", s"format version $version is not supported, 1 to 3 are")
 
   final case class NotCovered(coverage: String)
-      extends StockReason("NOT_COVERED", s"the snapshot is not in the index ($coverage)", coverage)
+      extends StockReason("NOT_COVERED", s"the snapshot is not in the index ($coverage)")
 
   final case class TooManyUnknown(entries: Long, limit: Int)
       extends StockReason(
         "TOO_MANY_UNKNOWN_ENTRIES",
-        s"$entries files are in manifests the index does not know, more than plan.max-unknown-entries=$limit",
-        entries,
-        limit)
+        s"$entries files are in manifests the index does not know, more than plan.max-unknown-entries=$limit")
 
   final case class StoreDamaged(detail: String)
-      extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail", detail)
+      extends StockReason("STORE_DAMAGED", s"the stored index cannot be used: $detail")
 
   final case class StoreSlow(waitedMillis: Long, limitMillis: Long)
       extends StockReason(
         "STORE_SLOW",
-        s"the index store was waited for $waitedMillis ms, of at most $limitMillis ms; what was asked for is still being read",
-        waitedMillis,
-        limitMillis
-      )
+        s"the index store was waited for $waitedMillis ms, of at most $limitMillis ms; what was asked for is still being read")
 
-  final case class Unindexable(detail: String) extends StockReason("UNINDEXABLE", detail, detail)
+  final case class Unindexable(detail: String) extends StockReason("UNINDEXABLE", detail)
 
   case object SchemaMismatch
       extends StockReason(
@@ -54,15 +48,15 @@ object StockReason {
         "a column of the filter or of a partition spec has another field id or type in the snapshot's schema")
 
   final case class ShadowMismatch(difference: String)
-      extends StockReason("SHADOW_MISMATCH", s"the index planned differently: $difference", difference)
+      extends StockReason("SHADOW_MISMATCH", s"the index planned differently: $difference")
 
   final case class Quarantined(difference: String)
       extends StockReason(
         "QUARANTINED",
-        s"shadow mode found the index of the table wrong; CALL zonemap.system.build makes it anew: $difference",
-        difference)
+        s"shadow mode found the index of the table wrong; CALL zonemap.system.build makes it anew: $difference")
+
   final case class PlannerFailed(error: String)
-      extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error", error)
+      extends StockReason("PLANNER_FAILED", s"planning from the index failed: $error")
 
   /** Every code and when it is given, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(

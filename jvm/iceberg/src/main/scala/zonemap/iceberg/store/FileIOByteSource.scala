@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 
-import zonemap.core.segment.{ByteRange, ByteSource, CorruptSegmentException}
+import zonemap.core.segment.{ByteRange, ByteSource, CorruptIndexException}
 
 /**
  * Byte ranges of one immutable file behind a `FileIO`.
@@ -35,7 +35,7 @@ private[zonemap] object FileIOByteSource {
    * @param root the folder of the table's index
    * @param sizeBytes the size the index recorded for the file
    * @param wholeBytes files up to this size are fetched and kept whole, local ones once they were read often
-   * @throws CorruptSegmentException from reads of a file that is gone or shorter than recorded
+   * @throws CorruptIndexException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(io: FileIO, root: String, path: String, sizeBytes: Long, wholeBytes: Option[Long] = None): ByteSource =
@@ -189,8 +189,8 @@ private[zonemap] object FileIOByteSource {
         }
         ByteBuffer.allocateDirect(range.length).put(bytes).flip().order(ByteOrder.LITTLE_ENDIAN)
       } catch {
-        case _: EOFException => throw new CorruptSegmentException(s"'$location' is shorter than recorded")
-        case NotFound()      => throw new CorruptSegmentException(s"'$location' is gone")
+        case _: EOFException => throw new CorruptIndexException(s"'$location' is shorter than recorded")
+        case NotFound()      => throw new CorruptIndexException(s"'$location' is gone")
       }
 
     override def close(): Unit = ()

@@ -13,7 +13,7 @@ import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 import zonemap.core.fact.FactKind
-import zonemap.core.segment.{ByteSource, CorruptSegmentException, FactRef, SegmentRef, StoreNames, VersionFile}
+import zonemap.core.segment.{ByteSource, CorruptIndexException, FactRef, SegmentRef, StoreNames, VersionFile}
 
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.
@@ -33,7 +33,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   /**
    * The version recorded for a snapshot, if there is one.
    *
-   * @throws CorruptSegmentException if the file is there and cannot be understood
+   * @throws CorruptIndexException if the file is there and cannot be understood
    */
   def readVersion(snapshotId: Long): Option[VersionFile] =
     readAll(versionName(snapshotId))(wholeVersion).map(VersionFile.decode)
@@ -44,7 +44,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       readAll(StoreNames.Latest)(upTo(IndexStore.MaxLatestBytes))
         .filter(_.length <= IndexStore.MaxLatestBytes)
         .flatMap(bytes => new String(bytes, "UTF-8").trim.toLongOption)
-    catch { case _: CorruptSegmentException => None }
+    catch { case _: CorruptIndexException => None }
 
   def openSegment(ref: SegmentRef): ByteSource = {
     folder.check(ref.relativePath)
@@ -82,7 +82,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   /** Whether a file is there and holds just these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
     try readAll(relativePath)(upTo(bytes.length)).exists(java.util.Arrays.equals(_, bytes))
-    catch { case _: CorruptSegmentException => false }
+    catch { case _: CorruptIndexException => false }
 
   /** Writes a version and, after it, the hint that names it. */
   def writeVersion(version: VersionFile): Unit = {
@@ -101,7 +101,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       case _ =>
         val named = (readLatest().toSeq ++ snapshotIds).distinct.flatMap { id =>
           try readVersion(id).filter(_.tableUuid == tableUuid).toSeq.flatMap(versionName(id) +: _.fileNames)
-          catch { case _: CorruptSegmentException => Seq(versionName(id)) }
+          catch { case _: CorruptIndexException => Seq(versionName(id)) }
         }
         val all = if (named.isEmpty) Nil else named.distinct :+ StoreNames.Latest
         all.filter(folder.holds).map(name => s"$root/$name")
@@ -174,9 +174,9 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     } catch {
       case NotFound() => None
       // torn by two writers, or cut off while it was read
-      case e @ (_: ChecksumException | _: EOFException) => throw new CorruptSegmentException(s"'$location': $e")
+      case e @ (_: ChecksumException | _: EOFException) => throw new CorruptIndexException(s"'$location': $e")
       case e: OutOfMemoryError =>
-        throw new CorruptSegmentException(s"'$location': it needs more memory than there is", e)
+        throw new CorruptIndexException(s"'$location': it needs more memory than there is", e)
     }
   }
 

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.Using
 
-import zonemap.core.segment.{ByteSource, CorruptSegmentException}
+import zonemap.core.segment.{ByteSource, CorruptIndexException}
 
 /**
  * A local file that others may cut off, overwrite or delete at any time: each read copies its range to the heap, so that
@@ -65,10 +65,10 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
       })
     catch {
       // the JDK throws it for whatever keeps a file from being opened
-      case _: FileNotFoundException if Files.notExists(path) => throw new CorruptSegmentException(s"'$path' is gone")
+      case _: FileNotFoundException if Files.notExists(path) => throw new CorruptIndexException(s"'$path' is gone")
     }
 
-  private def shorter = new CorruptSegmentException(s"'$path' is shorter than recorded")
+  private def shorter = new CorruptIndexException(s"'$path' is shorter than recorded")
 
   override def close(): Unit = ()
 }

@@ -23,11 +23,11 @@ import zonemap.core.segment.ByteSource
 private[zonemap] object SpillFile {
   private val log = LoggerFactory.getLogger("zonemap.store")
   private val cleaner = Cleaner.create()
-  private val spilled = new AtomicLong
-  @volatile private var isWarned = false
 
   /** Bytes on disk now: of what is referenced, and of what the collector has not come to yet. */
-  def totalBytes: Long = spilled.get
+  private val spilled = new AtomicLong
+
+  @volatile private var isWarned = false
 
   /** The same bytes on disk; `None` if there is no room for them, or no way to write. */
   def of(source: ByteSource): Option[ByteSource] = {

@@ -3,7 +3,7 @@ package zonemap.iceberg.store
 import java.io.IOException
 import java.nio.file.{Files, NoSuchFileException, Path, Paths}
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.CorruptIndexException
 
 /**
  * The folder of a store, which the files of the store do not leave: a local file reached through a symbolic link that
@@ -22,10 +22,10 @@ private[store] final class StoreFolder(root: String) {
     catch { case _: IOException => true }
   }
 
-  /** Fails with CorruptSegmentException unless [[holds]]. */
+  /** Fails with CorruptIndexException unless [[holds]]. */
   def check(name: String): Unit =
     if (!holds(name))
-      throw new CorruptSegmentException(s"'$root/$name' is reached through a symbolic link that leaves the store")
+      throw new CorruptIndexException(s"'$root/$name' is reached through a symbolic link that leaves the store")
 
   /** Where a file is; None for one that is not there. A link to nothing is where it points. */
   private def realPath(path: Path): Option[Path] =

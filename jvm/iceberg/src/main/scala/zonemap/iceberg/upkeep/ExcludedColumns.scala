@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.Table
 import org.apache.iceberg.io.SupportsPrefixOperations
 
-import zonemap.core.segment.{ColumnChoice, CorruptSegmentException, DeleteSegment, Segment, SegmentRef, StoreNames}
+import zonemap.core.segment.{ColumnChoice, CorruptIndexException, DeleteSegment, Segment, SegmentRef, StoreNames}
 import zonemap.iceberg.build.DeleteStats
 import zonemap.iceberg.index.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
@@ -86,5 +86,5 @@ private[upkeep] object ExcludedColumns {
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read
-    catch { case _: CorruptSegmentException => None }
+    catch { case _: CorruptIndexException => None }
 }

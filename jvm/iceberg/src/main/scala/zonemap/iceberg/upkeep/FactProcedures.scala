@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
 import zonemap.core.fact.{FactFile, FactKey}
-import zonemap.core.segment.{CorruptSegmentException, FactRef}
+import zonemap.core.segment.{CorruptIndexException, FactRef}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
 import zonemap.iceberg.convert.ColumnNames
@@ -133,7 +133,7 @@ private[zonemap] object FactProcedures {
     val newest = IndexRegistry.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
       try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
-      catch { case _: CorruptSegmentException => false }
+      catch { case _: CorruptIndexException => false }
     if (!isNamed) IndexProcedures.save(table, newest, store, settings, Some(facts)): Unit
   }
 

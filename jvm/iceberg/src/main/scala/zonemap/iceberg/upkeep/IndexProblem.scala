@@ -2,7 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.Snapshot
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.index.TableIndex
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 
@@ -12,8 +12,8 @@ private[upkeep] object IndexProblem {
   /** Why the store cannot be used after this error of a read. */
   def ofRead(error: Throwable): String =
     error match {
-      case damage: CorruptSegmentException => s"the stored index is damaged: ${damage.getMessage}"
-      case _                               => s"the store cannot be read: $error"
+      case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
+      case _                             => s"the store cannot be read: $error"
     }
 
   /** The sentence of `status`; empty where the snapshot is covered and stored. */

@@ -2,7 +2,7 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ColumnChoice, CorruptSegmentException, FactRef}
+import zonemap.core.segment.{ColumnChoice, CorruptIndexException, FactRef}
 import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.{BoundsLevels, PlannerSettings}
@@ -127,7 +127,7 @@ private[zonemap] object IndexProcedures {
         .load(table, snapshot, store)
         .orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8))
         .foreach(known.put)
-    catch { case _: CorruptSegmentException => () }
+    catch { case _: CorruptIndexException => () }
     // a later version may have another choice than that of the snapshot
     StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, known)
     known
@@ -255,5 +255,5 @@ private[zonemap] object IndexProcedures {
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read
-    catch { case _: CorruptSegmentException => None }
+    catch { case _: CorruptIndexException => None }
 }

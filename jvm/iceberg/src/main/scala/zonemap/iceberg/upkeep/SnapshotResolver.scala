@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.build.{SnapshotIndexer, UnindexableManifestException}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan._
@@ -101,7 +101,7 @@ private[zonemap] object SnapshotResolver {
       else if (!index.storeState.exists) index.storeState.missed()
       exact.map(keep(index, _, settings))
     } catch {
-      case e @ (_: CorruptSegmentException | NonFatal(_)) =>
+      case e @ (_: CorruptIndexException | NonFatal(_)) =>
         index.storeState.unusable(IndexProblem.ofRead(e))
         ColdCache.forget(store.root)
         log.warn(

@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.{CorruptSegmentException, LaterFormatException, StoreNames}
+import zonemap.core.segment.{CorruptIndexException, LaterFormatException, StoreNames}
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
 /** A file of a store that nothing needs any more, and why. */
@@ -67,7 +67,7 @@ private[zonemap] object StoreGc {
           snapshotId,
           s"is of a later release: ${e.getMessage}. Files that versions name stay while it is there.")
         Later
-      case e: CorruptSegmentException =>
+      case e: CorruptIndexException =>
         warn(
           store,
           snapshotId,

@@ -4,7 +4,7 @@ import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
 import zonemap.core.fact.{FactFile, FactKey, FactKind, KnownRanges}
-import zonemap.core.segment.{ColumnBounds, CorruptSegmentException}
+import zonemap.core.segment.{ColumnBounds, CorruptIndexException}
 import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.build.FactRequest
 import zonemap.iceberg.index.SnapshotIndex
@@ -46,7 +46,7 @@ private[upkeep] object WrongBounds {
   /** A damaged fact tells nothing here; a plan that meets it warns of it. */
   private def find(file: FactFile, key: FactKey): Option[KnownRanges] =
     try file.find(key).collect { case known: KnownRanges => known }
-    catch { case _: CorruptSegmentException => None }
+    catch { case _: CorruptIndexException => None }
 
   private def contradicts(known: KnownRanges, told: ColumnType, bounds: ColumnBounds): Boolean = {
     def encoded(value: ZoneValue) = Option(value).flatMap(known.columnType.reencode(_, told))

@@ -36,11 +36,14 @@ class PartitionTuplesTest extends AnyFunSuite {
     (null, Types.LongType.get(), null)
   )
 
+  private def filled(values: Array[AnyRef], partitionType: Types.StructType): PartitionData =
+    PartitionTuples.fill(new PartitionData(partitionType), values, partitionType)
+
   for ((stored, asked, expected) <- converted)
     test(s"${describe(stored)} as $asked") {
       val values = Array(stored)
       assert(PartitionTuples.toStruct(values, struct(asked)).get(0, classOf[Object]) == expected)
-      val data = PartitionTuples.toPartitionData(values, struct(asked))
+      val data = filled(values, struct(asked))
       assert(data.get(0, asked.typeId().javaClass().asInstanceOf[Class[Object]]) == expected)
     }
 
@@ -54,7 +57,7 @@ class PartitionTuplesTest extends AnyFunSuite {
 
   for ((stored, asked) <- refused)
     test(s"${describe(stored)} as $asked fails at once") {
-      assertFails(PartitionTuples.toPartitionData(Array(stored), struct(asked)))
+      assertFails(filled(Array(stored), struct(asked)))
       assertFails(PartitionTuples.toStruct(Array(stored), struct(asked)))
     }
 
@@ -63,8 +66,7 @@ class PartitionTuplesTest extends AnyFunSuite {
     catch { case _: IllegalArgumentException | _: ArithmeticException => () }
 
   test("a tuple of another arity fails") {
-    assertFails(
-      PartitionTuples.toPartitionData(Array(Int.box(1)), struct(Types.IntegerType.get(), Types.IntegerType.get())))
+    assertFails(filled(Array(Int.box(1)), struct(Types.IntegerType.get(), Types.IntegerType.get())))
   }
 
   test("what is stored is detached from Iceberg's classes and comes back equal") {
@@ -75,7 +77,7 @@ class PartitionTuplesTest extends AnyFunSuite {
     assert(
       values(0) == "ä" && values(1).asInstanceOf[Array[Byte]].toSeq == Seq[Byte](9, 8) && values(2) == 7 && values(
         3) == null)
-    val again = PartitionTuples.toValues(PartitionTuples.toPartitionData(values, asked), asked)
+    val again = PartitionTuples.toValues(filled(values, asked), asked)
     assert(PartitionTuples.key(0, again) == PartitionTuples.key(0, values))
   }
 

@@ -13,7 +13,7 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.{CorruptSegmentException, SegmentRef, VersionFile}
+import zonemap.core.segment.{CorruptIndexException, SegmentRef, VersionFile}
 import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots}
 import zonemap.iceberg.plan.{PlanMode, Planning}
 import zonemap.iceberg.testing._
@@ -61,7 +61,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     forge(t)(_.copy(segments = Seq(ref)))
     IndexRegistry.clear()
     val refused =
-      intercept[CorruptSegmentException](StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
+      intercept[CorruptIndexException](StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
     assert(refused.getMessage.contains("lacks 3 manifests that its snapshot lists, and names 3 that it does not list"))
     right(t)
     IndexRegistry.clear()
@@ -167,8 +167,8 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     val own = index.writeSegment(Level.Micro, 1, 2, "h", Array[Byte](5))
     assert(index.list().map(_.relativePath) == Seq(own))
     val behind = SegmentRef("segments/day/1-1-a.zm", "h", 3, Nil)
-    assert(intercept[CorruptSegmentException](index.openSegment(behind)).getMessage.contains("symbolic link"))
-    intercept[CorruptSegmentException](index.readVersion(7))
+    assert(intercept[CorruptIndexException](index.openSegment(behind)).getMessage.contains("symbolic link"))
+    intercept[CorruptIndexException](index.readVersion(7))
     Seq(behind.relativePath, "versions/7").foreach(name =>
       intercept[IllegalArgumentException](index.delete(Seq(s"${index.root}/$name"))))
     assert(Files.exists(elsewhere.resolve("1-1-a.zm")))

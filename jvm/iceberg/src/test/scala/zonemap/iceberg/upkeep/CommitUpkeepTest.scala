@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.testing.FileKind
+import zonemap.iceberg.testing.{FileKind, HeldSnapshots}
 
 /** Commits of this JVM are followed by the index, and pay nothing for it. */
 class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll {
@@ -89,7 +89,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     (1 to 20).foreach(_ => t.append(1))
     gate.countDown()
     assert(Upkeep.await(20000))
-    assert(t.isIndexed && IndexRegistry.of(t.table.load()).snapshotCount <= 3)
+    assert(t.isIndexed && HeldSnapshots.evictAll(t.table.load()) <= 3)
   }
 
   test("commits that come sooner than the share of CPU allows wait, and queries do not wait for them") {
@@ -130,7 +130,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     val t = known()
     t.table.load().newTransaction().newFastAppend().appendFile(t.file()).commit()
     Thread.sleep(1500)
-    assert(Upkeep.await(20000) && IndexRegistry.of(t.table.load()).snapshotCount == 1)
+    assert(Upkeep.await(20000) && HeldSnapshots.evictAll(t.table.load()) == 1)
   }
 
   test("upkeep off: commits are not followed") {

@@ -11,7 +11,7 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.CorruptSegmentException
+import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
@@ -163,7 +163,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     index.put(wide)
     val files = lake.table.io.storeFiles
     wide.segments.foreach(live => FileIOByteSource.release(live.origin.source))
-    intercept[CorruptSegmentException](StoredSnapshots.flush(table, wide, index, IndexStore.of(table, None)))
+    intercept[CorruptIndexException](StoredSnapshots.flush(table, wide, index, IndexStore.of(table, None)))
     assert(lake.table.io.storeFiles == files && index.isEmpty)
     IndexRegistry.clear()
     lake.right()

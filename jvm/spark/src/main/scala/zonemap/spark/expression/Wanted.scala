@@ -39,8 +39,6 @@ private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, n
         if (ranges.isEmpty) False else InRanges(column, ranges),
         if (nan && column.columnType.mayHoldNaN) IsNaN(column) else False,
         if (nulls) IsNull(column) else False)
-
-  def union(that: Wanted): Wanted = Wanted(ranges.union(that.ranges), nan || that.nan, nulls || that.nulls)
 }
 
 private[expression] object Wanted {

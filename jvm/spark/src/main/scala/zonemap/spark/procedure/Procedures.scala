@@ -242,8 +242,6 @@ private[spark] object Procedures {
 
   val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
 
-  def find(name: String): Option[ZoneMapProcedure] = all.find(_.name() == name.toLowerCase)
-
   private def built(
       spark: SparkSession,
       iceberg: Table,

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-import zonemap.core.eval.{ColumnZone, FactEvaluator, FileFacts, Match, ZoneMatch}
+import zonemap.core.eval.{ColumnZone, FactEvaluator, FactLookup, Match, ZoneMatch}
 import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, SortedValues, True}
 import zonemap.core.segment.ColumnBounds
@@ -99,8 +99,8 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     }.toOption.collect { case (value, dataType) if value != null => RandomExpressions.sql(value, dataType) }
 
   /** The single value, and null, of columns that hold no more in these rows. */
-  private def valuesOf(rows: Seq[InternalRow]): FileFacts =
-    new FileFacts {
+  private def valuesOf(rows: Seq[InternalRow]): FactLookup =
+    new FactLookup {
       override def find(column: ColumnId, kind: FactKind): Option[Fact] = None
 
       override def held(column: ColumnRef): Option[Seq[ZoneValue]] = {

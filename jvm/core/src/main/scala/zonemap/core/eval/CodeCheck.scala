@@ -3,9 +3,9 @@ package zonemap.core.eval
 import zonemap.core.segment.{CodeLanes, Dictionary}
 
 /** A yes-or-no question about intervals [lower code, upper code], answered for the zones of a buffer at once. Immutable. */
-abstract private[eval] class CodeTest {
+abstract private[eval] class CodeCheck {
 
-  /** Whether `test` can leave a zone open at all. */
+  /** Whether `check` can leave a zone open at all. */
   def mayBeOpen: Boolean
 
   /** Whether the codes of a side are looked at; if not, they may be anything. */
@@ -16,20 +16,20 @@ abstract private[eval] class CodeTest {
    * Sets `bits` where the codes prove a yes and, if `mayBeOpen`, `open` at least where it may be a yes all the same: a
    * bound and a literal share an even code. What is proven may be open or not. Bits behind `count` are of no meaning.
    */
-  def test(zones: ZoneBuffer, count: Int): Unit
+  def check(zones: ZoneBuffer, count: Int): Unit
 }
 
 /** Never proven. */
-private[eval] object NeverTest extends CodeTest {
+private[eval] object NeverProven extends CodeCheck {
   override def mayBeOpen: Boolean = false
   override def readsLower: Boolean = false
   override def readsUpper: Boolean = false
 
-  override def test(zones: ZoneBuffer, count: Int): Unit = java.util.Arrays.fill(zones.bits, 0, (count + 63) >> 6, 0L)
+  override def check(zones: ZoneBuffer, count: Int): Unit = java.util.Arrays.fill(zones.bits, 0, (count + 63) >> 6, 0L)
 }
 
 /**
- * A test whether one side is at least `start` and the other at most `end`, four rows at a time; `openStart` and `openEnd`
+ * A check whether one side is at least `start` and the other at most `end`, four rows at a time; `openStart` and `openEnd`
  * are the even codes that leave it open, or -1.
  */
 final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, openEnd: Int) {
@@ -37,7 +37,7 @@ final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, o
   def readsEnd: Boolean = end < Dictionary.NoUpper
   def mayBeOpen: Boolean = openStart >= 0 || openEnd >= 0
 
-  def test(ofStart: Array[Long], ofEnd: Array[Long], count: Int, zones: ZoneBuffer): Unit = {
+  def check(ofStart: Array[Long], ofEnd: Array[Long], count: Int, zones: ZoneBuffer): Unit = {
     val length = CodeLanes.length(count)
     if (readsStart) CodeLanes.atLeast(ofStart, start, length, zones.lanes)
     else java.util.Arrays.fill(zones.lanes, 0, length, -1L)
@@ -55,13 +55,13 @@ final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, o
 }
 
 /** Proven when upper < start or lower > end: the interval lies outside a range of values. */
-final private[eval] class RangeMisses(range: CodeRange) extends CodeTest {
+final private[eval] class RangeMisses(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsEnd
   override def readsUpper: Boolean = range.readsStart
 
-  override def test(zones: ZoneBuffer, count: Int): Unit = {
-    range.test(zones.upper, zones.lower, count, zones)
+  override def check(zones: ZoneBuffer, count: Int): Unit = {
+    range.check(zones.upper, zones.lower, count, zones)
     var word = 0
     while (word < ((count + 63) >> 6)) {
       zones.bits(word) = ~zones.bits(word)
@@ -71,22 +71,22 @@ final private[eval] class RangeMisses(range: CodeRange) extends CodeTest {
 }
 
 /** Proven when lower >= start and upper <= end: the interval lies inside a range of values. */
-final private[eval] class RangeContains(range: CodeRange) extends CodeTest {
+final private[eval] class RangeContains(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsStart
   override def readsUpper: Boolean = range.readsEnd
 
-  override def test(zones: ZoneBuffer, count: Int): Unit = range.test(zones.lower, zones.upper, count, zones)
+  override def check(zones: ZoneBuffer, count: Int): Unit = range.check(zones.lower, zones.upper, count, zones)
 }
 
-/** Leaves every yes of another test open: for bounds whose order the codes do not settle. */
-final private[eval] class Deferred(test: CodeTest) extends CodeTest {
+/** Leaves every yes of another check open: for bounds whose order the codes do not settle. */
+final private[eval] class Deferred(deferred: CodeCheck) extends CodeCheck {
   override def mayBeOpen: Boolean = true
 
-  override def test(zones: ZoneBuffer, count: Int): Unit = {
+  override def check(zones: ZoneBuffer, count: Int): Unit = {
     val words = (count + 63) >> 6
     java.util.Arrays.fill(zones.open, 0, words, 0L)
-    test.test(zones, count)
+    deferred.check(zones, count)
     var word = 0
     while (word < words) {
       zones.open(word) |= zones.bits(word)

@@ -3,11 +3,11 @@ package zonemap.core.eval
 import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.{BytesDictionary, Dictionary, LongDictionary}
 
-/** The two tests of a set of values in the codes of one column. Not thread-safe: what they share is made when asked. */
-final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean) {
-  import CodeTests.End
+/** The two checks of a set of values in the codes of one column. Not thread-safe: what they share is made when asked. */
+final private[eval] class CodeChecks(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean) {
+  import CodeChecks.End
 
-  def misses: CodeTest = set match {
+  def misses: CodeCheck = set match {
     case _: Interval =>
       new RangeMisses(
         CodeRange(
@@ -16,16 +16,16 @@ final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exact
           openStart = startCode.fold(-1)(_.open),
           openEnd = endCode.fold(-1)(_.open)
         ))
-    case Elements(_)     => new LimitTest(ranks.limits, exactCodes)
-    case Ranges(ranges)  => new LimitTest(RangeLimits.misses(ranges, dictionary), exactCodes)
-    case UuidElements(_) => new Deferred(new LimitTest(ranks.limits, exactCodes))
+    case Elements(_)     => new LimitCheck(ranks.limits, exactCodes)
+    case Ranges(ranges)  => new LimitCheck(RangeLimits.misses(ranges, dictionary), exactCodes)
+    case UuidElements(_) => new Deferred(new LimitCheck(ranks.limits, exactCodes))
   }
 
-  def contains: CodeTest = set match {
+  def contains: CodeCheck = set match {
     case _: Interval =>
       val end = endCode.fold(Dictionary.NoUpper)(_.lastProvenBelow)
       // all bounds are above the end
-      if (end < 0) NeverTest
+      if (end < 0) NeverProven
       else
         new RangeContains(
           CodeRange(
@@ -34,8 +34,8 @@ final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exact
             openStart = startCode.fold(-1)(_.open),
             openEnd = endCode.fold(-1)(_.open)))
     case Elements(_)     => new SetContains(ranks, exactCodes)
-    case Ranges(ranges)  => new LimitTest(RangeLimits.contains(ranges, dictionary), exactCodes)
-    case _: UuidElements => NeverTest
+    case Ranges(ranges)  => new LimitCheck(RangeLimits.contains(ranges, dictionary), exactCodes)
+    case _: UuidElements => NeverProven
   }
 
   /** Where the ends of an interval are among the codes. */
@@ -58,7 +58,7 @@ final private[eval] class CodeTests(set: ValueSet, dictionary: Dictionary, exact
   }
 }
 
-private object CodeTests {
+private object CodeChecks {
 
   /** An endpoint in codes. Even codes are "between boundaries", so a bound of the same even code is undecided. */
   final case class End(code: Int, inclusive: Boolean, open: Int) {

@@ -52,11 +52,11 @@ private[eval] object CodeRanks {
 }
 
 /** Proven when the interval is one boundary that is in the set. */
-final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeTest {
+final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeCheck {
   override def mayBeOpen: Boolean = !exactCodes
 
   /** Intervals of one code that a literal has: an odd code is a proof, an even one leaves it open. */
-  override def test(zones: ZoneBuffer, count: Int): Unit = {
+  override def check(zones: ZoneBuffer, count: Int): Unit = {
     val words = (count + 63) >> 6
     java.util.Arrays.fill(zones.bits, 0, words, 0L)
     java.util.Arrays.fill(zones.open, 0, words, 0L)

@@ -1,0 +1,59 @@
+package zonemap.core.segment
+
+import java.security.MessageDigest
+import java.util.HexFormat
+
+import scala.util.Using
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.fact.FactFile
+
+/** The bytes of a store do not change: the files of [[SeededStore]] that are kept are written again, and are read. */
+class SeededStoreTest extends AnyFunSuite {
+
+  private def kept(name: String): Array[Byte] =
+    Using.resource(getClass.getResourceAsStream(s"/seeded-store/$name"))(_.readAllBytes())
+
+  private def sha256(bytes: Array[Byte]): String =
+    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes))
+
+  SeededStore.files.foreach { case (name, written) =>
+    test(s"$name is written as it was") {
+      assert(sha256(written) == sha256(kept(name)))
+    }
+  }
+
+  test("the kept segments hold every way of storing a column, and all of their rows can be read") {
+    val kinds = Seq("data.zm", "merged.zm").flatMap { name =>
+      val segment = Segment.open(kept(name))
+      val paths = segment.newPathReader()
+      (0 until segment.rows).foreach { row =>
+        assert(paths.path(row).endsWith(".parquet"))
+        segment.columnIds.foreach(id => segment.column(id).get.bounds(row))
+      }
+      val container = ContainerReader.open(ByteSource.ofBytes(kept(name)), Container.KindData)
+      container.keys.map(_.kind)
+    }.toSet
+    val expected = Set[SectionKind](
+      SectionKind.ColumnCodes,
+      SectionKind.PackedColumnCodes,
+      SectionKind.ColumnFlags,
+      SectionKind.ExactIndex,
+      SectionKind.ExactData,
+      SectionKind.PackedExactBounds,
+      SectionKind.Provenances
+    )
+    assert((expected -- kinds).isEmpty)
+    assert(StoredColumn.isCoarse(kept("data.zm"), 2))
+  }
+
+  test("the kept delete segment, facts and versions are read") {
+    assert(DeleteSegment.open(kept("deletes.zmd")).rows == 50)
+    SeededStore.files.map(_._1).filter(_.endsWith(".zmf")).foreach { name =>
+      val file = FactFile.open(ByteSource.ofBytes(kept(name)))
+      assert(file.keysIterator.flatMap(key => file.find(key)).nonEmpty, name)
+    }
+    (1 to 5).foreach(i => assert(VersionFile.decode(kept(s"version-$i")).tableUuid == "uuid"))
+  }
+}
