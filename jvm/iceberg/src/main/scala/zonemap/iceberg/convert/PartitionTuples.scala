@@ -113,6 +113,15 @@ private[zonemap] object PartitionTuples {
       throw new UnsupportedOperationException("Cannot set a partition value: the tuple is read-only.")
   }
 
+  /**
+   * Where the tuples of a spec hold a column as it is: readers return that value for every row of a file, whatever is in the
+   * file. `None` where the column is no identity partition of the spec.
+   */
+  def identityPosition(spec: PartitionSpec, fieldId: Int): Option[Int] = {
+    val position = spec.fields().asScala.indexWhere(f => f.sourceId() == fieldId && f.transform().isIdentity)
+    Option.when(position >= 0)(position)
+  }
+
   /** The field ids of the columns a spec partitions by. */
   def sourceIds(spec: PartitionSpec): Set[Int] = spec.fields().asScala.map(_.sourceId()).toSet
 }

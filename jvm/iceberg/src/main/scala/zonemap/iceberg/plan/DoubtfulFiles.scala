@@ -1,14 +1,13 @@
 package zonemap.iceberg.plan
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.PartitionSpec
 import org.apache.iceberg.util.NaNUtil
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{BoundsColumn, PartitionTuple, Provenance, Segment}
 import zonemap.core.value.{Presence, ZoneValue}
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
  * The files of a segment of which readers may return other values than the manifest describes. Found once a segment and
@@ -58,8 +57,7 @@ private[plan] object DoubtfulFiles {
 
   private def placeOf(spec: Option[PartitionSpec], fieldId: Int): Place =
     spec.fold[Place](Place.NotKnown) { known =>
-      val at = known.fields().asScala.indexWhere(f => f.sourceId() == fieldId && f.transform().isIdentity)
-      if (at < 0) Place.FromFile else Place.FromTuple(at)
+      PartitionTuples.identityPosition(known, fieldId).fold[Place](Place.FromFile)(Place.FromTuple(_))
     }
 
   /** What readers return for every row of a file of one partition. */

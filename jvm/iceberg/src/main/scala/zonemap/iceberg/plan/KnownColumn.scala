@@ -1,12 +1,11 @@
 package zonemap.iceberg.plan
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
 import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /** What the rows of a file hold of a column, when it is known for sure. A value is null where all rows are null. */
 private[plan] sealed trait Known[+A]
@@ -153,9 +152,9 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
     trust.specs(partition.specId) match {
       case None => Some(Unsure)
       case Some(spec) =>
-        val fields = spec.fields().asScala
-        val at = fields.indexWhere(field => field.sourceId() == column.fieldId && field.transform().isIdentity)
-        Option.when(at >= 0)(partition.values.lift(at).fold[Known[ZoneValue]](Unsure)(valueOf))
+        PartitionTuples
+          .identityPosition(spec, column.fieldId)
+          .map(at => partition.values.lift(at).fold[Known[ZoneValue]](Unsure)(valueOf))
     }
 
   private def valueOf(constant: AnyRef): Known[ZoneValue] =

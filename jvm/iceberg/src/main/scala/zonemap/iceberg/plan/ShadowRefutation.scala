@@ -92,13 +92,11 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
     override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
       if (column.mapKey.isDefined) None else constantOf(column).orElse(places.get(column.fieldId).flatMap(single))
 
-    private def constantOf(column: ColumnRef): Option[Seq[ZoneValue]] = {
-      val at = spec.fields().asScala.indexWhere(f => f.sourceId() == column.fieldId && f.transform().isIdentity)
-      Option.when(at >= 0)(tuple(at)).flatMap {
+    private def constantOf(column: ColumnRef): Option[Seq[ZoneValue]] =
+      PartitionTuples.identityPosition(spec, column.fieldId).map(tuple(_)).flatMap {
         case null  => Some(Seq(null))
         case value => IcebergValues.encodeLiteral(column.columnType, value).map(Seq(_))
       }
-    }
 
     private def single(place: Int): Option[Seq[ZoneValue]] = {
       val known = boundsAt(place)
