@@ -48,8 +48,12 @@ private[plan] object PartitionTest {
   def of(predicate: Predicate, specs: Int => Option[PartitionSpec]): PartitionTest =
     new PartitionTest(id => specs(id).toSeq.flatMap(filterOf(_, predicate)))
 
+  /** The scan's filter, exactly, and the other conditions that rows of the result are known to satisfy. */
+  def filtersOf(spec: PartitionSpec, request: ScanRequest, bound: BoundScan): Seq[PartitionFilter] =
+    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++ filterOf(spec, bound.expressions)
+
   /** `None` when the predicate says nothing about the partitions of `spec`. */
-  def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
+  private def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
     if (predicate == True || spec.isUnpartitioned) None
     else PartitionFilter.of(spec, SourceConditions.of(predicate, spec), caseSensitive = true)
 }
