@@ -1,9 +1,5 @@
 package zonemap.spark.rule
 
-import java.nio.charset.StandardCharsets
-import java.security.MessageDigest
-import java.util.HexFormat
-
 import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types.NestedField
 import org.apache.spark.sql.catalyst.expressions._
@@ -14,6 +10,7 @@ import org.apache.spark.sql.types._
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
+import zonemap.core.segment.Checksums
 import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.iceberg.plan.IndexQuestions
@@ -109,10 +106,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
     }
 
   /** What stands for a text in names and options. */
-  private[rule] def digestOf(text: String): String = {
-    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8))
-    HexFormat.of().formatHex(digest, 0, DigestBytes)
-  }
+  private[rule] def digestOf(text: String): String = Checksums.sha256(text, DigestBytes)
 
   private val DigestBytes = 16
 }
