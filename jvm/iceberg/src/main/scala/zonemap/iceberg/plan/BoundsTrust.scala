@@ -67,14 +67,20 @@ private[plan] final class BoundsTrust(
     else SegmentEvaluator.mustMatch(segment, asked, believed(segment, asked, rows))
   }
 
-  /** The answer for one file. */
-  def rowMatch(segment: Segment, predicate: Predicate, row: Int): Match =
-    if (doubtful(segment, predicate).exists(_(row))) Match.Some
-    else SegmentEvaluator.rowMatch(segment, undisputed(predicate), row)
+  /** Evaluates a predicate on single files of a segment, given by row. */
+  def rowMatch(segment: Segment, predicate: Predicate): Int => Match = {
+    val asked = undisputed(predicate)
+    doubtful(segment, predicate) match {
+      case None => SegmentEvaluator.rowMatch(segment, asked, _)
+      case Some(doubted) =>
+        row => if (doubted(row)) Match.Some else SegmentEvaluator.rowMatch(segment, asked, row)
+    }
+  }
 
-  /** Whether the bounds and counts of a column are those of the values that readers return. */
-  def isValid(segment: Segment, fieldId: Int, row: Int): Boolean =
-    !facts.distrusted(fieldId) && !doubtful(segment, Set(fieldId)).exists(_(row))
+  /** Of single files, given by row: whether bounds and counts of a column are those of the values that readers return. */
+  def isValid(segment: Segment, fieldId: Int): Int => Boolean =
+    if (facts.distrusted(fieldId)) _ => false
+    else doubtful(segment, Set(fieldId)).fold[Int => Boolean](_ => true)(doubted => row => !doubted(row))
 
   /** Whether that is so for each of `rows`. */
   def areValid(segment: Segment, fieldId: Int, rows: Bitmap): Boolean =

@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts}
+import zonemap.core.eval.{Bitmap, FactEvaluator, FileFacts, Match}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
@@ -24,8 +24,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
     rows.forEach { row =>
       file.moveTo(row)
       asked += 1
-      def byBounds(part: Predicate) = trust.rowMatch(segment, part, row)
-      if (evaluator.excludes(file, byBounds)) rows.clear(row) else kept += 1
+      if (evaluator.excludes(file, file.byBounds)) rows.clear(row) else kept += 1
     }
     rows
   }
@@ -34,6 +33,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
   private final class KnownFile(segment: Segment) extends FileFacts {
     private lazy val paths = segment.newPathReader()
     private val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
+    private val parts = new java.util.IdentityHashMap[Predicate, Int => Match]
     private var row = -1
     private var ofFile: Option[FileFacts] = None
 
@@ -41,6 +41,9 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
       row = next
       ofFile = None
     }
+
+    /** Evaluates a part of the predicate on the bounds of the file. */
+    val byBounds: Predicate => Match = part => parts.computeIfAbsent(part, trust.rowMatch(segment, _))(row)
 
     override def find(column: ColumnId, kind: FactKind): Option[Fact] = {
       if (ofFile.isEmpty) ofFile = Some(facts.of(paths.path(row), segment.fileSizeBytes(row)))

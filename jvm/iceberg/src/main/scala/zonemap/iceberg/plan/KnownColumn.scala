@@ -30,6 +30,8 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
     found.columnType.encoding == column.columnType.encoding
   }
 
+  private lazy val isValid: Int => Boolean = trust.isValid(segment, column.fieldId)
+
   /** What readers put in place of the column, for each partition; `None` where they read the file. */
   private lazy val constants: IndexedSeq[Option[Known[ZoneValue]]] = segment.partitions.map(constantOf)
 
@@ -111,7 +113,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
    * partition it is within the bounds.
    */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
-    trust.isValid(segment, column.fieldId, row) && stored.forall { bounds =>
+    isValid(row) && stored.forall { bounds =>
       isFaithful(bounds, row) && (constant(row) match {
         case None              => true
         case Some(Unsure)      => false
@@ -144,7 +146,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
     if (column.columnType.mayHoldNaN && value == KnownColumn.Zero) Unsure else Sure(value)
 
   /** The bounds, where they are those of the values that readers return. */
-  private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => trust.isValid(segment, column.fieldId, row))
+  private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => isValid(row))
 
   private def constant(row: Int): Option[Known[ZoneValue]] = constants(segment.partitionOrdinal(row))
 
