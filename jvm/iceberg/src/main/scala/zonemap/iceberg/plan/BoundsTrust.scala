@@ -56,15 +56,11 @@ private[plan] final class BoundsTrust(
       }
   }
 
-  /** As above, for a condition that Iceberg never evaluates. */
-  def mayMatch(segment: Segment, derived: Predicate, rows: Bitmap): Bitmap =
-    mayMatch(segment, condition(True, derived), rows)
-
   /** The files of `rows` of which every row is proven to match. The argument is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
     val asked = undisputed(predicate)
     if (asked == True) rows.copy()
-    else SegmentEvaluator.mustMatch(segment, asked, believed(segment, asked, rows))
+    else SegmentEvaluator.mustMatch(segment, asked, undoubted(segment, Predicate.fieldIds(asked), rows))
   }
 
   /** Evaluates a predicate on single files of a segment, given by row. */
@@ -89,13 +85,13 @@ private[plan] final class BoundsTrust(
   /** Those of `rows` for which it is. */
   def valid(segment: Segment, fieldId: Int, rows: Bitmap): Bitmap =
     if (facts.distrusted(fieldId)) Bitmap.empty(segment.rows)
-    else doubtful(segment, Set(fieldId)).fold(rows)(rows.copy().andNot(_))
+    else undoubted(segment, Set(fieldId), rows)
 
   /** Whether fixed-width bounds that the manifest has of a Parquet file are the extremes of its rows. */
   def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
 
-  private def believed(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap =
-    doubtful(segment, predicate).fold(rows)(rows.copy().andNot(_))
+  private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
+    doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
 
   /** The predicate without conditions on columns of which a manifest is known to be wrong. */
   private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)

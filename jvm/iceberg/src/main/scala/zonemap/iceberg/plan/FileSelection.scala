@@ -35,7 +35,7 @@ private[plan] final class FileSelection(
 
   /** The segments that have survivors, and the survivors. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {
-    ReadAhead.zones(index.segments.map(_.segment), BoundScan.trusting(bound.predicate, trust.facts))
+    ReadAhead.zones(index.segments.map(_.segment), condition.whole)
     val survivors = index.segments.map(select)
     val enough = bound.limit.flatMap(LimitCut.files(index, survivors, _, trust))
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
