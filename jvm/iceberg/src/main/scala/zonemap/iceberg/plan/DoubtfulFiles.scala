@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.iceberg.PartitionSpec
 import org.apache.iceberg.util.NaNUtil
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{BoundsColumn, PartitionTuple, Provenance, Segment}
+import zonemap.core.segment.{BoundsColumn, HeapBytes, PartitionTuple, Provenance, Segment}
 import zonemap.core.value.{Presence, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
@@ -13,7 +13,7 @@ import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
  * The files of a segment of which readers may return other values than the manifest describes. Found once a segment and
  * kept with it, O(rows); `None` stands for no file. Thread-safe.
  */
-private[plan] object DoubtfulFiles {
+private[iceberg] object DoubtfulFiles {
 
   /** Files that may lack field ids, so that a name mapping decides which column their bounds belong to. */
   def imported(segment: Segment, isMapped: Boolean): Option[Bitmap] = {
@@ -22,7 +22,7 @@ private[plan] object DoubtfulFiles {
     segment.commonProvenance match {
       case Some(common) if !isDoubtful(common) => None
       case _ =>
-        segment.derivedOnce(ByMapping(isMapped)) {
+        segment.derivedOnce(ByMapping(isMapped), heapBytes) {
           rowsWhere(segment)(row => isDoubtful(segment.provenance(row)))
         }
     }
@@ -37,11 +37,13 @@ private[plan] object DoubtfulFiles {
       val places = segment.partitions.iterator.map(_.specId).distinct.map(id => id -> placeOf(specs(id), fieldId)).toMap
       if (places.valuesIterator.forall(_ == Place.FromFile)) None
       else
-        segment.derivedOnce(ByPartition(fieldId, places)) {
+        segment.derivedOnce(ByPartition(fieldId, places), heapBytes) {
           val agreement = new Agreement(column, segment.partitions.map(p => constantOf(places(p.specId), p, column)))
           rowsWhere(segment)(row => !agreement.holds(row, segment.partitionOrdinal(row)))
         }
     }
+
+  private def heapBytes(found: Option[Bitmap]): Long = found.fold(0L)(rows => HeapBytes.bitmap(rows.size))
 
   private final case class ByMapping(isMapped: Boolean)
   private final case class ByPartition(fieldId: Int, places: Map[Int, Place])
