@@ -124,14 +124,7 @@ private[zonemap] final class LiveSegment(
   /** A fresh bitmap of the live rows. */
   def liveRows(): Bitmap =
     if (liveCount == segment.rows) Bitmap.full(segment.rows)
-    else {
-      val rows = Bitmap.empty(segment.rows)
-      liveManifests.foreach { ordinal =>
-        val manifest = segment.manifests(ordinal)
-        rows.setRange(manifest.firstRow, manifest.firstRow + manifest.rowCount)
-      }
-      rows
-    }
+    else LiveRows.of(segment.rows, segment.manifests, liveManifests)
 }
 
 /**
