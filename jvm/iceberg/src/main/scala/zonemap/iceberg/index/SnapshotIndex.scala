@@ -121,6 +121,9 @@ private[zonemap] final class LiveSegment(
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
+  /** The greatest sequence number of its live manifests. */
+  def lastSequence: Long = liveManifests.iterator.map(segment.manifests(_).identity.sequenceNumber).max
+
   /** A fresh bitmap of the live rows. */
   def liveRows(): Bitmap =
     if (liveCount == segment.rows) Bitmap.full(segment.rows)

@@ -8,7 +8,7 @@ import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Tab
 import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.segment.CorruptSegmentException
-import zonemap.iceberg.convert.Indexable
+import zonemap.iceberg.convert.{Indexable, PartitionTuples}
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
@@ -67,7 +67,7 @@ private[plan] object ScanPlanner {
 
   /** The specs of a table by id. */
   def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
-    table.specs().asScala.map { case (id, spec) => id.intValue -> spec }.get
+    PartitionTuples.specsById(table.specs()).get
 
   def planFiles(
       table: ZoneMapTable,
