@@ -8,6 +8,8 @@ import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.connector.read._
 
+import zonemap.spark.rule.ForwardingScan
+
 /**
  * Iceberg's batch scan, as far as filters found at run time need it: the planned tasks, and how to take some away.
  *
@@ -49,7 +51,7 @@ private[spark] object IcebergScans {
 
   /** The data files that the scan reads now; `None` when it is another kind of scan. */
   def paths(scan: Scan): Option[java.util.Set[String]] = {
-    val inner = KeyFilteredScan.unwrapped(scan)
+    val inner = ForwardingScan.unwrapped(scan)
     val out = new java.util.HashSet[String]
     val known = isFilterable(inner) && tasks(inner).forall {
       case task: FileScanTask => out.add(task.file().location()); true
