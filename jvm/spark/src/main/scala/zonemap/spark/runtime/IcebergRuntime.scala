@@ -14,7 +14,7 @@ import zonemap.iceberg.upkeep.{CommitListener, FactUpkeep, Upkeep}
 import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.StaticJoinRule
+import zonemap.spark.join.{StaticJoinRule, TaskMethods}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
 import zonemap.spark.shadow.RowChecks
@@ -30,6 +30,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
       try {
         SparkTables.selfCheck()
         PlannerSelfCheck.run()
+        TaskMethods.check(TaskMethods.ofIceberg, version)
         None
       } catch {
         case e @ (NonFatal(_) | _: LinkageError) => Some(s"Iceberg $version has other internals than expected: $e")
