@@ -32,7 +32,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
   /** What is known of one file of a segment after the other; nothing is looked up before it is asked for. */
   private final class KnownFile(segment: Segment) extends FileFacts {
     private lazy val paths = segment.newPathReader()
-    private val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
+    private val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
     private val parts = new java.util.IdentityHashMap[Predicate, Int => Match]
     private var row = -1
     private var ofFile: Option[FileFacts] = None
@@ -54,7 +54,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
 
     override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
       if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
-      else columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust)).held(row)
+      else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
   }
 
   /** What facts did; None if the predicate has no question to them. */

@@ -75,8 +75,8 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
   }
 
   private def addSegment(segment: Segment, rows: Array[Int], trust: BoundsTrust): Unit = {
-    val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
-    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust))
+    val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
+    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust))
     val keys = question.grouping.map(known)
     val results = question.aggregates.map(resultOf(_, known))
     val tested = Predicate
@@ -99,7 +99,7 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
     }
   }
 
-  private def resultOf(aggregate: FileAggregate, known: ColumnRef => KnownColumn): (Int, Long) => Option[ZoneValue] =
+  private def resultOf(aggregate: FileAggregate, known: ColumnRef => ExactColumn): (Int, Long) => Option[ZoneValue] =
     aggregate match {
       case FileAggregate.CountRows => (_, records) => Some(ZoneValues.ofLong(records))
       case FileAggregate.CountValues(column) =>

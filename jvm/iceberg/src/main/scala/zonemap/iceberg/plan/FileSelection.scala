@@ -22,7 +22,7 @@ private[plan] final class FileSelection(
     trust: BoundsTrust) {
   private val condition = trust.condition(bound.filter, bound.derived)
   private val factFilter = FactFilter.of(trust, bound.predicate)
-  private val partitions = new PartitionTest(id => PartitionTest.filtersOf(bound.specs(id), request, bound))
+  private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
 
   private var limited: Option[Long] = None
 

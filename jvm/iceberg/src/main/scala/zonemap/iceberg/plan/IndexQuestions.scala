@@ -29,9 +29,9 @@ private[zonemap] object IndexQuestions {
   }
 
   /** Whether some of the files are sure to hold the rows wanted. */
-  def pays(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
+  def isWorthwhile(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, schema) =>
-      LimitCut.pays(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
+      LimitCut.isWorthwhile(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
     }
   }
 

@@ -82,7 +82,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
 
     def isOfOtherPartition: Boolean =
       partitions
-        .getOrElseUpdate(file.specId(), PartitionTest.filtersOf(spec, request, bound))
+        .getOrElseUpdate(file.specId(), PartitionPruner.filtersOf(spec, request, bound))
         .exists(!_.keeps(tuple))
 
     override def find(column: ColumnId, kind: FactKind): Option[Fact] = ofFile.find(column, kind)

@@ -14,7 +14,7 @@ import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
  * Where the partition of a file has the column as it is, readers take the value from there whatever is in the file, and so
  * does this. A value is null where all rows of the file are null, and `None` where it is not known for sure. Not thread-safe.
  */
-private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
+private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
   private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
     ColumnType.comparable(found.columnType, column.columnType) &&
     found.columnType.encoding == column.columnType.encoding
@@ -77,7 +77,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
 
   private def heldWithin(bounds: BoundsColumn, row: Int): Option[Seq[ZoneValue]] = {
     val nulls = bounds.nulls(row)
-    if (nulls == Presence.All) KnownColumn.OnlyNull
+    if (nulls == Presence.All) ExactColumn.OnlyNull
     else if (!bounds.tight(row) || !bounds.mayMeet(row) || mayHoldNaN(bounds, row)) None
     else {
       val code = bounds.meetingCode(row)
@@ -131,7 +131,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
 
   /** Of the two zeros a bound does not say which one it is. */
   private def unlessZero(value: ZoneValue): Option[ZoneValue] =
-    if (column.columnType.mayHoldNaN && value == KnownColumn.Zero) None else Some(value)
+    if (column.columnType.mayHoldNaN && value == ExactColumn.Zero) None else Some(value)
 
   /** The bounds, where they are those of the values that readers return. */
   private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => isValid(row))
@@ -153,7 +153,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
     else IcebergValues.encodeLiteral(column.columnType, constant)
 }
 
-private object KnownColumn {
+private object ExactColumn {
   private val Zero: ZoneValue = ZoneValues.ofDouble(0)
   private val OnlyNull: Option[Seq[ZoneValue]] = Some(Seq(null))
 }
