@@ -44,8 +44,9 @@ private[zonemap] object FileWriters {
    */
   def of(table: Table, snapshot: Snapshot, manifests: Seq[ManifestFile]): FileWriters = {
     val oldest = manifests.iterator.map(_.minSequenceNumber()).minOption.getOrElse(Long.MaxValue)
+    // the snapshot may be expired by now
     val snapshots = SnapshotUtil
-      .ancestorsOf(snapshot.snapshotId(), table.snapshot(_))
+      .ancestorsOf(snapshot.snapshotId(), id => if (id == snapshot.snapshotId()) snapshot else table.snapshot(id))
       .asScala
       .iterator
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
