@@ -28,7 +28,7 @@ private[zonemap] trait ZoneMapRuntime {
 
 private[zonemap] object ZoneMapRuntime {
   private val log = LoggerFactory.getLogger("zonemap")
-  private val Implementation = "zonemap.spark.IcebergRuntime"
+  private val Implementation = "zonemap.spark.runtime.IcebergRuntime"
   private val IcebergProbe = "org.apache.iceberg.spark.source.SparkTable"
 
   /** The runtime, or why this JVM has none. Decided once; the reason is logged once. */

@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.nio.ByteBuffer
+import java.nio.charset.StandardCharsets.UTF_8
 import java.security.MessageDigest
 import java.util.HexFormat
 import java.util.zip.CRC32C
@@ -8,6 +9,7 @@ import java.util.zip.CRC32C
 private[zonemap] object Checksums {
 
   private val HashBytes = 8
+  private val Sha256Bytes = 32
 
   /** CRC-32C (Castagnoli) of the bytes from position to limit; the buffer is left as it was. */
   private[core] def crc32c(buffer: ByteBuffer): Int = {
@@ -19,6 +21,11 @@ private[zonemap] object Checksums {
   private[core] def crc32c(bytes: Array[Byte]): Int = crc32c(ByteBuffer.wrap(bytes))
 
   /** The name of a segment's content: the first 16 hex digits of its SHA-256. O(bytes). */
-  def contentHash(bytes: Array[Byte]): String =
-    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(bytes), 0, HashBytes)
+  def contentHash(bytes: Array[Byte]): String = hex(bytes, HashBytes)
+
+  /** The first bytes of the SHA-256 of a text, two hex digits each. */
+  def sha256(text: String, bytes: Int = Sha256Bytes): String = hex(text.getBytes(UTF_8), bytes)
+
+  private def hex(content: Array[Byte], bytes: Int): String =
+    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(content), 0, bytes)
 }

@@ -16,6 +16,9 @@ private[zonemap] object HeapBytes {
 
   def array(length: Int, elementBytes: Int): Long = aligned(ArrayHeader + length.toLong * elementBytes)
 
+  /** A bitmap of so many rows. */
+  def bitmap(rows: Int): Long = instance(Reference + Integer.BYTES) + array((rows + 63) / 64, java.lang.Long.BYTES)
+
   /** A vector, or another sequence of references. */
   def sequence(length: Int): Long =
     if (length == 0) 0

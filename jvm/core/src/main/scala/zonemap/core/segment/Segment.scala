@@ -83,9 +83,22 @@ final private[zonemap] class Segment private (
 
   private val derived = new ConcurrentHashMap[AnyRef, AnyRef]
 
-  /** What `make` answered when it was first called for `key`: it must depend on the segment and the key alone. */
-  private[zonemap] def derivedOnce[A <: AnyRef](key: AnyRef)(make: => A): A =
-    derived.computeIfAbsent(key, _ => make).asInstanceOf[A]
+  /**
+   * The result of the first call of `make` for `key`, kept with the segment and counted in its memory: it must depend on the
+   * segment and the key alone.
+   *
+   * @param heapBytes an estimate of what the result takes on the heap
+   */
+  private[zonemap] def derivedOnce[A <: AnyRef](key: AnyRef, heapBytes: A => Long)(make: => A): A =
+    derived
+      .computeIfAbsent(
+        key,
+        _ => {
+          val made = make
+          container.addUnpacked(Segment.DerivedBytes + heapBytes(made))
+          made
+        })
+      .asInstanceOf[A]
 
   def format(row: Int): String = fixed.format(row)
   def fileSizeBytes(row: Int): Long = fixed.fileSizeBytes(row)
@@ -215,6 +228,9 @@ private[zonemap] object Segment {
 
   /** A root with two bounds, in its map. */
   private val RootBytes = 150L
+
+  /** The key of a derived result, in its map. */
+  private val DerivedBytes = 150L
 
   /** Starts reading what [[open]] reads, of data and of delete segments. */
   def prefetch(source: ByteSource): Unit = ContainerReader.prefetch(source)

@@ -62,7 +62,8 @@ private[zonemap] object SegmentMerger {
       b.copy(lower = value(b.lower), upper = value(b.upper))
     }
 
-  private def file(segment: Segment, paths: PathReader, partition: Int, row: Int): FileEntry =
+  /** One file of a segment as a builder takes it, in the builder's `partition`. */
+  private[zonemap] def file(segment: Segment, paths: PathReader, partition: Int, row: Int): FileEntry =
     FileEntry(
       path = paths.path(row),
       format = segment.format(row),

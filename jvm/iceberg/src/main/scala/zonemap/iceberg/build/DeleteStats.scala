@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.MetadataColumns
 
 import zonemap.core.segment.{ColumnChoice, DeleteFileEntry}
+import zonemap.iceberg.convert.IcebergValues
 
 /** Column statistics of delete files between Iceberg's maps and the plain maps of a delete segment. */
 private[zonemap] object DeleteStats {
@@ -46,11 +47,7 @@ private[zonemap] object DeleteStats {
   def bounds(bounds: JMap[Integer, ByteBuffer]): Map[Int, Array[Byte]] =
     if (bounds == null) null
     else
-      bounds.asScala.iterator.map { case (id, buffer) =>
-        val bytes = new Array[Byte](buffer.remaining)
-        buffer.get(buffer.position(), bytes)
-        id.intValue -> bytes
-      }.toMap
+      bounds.asScala.iterator.map { case (id, buffer) => id.intValue -> IcebergValues.toArray(buffer) }.toMap
 
   /** A plain `java.util.HashMap`: the maps travel to executors inside delete files. */
   def toIcebergCounts(counts: Map[Int, Long]): JMap[Integer, JLong] =

@@ -10,7 +10,7 @@ import org.apache.iceberg.types.Types.NestedField
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames, PartitionTuples}
 import zonemap.iceberg.index.TableFacts
 
 /**
@@ -133,9 +133,7 @@ private[zonemap] object FactRequest {
 
     /** Readers take the values of identity partitions from the file's tuple; the file may hold others, or none. */
     private def isPartitionValue(field: NestedField): Boolean =
-      table.specs().values().asScala.exists { spec =>
-        spec.fields().asScala.exists(f => f.sourceId() == field.fieldId() && f.transform().isIdentity)
-      }
+      table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined)
 
     private def refuse(why: String, what: String): Nothing =
       throw new IllegalArgumentException(s"Cannot build ${kind.name}($text) of '${table.name()}': $why. $what.")

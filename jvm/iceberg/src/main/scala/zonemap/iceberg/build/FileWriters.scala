@@ -2,10 +2,13 @@ package zonemap.iceberg.build
 
 import java.util.Arrays
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, SnapshotSummary, Table}
+import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.segment.Provenance
-import zonemap.iceberg.index.{IndexRegistry, TableFacts}
+import zonemap.iceberg.index.TableFacts
 
 /**
  * Which data files a query engine's Iceberg writer wrote, by the sequence numbers of the snapshots that added them.
@@ -41,9 +44,11 @@ private[zonemap] object FileWriters {
    */
   def of(table: Table, snapshot: Snapshot, manifests: Seq[ManifestFile]): FileWriters = {
     val oldest = manifests.iterator.map(_.minSequenceNumber()).minOption.getOrElse(Long.MaxValue)
-    val snapshots = IndexRegistry
-      .lineage(table, snapshot)
-      .flatMap(id => Option(table.snapshot(id)))
+    // the snapshot may be expired by now
+    val snapshots = SnapshotUtil
+      .ancestorsOf(snapshot.snapshotId(), id => if (id == snapshot.snapshotId()) snapshot else table.snapshot(id))
+      .asScala
+      .iterator
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
       .toSeq
     def numbers(isAsked: Snapshot => Boolean) =

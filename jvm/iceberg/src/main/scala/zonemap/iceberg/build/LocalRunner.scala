@@ -7,13 +7,14 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.Table
 
 import zonemap.core.segment.SegmentRef
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.IndexStore
 
 /** Runs the tasks of a build in this JVM, a few at a time. */
 private[zonemap] final class LocalRunner(table: Table) extends SegmentTaskRunner {
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] = {
-    val specs = SnapshotIndexer.specsOf(table)
+    val specs = PartitionTuples.specsById(table.specs())
     def write(task: SegmentTask): SegmentRef = task.write(table.io(), specs, store.root)
     if (tasks.size <= 1) tasks.map(write)
     else {

@@ -35,7 +35,7 @@ private[zonemap] object SegmentCompactor {
       segments: IndexedSeq[LiveSegment],
       purge: Boolean,
       choice: ColumnChoice = ColumnChoice.All): IndexedSeq[LiveSegment] = {
-    val ordered = segments.sortBy(s => (lastSequence(s), s.origin.committedAtMillis.getOrElse(Long.MinValue)))
+    val ordered = segments.sortBy(s => (s.lastSequence, s.origin.committedAtMillis.getOrElse(Long.MinValue)))
     def of(level: Level) = ordered.filter(_.origin.level == level)
     val hours = of(Level.Hour) ++ lift(of(Level.Micro), Level.Hour, choice, bucket(_, HourMillis))
     val newestDay = hours.lastOption.map(bucket(_, DayMillis))
@@ -54,7 +54,7 @@ private[zonemap] object SegmentCompactor {
       storeRoot: String,
       choice: ColumnChoice): IndexedSeq[LiveSegment] = {
     val (runs, others) = segments.partition(s => s.origin.level == Level.Micro && !s.origin.isStoredIn(storeRoot))
-    others ++ (if (runs.size < 2) runs else packed(runs.sortBy(lastSequence)).map(merged(_, Level.Micro, choice)))
+    others ++ (if (runs.size < 2) runs else packed(runs.sortBy(_.lastSequence)).map(merged(_, Level.Micro, choice)))
   }
 
   /** The segments without the columns that `choice` does not name; the same objects where they have none of those. */
@@ -143,7 +143,4 @@ private[zonemap] object SegmentCompactor {
   /** Segments whose snapshots are expired are older than all others and share one bucket. */
   private def bucket(segment: LiveSegment, lengthMillis: Long): Long =
     segment.origin.committedAtMillis.fold(Long.MinValue)(Math.floorDiv(_, lengthMillis))
-
-  private def lastSequence(segment: LiveSegment): Long =
-    segment.liveManifests.iterator.map(segment.segment.manifests(_).identity.sequenceNumber).max
 }

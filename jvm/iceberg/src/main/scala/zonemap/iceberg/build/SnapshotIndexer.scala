@@ -3,9 +3,10 @@ package zonemap.iceberg.build
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{ManifestContent, ManifestFile, PartitionSpec, Snapshot, Table}
+import org.apache.iceberg.{ManifestContent, ManifestFile, Snapshot, Table}
 
 import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
@@ -76,7 +77,7 @@ private[zonemap] object SnapshotIndexer {
 
   /** Decodes what `diff` does not know into memory and puts the snapshot together. */
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
-    val specs = specsOf(table)
+    val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val writers = FileWriters.of(table, snapshot, diff.unknownData)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
@@ -126,9 +127,6 @@ private[zonemap] object SnapshotIndexer {
     }
     assemble(table, snapshot, diff, data, deletes)
   }
-
-  def specsOf(table: Table): Map[Int, PartitionSpec] =
-    table.specs().asScala.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
 
   /** The live data segments of `snapshot`, each manifest taken from where `index` has it now, after merges and flushes. */
   def relocated(snapshot: SnapshotIndex, index: TableIndex): IndexedSeq[LiveSegment] = {

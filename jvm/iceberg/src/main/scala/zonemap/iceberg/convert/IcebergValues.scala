@@ -77,7 +77,8 @@ private[zonemap] object IcebergValues {
   private def fitDecimal(unscaled: BigInteger, decimal: DecimalType): Option[ZoneValue] =
     Option.when(new JBigDecimal(unscaled).precision <= decimal.precision)(ZoneValues.ofDecimal(unscaled, decimal))
 
-  private def toArray(buffer: ByteBuffer): Array[Byte] = {
+  /** A copy of what remains of a buffer, whose position stays. */
+  private[iceberg] def toArray(buffer: ByteBuffer): Array[Byte] = {
     val bytes = new Array[Byte](buffer.remaining)
     buffer.get(buffer.position(), bytes)
     bytes

@@ -1,15 +1,13 @@
 package zonemap.iceberg.convert
 
-import java.nio.charset.StandardCharsets.UTF_8
-import java.security.MessageDigest
-import java.util.HexFormat
-
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.{Table, TableProperties}
 import org.apache.iceberg.mapping.{NameMapping, NameMappingParser}
 import org.apache.iceberg.types.TypeUtil
+
+import zonemap.core.segment.Checksums
 
 /** The names by which readers find the columns of data files without field ids. Thread-safe: no state. */
 private[zonemap] object MappedNames {
@@ -37,7 +35,7 @@ private[zonemap] object MappedNames {
         .map(id => Option(mapping.find(id.intValue)).fold("")(_.names().asScala.toSeq.sorted.mkString("\u0001")))
         .mkString("\u0000")
     }
-    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(names.getBytes(UTF_8)), 0, DigestBytes)
+    Checksums.sha256(names, DigestBytes)
   }
 
   private val DigestBytes = 8

@@ -1,7 +1,7 @@
 package zonemap.iceberg.convert
 
 import java.nio.ByteBuffer
-import java.util.UUID
+import java.util.{Map => JMap, UUID}
 
 import scala.jdk.CollectionConverters._
 
@@ -23,7 +23,7 @@ private[zonemap] object PartitionTuples {
       tuple.get(pos, classOf[Object]) match {
         case null               => null
         case text: CharSequence => text.toString
-        case buffer: ByteBuffer => bytesOf(buffer)
+        case buffer: ByteBuffer => IcebergValues.toArray(buffer)
         case value              => value
       }
     }
@@ -96,18 +96,25 @@ private[zonemap] object PartitionTuples {
       case other => throw new IllegalArgumentException(s"Cannot convert partition value '$other': not an integer.")
     }
 
-  private def bytesOf(buffer: ByteBuffer): Array[Byte] = {
-    val bytes = new Array[Byte](buffer.remaining)
-    buffer.get(buffer.position(), bytes)
-    bytes
-  }
-
   private final class ValuesStruct(values: Array[AnyRef]) extends StructLike {
     override def size(): Int = values.length
     override def get[T](pos: Int, javaClass: Class[T]): T = javaClass.cast(values(pos))
     override def set[T](pos: Int, value: T): Unit =
       throw new UnsupportedOperationException("Cannot set a partition value: the tuple is read-only.")
   }
+
+  /**
+   * Where the tuples of a spec hold a column as it is: readers return that value for every row of a file, whatever is in the
+   * file. `None` where the column is no identity partition of the spec.
+   */
+  def identityPosition(spec: PartitionSpec, fieldId: Int): Option[Int] = {
+    val position = spec.fields().asScala.indexWhere(f => f.sourceId() == fieldId && f.transform().isIdentity)
+    Option.when(position >= 0)(position)
+  }
+
+  /** Specs as Iceberg's tables give them, by plain ids. */
+  def specsById(specs: JMap[Integer, PartitionSpec]): Map[Int, PartitionSpec] =
+    specs.asScala.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
 
   /** The field ids of the columns a spec partitions by. */
   def sourceIds(spec: PartitionSpec): Set[Int] = spec.fields().asScala.map(_.sourceId()).toSet

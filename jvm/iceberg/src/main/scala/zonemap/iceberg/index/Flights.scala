@@ -3,7 +3,7 @@ package zonemap.iceberg.index
 import java.util.concurrent.{CompletableFuture, ConcurrentHashMap, TimeoutException, TimeUnit}
 
 import zonemap.iceberg.plan.Survivable
-import zonemap.iceberg.store.{StoreBudget, StoreMeter, StorePool, StoreRequests}
+import zonemap.iceberg.store.{Completion, StoreBudget, StoreMeter, StorePool, StoreRequests}
 
 /**
  * What is being read for one table: each thing once at a time, on a background thread, to its end, while those who need
@@ -38,15 +38,7 @@ private[iceberg] final class Flight[A](store: String) {
   private val meter = new StoreMeter
 
   private[index] def run(work: => A)(ended: => Unit): Unit =
-    try {
-      val answer = StoreRequests.metered(meter)(work)
-      ended
-      result.complete(answer): Unit
-    } catch {
-      case e: Throwable =>
-        ended
-        result.completeExceptionally(e): Unit
-    }
+    Completion.of(result)(ended)(StoreRequests.metered(meter)(work))
 
   /** The result, within the budget of this thread for its store; it fails when that is used up. */
   def await(): A = StoreBudget.await(store, result, () => meter.waitedNanos)

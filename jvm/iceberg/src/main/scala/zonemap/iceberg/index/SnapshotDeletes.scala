@@ -19,14 +19,7 @@ private[zonemap] final class LiveDeleteSegment(
   /** Null where all rows are live. */
   private val liveRows: Bitmap =
     if (liveManifests.distinct.length == segment.manifests.size) null
-    else {
-      val rows = Bitmap.empty(segment.rows)
-      liveManifests.foreach { ordinal =>
-        val manifest = segment.manifests(ordinal)
-        rows.setRange(manifest.firstRow, manifest.firstRow + manifest.rowCount)
-      }
-      rows
-    }
+    else LiveRows.of(segment.rows, segment.manifests, liveManifests)
 
   /** Those of some rows of the segment that are live. */
   private[index] def live(rows: Array[Int]): Array[Int] =
@@ -40,7 +33,7 @@ private[zonemap] final class LiveDeleteSegment(
 
   /** An estimate of what is held beside the segment. */
   def heapBytes: Long = HeapBytes.instance(20) + HeapBytes.array(liveManifests.length, 4) +
-    (if (liveRows == null) 0L else HeapBytes.array(segment.rows / 8 + 8, 1))
+    (if (liveRows == null) 0L else HeapBytes.bitmap(segment.rows))
 }
 
 /**

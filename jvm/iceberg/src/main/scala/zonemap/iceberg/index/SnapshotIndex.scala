@@ -121,17 +121,13 @@ private[zonemap] final class LiveSegment(
 
   val liveCount: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
+  /** The greatest sequence number of its live manifests. */
+  def lastSequence: Long = liveManifests.iterator.map(segment.manifests(_).identity.sequenceNumber).max
+
   /** A fresh bitmap of the live rows. */
   def liveRows(): Bitmap =
     if (liveCount == segment.rows) Bitmap.full(segment.rows)
-    else {
-      val rows = Bitmap.empty(segment.rows)
-      liveManifests.foreach { ordinal =>
-        val manifest = segment.manifests(ordinal)
-        rows.setRange(manifest.firstRow, manifest.firstRow + manifest.rowCount)
-      }
-      rows
-    }
+    else LiveRows.of(segment.rows, segment.manifests, liveManifests)
 }
 
 /**

@@ -54,8 +54,8 @@ private[zonemap] object BoundScan {
   def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
-      () => (reboundWhereNeeded(byId(request.snapshotSpecs.get().asScala), names, request), request.snapshotSchema),
-      () => (byId(request.table.specs().asScala), request.table.schema())
+      () => (reboundWhereNeeded(PartitionTuples.specsById(request.snapshotSpecs.get()), names, request), request.snapshotSchema),
+      () => (PartitionTuples.specsById(request.table.specs()), request.table.schema())
     )
     candidates
       .flatMap { candidate =>
@@ -147,9 +147,6 @@ private[zonemap] object BoundScan {
 
   private def find(schema: Schema, name: String, caseSensitive: Boolean): Option[Int] =
     Option(if (caseSensitive) schema.findField(name) else schema.caseInsensitiveFindField(name)).map(_.fieldId)
-
-  private def byId(specs: scala.collection.Map[Integer, PartitionSpec]): Map[Int, PartitionSpec] =
-    specs.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
 
   private def referencedNames(filter: Expression): Set[String] =
     ExpressionVisitors.visit(Expressions.rewriteNot(filter), new NamesVisitor)

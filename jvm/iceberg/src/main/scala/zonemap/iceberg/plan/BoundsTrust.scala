@@ -56,25 +56,27 @@ private[plan] final class BoundsTrust(
       }
   }
 
-  /** As above, for a condition that Iceberg never evaluates. */
-  def mayMatch(segment: Segment, derived: Predicate, rows: Bitmap): Bitmap =
-    mayMatch(segment, condition(True, derived), rows)
-
   /** The files of `rows` of which every row is proven to match. The argument is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
     val asked = undisputed(predicate)
     if (asked == True) rows.copy()
-    else SegmentEvaluator.mustMatch(segment, asked, believed(segment, asked, rows))
+    else SegmentEvaluator.mustMatch(segment, asked, undoubted(segment, Predicate.fieldIds(asked), rows))
   }
 
-  /** The answer for one file. */
-  def rowMatch(segment: Segment, predicate: Predicate, row: Int): Match =
-    if (doubtful(segment, predicate).exists(_(row))) Match.Some
-    else SegmentEvaluator.rowMatch(segment, undisputed(predicate), row)
+  /** Evaluates a predicate on single files of a segment, given by row. */
+  def rowMatch(segment: Segment, predicate: Predicate): Int => Match = {
+    val asked = undisputed(predicate)
+    doubtful(segment, predicate) match {
+      case None => SegmentEvaluator.rowMatch(segment, asked, _)
+      case Some(doubted) =>
+        row => if (doubted(row)) Match.Some else SegmentEvaluator.rowMatch(segment, asked, row)
+    }
+  }
 
-  /** Whether the bounds and counts of a column are those of the values that readers return. */
-  def isValid(segment: Segment, fieldId: Int, row: Int): Boolean =
-    !facts.distrusted(fieldId) && !doubtful(segment, Set(fieldId)).exists(_(row))
+  /** Of single files, given by row: whether bounds and counts of a column are those of the values that readers return. */
+  def isValid(segment: Segment, fieldId: Int): Int => Boolean =
+    if (facts.distrusted(fieldId)) _ => false
+    else doubtful(segment, Set(fieldId)).fold[Int => Boolean](_ => true)(doubted => row => !doubted(row))
 
   /** Whether that is so for each of `rows`. */
   def areValid(segment: Segment, fieldId: Int, rows: Bitmap): Boolean =
@@ -83,13 +85,13 @@ private[plan] final class BoundsTrust(
   /** Those of `rows` for which it is. */
   def valid(segment: Segment, fieldId: Int, rows: Bitmap): Bitmap =
     if (facts.distrusted(fieldId)) Bitmap.empty(segment.rows)
-    else doubtful(segment, Set(fieldId)).fold(rows)(rows.copy().andNot(_))
+    else undoubted(segment, Set(fieldId), rows)
 
   /** Whether fixed-width bounds that the manifest has of a Parquet file are the extremes of its rows. */
   def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
 
-  private def believed(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap =
-    doubtful(segment, predicate).fold(rows)(rows.copy().andNot(_))
+  private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
+    doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
 
   /** The predicate without conditions on columns of which a manifest is known to be wrong. */
   private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)

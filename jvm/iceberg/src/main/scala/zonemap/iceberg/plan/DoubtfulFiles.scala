@@ -1,20 +1,19 @@
 package zonemap.iceberg.plan
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.PartitionSpec
 import org.apache.iceberg.util.NaNUtil
 import zonemap.core.eval.Bitmap
-import zonemap.core.segment.{BoundsColumn, PartitionTuple, Provenance, Segment}
+import zonemap.core.segment.{BoundsColumn, HeapBytes, PartitionTuple, Provenance, Segment}
 import zonemap.core.value.{Presence, ZoneValue}
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
  * The files of a segment of which readers may return other values than the manifest describes. Found once a segment and
  * kept with it, O(rows); `None` stands for no file. Thread-safe.
  */
-private[plan] object DoubtfulFiles {
+private[iceberg] object DoubtfulFiles {
 
   /** Files that may lack field ids, so that a name mapping decides which column their bounds belong to. */
   def imported(segment: Segment, isMapped: Boolean): Option[Bitmap] = {
@@ -23,7 +22,7 @@ private[plan] object DoubtfulFiles {
     segment.commonProvenance match {
       case Some(common) if !isDoubtful(common) => None
       case _ =>
-        segment.derivedOnce(ByMapping(isMapped)) {
+        segment.derivedOnce(ByMapping(isMapped), heapBytes) {
           rowsWhere(segment)(row => isDoubtful(segment.provenance(row)))
         }
     }
@@ -38,11 +37,13 @@ private[plan] object DoubtfulFiles {
       val places = segment.partitions.iterator.map(_.specId).distinct.map(id => id -> placeOf(specs(id), fieldId)).toMap
       if (places.valuesIterator.forall(_ == Place.FromFile)) None
       else
-        segment.derivedOnce(ByPartition(fieldId, places)) {
+        segment.derivedOnce(ByPartition(fieldId, places), heapBytes) {
           val agreement = new Agreement(column, segment.partitions.map(p => constantOf(places(p.specId), p, column)))
           rowsWhere(segment)(row => !agreement.holds(row, segment.partitionOrdinal(row)))
         }
     }
+
+  private def heapBytes(found: Option[Bitmap]): Long = found.fold(0L)(rows => HeapBytes.bitmap(rows.size))
 
   private final case class ByMapping(isMapped: Boolean)
   private final case class ByPartition(fieldId: Int, places: Map[Int, Place])
@@ -58,8 +59,7 @@ private[plan] object DoubtfulFiles {
 
   private def placeOf(spec: Option[PartitionSpec], fieldId: Int): Place =
     spec.fold[Place](Place.NotKnown) { known =>
-      val at = known.fields().asScala.indexWhere(f => f.sourceId() == fieldId && f.transform().isIdentity)
-      if (at < 0) Place.FromFile else Place.FromTuple(at)
+      PartitionTuples.identityPosition(known, fieldId).fold[Place](Place.FromFile)(Place.FromTuple(_))
     }
 
   /** What readers return for every row of a file of one partition. */

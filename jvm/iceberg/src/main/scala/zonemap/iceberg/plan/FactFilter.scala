@@ -2,7 +2,7 @@ package zonemap.iceberg.plan
 
 import scala.collection.mutable
 
-import zonemap.core.eval.{Bitmap, FactEvaluator, FactLookup}
+import zonemap.core.eval.{Bitmap, FactEvaluator, FactLookup, Match}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
 import zonemap.core.segment.Segment
@@ -24,8 +24,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
     rows.forEach { row =>
       file.moveTo(row)
       asked += 1
-      def byBounds(part: Predicate) = trust.rowMatch(segment, part, row)
-      if (evaluator.excludes(file, byBounds)) rows.clear(row) else kept += 1
+      if (evaluator.excludes(file, file.byBounds)) rows.clear(row) else kept += 1
     }
     rows
   }
@@ -33,7 +32,8 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
   /** What is known of one file of a segment after the other; nothing is looked up before it is asked for. */
   private final class KnownFile(segment: Segment) extends FactLookup {
     private lazy val paths = segment.newPathReader()
-    private val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
+    private val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
+    private val parts = new java.util.IdentityHashMap[Predicate, Int => Match]
     private var row = -1
     private var ofFile: Option[FactLookup] = None
 
@@ -41,6 +41,9 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
       row = next
       ofFile = None
     }
+
+    /** Evaluates a part of the predicate on the bounds of the file. */
+    val byBounds: Predicate => Match = part => parts.computeIfAbsent(part, trust.rowMatch(segment, _))(row)
 
     override def find(column: ColumnId, kind: FactKind): Option[Fact] = {
       if (ofFile.isEmpty) ofFile = Some(facts.of(paths.path(row), segment.fileSizeBytes(row)))
@@ -51,7 +54,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
 
     override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
       if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
-      else columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust)).held(row)
+      else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
   }
 
   /** What facts did; None if the predicate has no question to them. */

@@ -75,8 +75,8 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
   }
 
   private def addSegment(segment: Segment, rows: Array[Int], trust: BoundsTrust): Unit = {
-    val columns = mutable.HashMap.empty[ColumnRef, KnownColumn]
-    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new KnownColumn(segment, column, trust))
+    val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
+    def known(column: ColumnRef) = columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust))
     val keys = question.grouping.map(known)
     val results = question.aggregates.map(resultOf(_, known))
     val tested = Predicate
@@ -90,8 +90,8 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
       val count = records.get(path)
       if (count != null && !answered.contains(path))
         for {
-          key <- FileAggregates.allSure(keys.map(_.single(row)))
-          found <- FileAggregates.allSure(results.map(_(row, count)))
+          key <- FileAggregates.all(keys.map(_.single(row)))
+          found <- FileAggregates.all(results.map(_(row, count)))
         } {
           add(key, found)
           answered.add(path): Unit
@@ -99,16 +99,12 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
     }
   }
 
-  private def resultOf(aggregate: FileAggregate, known: ColumnRef => KnownColumn): (Int, Long) => Known[ZoneValue] =
+  private def resultOf(aggregate: FileAggregate, known: ColumnRef => ExactColumn): (Int, Long) => Option[ZoneValue] =
     aggregate match {
-      case FileAggregate.CountRows => (_, records) => Known.Sure(ZoneValues.ofLong(records))
+      case FileAggregate.CountRows => (_, records) => Some(ZoneValues.ofLong(records))
       case FileAggregate.CountValues(column) =>
         val facts = known(column)
-        (row, records) =>
-          facts.count(row, records) match {
-            case Known.Sure(count) => Known.Sure(ZoneValues.ofLong(count))
-            case Known.Unsure      => Known.Unsure
-          }
+        (row, records) => facts.count(row, records).map(ZoneValues.ofLong)
       case FileAggregate.Least(column) =>
         val facts = known(column)
         (row, _) => facts.extreme(row, least = true)
@@ -167,6 +163,6 @@ private object FileAggregates {
     tasks.exists(task => specs.add(task.file().specId()) && PartitionFilter.holdsMiscounted(task.residual()))
   }
 
-  private def allSure(known: Seq[Known[ZoneValue]]): Option[Seq[ZoneValue]] =
-    Option.when(known.forall(_ != Known.Unsure))(known.collect { case Known.Sure(value) => value })
+  private def all(values: Seq[Option[ZoneValue]]): Option[Seq[ZoneValue]] =
+    Option.when(values.forall(_.isDefined))(values.flatten)
 }

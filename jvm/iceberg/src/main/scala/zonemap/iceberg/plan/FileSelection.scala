@@ -1,7 +1,5 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.PartitionSpec
-
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
@@ -24,7 +22,7 @@ private[plan] final class FileSelection(
     trust: BoundsTrust) {
   private val condition = trust.condition(bound.filter, bound.derived)
   private val factFilter = FactFilter.of(trust, bound.predicate)
-  private val partitions = new PartitionTest(id => filtersOf(bound.specs(id)))
+  private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
 
   private var limited: Option[Long] = None
 
@@ -37,7 +35,7 @@ private[plan] final class FileSelection(
 
   /** The segments that have survivors, and the survivors. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {
-    ReadAhead.zones(index.segments.map(_.segment), BoundScan.trusting(bound.predicate, trust.facts))
+    ReadAhead.zones(index.segments.map(_.segment), condition.whole)
     val survivors = index.segments.map(select)
     val enough = bound.limit.flatMap(LimitCut.files(index, survivors, _, trust))
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
@@ -54,9 +52,4 @@ private[plan] final class FileSelection(
   /** The number of live rows whose partition tuple can match. */
   def countAfterPartitions(): Long =
     index.segments.iterator.map(live => partitions.keep(live.segment, live.liveRows()).cardinality.toLong).sum
-
-  /** The filter's, exactly, and what else the rows of the result are known to satisfy. */
-  private def filtersOf(spec: PartitionSpec): Seq[PartitionFilter] =
-    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++
-      PartitionTest.filterOf(spec, bound.expressions)
 }

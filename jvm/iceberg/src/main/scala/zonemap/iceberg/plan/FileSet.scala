@@ -31,7 +31,7 @@ final class FileSet private[plan] (
     else {
       val filter = FactFilter.of(trust, predicate)
       val condition = trust.condition(True, predicate)
-      val partitions = Option.when(byPartition)(PartitionTest.of(predicate, trust.specs))
+      val partitions = Option.when(byPartition)(PartitionPruner.of(predicate, trust.specs))
       val kept = parts.map { case (segment, rows) =>
         val byBounds = trust.mayMatch(segment, condition, rows)
         val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))

@@ -8,6 +8,7 @@ import org.apache.iceberg.util.SnapshotUtil
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 import zonemap.iceberg.store.StoreBudget
 
@@ -28,9 +29,9 @@ private[zonemap] object IndexQuestions {
   }
 
   /** Whether some of the files are sure to hold the rows wanted. */
-  def pays(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
+  def isWorthwhile(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, schema) =>
-      LimitCut.pays(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
+      LimitCut.isWorthwhile(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
     }
   }
 
@@ -55,13 +56,7 @@ private[zonemap] object IndexQuestions {
   }
 
   private def isPartition(table: ZoneMapTable, column: ColumnRef): Boolean =
-    table
-      .specs()
-      .values()
-      .asScala
-      .exists(_.fields().asScala.exists { field =>
-        field.sourceId() == column.fieldId && field.transform().isIdentity
-      })
+    table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)
 
   private def hasSingles(segments: IndexedSeq[Segment], fieldId: Int): Boolean = {
     val loaded = segments.iterator.flatMap(_.loadedColumn(fieldId)).take(LoadedAsked).toSeq

@@ -59,7 +59,7 @@ private[zonemap] object LimitCut {
   }
 
   /** Whether the live files of a snapshot hold the wanted rows, and fewer than all of them do. */
-  def pays(index: SnapshotIndex, cut: LimitCut, trust: BoundsTrust): Boolean =
+  def isWorthwhile(index: SnapshotIndex, cut: LimitCut, trust: BoundsTrust): Boolean =
     files(index, index.segments.map(_.liveRows()), cut, trust)
       .exists(_.iterator.map(_.cardinality.toLong).sum < index.dataFiles)
 }

@@ -4,11 +4,11 @@ import java.util.function.Supplier
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table, TableUtil}
-import org.apache.iceberg.encryption.PlaintextEncryptionManager
+import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table}
 import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.segment.CorruptIndexException
+import zonemap.iceberg.convert.{Indexable, PartitionTuples}
 import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
@@ -67,7 +67,7 @@ private[plan] object ScanPlanner {
 
   /** The specs of a table by id. */
   def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
-    table.specs().asScala.map { case (id, spec) => id.intValue -> spec }.get
+    PartitionTuples.specsById(table.specs()).get
 
   def planFiles(
       table: ZoneMapTable,
@@ -124,14 +124,12 @@ private[plan] object ScanPlanner {
     }
   }
 
-  private def gate(table: BaseTable): Option[StockReason] = {
-    val metadata = table.operations().current()
-    if (metadata.uuid() == null) Some(StockReason.NoUuid)
-    else if (!SupportedFormatVersions.contains(TableUtil.formatVersion(table)))
-      Some(StockReason.FormatVersion(TableUtil.formatVersion(table)))
-    else if (!table.encryption().isInstanceOf[PlaintextEncryptionManager]) Some(StockReason.Encrypted)
-    else None
-  }
+  private def gate(table: BaseTable): Option[StockReason] =
+    Indexable.obstacle(table).map {
+      case Indexable.NoUuid                 => StockReason.NoUuid
+      case Indexable.FormatVersion(version) => StockReason.FormatVersion(version)
+      case Indexable.Encrypted              => StockReason.Encrypted
+    }
 
   private def quarantine(table: BaseTable): Option[StockReason] =
     IndexRegistry.of(table).quarantined.map(StockReason.Quarantined)
@@ -172,8 +170,6 @@ private[plan] object ScanPlanner {
     table.planned(report)
     PlanLog.record(report)
   }
-
-  private val SupportedFormatVersions = 1 to 3
 }
 
 /** What was found of a relation's pinned snapshot, kept so that every scan of the relation sees the same. */

@@ -6,7 +6,7 @@ import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, HasTableOperations, PartitionSpec, Table}
+import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, HasTableOperations, Table}
 import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.eval.{ColumnZone, FactEvaluator, FactLookup, Match, ZoneMatch}
@@ -68,10 +68,6 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
     facts.exists(_.excludes(known, known.byBounds))
   }
 
-  private def filtersOf(spec: PartitionSpec): Seq[PartitionFilter] =
-    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++
-      PartitionTest.filterOf(spec, bound.expressions)
-
   /** One file as its manifest entry describes it. */
   private final class KnownFile(file: DataFile) extends FactLookup {
     private val bounds = reader.read(file)
@@ -85,20 +81,20 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
     private def boundsAt(place: Int): ColumnBounds = Option(bounds(place)).getOrElse(ColumnBounds.NothingKnown)
 
     def isOfOtherPartition: Boolean =
-      partitions.getOrElseUpdate(file.specId(), filtersOf(spec)).exists(!_.keeps(tuple))
+      partitions
+        .getOrElseUpdate(file.specId(), PartitionPruner.filtersOf(spec, request, bound))
+        .exists(!_.keeps(tuple))
 
     override def find(column: ColumnId, kind: FactKind): Option[Fact] = ofFile.find(column, kind)
 
     override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
       if (column.mapKey.isDefined) None else constantOf(column).orElse(places.get(column.fieldId).flatMap(single))
 
-    private def constantOf(column: ColumnRef): Option[Seq[ZoneValue]] = {
-      val at = spec.fields().asScala.indexWhere(f => f.sourceId() == column.fieldId && f.transform().isIdentity)
-      Option.when(at >= 0)(tuple(at)).flatMap {
+    private def constantOf(column: ColumnRef): Option[Seq[ZoneValue]] =
+      PartitionTuples.identityPosition(spec, column.fieldId).map(tuple(_)).flatMap {
         case null  => Some(Seq(null))
         case value => IcebergValues.encodeLiteral(column.columnType, value).map(Seq(_))
       }
-    }
 
     private def single(place: Int): Option[Seq[ZoneValue]] = {
       val known = boundsAt(place)

@@ -3,7 +3,7 @@ package zonemap.iceberg.plan
 import scala.collection.mutable
 
 import zonemap.core.eval.BestBounds
-import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, Predicate}
+import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, Predicate, True}
 import zonemap.core.segment.BoundsColumn
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.index.SnapshotIndex
@@ -110,8 +110,10 @@ private[zonemap] object TopKBound {
         trust.areValid(live.segment, asked.column.fieldId, live.liveRows())
       }
 
-  private def count(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust): Long =
+  private def count(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust): Long = {
+    val condition = trust.condition(True, filter)
     index.segments.iterator
-      .map(live => trust.mayMatch(live.segment, filter, live.liveRows()).cardinality.toLong)
+      .map(live => trust.mayMatch(live.segment, condition, live.liveRows()).cardinality.toLong)
       .sum
+  }
 }

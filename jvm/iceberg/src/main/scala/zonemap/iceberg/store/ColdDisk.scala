@@ -7,8 +7,6 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, NoSuchFileException, Path, StandardCopyOption}
 import java.nio.file.StandardOpenOption.READ
 import java.nio.file.attribute.FileTime
-import java.security.MessageDigest
-import java.util.HexFormat
 import java.util.zip.CRC32C
 
 import scala.jdk.CollectionConverters._
@@ -16,6 +14,8 @@ import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
+
+import zonemap.core.segment.Checksums
 
 /**
  * Fetched ranges as files of a local folder, which several JVMs may share and any may lose.
@@ -149,12 +149,9 @@ private object ColdDisk {
   }
 
   private def nameOf(range: ColdRange): String =
-    prefixOf(range.root) + hex(s"${range.path}\n${range.offset}\n${range.length}", 16)
+    prefixOf(range.root) + Checksums.sha256(s"${range.path}\n${range.offset}\n${range.length}", 16)
 
-  private def prefixOf(root: String): String = hex(root, 8) + "-"
-
-  private def hex(text: String, bytes: Int): String =
-    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8)), 0, bytes)
+  private def prefixOf(root: String): String = Checksums.sha256(root, 8) + "-"
 
   private def crc(file: Path, bytes: ByteBuffer): Int = {
     val crc = new CRC32C

@@ -204,15 +204,7 @@ private[store] final class StoreFetch {
 
   /** @param ended done before the bytes are handed out, or the failure */
   def complete(ended: => Unit)(fetch: => ByteBuffer): Unit =
-    try {
-      val fetched = fetch
-      ended
-      bytes.complete(fetched): Unit
-    } catch {
-      case e: Throwable =>
-        ended
-        bytes.completeExceptionally(e): Unit
-    }
+    Completion.of(bytes)(ended)(fetch)
 
   /** Each reader has a position of its own. */
   def await(store: String): ByteBuffer =

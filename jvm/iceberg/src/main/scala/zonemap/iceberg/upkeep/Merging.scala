@@ -50,10 +50,7 @@ private[zonemap] object Merging {
 
   private def point(table: Table, snapshot: SnapshotIndex, segments: IndexedSeq[LiveSegment]): MergePoint = {
     val runs = segments.filter(_.origin.level == Level.Micro)
-    val newest = if (runs.isEmpty) Nil else runs.map(lastSequence).sorted.init
+    val newest = if (runs.isEmpty) Nil else runs.map(_.lastSequence).sorted.init
     MergePoint(table.uuid(), snapshot.sequenceNumber, newest.lastOption.getOrElse(snapshot.sequenceNumber), runs.size)
   }
-
-  private def lastSequence(live: LiveSegment): Long =
-    live.liveManifests.iterator.map(live.segment.manifests(_).identity.sequenceNumber).max
 }

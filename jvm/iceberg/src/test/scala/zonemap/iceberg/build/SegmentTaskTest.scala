@@ -10,6 +10,7 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.{TestFiles, TestTable}
 
@@ -20,7 +21,7 @@ class SegmentTaskTest extends AnyFunSuite {
 
   private val manifests = table.current.dataManifests(table.io).asScala.toSeq
   private val columns = IndexedColumns.of(Seq(table.schema))
-  private val specs = SnapshotIndexer.specsOf(table.load())
+  private val specs = PartitionTuples.specsById(table.load().specs())
 
   test("nothing makes no task") {
     assert(SegmentTask.group(Nil, columns, Level.Day, FileWriters.Unknown).isEmpty)

@@ -13,6 +13,7 @@ import zonemap.core.fact.{FactFile, FactKey, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp}
 import zonemap.core.segment._
 import zonemap.core.value.{BytesValue, LongType, LongValue, Presence, StringType}
+import zonemap.iceberg.plan.DoubtfulFiles
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.MemoryFileIO
 
@@ -145,6 +146,29 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
       held.segments.foreach(plan)
     }
   })
+
+  test("what plans have found of the files of a segment")(assertCounted(leastMegabytes = 10) {
+    val held = index()
+    val parts = segment(60000, longs = 1, texts = 0)
+    def bytes(rows: Bitmap) = HeapBytes.bitmap(rows.size)
+    (1 to 2000).foreach(k => parts._1.derivedOnce(Int.box(k), bytes)(Bitmap.full(60000)))
+    held.put(snapshot(1, Seq(live(parts))))
+    plan(parts._1)
+  })
+
+  test("a bitmap of doubtful files is counted when it is found") {
+    val found = segment(64000, longs = 1, texts = 0)._1
+    def added(isMapped: Boolean): Long = {
+      val before = found.unpackedBytes
+      assert(DoubtfulFiles.imported(found, isMapped).isDefined == isMapped)
+      found.unpackedBytes - before
+    }
+    found.commonProvenance: Unit
+    val bytes = added(isMapped = true)
+    assert(bytes >= 64000 / 8 && bytes < 64000 / 8 + 400)
+    assert(added(isMapped = true) == 0)
+    assert(added(isMapped = false) == 0)
+  }
 
   test("the names of many tables and snapshots")(assertCounted(leastMegabytes = 5) {
     val parts = segment(30, longs = 2, texts = 0, manifests = 30)

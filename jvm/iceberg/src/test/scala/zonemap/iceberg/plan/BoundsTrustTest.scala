@@ -48,7 +48,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     IndexQuestions.topK(relation(t, Covering), TopK(id, descending = true, nullsFirst = false, True, 3)).isDefined
 
   private def cutsLimit(t: TestTable): Boolean =
-    IndexQuestions.pays(relation(t, Covering), LimitCut(5, Compare(id, CompareOp.GtEq, long(0))))
+    IndexQuestions.isWorthwhile(relation(t, Covering), LimitCut(5, Compare(id, CompareOp.GtEq, long(0))))
 
   private def tellsJoins(t: TestTable): Boolean = FileSet.live(relation(t, Covering)).get.valuesOf(id, 8).isDefined
 

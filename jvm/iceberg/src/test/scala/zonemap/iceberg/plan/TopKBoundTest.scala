@@ -168,11 +168,11 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(limited(t, 10, from(15)) == Seq(1, 10))
     assert(limited(t, 10, from(35)) == Seq(5))
     assert(limited(t, 10, Unknown("f(id)")) == Seq(5))
-    assert(!pays(t, 126) && pays(t, 120) && !pays(t, 127))
+    assert(!isWorthwhile(t, 126) && isWorthwhile(t, 120) && !isWorthwhile(t, 127))
   }
 
-  private def pays(t: TestTable, rows: Long): Boolean =
-    IndexQuestions.pays(relation(t, Covering), LimitCut(rows, True))
+  private def isWorthwhile(t: TestTable, rows: Long): Boolean =
+    IndexQuestions.isWorthwhile(relation(t, Covering), LimitCut(rows, True))
 
   /** Rows of one file: null is None. */
   private type Rows = Seq[Option[Long]]

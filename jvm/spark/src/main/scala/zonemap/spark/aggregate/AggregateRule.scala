@@ -4,10 +4,9 @@ import org.apache.iceberg.FileScanTask
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions}
-import zonemap.spark.join.{IcebergScans, KeyFilteredScan, OtherEngines}
+import zonemap.spark.join.{IcebergScans, OtherEngines, ScanPlaces}
 import zonemap.spark.rule.Guarded
 
 /**
@@ -24,22 +23,11 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       case subquery: Subquery if subquery.correlated                                       => plan
       case _ if plan.exists(_.isInstanceOf[UnionLoop]) || OtherEngines.areConfigured(conf) => plan
       case _ =>
-        lazy val once = scansMetOnce(plan)
+        lazy val once = ScanPlaces.metOnce(plan)
         plan.transformUp { case aggregate: Aggregate =>
           Guarded.orNothing("its aggregates from the index")(answered(aggregate, once(_))).getOrElse(aggregate)
         }
     }
-
-  /** A scan that stands at two places cannot be changed for one of them. */
-  private def scansMetOnce(plan: LogicalPlan): Scan => Boolean = {
-    val places = new java.util.IdentityHashMap[Scan, Int]
-    plan.foreachWithSubqueries {
-      case relation: DataSourceV2ScanRelation =>
-        places.merge(KeyFilteredScan.unwrapped(relation.scan), 1, (a, b) => a + b): Unit
-      case _ => ()
-    }
-    scan => places.get(scan) == 1
-  }
 
   private def answered(aggregate: Aggregate, once: Scan => Boolean): Option[LogicalPlan] =
     aggregate match {

@@ -1,6 +1,6 @@
 package zonemap.spark.aggregate
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
@@ -68,14 +68,7 @@ private[aggregate] final class AggregatedScan(
   private def sourceOf(expression: Expression): Option[AttributeReference] =
     expression match {
       case attribute: AttributeReference =>
-        output
-          .find(_.exprId == attribute.exprId)
-          .map {
-            case Alias(child, _) => child
-            case other           => other
-          }
-          .collect { case source: AttributeReference => source }
-          .filter(source => scan.output.exists(_.exprId == source.exprId))
+        ZoneMapRelation.sourceOf(attribute, output, scan.output)
       case _ => None
     }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.{PlanMode, PlanReport, ZoneMapTable}
+import zonemap.iceberg.plan.{PlanMode, PlanReport, SwapReason, ZoneMapTable}
 import zonemap.spark.aggregate.{AnsweredScan, RemainingFilesScan}
 import zonemap.spark.join.KeyFilteredScan
 import zonemap.spark.rule.{SwapDecision, SwapRule}
@@ -44,12 +44,11 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
         (describe(ours.lastPlan()) +: ours.notes().asScala.map("  " + _).toSeq).mkString("\n")
-      case ours: ZoneMapTable => stock(ours.name(), "NOT_PLANNED_YET", "its files have not been planned yet")
+      case ours: ZoneMapTable => stock(ours.name(), SwapReason.NotPlannedYet)
       case other =>
         SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
-          case SwapDecision.Leave(reason) => stock(other.name(), reason.code, reason.message)
-          case _: SwapDecision.Swap =>
-            stock(other.name(), "NOT_A_QUERY_SCAN", "row-level commands scan their target by Iceberg's own plan")
+          case SwapDecision.Leave(reason) => stock(other.name(), reason)
+          case _: SwapDecision.Swap       => stock(other.name(), SwapReason.NotAQueryScan)
         }
     }
 
@@ -71,6 +70,8 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
            |  predicate: ${report.predicate}$bound$limit$doubtful
            |  planned in ${report.millis}%.1f ms""".stripMargin
     }
+
+  private def stock(table: String, reason: SwapReason): String = stock(table, reason.code, reason.message)
 
   private def stock(table: String, code: String, message: String): String =
     s"table $table mode STOCK\n  reason: $code ($message)"

@@ -1,9 +1,5 @@
 package zonemap.spark.expression
 
-import java.nio.charset.StandardCharsets
-import java.security.MessageDigest
-import java.util.HexFormat
-
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
@@ -13,6 +9,7 @@ import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
+import zonemap.core.segment.Checksums
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
@@ -74,7 +71,7 @@ private[spark] object CatalystCondition {
           bound.freshCopyIfContainsStatefulExpression(),
           found.values.toIndexedSeq,
           conf,
-          digestOf(s"$settings $constructed"),
+          Checksums.sha256(s"$settings $constructed"),
           describe(condition))
       )
     }
@@ -92,7 +89,4 @@ private[spark] object CatalystCondition {
   }
 
   private val MaxText = 200
-
-  private def digestOf(text: String): String =
-    HexFormat.of().formatHex(MessageDigest.getInstance("SHA-256").digest(text.getBytes(StandardCharsets.UTF_8)))
 }

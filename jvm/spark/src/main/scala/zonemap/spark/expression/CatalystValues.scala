@@ -39,6 +39,12 @@ private[spark] object CatalystValues {
       case _                    => false
     }
 
+  def isIntegral(dataType: DataType): Boolean =
+    dataType match {
+      case ByteType | ShortType | IntegerType | LongType => true
+      case _                                             => false
+    }
+
   def mayHoldNaN(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
 
   /** Encodes a value of an ordered type. */

@@ -293,11 +293,9 @@ private[expression] object MonotoneFunctions {
     }
 
   private def integers(dataType: DataType): Option[(BigInt, BigInt)] =
-    dataType match {
-      case ByteType | ShortType | IntegerType | LongType =>
-        val all = CatalystValues.domain(dataType)
-        Some((BigInt(all.first), BigInt(all.last)))
-      case _ => None
+    Option.when(CatalystValues.isIntegral(dataType)) {
+      val all = CatalystValues.domain(dataType)
+      (BigInt(all.first), BigInt(all.last))
     }
 
   private object Integers {

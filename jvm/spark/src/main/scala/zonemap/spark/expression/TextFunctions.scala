@@ -1,7 +1,7 @@
 package zonemap.spark.expression
 
 import org.apache.spark.sql.catalyst.expressions.{Cast, Concat, Expression, Literal, Substring}
-import org.apache.spark.sql.types.{ByteType, DataType, IntegerType, LongType, ShortType, StringType}
+import org.apache.spark.sql.types.StringType
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.value.BytesValue
@@ -17,7 +17,7 @@ private[expression] object TextFunctions {
         Some(new PrefixStep(s, length))
       case concat: Concat if concat.dataType == StringType => ofConcat(concat.children)
       // S80
-      case Cast(x, StringType, _, _) if isInteger(x.dataType) => Some(new IntegerTextStep(x))
+      case Cast(x, StringType, _, _) if CatalystValues.isIntegral(x.dataType) => Some(new IntegerTextStep(x))
       case _                                                  => None
     }
 
@@ -37,12 +37,6 @@ private[expression] object TextFunctions {
       case _ => None
     }
   }
-
-  private def isInteger(dataType: DataType): Boolean =
-    dataType match {
-      case ByteType | ShortType | IntegerType | LongType => true
-      case _                                             => false
-    }
 }
 
 /** A literal that is not null. */

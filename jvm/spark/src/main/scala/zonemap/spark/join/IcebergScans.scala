@@ -1,17 +1,14 @@
 package zonemap.spark.join
 
-import java.lang.reflect.Method
-
-import scala.util.Try
-
 import org.apache.iceberg.FileScanTask
-import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.connector.read._
+
+import zonemap.spark.rule.ForwardingScan
 
 /**
  * Iceberg's batch scan, as far as filters found at run time need it: the planned tasks, and how to take some away.
  *
- * Iceberg's own runtime filter knows partitions only; its two methods that read and reset the tasks are not public.
+ * Iceberg's own runtime filter knows partitions only; without [[TaskMethods]] no scan is filterable.
  */
 private[spark] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
@@ -23,17 +20,7 @@ private[spark] object IcebergScans {
     classOf[SupportsReportStatistics],
     classOf[SupportsRuntimeV2Filtering])
 
-  private val methods: Option[(Method, Method)] = Try {
-    val scan = Class.forName(
-      "org.apache.iceberg.spark.source.SparkPartitioningAwareScan",
-      false,
-      classOf[SparkTable].getClassLoader)
-    val tasks = scan.getDeclaredMethod("tasks")
-    val reset = scan.getDeclaredMethod("resetTasks", classOf[java.util.List[_]])
-    tasks.setAccessible(true)
-    reset.setAccessible(true)
-    (tasks, reset)
-  }.toOption
+  private val methods: Option[TaskMethods] = TaskMethods.ofIceberg.toOption
 
   /** Whether the scan is one that can be wrapped without anything being lost. */
   def isFilterable(scan: Scan): Boolean =
@@ -49,7 +36,7 @@ private[spark] object IcebergScans {
 
   /** The data files that the scan reads now; `None` when it is another kind of scan. */
   def paths(scan: Scan): Option[java.util.Set[String]] = {
-    val inner = KeyFilteredScan.unwrapped(scan)
+    val inner = ForwardingScan.unwrapped(scan)
     val out = new java.util.HashSet[String]
     val known = isFilterable(inner) && tasks(inner).forall {
       case task: FileScanTask => out.add(task.file().location()); true
@@ -74,13 +61,13 @@ private[spark] object IcebergScans {
       case task                                                         => after.add(task): Unit
     }
     // without an effect the splits need not be planned again
-    if (after.size < before.size) methods.foreach { case (_, reset) => reset.invoke(scan, after): Unit }
+    if (after.size < before.size) methods.foreach(_.reset.invoke(scan, after): Unit)
     (before.size, after.size)
   }
 
   private def tasks(scan: Scan): IndexedSeq[AnyRef] =
-    methods.fold(IndexedSeq.empty[AnyRef]) { case (tasks, _) =>
-      tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
+    methods.fold(IndexedSeq.empty[AnyRef]) {
+      _.tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
     }
 
   private def interfaces(scanClass: Class[_]): Set[Class[_]] =

@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types._
 
+import zonemap.spark.expression.CatalystValues.isIntegral
+
 /** Columns that have to be equal for a row of one plan to meet a row of another. */
 private[join] final case class JoinKey(left: Attribute, right: Attribute)
 
@@ -26,12 +28,6 @@ private[join] object JoinKey extends PredicateHelper {
   /** Whether values of the two types are equal exactly when their encodings are. */
   def shareOrder(left: DataType, right: DataType): Boolean =
     left == right || (isIntegral(left) && isIntegral(right)) || (isFloating(left) && isFloating(right))
-
-  private def isIntegral(dataType: DataType): Boolean =
-    dataType match {
-      case ByteType | ShortType | IntegerType | LongType => true
-      case _                                             => false
-    }
 
   private def isFloating(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
 }

@@ -32,6 +32,8 @@ private[spark] final class KeyFilteredScan(
     with SupportsRuntimeV2Filtering {
   import KeyFilteredScan._
 
+  override def unwrapped: Scan = inner
+
   private val filterable = inner.asInstanceOf[SupportsRuntimeV2Filtering]
   @volatile private var skipped = 0L
 
@@ -115,13 +117,6 @@ private[spark] final class KeyFilteredScan(
 
 private[spark] object KeyFilteredScan {
   private val log = LoggerFactory.getLogger("zonemap.planner")
-
-  /** Iceberg's own scan. */
-  def unwrapped(scan: Scan): Scan =
-    scan match {
-      case filtered: KeyFilteredScan => filtered.inner
-      case other                     => other
-    }
 
   /** The column that a set of keys is about. */
   private def keyName(predicate: SparkPredicate): Option[Seq[String]] =

@@ -41,7 +41,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ =>
         Guarded
           .orNothing("the keys of its joins at run time") {
-            val once = scansMetOnce(plan)
+            val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
@@ -51,31 +51,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
           }
           .getOrElse(plan)
     }
-
-  /**
-   * The scans that stand at one place of the plan only. Keys change a scan for good, so that one that another rule has
-   * copied must not get any.
-   */
-  private def scansMetOnce(plan: LogicalPlan): Scan => Boolean = {
-    val places = new java.util.IdentityHashMap[Scan, Int]
-    def visit(node: LogicalPlan): Unit =
-      node.foreach { operator =>
-        operator match {
-          case relation: DataSourceV2ScanRelation =>
-            places.merge(KeyFilteredScan.unwrapped(relation.scan), 1, (a, b) => a + b): Unit
-          case _ => ()
-        }
-        operator.expressions.foreach(visitSubqueries)
-      }
-    def visitSubqueries(expression: Expression): Unit =
-      expression match {
-        case _: DynamicPruning            => ()
-        case subquery: SubqueryExpression => visit(subquery.plan); subquery.children.foreach(visitSubqueries)
-        case other                        => other.children.foreach(visitSubqueries)
-      }
-    visit(plan)
-    scan => places.get(KeyFilteredScan.unwrapped(scan)) == 1
-  }
 
   private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean): LogicalPlan =
     join match {

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{InRanges, Predicate}
-import zonemap.spark.rule.{ExpressionRule, Guarded}
+import zonemap.spark.rule.Guarded
 
 /**
  * Hands to the scans on one side of a join what the other side's files tell of the key, as ranges of the key's column.
@@ -95,8 +95,7 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
         } yield {
           val note = s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files"
           slf4j.info(s"Zonemap: table=${relation.table.baseName} $note")
-          ExpressionRule.carry(
-            relation,
+          relation.withExpressions(
             Predicate.and(Option(relation.table.expressions).toSeq :+ inKeys: _*),
             withNote(relation.table.notes(), note)
           )

@@ -2,16 +2,17 @@ package zonemap.spark.join
 
 import org.apache.iceberg.Schema
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.core.segment.Checksums
 import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.expression.ColumnResolver
-import zonemap.spark.rule.{ExpressionRule, ReadOptions, SchemaColumns, SparkTables, SwapDecision, SwapRule}
+import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
+import zonemap.spark.rule.{ReadOptions, SchemaColumns, SparkTables, SwapDecision, SwapRule}
 
 /**
  * A relation whose scans read the files of one pinned snapshot, no others, and are planned by us.
@@ -42,9 +43,16 @@ private[spark] final case class ZoneMapRelation(
    * the bound comes from (S142).
    */
   def files(conditions: Seq[Expression]): Option[FileSet] = {
-    val asked = conditions.map(ExpressionRule.translateAll(relation, schema, _))
+    val translator = new ExpressionTranslator(columns)
+    val asked = conditions.flatMap(conjuncts).map(translator.whenTrue)
     FileSet.live(table).map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
   }
+
+  /** The parts of a condition that the columns of the relation decide, the same for equal rows. */
+  def conjuncts(condition: Expression): Seq[Expression] =
+    ZoneMapRelation.conjuncts(condition).filter { part =>
+      part.deterministic && !SubqueryExpression.hasSubquery(part) && part.references.subsetOf(relation.outputSet)
+    }
 
   def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
 
@@ -56,9 +64,39 @@ private[spark] final case class ZoneMapRelation(
     relation.copy(
       table = SparkTables.copyWithin(sparkTable, other),
       options = SwapRule.withOption(relation.options, marker, digest))
+
+  /** The relation for a query that keeps only rows for which `predicate` is TRUE. */
+  def withExpressions(predicate: Predicate, notes: java.util.List[String]): DataSourceV2Relation = {
+    val digest = ZoneMapRelation.digestOf(Predicate.canonical(predicate))
+    over(table.withExpressions(predicate, digest, notes), ZoneMapRelation.ExpressionsMarker, digest)
+  }
 }
 
-private[spark] object ZoneMapRelation {
+private[spark] object ZoneMapRelation extends PredicateHelper {
+
+  /** The key of the digest of a relation's expressions among its options. */
+  val ExpressionsMarker = "zonemap.expressions"
+
+  private val DigestBytes = 16
+
+  /** Stands for a text in names and options. */
+  def digestOf(text: String): String = Checksums.sha256(text, DigestBytes)
+
+  private def conjuncts(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+
+  /** The one of `columns` that an output column is, as it is or by another name. */
+  def sourceOf(
+      column: Attribute,
+      output: Seq[NamedExpression],
+      columns: Seq[AttributeReference]): Option[AttributeReference] =
+    output
+      .find(_.exprId == column.exprId)
+      .map {
+        case Alias(child, _) => child
+        case other           => other
+      }
+      .collect { case source: AttributeReference => source }
+      .flatMap(source => columns.find(_.exprId == source.exprId))
 
   /**
    * The target of a MERGE, UPDATE or DELETE that writes deletes, which Iceberg plans by itself, as a relation that we can

@@ -2,10 +2,11 @@ package zonemap.spark.procedure
 
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{BaseTable, Table, TableUtil}
-import org.apache.iceberg.encryption.PlaintextEncryptionManager
+import org.apache.iceberg.{BaseTable, Table}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
+
+import zonemap.iceberg.convert.Indexable
 
 /** Loads the Iceberg table an argument names, with errors a user can act on. */
 private[procedure] object IcebergTables {
@@ -35,17 +36,14 @@ private[procedure] object IcebergTables {
   def requireIndexable(table: Table, name: String, verb: String): Unit =
     table match {
       case base: BaseTable =>
-        val version = TableUtil.formatVersion(base)
-        if (base.operations().current().uuid() == null)
-          refuse(name, verb, "it has no uuid", "Upgrade it to format version 2")
-        if (version < 1 || version > 3)
-          refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
-        if (!base.encryption().isInstanceOf[PlaintextEncryptionManager])
-          refuse(
-            name,
-            verb,
-            "it is encrypted and its bounds must not be copied",
-            "Queries on it are planned by Iceberg")
+        Indexable.obstacle(base).foreach {
+          case Indexable.NoUuid => refuse(name, verb, "it has no uuid", "Upgrade it to format version 2")
+          case Indexable.FormatVersion(version) =>
+            refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
+          case Indexable.Encrypted =>
+            val why = "it is encrypted and its bounds must not be copied"
+            refuse(name, verb, why, "Queries on it are planned by Iceberg")
+        }
       case other =>
         refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")
     }

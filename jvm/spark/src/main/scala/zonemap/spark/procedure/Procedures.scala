@@ -94,49 +94,11 @@ private[spark] object Procedures {
       "and is empty where it is both. bounds counts data files by what their bounds may be used for: extremes (also for " +
       "MIN and MAX), valid (for pruning of every kind), doubtful (imported files: for the filter that Iceberg evaluates too).",
     Seq(table),
-    new StructType()
-      .add("snapshot_id", LongType, nullable = false)
-      .add("covered", BooleanType, nullable = false)
-      .add("lag_snapshots", LongType, nullable = false)
-      .add("data_files", LongType, nullable = false)
-      .add("delete_files", LongType, nullable = false)
-      .add("segments", IntegerType, nullable = false)
-      .add("bytes", LongType, nullable = false)
-      .add("memory_bytes", LongType, nullable = false)
-      .add("spilled_bytes", LongType, nullable = false)
-      .add("cold_memory_bytes", LongType, nullable = false)
-      .add("cold_disk_bytes", LongType, nullable = false)
-      .add("store", StringType, nullable = false)
-      .add("levels", StringType, nullable = false)
-      .add("columns", StringType, nullable = false)
-      .add("facts", StringType, nullable = false)
-      .add("fact_bytes", LongType, nullable = false)
-      .add("problem", StringType, nullable = false)
-      .add("bounds", StringType, nullable = false)
+    ResultColumn.schema(StatusColumns.all)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
-    Seq(
-      Seq[Any](
-        status.snapshotId,
-        status.covered,
-        status.lagSnapshots,
-        status.dataFiles,
-        status.deleteFiles,
-        status.segments,
-        status.bytes,
-        status.memoryBytes,
-        status.spilledBytes,
-        status.coldMemoryBytes,
-        status.coldDiskBytes,
-        status.store,
-        status.levels,
-        status.columns,
-        status.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" "),
-        status.facts.map(_._2).sum,
-        status.problem,
-        status.bounds
-      ))
+    Seq(ResultColumn.row(StatusColumns.all, status))
   }
 
   val Prewarm: ZoneMapProcedure = ZoneMapProcedure(

@@ -6,7 +6,8 @@ import org.apache.iceberg.{SerializableTable, Table}
 import org.apache.spark.sql.SparkSession
 
 import zonemap.core.segment.{FactRef, SegmentRef}
-import zonemap.iceberg.build.{FactTask, FactTaskRunner, LocalRunner, SegmentTask, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.build.{FactTask, FactTaskRunner, LocalRunner, SegmentTask, SegmentTaskRunner}
+import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.IndexStore
 
 /**
@@ -26,7 +27,7 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
       val root = store.root
       distribute(s"${tasks.size} segments", tasks) { (onExecutor, bytes) =>
         val task = SparkJobRunner.fromBytes[SegmentTask](bytes)
-        SparkJobRunner.toBytes(task.write(onExecutor.io(), SnapshotIndexer.specsOf(onExecutor), root))
+        SparkJobRunner.toBytes(task.write(onExecutor.io(), PartitionTuples.specsById(onExecutor.specs()), root))
       }.map(SparkJobRunner.fromBytes[SegmentRef])
     }
 

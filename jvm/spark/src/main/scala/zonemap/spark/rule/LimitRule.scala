@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, Off
 import org.apache.spark.sql.catalyst.rules.Rule
 
 import zonemap.iceberg.plan.{IndexQuestions, LimitCut}
+import zonemap.spark.join.ZoneMapRelation
 
 /**
  * `LIMIT k` right above a scan: the scan plans no more files than hold k rows of the result, where the index knows such
@@ -31,8 +32,8 @@ private[spark] object LimitRule extends Rule[LogicalPlan] {
         cut(child, rows + skipped).map(c => offset.copy(child = c))
       case SwappedScan(scan) if scan.isOpenTo(Marker, _.limit) =>
         val limit = LimitCut(rows, scan.keepsAll)
-        Option.when(IndexQuestions.pays(scan.table, limit)) {
-          val digest = ExpressionRule.digestOf(limit.canonical)
+        Option.when(IndexQuestions.isWorthwhile(scan.table, limit)) {
+          val digest = ZoneMapRelation.digestOf(limit.canonical)
           scan.replaced(plan, scan.found.over(scan.table.withLimit(limit, digest), Marker, digest))
         }
       case _ => None

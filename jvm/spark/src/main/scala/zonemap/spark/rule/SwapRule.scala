@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.plan.{PlannerSettings, ZoneMapTable}
+import zonemap.iceberg.plan.{PlannerSettings, SwapReason, ZoneMapTable}
 import zonemap.iceberg.store.StoreLocation
 import zonemap.spark.conf.ZoneMapConf
 
@@ -124,24 +124,4 @@ private[spark] sealed trait SwapDecision
 private[spark] object SwapDecision {
   final case class Swap(inner: BaseTable, settings: PlannerSettings) extends SwapDecision
   final case class Leave(reason: SwapReason) extends SwapDecision
-}
-
-/** Why a relation was left to Iceberg before any planning. */
-private[spark] sealed abstract class SwapReason(val code: String, val message: String)
-
-private[spark] object SwapReason {
-  case object Disabled extends SwapReason("DISABLED", "spark.sql.zonemap.enabled is false")
-
-  final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
-
-  final case class ForeignPlanner(tableClass: String)
-      extends SwapReason("FOREIGN_PLANNER", s"tables of class $tableClass plan their scans themselves")
-
-  /** Every code and when it is given, for the reference page. */
-  val catalogue: Seq[(String, String)] = Seq(
-    Disabled.code -> "`spark.sql.zonemap.enabled` is false.",
-    MalformedConf("").code -> "A conf of the extension has a value that cannot be used.",
-    ForeignPlanner(
-      "").code -> "Metadata tables, REST tables planned by their server, and other tables with a planner of their own."
-  )
 }

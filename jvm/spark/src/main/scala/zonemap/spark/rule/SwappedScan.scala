@@ -17,7 +17,7 @@ import zonemap.spark.join.ZoneMapRelation
  * @param output what the topmost of them puts out, in terms of the relation's columns
  * @param conditions all conditions of the filters, in the same terms
  */
-private[rule] final class SwappedScan(
+private[spark] final class SwappedScan(
     val output: Seq[NamedExpression],
     conditions: Seq[Expression],
     val found: ZoneMapRelation) {
@@ -36,7 +36,7 @@ private[rule] final class SwappedScan(
     plan.transformDown { case old: DataSourceV2Relation if old eq found.relation => relation }
 }
 
-private[rule] object SwappedScan {
+private[spark] object SwappedScan {
   def unapply(plan: LogicalPlan): Option[SwappedScan] =
     plan match {
       case PhysicalOperation(output, conditions, ZoneMapRelation(found))

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import zonemap.core.predicate.Predicate
 import zonemap.core.value.{ValueText, ZoneValue}
 import zonemap.iceberg.plan.{IndexQuestions, TopK}
+import zonemap.spark.join.ZoneMapRelation
 
 /**
  * `ORDER BY x ... LIMIT k` over a scan: the scan leaves out files none of whose rows can be among the first k, by a bound
@@ -49,29 +50,18 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
       case (Some(SortOrder(key: AttributeReference, direction, nullOrdering, _)), SwappedScan(scan))
           if scan.isOpenTo(Marker, _.topK) =>
         for {
-          source <- sourceOf(key, scan)
+          source <- ZoneMapRelation.sourceOf(key, scan.output, scan.found.relation.output)
           column <- scan.found.columns.column(source)
           asked = TopK(column, direction == Descending, nullOrdering == NullsFirst, scan.keepsAll, wanted)
           bound <- IndexQuestions.topK(scan.table, asked)
         } yield {
           val rows = asked.rowsUpTo(bound.value)
-          val digest = ExpressionRule.digestOf(s"(top ${Predicate.canonical(rows)})")
+          val digest = ZoneMapRelation.digestOf(s"(top ${Predicate.canonical(rows)})")
           val bounded = scan.table.withTopK(rows, describe(asked, bound.value, source.nullable), digest)
           scan.replaced(sort.child, scan.found.over(bounded, Marker, digest))
         }
       case _ => None
     }
-
-  /** The column of the relation that the sort key is, as it is or by another name. */
-  private def sourceOf(key: AttributeReference, scan: SwappedScan): Option[AttributeReference] =
-    scan.output
-      .find(_.exprId == key.exprId)
-      .map {
-        case Alias(child, _) => child
-        case other           => other
-      }
-      .collect { case source: AttributeReference => source }
-      .flatMap(source => scan.found.relation.output.find(_.exprId == source.exprId))
 
   private def describe(asked: TopK, bound: ZoneValue, isNullable: Boolean): String = {
     val orNull = if (asked.nullsFirst && isNullable) " or null" else ""

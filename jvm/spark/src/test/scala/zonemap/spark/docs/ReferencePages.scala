@@ -2,10 +2,9 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import zonemap.iceberg.plan.{AggregateReason, StockReason}
+import zonemap.iceberg.plan.{AggregateReason, StockReason, SwapReason}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.procedure.Procedures
-import zonemap.spark.rule.SwapReason
 
 /**
  * The reference pages under docs/reference, made from the registries of confs, procedures and reasons.

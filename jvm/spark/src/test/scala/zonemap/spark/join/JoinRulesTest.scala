@@ -13,6 +13,7 @@ import org.apache.spark.sql.execution.exchange.Exchange
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
+import zonemap.spark.runtime.RegisterScanRules
 
 class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
@@ -149,7 +150,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    new RegisterScanRules(spark).apply(planned.head)
+    new RegisterScanRules(spark, _ => ()).apply(planned.head)
     val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
     assert(table.contains(null))
   }

@@ -5,6 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
+import zonemap.spark.join.ZoneMapRelation
+
 /** Conditions on functions of columns: files kept, and rows as without the extension. */
 class ExpressionRuleTest extends PlannedFiles {
   private val Files = 12
@@ -151,7 +153,7 @@ class ExpressionRuleTest extends PlannedFiles {
     val once = ExpressionRule(plan)
     assert(ExpressionRule(once) eq once)
     assert(once.isInstanceOf[Filter] && once.asInstanceOf[Filter].condition == plan.asInstanceOf[Filter].condition)
-    assert(names(once) != names(plan) && relations(once).head.options.containsKey(ExpressionRule.Marker))
+    assert(names(once) != names(plan) && relations(once).head.options.containsKey(ZoneMapRelation.ExpressionsMarker))
   }
 
   test("a plan with nothing to add is the same object: plain, random, subqueries, unknown functions, switched off") {

@@ -8,7 +8,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
-import zonemap.spark.join.StaticJoinRule
+import zonemap.spark.join.{StaticJoinRule, ZoneMapRelation}
 
 /** The rules for ORDER BY ... LIMIT and LIMIT alone: what they change of a plan, and what they leave as it is. */
 class LimitRulesTest extends SharedSession {
@@ -122,7 +122,7 @@ class LimitRulesTest extends SharedSession {
     val before = plan("WHERE p + 1 = 6 OR id >= 20L LIMIT 3")
     for (after <- Seq(ExpressionRule(LimitRule(before)), LimitRule(ExpressionRule(before)))) {
       val options = relation(after).options
-      assert(options.containsKey(LimitRule.Marker) && options.containsKey(ExpressionRule.Marker))
+      assert(options.containsKey(LimitRule.Marker) && options.containsKey(ZoneMapRelation.ExpressionsMarker))
       assert(name(after).split("zonemap\\[").length == 3, name(after))
     }
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.plan.{SwapReason, ZoneMapTable}
 import zonemap.spark.SharedSession
 
 /** Which relations become ours, and what does not change by it. */

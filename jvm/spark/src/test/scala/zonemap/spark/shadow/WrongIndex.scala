@@ -29,6 +29,7 @@ private[shadow] object WrongIndex {
     val columns = segment.columnIds.toSeq.sorted.map(id => segment.column(id).get -> id)
     val builder = new SegmentBuilder(columns.map { case (column, id) => ColumnSpec(id, column.columnType) })
     val partitions = segment.partitions.map(p => builder.partition(p.specId, p.values))
+    val paths = segment.newPathReader()
     segment.manifests.foreach { manifest =>
       builder.beginManifest(manifest.identity)
       (manifest.firstRow until manifest.firstRow + manifest.rowCount).foreach { row =>
@@ -36,7 +37,8 @@ private[shadow] object WrongIndex {
           case (column, 1) => shifted(column.bounds(row), moved)
           case (column, _) => column.bounds(row)
         }
-        builder.add(file(segment, partitions(segment.partitionOrdinal(row)), row, rows), bounds.toArray)
+        val file = SegmentMerger.file(segment, paths, partitions(segment.partitionOrdinal(row)), row)
+        builder.add(file.copy(recordCount = file.recordCount * rows), bounds.toArray)
       }
     }
     builder.build()
@@ -48,19 +50,4 @@ private[shadow] object WrongIndex {
         bounds.copy(lower = LongValue(lower + by), upper = LongValue(upper + by))
       case _ => bounds
     }
-
-  private def file(segment: Segment, partition: Int, row: Int, rows: Long): FileEntry =
-    FileEntry(
-      path = segment.path(row),
-      format = segment.format(row),
-      fileSizeBytes = segment.fileSizeBytes(row),
-      recordCount = segment.recordCount(row) * rows,
-      partition = partition,
-      dataSequenceNumber = segment.dataSequenceNumber(row),
-      fileSequenceNumber = segment.fileSequenceNumber(row),
-      firstRowId = segment.firstRowId(row),
-      sortOrderId = segment.sortOrderId(row),
-      splitOffsets = segment.splitOffsets(row),
-      provenance = segment.provenance(row)
-    )
 }

@@ -1,73 +1,63 @@
 package zonemap.iceberg.plan
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.segment.{BoundsColumn, PartitionTuple, Segment}
 import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringType, ZoneValue, ZoneValues}
-import zonemap.iceberg.convert.IcebergValues
-
-/** What the rows of a file hold of a column, when it is known for sure. A value is null where all rows are null. */
-private[plan] sealed trait Known[+A]
-
-private[plan] object Known {
-  final case class Sure[A](value: A) extends Known[A]
-  case object Unsure extends Known[Nothing]
-}
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
  * What the files of one segment hold of a column, exactly: no bound that might lie beside the true extreme, and nothing of
  * a file that might lack the column, whose rows then have a default (SOUNDNESS, S102 to S105).
  *
  * Where the partition of a file has the column as it is, readers take the value from there whatever is in the file, and so
- * does this. Not thread-safe.
+ * does this. A value is null where all rows of the file are null, and `None` where it is not known for sure. Not thread-safe.
  */
-private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
-  import Known._
-
+private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
   private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
     ColumnType.comparable(found.columnType, column.columnType) &&
     found.columnType.encoding == column.columnType.encoding
   }
 
-  /** What readers put in place of the column, for each partition; `None` where they read the file. */
-  private lazy val constants: IndexedSeq[Option[Known[ZoneValue]]] = segment.partitions.map(constantOf)
+  private lazy val isValid: Int => Boolean = trust.isValid(segment, column.fieldId)
+
+  /** The value that readers put in place of the column, for each partition; the outer `None` where they read the file. */
+  private lazy val constants: IndexedSeq[Option[Option[ZoneValue]]] = segment.partitions.map(constantOf)
 
   /** How many rows of a file with so many are not null. */
-  def count(row: Int, records: Long): Known[Long] =
+  def count(row: Int, records: Long): Option[Long] =
     constant(row) match {
-      case Some(Sure(value)) => Sure(if (value == null) 0L else records)
-      case Some(Unsure)      => Unsure
+      case Some(value) => value.map(v => if (v == null) 0L else records)
       case None =>
         known(row).fold[Presence](Presence.Unknown)(_.nulls(row)) match {
-          case Presence.None => Sure(records)
-          case Presence.All  => Sure(0L)
-          case _             => Unsure
+          case Presence.None => Some(records)
+          case Presence.All  => Some(0L)
+          case _             => None
         }
     }
 
   /** The least or the greatest value. */
-  def extreme(row: Int, least: Boolean): Known[ZoneValue] =
+  def extreme(row: Int, least: Boolean): Option[ZoneValue] =
     constant(row).getOrElse {
       known(row) match {
-        case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
-        case Some(bounds) if isExact(bounds, row) => sure(if (least) bounds.lower(row) else bounds.upper(row))
-        case _                                    => Unsure
+        case Some(bounds) if bounds.nulls(row) == Presence.All => Some(null)
+        case Some(bounds) if isExact(bounds, row) => unlessZero(if (least) bounds.lower(row) else bounds.upper(row))
+        case _                                    => None
       }
     }
 
   /** The one value of all rows. Of texts too: bounds that meet leave room for one value only. */
-  def single(row: Int): Known[ZoneValue] =
-    if (column.columnType.mayHoldNaN) Unsure
+  def single(row: Int): Option[ZoneValue] =
+    if (column.columnType.mayHoldNaN) None
     else
       constant(row).getOrElse {
         known(row) match {
-          case Some(bounds) if bounds.nulls(row) == Presence.All => Sure(null)
+          case Some(bounds) if bounds.nulls(row) == Presence.All => Some(null)
           case Some(bounds) if bounds.nulls(row) == Presence.None && bounds.tight(row) =>
             val lower = bounds.lower(row)
-            if (lower == bounds.upper(row) && isFaithful(bounds, row)) Sure(lower) else Unsure
-          case _ => Unsure
+            if (lower == bounds.upper(row) && isFaithful(bounds, row)) Some(lower) else None
+          case _ => None
         }
       }
 
@@ -78,9 +68,8 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
    */
   def held(row: Int): Option[Seq[ZoneValue]] =
     constant(row) match {
-      case Some(Sure(value)) => Some(Seq(value))
-      case Some(Unsure)      => None
-      case None              => known(row).flatMap(heldWithin(_, row))
+      case Some(value) => value.map(Seq(_))
+      case None        => known(row).flatMap(heldWithin(_, row))
     }
 
   /** Many files of a segment hold the same: what that is is found once. */
@@ -88,7 +77,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
 
   private def heldWithin(bounds: BoundsColumn, row: Int): Option[Seq[ZoneValue]] = {
     val nulls = bounds.nulls(row)
-    if (nulls == Presence.All) KnownColumn.OnlyNull
+    if (nulls == Presence.All) ExactColumn.OnlyNull
     else if (!bounds.tight(row) || !bounds.mayMeet(row) || mayHoldNaN(bounds, row)) None
     else {
       val code = bounds.meetingCode(row)
@@ -99,7 +88,7 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
 
   private def heldAt(bounds: BoundsColumn, row: Int, nulls: Presence): Option[Seq[ZoneValue]] = {
     val lower = bounds.lower(row)
-    Option.when(lower == bounds.upper(row) && isFaithful(bounds, row) && sure(lower) != Unsure) {
+    Option.when(lower == bounds.upper(row) && isFaithful(bounds, row) && unlessZero(lower).isDefined) {
       if (nulls == Presence.None) Seq(lower) else Seq(lower, null)
     }
   }
@@ -112,12 +101,12 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
    * partition it is within the bounds.
    */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
-    trust.isValid(segment, column.fieldId, row) && stored.forall { bounds =>
+    isValid(row) && stored.forall { bounds =>
       isFaithful(bounds, row) && (constant(row) match {
         case None              => true
-        case Some(Unsure)      => false
-        case Some(Sure(null))  => bounds.nulls(row) == Presence.All
-        case Some(Sure(value)) => bounds.nulls(row) == Presence.None && isWithin(value, bounds, row)
+        case Some(None)        => false
+        case Some(Some(null))  => bounds.nulls(row) == Presence.All
+        case Some(Some(value)) => bounds.nulls(row) == Presence.None && isWithin(value, bounds, row)
       })
     }
 
@@ -141,30 +130,30 @@ private[plan] final class KnownColumn(segment: Segment, column: ColumnRef, trust
       row)
 
   /** Of the two zeros a bound does not say which one it is. */
-  private def sure(value: ZoneValue): Known[ZoneValue] =
-    if (column.columnType.mayHoldNaN && value == KnownColumn.Zero) Unsure else Sure(value)
+  private def unlessZero(value: ZoneValue): Option[ZoneValue] =
+    if (column.columnType.mayHoldNaN && value == ExactColumn.Zero) None else Some(value)
 
   /** The bounds, where they are those of the values that readers return. */
-  private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => trust.isValid(segment, column.fieldId, row))
+  private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => isValid(row))
 
-  private def constant(row: Int): Option[Known[ZoneValue]] = constants(segment.partitionOrdinal(row))
+  private def constant(row: Int): Option[Option[ZoneValue]] = constants(segment.partitionOrdinal(row))
 
-  private def constantOf(partition: PartitionTuple): Option[Known[ZoneValue]] =
+  private def constantOf(partition: PartitionTuple): Option[Option[ZoneValue]] =
     trust.specs(partition.specId) match {
-      case None => Some(Unsure)
+      case None => Some(None)
       case Some(spec) =>
-        val fields = spec.fields().asScala
-        val at = fields.indexWhere(field => field.sourceId() == column.fieldId && field.transform().isIdentity)
-        Option.when(at >= 0)(partition.values.lift(at).fold[Known[ZoneValue]](Unsure)(valueOf))
+        PartitionTuples
+          .identityPosition(spec, column.fieldId)
+          .map(partition.values.lift(_).flatMap(valueOf))
     }
 
-  private def valueOf(constant: AnyRef): Known[ZoneValue] =
-    if (constant == null) Sure(null)
-    else if (column.columnType.mayHoldNaN) Unsure
-    else IcebergValues.encodeLiteral(column.columnType, constant).fold[Known[ZoneValue]](Unsure)(Sure(_))
+  private def valueOf(constant: AnyRef): Option[ZoneValue] =
+    if (constant == null) Some(null)
+    else if (column.columnType.mayHoldNaN) None
+    else IcebergValues.encodeLiteral(column.columnType, constant)
 }
 
-private object KnownColumn {
+private object ExactColumn {
   private val Zero: ZoneValue = ZoneValues.ofDouble(0)
   private val OnlyNull: Option[Seq[ZoneValue]] = Some(Seq(null))
 }

@@ -15,8 +15,8 @@ import zonemap.iceberg.convert.SourceConditions
  *
  * @param filtersOf the conditions on tuples of a spec, all of which have to be met
  */
-private[plan] final class PartitionTest(filtersOf: Int => Seq[PartitionFilter]) {
-  import PartitionTest._
+private[plan] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilter]) {
+  import PartitionPruner._
 
   private val filters = mutable.HashMap.empty[Int, Seq[PartitionFilter]]
 
@@ -39,17 +39,21 @@ private[plan] final class PartitionTest(filtersOf: Int => Seq[PartitionFilter]) 
   }
 }
 
-private[plan] object PartitionTest {
+private[plan] object PartitionPruner {
   private val Undecided: Byte = 0
   private val Keep: Byte = 1
   private val Drop: Byte = 2
 
   /** What a predicate by field ids tells of tuples; files of a spec that is not known are kept. */
-  def of(predicate: Predicate, specs: Int => Option[PartitionSpec]): PartitionTest =
-    new PartitionTest(id => specs(id).toSeq.flatMap(filterOf(_, predicate)))
+  def of(predicate: Predicate, specs: Int => Option[PartitionSpec]): PartitionPruner =
+    new PartitionPruner(id => specs(id).toSeq.flatMap(filterOf(_, predicate)))
+
+  /** The scan's filter, exactly, and the other conditions that rows of the result are known to satisfy. */
+  def filtersOf(spec: PartitionSpec, request: ScanRequest, bound: BoundScan): Seq[PartitionFilter] =
+    PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++ filterOf(spec, bound.expressions)
 
   /** `None` when the predicate says nothing about the partitions of `spec`. */
-  def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
+  private def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
     if (predicate == True || spec.isUnpartitioned) None
     else PartitionFilter.of(spec, SourceConditions.of(predicate, spec), caseSensitive = true)
 }

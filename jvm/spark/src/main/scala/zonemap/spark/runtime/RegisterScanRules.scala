@@ -1,4 +1,4 @@
-package zonemap.spark.join
+package zonemap.spark.runtime
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
-import zonemap.spark.shadow.RowChecks
+import zonemap.spark.join.{RuntimeJoinRule, ZoneMapRelation}
 
 /**
  * Puts [[AggregateRule]] and [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after
@@ -14,14 +14,16 @@ import zonemap.spark.shadow.RowChecks
  *
  * Those are a list that users may set, so it is looked at with every query; a rule of ours is added once.
  *
- * It has [[RowChecks]] listen to the session too: rules are made while the session's state is, which has its listeners.
- *
  * A plan that comes with planned scans has been optimized before and may be run again, with other keys: recursive queries
  * do that. Keys and answered aggregates change a scan for good, so such scans never get any.
+ *
+ * @param eachQuery called with the session when it plans a query: rules are made while the session's state is, whose
+ *   listeners are not there yet
  */
-private[spark] final class RegisterScanRules(session: SparkSession) extends Rule[LogicalPlan] {
+private[spark] final class RegisterScanRules(session: SparkSession, eachQuery: SparkSession => Unit)
+    extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    RowChecks.listenTo(session)
+    eachQuery(session)
     val methods = session.experimental
     // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
     val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)

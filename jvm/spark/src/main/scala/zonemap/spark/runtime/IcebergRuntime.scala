@@ -1,4 +1,4 @@
-package zonemap.spark
+package zonemap.spark.runtime
 
 import scala.util.control.NonFatal
 
@@ -11,11 +11,13 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
 import zonemap.iceberg.upkeep.{CommitListener, FactUpkeep, Upkeep}
+import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.{RegisterScanRules, StaticJoinRule}
+import zonemap.spark.join.{StaticJoinRule, TaskMethods}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
+import zonemap.spark.shadow.RowChecks
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
@@ -28,6 +30,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
       try {
         SparkTables.selfCheck()
         PlannerSelfCheck.run()
+        TaskMethods.check(TaskMethods.ofIceberg, version)
         None
       } catch {
         case e @ (NonFatal(_) | _: LinkageError) => Some(s"Iceberg $version has other internals than expected: $e")
@@ -39,7 +42,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => SwapRule)
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, RowChecks.listenTo))
     extensions.injectPreCBORule(_ => SwapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

@@ -1,0 +1,40 @@
+package zonemap.spark.join
+
+import org.apache.spark.sql.catalyst.expressions.{Expression, SubqueryExpression}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import zonemap.spark.rule.ForwardingScan
+
+private[spark] object ScanPlaces {
+
+  /**
+   * Whether a scan is at one place of the plan only. Rules that change a scan change it for good, so that one which another
+   * rule has copied cannot be changed for a single place.
+   *
+   * @param ignored expressions whose subqueries do not count
+   */
+  def metOnce(plan: LogicalPlan, ignored: Expression => Boolean = _ => false): Scan => Boolean = {
+    val places = new java.util.IdentityHashMap[Scan, Int]
+    def visit(node: LogicalPlan): Unit =
+      node.foreach { operator =>
+        operator match {
+          case relation: DataSourceV2ScanRelation =>
+            places.merge(ForwardingScan.unwrapped(relation.scan), 1, (a, b) => a + b): Unit
+          case _ => ()
+        }
+        operator.expressions.foreach(visitSubqueries)
+      }
+    def visitSubqueries(expression: Expression): Unit =
+      if (!ignored(expression)) {
+        expression match {
+          case subquery: SubqueryExpression => visit(subquery.plan)
+          case _                            => ()
+        }
+        expression.children.foreach(visitSubqueries)
+      }
+    visit(plan)
+    scan => places.get(ForwardingScan.unwrapped(scan)) == 1
+  }
+}

@@ -1,0 +1,48 @@
+package zonemap.spark.join
+
+import java.lang.reflect.Method
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.slf4j.LoggerFactory
+
+/** The methods of Iceberg's batch scan, none of them public, that return its planned tasks and put others in their place. */
+private[spark] final case class TaskMethods(tasks: Method, reset: Method)
+
+private[spark] object TaskMethods {
+  private val log = LoggerFactory.getLogger("zonemap")
+  private val Scan = "org.apache.iceberg.spark.source.SparkPartitioningAwareScan"
+
+  /** The methods of this Iceberg; `Left` names what it lacks. */
+  lazy val ofIceberg: Either[String, TaskMethods] =
+    try of(Class.forName(Scan, false, classOf[SparkTable].getClassLoader))
+    catch { case e @ (NonFatal(_) | _: LinkageError) => Left(s"class $Scan ($e)") }
+
+  def of(scan: Class[_]): Either[String, TaskMethods] =
+    for {
+      tasks <- method(scan, "tasks")
+      reset <- method(scan, "resetTasks", classOf[java.util.List[_]])
+      _ <- Either.cond(
+        classOf[java.util.List[_]].isAssignableFrom(tasks.getReturnType),
+        (),
+        s"method ${scan.getName}.tasks() that returns a list")
+    } yield TaskMethods(tasks, reset)
+
+  private def method(scan: Class[_], name: String, parameters: Class[_]*): Either[String, Method] =
+    try {
+      val found = scan.getDeclaredMethod(name, parameters: _*)
+      found.setAccessible(true)
+      Right(found)
+    } catch {
+      case NonFatal(e) => Left(s"method ${scan.getName}.$name(${parameters.map(_.getName).mkString(", ")}) ($e)")
+    }
+
+  /** Logs one warning where a method is missing: the rules that need the methods then leave plans as they are. */
+  def check(found: Either[String, TaskMethods], icebergVersion: String): Unit =
+    found.left.foreach { missing =>
+      log.warn(
+        s"Zonemap: pruning by join keys at run time, of MERGE, and by aggregates is off: Iceberg $icebergVersion has no " +
+          s"$missing. All other queries are planned from the index.")
+    }
+}

@@ -1,0 +1,14 @@
+package zonemap.spark.procedure
+
+import org.apache.spark.sql.types.{DataType, StructType}
+
+/** A column, never null, of the rows that a procedure makes of results of type `A`. */
+private[procedure] final case class ResultColumn[A](name: String, dataType: DataType, value: A => Any)
+
+private[procedure] object ResultColumn {
+
+  def schema(columns: Seq[ResultColumn[_]]): StructType =
+    columns.foldLeft(new StructType)((schema, column) => schema.add(column.name, column.dataType, nullable = false))
+
+  def row[A](columns: Seq[ResultColumn[A]], result: A): Seq[Any] = columns.map(_.value(result))
+}
