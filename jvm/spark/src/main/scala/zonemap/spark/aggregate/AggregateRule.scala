@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions}
-import zonemap.spark.join.{IcebergScans, KeyFilteredScan, OtherEngines}
+import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions, PlannedScan}
+import zonemap.spark.join.{IcebergScans, KeyFilteredScan, OtherEngines, PlannedBefore}
 import zonemap.spark.rule.Guarded
 
 /**
@@ -48,7 +48,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
         for {
           tasks <- IcebergScans.fileTasks(found.scan.scan)
           if tasks.nonEmpty
-          answers <- told(found, answersOf(found, tasks))
+          answers <- explained(found, answersOf(found, tasks))
           plan = new AnsweredPlan(found, answers.groups)
           rows <- plan.rows
         } yield replaced(found, tasks, answers, plan, rows)
@@ -59,10 +59,18 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
     found.relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
 
   private def answersOf(found: AggregatedScan, tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
-    found.question.flatMap(IndexQuestions.aggregates(found.relation.table, tasks, _))
+    for {
+      question <- found.question
+      planned <- plannedFrom(found.scan).toRight(AggregateReason.NotFromIndex)
+      answers <- IndexQuestions.aggregates(found.relation.table.pinned, planned.files, tasks, question)
+    } yield answers
 
-  private def told(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
-    answers.left.foreach(found.relation.table.notAnswered)
+  private def plannedFrom(scan: DataSourceV2ScanRelation): Option[PlannedScan] =
+    if (PlannedBefore.isMarked(scan)) None else IcebergScans.planned(scan.scan)
+
+  /** The answers, if there are any; EXPLAIN finds on the scan why there are none. */
+  private def explained(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
+    answers.left.foreach(NotAnswered.note(found.scan, _))
     answers.toOption
   }
 
@@ -81,7 +89,9 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
     val note =
       s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
     if (remaining.isEmpty) {
-      rows.setTagValue(AnsweredScan.Tag, AnsweredScan(found.relation.sparkTable, note))
+      rows.setTagValue(
+        AnsweredScan.Tag,
+        AnsweredScan(found.relation.table, IcebergScans.planned(found.scan.scan).map(_.report), note))
       plan.whole(rows)
     } else {
       val left = found.scan.copy(

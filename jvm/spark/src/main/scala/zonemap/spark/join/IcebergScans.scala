@@ -2,16 +2,20 @@ package zonemap.spark.join
 
 import java.lang.reflect.Method
 
+import scala.jdk.OptionConverters._
 import scala.util.Try
 
 import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.connector.read._
 
+import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
+
 /**
- * Iceberg's batch scan, as far as filters found at run time need it: the planned tasks, and how to take some away.
+ * Iceberg's batch scan, as far as our rules need it: what it was planned from, its tasks, and how to remove some.
  *
- * Iceberg's own runtime filter knows partitions only; its two methods that read and reset the tasks are not public.
+ * Iceberg's own runtime filter knows partitions only; the three methods that return the scan below and its tasks, and
+ * replace the tasks, are not public.
  */
 private[spark] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
@@ -23,16 +27,17 @@ private[spark] object IcebergScans {
     classOf[SupportsReportStatistics],
     classOf[SupportsRuntimeV2Filtering])
 
-  private val methods: Option[(Method, Method)] = Try {
+  /** The methods `tasks`, `resetTasks` and `scan` of Iceberg's class. */
+  private val methods: Option[(Method, Method, Method)] = Try {
     val scan = Class.forName(
       "org.apache.iceberg.spark.source.SparkPartitioningAwareScan",
       false,
       classOf[SparkTable].getClassLoader)
     val tasks = scan.getDeclaredMethod("tasks")
     val reset = scan.getDeclaredMethod("resetTasks", classOf[java.util.List[_]])
-    tasks.setAccessible(true)
-    reset.setAccessible(true)
-    (tasks, reset)
+    val below = scan.getDeclaredMethod("scan")
+    Seq(tasks, reset, below).foreach(_.setAccessible(true))
+    (tasks, reset, below)
   }.toOption
 
   /** Whether the scan is one that can be wrapped without anything being lost. */
@@ -47,15 +52,19 @@ private[spark] object IcebergScans {
   def readsBatches(scan: Scan): Boolean =
     scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
 
-  /** The data files that the scan reads now; `None` when it is another kind of scan. */
-  def paths(scan: Scan): Option[java.util.Set[String]] = {
+  /** What the scan was planned from, all of its tasks; `None` where Iceberg planned it, and for other kinds of scans. */
+  def planned(scan: Scan): Option[PlannedScan] = {
     val inner = KeyFilteredScan.unwrapped(scan)
-    val out = new java.util.HashSet[String]
-    val known = isFilterable(inner) && tasks(inner).forall {
-      case task: FileScanTask => out.add(task.file().location()); true
-      case _                  => false
+    if (!isFilterable(inner)) None
+    else {
+      tasks(inner): Unit // a plan is complete when its last task has been made
+      methods
+        .map { case (_, _, below) => below.invoke(inner) }
+        .collect { case ours: ZoneMapBatchScan =>
+          ours.planned().toScala
+        }
+        .flatten
     }
-    Option.when(known)(out)
   }
 
   /** The planned tasks, a file each; `None` when it is another kind of scan. */
@@ -74,12 +83,12 @@ private[spark] object IcebergScans {
       case task                                                         => after.add(task): Unit
     }
     // without an effect the splits need not be planned again
-    if (after.size < before.size) methods.foreach { case (_, reset) => reset.invoke(scan, after): Unit }
+    if (after.size < before.size) methods.foreach { case (_, reset, _) => reset.invoke(scan, after): Unit }
     (before.size, after.size)
   }
 
   private def tasks(scan: Scan): IndexedSeq[AnyRef] =
-    methods.fold(IndexedSeq.empty[AnyRef]) { case (tasks, _) =>
+    methods.fold(IndexedSeq.empty[AnyRef]) { case (tasks, _, _) =>
       tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
     }
 

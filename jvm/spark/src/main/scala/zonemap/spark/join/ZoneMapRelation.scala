@@ -11,7 +11,7 @@ import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.expression.ColumnResolver
-import zonemap.spark.rule.{ExpressionRule, ReadOptions, SchemaColumns, SparkTables, SwapDecision, SwapRule}
+import zonemap.spark.rule.{ExpressionRule, ReadOptions, SchemaColumns, SparkTables, SwapRule}
 
 /**
  * A relation whose scans read the files of one pinned snapshot, no others, and are planned by us.
@@ -43,7 +43,7 @@ private[spark] final case class ZoneMapRelation(
    */
   def files(conditions: Seq[Expression]): Option[FileSet] = {
     val asked = conditions.map(ExpressionRule.translateAll(relation, schema, _))
-    FileSet.live(table).map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
+    table.pinned.liveFiles.map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
   }
 
   def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
@@ -60,21 +60,6 @@ private[spark] final case class ZoneMapRelation(
 
 private[spark] object ZoneMapRelation {
 
-  /**
-   * The target of a MERGE, UPDATE or DELETE that writes deletes, which Iceberg plans by itself, as a relation that we can
-   * look up.
-   *
-   * Its operation reads the very snapshot that the table below it is pinned to.
-   */
-  def ofDeltaTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
-    Option(RowLevelTables.mergeOnReadTarget(relation.table)).filter(_ => isPinned(relation)).flatMap { target =>
-      SwapRule.decide(target, relation.options) match {
-        case SwapDecision.Swap(inner, settings) =>
-          Some(ZoneMapRelation(relation, target, SwapRule.zoneMapTable(target, inner, settings)))
-        case _ => None
-      }
-    }
-
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {
       case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) if isPinned(relation) =>
@@ -85,5 +70,5 @@ private[spark] object ZoneMapRelation {
       case _ => None
     }
 
-  private def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+  private[join] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
 }

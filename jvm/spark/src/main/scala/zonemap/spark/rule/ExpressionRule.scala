@@ -48,8 +48,8 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
           found.relation,
           found.schema,
           condition,
-          IndexQuestions.factsOf(table, _),
-          IndexQuestions.canEvaluate(table, _))
+          IndexQuestions.factsOf(table.pinned, _),
+          IndexQuestions.canEvaluate(table.pinned, _))
       Option.when(predicate != True)(carry(found, predicate, table.notes()))
     }
 
