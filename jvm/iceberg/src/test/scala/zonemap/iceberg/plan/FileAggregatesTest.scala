@@ -284,8 +284,9 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     val (scan, sibling) = (r.newBatchScan().filter(all), r.newBatchScan().filter(none))
     def filesOf(s: BatchScan) = s.asInstanceOf[ZoneMapBatchScan].planned().toScala.map(_.files.count)
     def plan(s: BatchScan) = Using.resource(s.planFiles())(_.asScala.size)
-    assert(filesOf(scan).isEmpty && plan(scan) == 4 && filesOf(scan).contains(4))
-    assert(filesOf(sibling).isEmpty && plan(sibling) == 1 && filesOf(sibling).contains(1) && filesOf(scan).contains(4))
+    assert(filesOf(scan).isEmpty && plan(scan) == 4 && filesOf(scan).contains(4L))
+    assert(
+      filesOf(sibling).isEmpty && plan(sibling) == 1 && filesOf(sibling).contains(1L) && filesOf(scan).contains(4L))
     assert(filesOf(scan.filter(none)).isEmpty)
     val refined: Seq[BatchScan => BatchScan] = Seq(
       _.useSnapshot(t.current.snapshotId()),
