@@ -3,13 +3,11 @@ package zonemap.iceberg.plan;
 import java.util.List;
 import org.apache.iceberg.BaseTable;
 import org.apache.iceberg.BatchScan;
-import org.apache.iceberg.BatchScanAdapter;
 import org.apache.iceberg.ImmutableTableScanContext;
 import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
-import zonemap.iceberg.store.StoreBudget;
 
 /**
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
@@ -20,15 +18,9 @@ import zonemap.iceberg.store.StoreBudget;
  * table.
  */
 public final class ZoneMapTable extends BaseTable {
-  private final transient PlannerSettings settings;
-  private final transient Long snapshotId;
-  private final transient String baseName;
+  private final transient PinnedRelation pinned;
   private final transient ScanHints hints;
-  private final transient StoreBudget storeBudget;
-  private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
-  private transient volatile FileSet plannedFiles;
-  private transient volatile AggregateReason notAnswered;
 
   /**
    * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
@@ -41,29 +33,15 @@ public final class ZoneMapTable extends BaseTable {
       Long snapshotId,
       PlannerSettings settings) {
     this(
-        ops,
-        name,
-        reporter,
-        snapshotId,
-        settings,
-        ScanHints.Empty(),
-        new StoreBudget(settings.maxStoreWaitMillis()));
+        new PinnedRelation(new BaseTable(ops, name, reporter), snapshotId, settings),
+        ScanHints.Empty());
   }
 
-  private ZoneMapTable(
-      TableOperations ops,
-      String baseName,
-      MetricsReporter reporter,
-      Long snapshotId,
-      PlannerSettings settings,
-      ScanHints hints,
-      StoreBudget storeBudget) {
-    super(ops, baseName + hints.nameSuffix(), reporter);
-    this.baseName = baseName;
-    this.snapshotId = snapshotId;
-    this.settings = settings;
+  private ZoneMapTable(PinnedRelation pinned, ScanHints hints) {
+    super(
+        pinned.table().operations(), pinned.name() + hints.nameSuffix(), pinned.table().reporter());
+    this.pinned = pinned;
     this.hints = hints;
-    this.storeBudget = storeBudget;
   }
 
   /**
@@ -101,24 +79,23 @@ public final class ZoneMapTable extends BaseTable {
     return with(hints.withTopK(new FirstRows(bound, description), digest));
   }
 
-  /** What is known of the pinned snapshot goes along: the copy is the same relation. */
   private ZoneMapTable with(ScanHints others) {
-    ZoneMapTable copy =
-        new ZoneMapTable(
-            operations(), baseName, reporter(), snapshotId, settings, others, storeBudget);
-    copy.resolution = resolution;
-    copy.lastPlan = lastPlan;
-    return copy;
+    return new ZoneMapTable(pinned, others);
   }
 
   /** The table that this one stands for, planned by Iceberg. */
   public BaseTable stock() {
-    return new BaseTable(operations(), baseName, reporter());
+    return pinned.table();
   }
 
   /** The name without what tells scans apart. */
   public String baseName() {
-    return baseName;
+    return pinned.name();
+  }
+
+  /** The snapshot that the relation is pinned to, and its index. */
+  public PinnedRelation pinned() {
+    return pinned;
   }
 
   /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
@@ -146,7 +123,7 @@ public final class ZoneMapTable extends BaseTable {
 
   @Override
   public BatchScan newBatchScan() {
-    return new BatchScanAdapter(
+    return new ZoneMapBatchScan(
         new ZoneMapTableScan(
             this, schema(), ImmutableTableScanContext.builder().metricsReporter(reporter()).build()));
   }
@@ -157,65 +134,20 @@ public final class ZoneMapTable extends BaseTable {
    */
   @Override
   public boolean allowDistributedPlanning() {
-    return !ScanPlanner.covers(this);
-  }
-
-  /** The snapshot the relation is pinned to; null if the table is empty. */
-  Long snapshotId() {
-    return snapshotId;
-  }
-
-  /** How the pinned snapshot was found in the index when Spark first asked; null before that. */
-  Resolution resolution() {
-    return resolution;
-  }
-
-  void resolved(Resolution found) {
-    this.resolution = found;
-  }
-
-  PlannerSettings settings() {
-    return settings;
-  }
-
-  /** What all plans of this relation together may wait for the store. */
-  StoreBudget storeBudget() {
-    return storeBudget;
+    return !pinned.covers();
   }
 
   void planned(PlanReport report) {
     this.lastPlan = report;
-    this.notAnswered = null;
-  }
-
-  /** Why aggregates over the last scan were not answered from the index; null if they were, or if there are none. */
-  public AggregateReason notAnswered() {
-    return notAnswered;
-  }
-
-  public void notAnswered(AggregateReason reason) {
-    this.notAnswered = reason;
-  }
-
-  /** What became of the last scan planned through this table; null before the first. Thread-safe. */
-  public PlanReport lastPlan() {
-    return lastPlan;
-  }
-
-  void plannedFiles(FileSet files) {
-    this.plannedFiles = files;
   }
 
   /**
-   * The files of the last scan that was planned from the index; null before the first and once forgotten. Thread-safe.
+   * The report of the last scan planned through this table, or why the index does not cover the pinned snapshot; null
+   * before the first of both. A scan's own report is in its {@link PlannedScan}. Thread-safe.
    */
-  public FileSet plannedFiles() {
-    return plannedFiles;
-  }
-
-  /** Nobody may build on what this table planned so far. */
-  public void forgetPlannedFiles() {
-    this.plannedFiles = null;
+  public PlanReport lastPlan() {
+    PlanReport last = lastPlan;
+    return last != null ? last : pinned.stockReport().getOrElse(() -> null);
   }
 
   // BaseTable's own is package-private and not inherited here

@@ -1,5 +1,6 @@
 package zonemap.iceberg.plan;
 
+import java.util.Optional;
 import org.apache.iceberg.DataTableScan;
 import org.apache.iceberg.FileScanTask;
 import org.apache.iceberg.Schema;
@@ -11,6 +12,7 @@ import org.apache.iceberg.io.CloseableIterable;
 /** A scan of a {@link ZoneMapTable}: Iceberg's own, but for where the planned files come from. */
 final class ZoneMapTableScan extends DataTableScan {
   private final ZoneMapTable zoneMapTable;
+  private volatile PlannedScan planned;
 
   ZoneMapTableScan(ZoneMapTable table, Schema schema, TableScanContext context) {
     super(table, schema, context);
@@ -22,8 +24,18 @@ final class ZoneMapTableScan extends DataTableScan {
     return new ZoneMapTableScan((ZoneMapTable) table, schema, context);
   }
 
+  /** What the last plan of this scan was made from; empty before it is complete, and where Iceberg made it. */
+  Optional<PlannedScan> planned() {
+    return Optional.ofNullable(planned);
+  }
+
+  void planned(PlannedScan plan) {
+    this.planned = plan;
+  }
+
   @Override
   public CloseableIterable<FileScanTask> doPlanFiles() {
+    this.planned = null;
     ScanRequest request =
         new ScanRequest(
             table(),
@@ -36,7 +48,8 @@ final class ZoneMapTableScan extends DataTableScan {
             shouldIgnoreResiduals(),
             shouldReturnColumnStats(),
             scanMetrics());
-    return ScanPlanner.planFiles(zoneMapTable, request, super::doPlanFiles, this::unmeasuredStockPlan);
+    return ScanPlanner.planFiles(
+        zoneMapTable, request, super::doPlanFiles, this::unmeasuredStockPlan, this::planned);
   }
 
   /** Iceberg's plan of the same scan by a scan of its own, so that no metric is counted twice. */

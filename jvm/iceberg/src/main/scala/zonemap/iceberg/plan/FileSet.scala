@@ -118,13 +118,6 @@ final class FileSet private[plan] (
   private[plan] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
     parts.foreach { case (segment, rows) => use(segment, rows) }
 
-  /** Whether these are the files with these paths, neither more nor fewer. */
-  private[zonemap] def are(paths: java.util.Set[String]): Boolean =
-    paths.size == count && inBudget(parts.forall { case (segment, rows) =>
-      val reader = segment.newPathReader()
-      rows.toArray.forall(row => paths.contains(reader.path(row)))
-    })
-
   /** The paths of the files of this set that are not in `kept`, a part of it. */
   private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = inBudget {
     val paths = new java.util.HashSet[String]
@@ -146,9 +139,6 @@ final class FileSet private[plan] (
 }
 
 object FileSet {
-
-  /** The live data files of the snapshot that a relation is pinned to; `None` when the index does not cover it. */
-  def live(table: ZoneMapTable): Option[FileSet] = ScanPlanner.liveFiles(table)
 
   private val MaxRowsOneByOne = 20000
   private val Samples = 8

@@ -20,43 +20,44 @@ import zonemap.iceberg.store.StoreBudget
 private[zonemap] object IndexQuestions {
 
   /** A bound of the first rows by one column, if some file falls out by it. */
-  def topK(table: ZoneMapTable, asked: TopK): Option[TopKBound] = StoreBudget.within(table.storeBudget) {
-    indexOf(table).flatMap { case (index, schema) =>
+  def topK(relation: PinnedRelation, asked: TopK): Option[TopKBound] = StoreBudget.within(relation.storeBudget) {
+    indexOf(relation).flatMap { case (index, schema) =>
       Option
         .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-        .flatMap(TopKBound.of(index, _, trustOf(table)))
+        .flatMap(TopKBound.of(index, _, relation.trust))
     }
   }
 
   /** Whether some of the files are sure to hold the rows wanted. */
-  def isWorthwhile(table: ZoneMapTable, limit: LimitCut): Boolean = StoreBudget.within(table.storeBudget) {
-    indexOf(table).exists { case (index, schema) =>
-      LimitCut.isWorthwhile(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), trustOf(table))
+  def isWorthwhile(relation: PinnedRelation, limit: LimitCut): Boolean = StoreBudget.within(relation.storeBudget) {
+    indexOf(relation).exists { case (index, schema) =>
+      LimitCut.isWorthwhile(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), relation.trust)
     }
   }
 
   /** The kinds of facts that there are of a column. */
-  def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
-    if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
+  def factsOf(relation: PinnedRelation, column: ColumnId): Set[FactKind] =
+    if (relation.covers) TableFacts.of(relation.table).kindsOf(column) else Set.empty
 
   /**
    * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
    * segments, those in memory first, because it decides about effort only and never about files.
    */
-  def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean = StoreBudget.within(table.storeBudget) {
-    indexOf(table).exists { case (index, _) =>
-      val facts = TableFacts.of(table)
-      val segments = index.segments.map(_.segment)
-      columns.forall { column =>
-        facts.kindsOf(column.id)(FactKind.Values) ||
-        (column.mapKey.isEmpty && !facts.distrusted(column.fieldId) &&
-          (isPartition(table, column) || hasSingles(segments, column.fieldId)))
+  def canEvaluate(relation: PinnedRelation, columns: Seq[ColumnRef]): Boolean =
+    StoreBudget.within(relation.storeBudget) {
+      indexOf(relation).exists { case (index, _) =>
+        val facts = TableFacts.of(relation.table)
+        val segments = index.segments.map(_.segment)
+        columns.forall { column =>
+          facts.kindsOf(column.id)(FactKind.Values) ||
+          (column.mapKey.isEmpty && !facts.distrusted(column.fieldId) &&
+            (isPartition(relation, column) || hasSingles(segments, column.fieldId)))
+        }
       }
     }
-  }
 
-  private def isPartition(table: ZoneMapTable, column: ColumnRef): Boolean =
-    table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)
+  private def isPartition(relation: PinnedRelation, column: ColumnRef): Boolean =
+    relation.table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)
 
   private def hasSingles(segments: IndexedSeq[Segment], fieldId: Int): Boolean = {
     val loaded = segments.iterator.flatMap(_.loadedColumn(fieldId)).take(LoadedAsked).toSeq
@@ -67,34 +68,30 @@ private[zonemap] object IndexQuestions {
   private val LoadedAsked = 8
   private val UnloadedAsked = 2
 
-  /** What whole files answer of aggregates over a scan that planned `tasks`. */
+  /** The results that whole files give of aggregates over a scan that was planned from `files` and has `tasks`. */
   def aggregates(
-      table: ZoneMapTable,
+      relation: PinnedRelation,
+      files: FileSet,
       tasks: IndexedSeq[FileScanTask],
       asked: AggregateQuestion): Either[AggregateReason, FileAnswers] =
-    Option(table.plannedFiles()) match {
-      case Some(files) if table.snapshotId() != null =>
-        val schema = SnapshotUtil.schemaFor(table, table.snapshotId())
-        def has(column: ColumnRef) = BoundScan.has(schema, column)
-        asked.aggregates
-          .flatMap(FileAggregate.columnOf)
-          .find(!has(_))
-          .map(c => AggregateReason.Function(c.name))
-          .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
-          .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
-          .flatMap { question =>
-            StoreBudget.within(table.storeBudget)(new FileAggregates(question, tasks).answer(files))
-          }
-      case _ => Left(AggregateReason.NotFromIndex)
+    relation.snapshotId.toRight[AggregateReason](AggregateReason.NotFromIndex).flatMap { snapshotId =>
+      val schema = SnapshotUtil.schemaFor(relation.table, snapshotId)
+      def has(column: ColumnRef) = BoundScan.has(schema, column)
+      asked.aggregates
+        .flatMap(FileAggregate.columnOf)
+        .find(!has(_))
+        .map(c => AggregateReason.Function(c.name))
+        .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+        .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .flatMap { question =>
+          StoreBudget.within(relation.storeBudget)(new FileAggregates(question, tasks).answer(files))
+        }
     }
 
-  private def trustOf(table: ZoneMapTable): BoundsTrust = BoundsTrust.of(table, ScanPlanner.specsOf(table))
-
   /** The index of the pinned snapshot, and the snapshot's schema. */
-  private def indexOf(table: ZoneMapTable): Option[(SnapshotIndex, Schema)] =
-    if (!ScanPlanner.covers(table)) None
-    else
-      table.resolution().found.toOption.map { resolved =>
-        (resolved.index, SnapshotUtil.schemaFor(table, table.snapshotId()))
-      }
+  private def indexOf(relation: PinnedRelation): Option[(SnapshotIndex, Schema)] =
+    for {
+      resolved <- relation.covered
+      snapshotId <- relation.snapshotId
+    } yield (resolved.index, SnapshotUtil.schemaFor(relation.table, snapshotId))
 }

@@ -1,98 +1,53 @@
 package zonemap.iceberg.plan
 
-import java.util.function.Supplier
+import java.util.function.{Consumer, Supplier}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table}
+import org.apache.iceberg.{FileScanTask, Table}
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.segment.CorruptIndexException
-import zonemap.iceberg.convert.{Indexable, PartitionTuples}
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
-import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
-import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
+import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.store.StoreBudget
+import zonemap.iceberg.upkeep.Upkeep
 
 /**
  * Plans a scan from the index, or says why Iceberg must.
  *
- * The steps, in order: gates that need no index; the snapshot's index ([[SnapshotResolver]]); the schema the filter
+ * The steps, in order: gates that need no index; the snapshot's index ([[PinnedRelation]]); the schema the filter
  * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]), each made when
  * it is asked for. Any failure on the way means that Iceberg plans, or what is left of the plan ([[PlannedTasks]]).
  */
 private[plan] object ScanPlanner {
 
-  /**
-   * Whether a scan of the pinned snapshot should come to us rather than to Spark's distributed planning, which never
-   * asks the table. Where the answer is no, this is where the reason is reported.
-   */
-  def covers(table: ZoneMapTable): Boolean = {
-    val started = System.nanoTime()
-    val snapshot = Option(table.snapshotId()).flatMap(id => Option(table.snapshot(id)))
-    val resolution = snapshot.fold(Resolution(-1L, Left(StockReason.EmptyTable)))(s => resolve(table, s))
-    if (table.resolution() == null)
-      resolution.found.left.foreach { reason =>
-        val millis = (System.nanoTime() - started) / 1e6
-        report(table, PlanReport.stock(table.baseName, resolution.snapshotId, reason, millis))
-      }
-    table.resolved(resolution)
-    resolution.found.isRight
-  }
-
-  /** The index of `snapshot`, found once a relation; any failure is a reason. */
-  private def resolve(table: ZoneMapTable, snapshot: Snapshot): Resolution =
-    Option(table.resolution()).filter(_.snapshotId == snapshot.snapshotId()).filterNot(isOutdated(table, _)).getOrElse {
-      val found =
-        try
-          StoreBudget.within(table.storeBudget) {
-            gate(table)
-              .orElse(quarantine(table))
-              .toLeft(())
-              .flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
-          }
-        catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
-      Resolution(snapshot.snapshotId(), found)
-    }
-
-  /** A store that was slow is asked again after a while. */
-  private def isOutdated(table: ZoneMapTable, resolution: Resolution): Boolean =
-    resolution.found.left.exists(_.isInstanceOf[StockReason.StoreSlow]) && table.storeBudget.isRenewed
-
-  /** The live data files of the pinned snapshot; `None` when Iceberg plans it. */
-  def liveFiles(table: ZoneMapTable): Option[FileSet] =
-    Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
-      val parts = resolved.index.segments.map(live => live.segment -> live.liveRows())
-      new FileSet(parts, BoundsTrust.of(table, specsOf(table)), Some(table.storeBudget))
-    }
-
-  /** The specs of a table by id. */
-  def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
-    PartitionTuples.specsById(table.specs()).get
-
+  /** @param planned receives what the plan was made from, once its last task is made; never where Iceberg plans */
   def planFiles(
       table: ZoneMapTable,
       request: ScanRequest,
       stock: Supplier[CloseableIterable[FileScanTask]],
-      unmeasuredStock: Supplier[CloseableIterable[FileScanTask]]): CloseableIterable[FileScanTask] = {
+      unmeasuredStock: Supplier[CloseableIterable[FileScanTask]],
+      planned: Consumer[PlannedScan]): CloseableIterable[FileScanTask] = {
     val started = System.nanoTime()
+    val pinned = table.pinned
     def millis = (System.nanoTime() - started) / 1e6
     def stockFor(reason: StockReason): CloseableIterable[FileScanTask] = {
-      val reported = Option(table.resolution()).exists(_.found == Left(reason))
-      if (!reported) report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
+      if (!pinned.hasReported(reason))
+        report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
       stock.get()
     }
-    def failure(e: Throwable) = failed(request.table, request.snapshot, e)
+    def failure(e: Throwable) = PinnedRelation.failed(request.table, request.snapshot, e)
     def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
-      try StoreBudget.within(table.storeBudget)(work)
+      try StoreBudget.within(pinned.storeBudget)(work)
       catch { case Survivable(e) => Left(failure(e)) }
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
-      if (plan.hasReadMore) Upkeep.trim(table.settings)
+      if (plan.hasReadMore) Upkeep.trim(pinned.settings)
       plan.count(request.metrics, tasks)
-      table.plannedFiles(plan.files)
-      report(table, plan.report(table.baseName, millis))
+      val found = PlannedScan(plan.files, plan.report(table.baseName, millis))
+      planned.accept(found)
+      report(table, found.report)
     }
     val tasks = attempt(plan(table, request)).flatMap { plan =>
-      if (table.settings.shadow) attempt(compared(request.table, plan, unmeasuredStock.get(), finished(plan, _)))
+      if (pinned.settings.shadow) attempt(compared(request.table, plan, unmeasuredStock.get(), finished(plan, _)))
       else Right(new PlannedTasks(() => plan.walk(), e => stockFor(failure(e)), finished(plan, _)))
     }
     tasks.fold(stockFor, identity)
@@ -101,11 +56,11 @@ private[plan] object ScanPlanner {
   private def plan(table: ZoneMapTable, request: ScanRequest): Either[StockReason, FilePlan] =
     for {
       _ <- gate(request).toLeft(())
-      resolved <- resolve(table, request.snapshot).found
+      resolved <- table.pinned.resolve(request.snapshot)
       bound <- BoundScan.of(request, table.hints)
     } yield {
       val trust = BoundsTrust.of(request.table, bound.specs.get)
-      new FilePlan(request, resolved, bound, table.hints, trust, table.storeBudget)
+      new FilePlan(request, resolved, bound, table.hints, trust, table.pinned.storeBudget)
     }
 
   /** All tasks at once, if they do not differ from Iceberg's. */
@@ -124,45 +79,11 @@ private[plan] object ScanPlanner {
     }
   }
 
-  private def gate(table: BaseTable): Option[StockReason] =
-    Indexable.obstacle(table).map {
-      case Indexable.NoUuid                 => StockReason.NoUuid
-      case Indexable.FormatVersion(version) => StockReason.FormatVersion(version)
-      case Indexable.Encrypted              => StockReason.Encrypted
-    }
-
-  private def quarantine(table: BaseTable): Option[StockReason] =
-    IndexRegistry.of(table).quarantined.map(StockReason.Quarantined)
-
   private def gate(request: ScanRequest): Option[StockReason] =
     if (request.snapshot == null) Some(StockReason.EmptyTable)
     else if (request.returnsColumnStats) Some(StockReason.ColumnStatsRequested)
     else if (BoundScan.readsVariant(request.projection)) Some(StockReason.VariantProjected)
     else None
-
-  /**
-   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
-   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
-   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
-   */
-  private def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
-    val index = IndexRegistry.of(table)
-    error match {
-      case damage: CorruptIndexException =>
-        index.damaged(damage.getMessage)
-        StockReason.StoreDamaged(damage.getMessage)
-      case slow: StoreSlowException => StockReason.StoreSlow(slow.waitedMillis, slow.limitMillis)
-      case fault: InternalError =>
-        index.damaged(error.toString)
-        StockReason.StoreDamaged(s"a spilled segment cannot be read: ${fault.getMessage}")
-      case _: OutOfMemoryError =>
-        index.damaged(error.toString)
-        StockReason.PlannerFailed(error.toString)
-      case _ =>
-        Option(snapshot).foreach(s => index.discard(SnapshotKey.of(s)))
-        StockReason.PlannerFailed(error.toString)
-    }
-  }
 
   private def snapshotId(request: ScanRequest): Long = Option(request.snapshot).fold(-1L)(_.snapshotId())
 
@@ -171,6 +92,3 @@ private[plan] object ScanPlanner {
     PlanLog.record(report)
   }
 }
-
-/** What was found of a relation's pinned snapshot, kept so that every scan of the relation sees the same. */
-private[plan] final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])

@@ -1,5 +1,8 @@
 package zonemap.iceberg.plan
 
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
 import org.apache.iceberg.{DataFile, PartitionSpec, TableProperties}
 import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.scalatest.funsuite.AnyFunSuite
@@ -38,19 +41,26 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
 
   private def filesAnswered(t: TestTable): Int = {
     val r = relation(t, Covering)
-    val tasks = plan(r, Expressions.alwaysTrue(), identity).toIndexedSeq
+    val scan = r.newBatchScan().asInstanceOf[ZoneMapBatchScan]
+    val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
     IndexQuestions
-      .aggregates(r, tasks, AggregateQuestion(True, Nil, Seq(FileAggregate.Greatest(id))))
+      .aggregates(
+        r.pinned,
+        scan.planned().get.files,
+        tasks,
+        AggregateQuestion(True, Nil, Seq(FileAggregate.Greatest(id))))
       .fold(_ => 0, _.files.size)
   }
 
   private def hasTopK(t: TestTable): Boolean =
-    IndexQuestions.topK(relation(t, Covering), TopK(id, descending = true, nullsFirst = false, True, 3)).isDefined
+    IndexQuestions
+      .topK(relation(t, Covering).pinned, TopK(id, descending = true, nullsFirst = false, True, 3))
+      .isDefined
 
   private def cutsLimit(t: TestTable): Boolean =
-    IndexQuestions.isWorthwhile(relation(t, Covering), LimitCut(5, Compare(id, CompareOp.GtEq, long(0))))
+    IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(5, Compare(id, CompareOp.GtEq, long(0))))
 
-  private def tellsJoins(t: TestTable): Boolean = FileSet.live(relation(t, Covering)).get.valuesOf(id, 8).isDefined
+  private def tellsJoins(t: TestTable): Boolean = relation(t, Covering).pinned.liveFiles.get.valuesOf(id, 8).isDefined
 
   private def everything(t: TestTable): (Int, Int, Boolean, Boolean, Boolean, Boolean) =
     (keptByFilter(t), keptByDerived(t), hasTopK(t), cutsLimit(t), tellsJoins(t), answered(t))

@@ -125,7 +125,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(planned(t, And(Seq(odd, p55))) == 1 && planned(t, And(Seq(odd, p45))) == 0)
     assert(planned(t, Or(Seq(odd, p55))) == 5 && planned(t, Or(Seq(odd, p45))) == 6)
     assert(planned(t, Or(Seq(odd, Unknown("u")))) == 10)
-    val files = FileSet.live(Planning.relation(t, Covering)).get
+    val files = Planning.relation(t, Covering).pinned.liveFiles.get
     assert(files.keep(odd).count == 5, "as joins ask")
   }
 

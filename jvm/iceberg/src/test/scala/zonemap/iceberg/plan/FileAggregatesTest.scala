@@ -1,9 +1,10 @@
 package zonemap.iceberg.plan
 
 import scala.jdk.CollectionConverters._
+import scala.jdk.OptionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, FileFormat, FileScanTask, PartitionSpec}
+import org.apache.iceberg.{BatchScan, DataFile, FileFormat, FileScanTask, PartitionSpec}
 import org.apache.iceberg.expressions.{Expression, Expressions, Literal}
 import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
@@ -22,8 +23,12 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
 
   private def disjoint(files: Int): Seq[Map[String, Stats]] = (0 until files).map(k => ids(k * 10L, k * 10L + 9))
 
-  private def tasksOf(relation: ZoneMapTable, filter: Expression): IndexedSeq[FileScanTask] =
-    Using.resource(relation.newBatchScan().filter(filter).planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
+  /** The tasks of a scan, and what it was planned from. */
+  private def planned(r: ZoneMapTable, filter: Expression): (IndexedSeq[FileScanTask], Option[PlannedScan]) = {
+    val scan = r.newBatchScan().filter(filter)
+    val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
+    (tasks, scan.asInstanceOf[ZoneMapBatchScan].planned().toScala)
+  }
 
   private def ask(
       t: TestTable,
@@ -32,7 +37,8 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
       grouping: Seq[ColumnRef] = Nil,
       pushed: Expression = Expressions.alwaysTrue()): Either[AggregateReason, FileAnswers] = {
     val r = relation(t, Covering)
-    IndexQuestions.aggregates(r, tasksOf(r, pushed), AggregateQuestion(filter, grouping, aggregates))
+    val (tasks, Some(plan)) = planned(r, pushed): @unchecked
+    IndexQuestions.aggregates(r.pinned, plan.files, tasks, AggregateQuestion(filter, grouping, aggregates))
   }
 
   /** How many files were answered, and each group as text: keys, then results. */
@@ -270,14 +276,32 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     assert(ask(t, Seq(CountRows), pushed = Expressions.startsWith("s", "\uD83D\uDE00")) == Left(FewWholeFiles(0, 1)))
   }
 
-  test("a scan that the index did not plan, or that was planned before, is not answered") {
-    val t = table(disjoint(2): _*)
-    val off = relation(t)
-    val question = AggregateQuestion(True, Nil, ofIds)
-    assert(IndexQuestions.aggregates(off, tasksOf(off, Expressions.alwaysTrue()), question) == Left(NotFromIndex))
-    val forgotten = relation(t, Covering)
-    val tasks = tasksOf(forgotten, Expressions.alwaysTrue())
-    forgotten.forgetPlannedFiles()
-    assert(IndexQuestions.aggregates(forgotten, tasks, question) == Left(NotFromIndex))
+  test("a scan knows what it was planned from; its refinements, its siblings and scans of Iceberg's plan do not") {
+    val t = table(disjoint(4): _*)
+    val (all, none) = (Expressions.alwaysTrue(), Expressions.lessThan("id", 10L))
+    assert(planned(relation(t), all)._2.isEmpty)
+    val r = relation(t, Covering)
+    val (scan, sibling) = (r.newBatchScan().filter(all), r.newBatchScan().filter(none))
+    def filesOf(s: BatchScan) = s.asInstanceOf[ZoneMapBatchScan].planned().toScala.map(_.files.count)
+    def plan(s: BatchScan) = Using.resource(s.planFiles())(_.asScala.size)
+    assert(filesOf(scan).isEmpty && plan(scan) == 4 && filesOf(scan).contains(4L))
+    assert(
+      filesOf(sibling).isEmpty && plan(sibling) == 1 && filesOf(sibling).contains(1L) && filesOf(scan).contains(4L))
+    assert(filesOf(scan.filter(none)).isEmpty)
+    val refined: Seq[BatchScan => BatchScan] = Seq(
+      _.useSnapshot(t.current.snapshotId()),
+      _.useRef("main"),
+      _.option("a", "b"),
+      _.project(t.load().schema()),
+      _.caseSensitive(false),
+      _.includeColumnStats(),
+      _.includeColumnStats(java.util.List.of("id")),
+      _.select(java.util.List.of("id")),
+      _.ignoreResiduals(),
+      _.planWith(java.util.concurrent.ForkJoinPool.commonPool()),
+      _.metricsReporter(org.apache.iceberg.metrics.LoggingMetricsReporter.instance()),
+      _.minRowsRequested(3L)
+    )
+    refined.foreach(refine => assert(refine(scan).isInstanceOf[ZoneMapBatchScan]))
   }
 }

@@ -88,7 +88,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
     val relation = Planning.relation(table, Covering).withExpressions(predicate, "digest", Collections.emptyList())
     val bySelection =
       Using.resource(relation.newBatchScan().planFiles())(_.asScala.map(_.asFileScanTask().file().location()).toSet)
-    val live = FileSet.live(Planning.relation(table, Covering)).get
+    val live = Planning.relation(table, Covering).pinned.liveFiles.get
     val dropped = live.pathsWithout(live.keep(predicate)).asScala.toSet
     assert(live.count == dropped.size + bySelection.size && (dropped & bySelection).isEmpty)
     bySelection
@@ -240,8 +240,10 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
   test("how many files a value is in on average is told from partitions too") {
     val x = Types.LongType.get()
     def hits(transform: String): Double =
-      FileSet
-        .live(Planning.relation(filled(x, transform, (0 until 64).map(i => Long.box(i.toLong))), Covering))
+      Planning
+        .relation(filled(x, transform, (0 until 64).map(i => Long.box(i.toLong))), Covering)
+        .pinned
+        .liveFiles
         .get
         .averageHits(column(x))
     assert(

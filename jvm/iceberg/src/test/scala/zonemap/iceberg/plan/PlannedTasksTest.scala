@@ -118,11 +118,12 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
     }
     val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off)
     val planned = PlanLog.plannedScans
-    Using.resource(relation.newBatchScan().planFiles()) { tasks =>
+    val scan = relation.newBatchScan().asInstanceOf[ZoneMapBatchScan]
+    Using.resource(scan.planFiles()) { tasks =>
       val first = tasks.iterator()
-      assert(first.next() != null && relation.lastPlan() == null && relation.plannedFiles() == null)
+      assert(first.next() != null && relation.lastPlan() == null && scan.planned().isEmpty)
       assert(first.asScala.size == 2 * FilesACommit - 1)
-      assert(relation.lastPlan().kept == 2 * FilesACommit && relation.plannedFiles().count == 2 * FilesACommit)
+      assert(relation.lastPlan().kept == 2 * FilesACommit && scan.planned().get.files.count == 2 * FilesACommit)
       assertThrows[NoSuchElementException](first.next())
       assert(tasks.iterator().asScala.size == 2 * FilesACommit)
     }

@@ -492,7 +492,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     build(table)
     val relation = Planning.relation(table)
     val reporter = new org.apache.iceberg.metrics.InMemoryMetricsReporter
-    val measured = new ZoneMapTable(table.operations, table.name, reporter, relation.snapshotId(), Off)
+    val measured = new ZoneMapTable(table.operations, table.name, reporter, table.current.snapshotId(), Off)
     scala.util.Using.resource(measured.newBatchScan().filter(equal("k", 1)).planFiles())(_.asScala.size)
     val metrics = reporter.scanReport().scanMetrics()
     assert(metrics.resultDataFiles().value() == 1)

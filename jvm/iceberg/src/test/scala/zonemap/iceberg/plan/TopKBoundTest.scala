@@ -23,7 +23,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
       nullsFirst: Boolean = false,
       filter: Predicate = True,
       rows: Long = 3): Option[TopKBound] =
-    IndexQuestions.topK(relation(t, Covering), TopK(column, descending, nullsFirst, filter, rows))
+    IndexQuestions.topK(relation(t, Covering).pinned, TopK(column, descending, nullsFirst, filter, rows))
 
   private def long(v: Long): ZoneValue = ZoneValues.ofLong(v)
 
@@ -172,7 +172,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
   }
 
   private def isWorthwhile(t: TestTable, rows: Long): Boolean =
-    IndexQuestions.isWorthwhile(relation(t, Covering), LimitCut(rows, True))
+    IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(rows, True))
 
   /** Rows of one file: null is None. */
   private type Rows = Seq[Option[Long]]

@@ -152,7 +152,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     val column = ColumnRef(2, LongType, "other")
     val (_, millis) = timed {
       (0 until 5).foreach { _ =>
-        assert(!IndexQuestions.canEvaluate(relation, Seq(column)) && FileSet.live(relation).isEmpty)
+        assert(!IndexQuestions.canEvaluate(relation.pinned, Seq(column)) && relation.pinned.liveFiles.isEmpty)
         assert(relation.allowDistributedPlanning())
       }
       relation.newBatchScan().filter(filter).planFiles().close()

@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 
-import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions}
-import zonemap.spark.join.{IcebergScans, OtherEngines, ScanPlaces}
+import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions, PlannedScan}
+import zonemap.spark.join.{IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 import zonemap.spark.rule.Guarded
 
 /**
@@ -36,7 +36,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
         for {
           tasks <- IcebergScans.fileTasks(found.scan.scan)
           if tasks.nonEmpty
-          answers <- told(found, answersOf(found, tasks))
+          answers <- explained(found, answersOf(found, tasks))
           plan = new AnsweredPlan(found, answers.groups)
           rows <- plan.rows
         } yield replaced(found, tasks, answers, plan, rows)
@@ -47,10 +47,18 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
     found.relation.conf.exists(conf => conf.aggregates && !conf.planner.shadow)
 
   private def answersOf(found: AggregatedScan, tasks: IndexedSeq[FileScanTask]): Either[AggregateReason, FileAnswers] =
-    found.question.flatMap(IndexQuestions.aggregates(found.relation.table, tasks, _))
+    for {
+      question <- found.question
+      planned <- plannedFrom(found.scan).toRight(AggregateReason.NotFromIndex)
+      answers <- IndexQuestions.aggregates(found.relation.table.pinned, planned.files, tasks, question)
+    } yield answers
 
-  private def told(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
-    answers.left.foreach(found.relation.table.notAnswered)
+  private def plannedFrom(scan: DataSourceV2ScanRelation): Option[PlannedScan] =
+    if (PlannedBefore.isMarked(scan)) None else IcebergScans.planned(scan.scan)
+
+  /** The answers, if there are any; EXPLAIN finds on the scan why there are none. */
+  private def explained(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
+    answers.left.foreach(NotAnswered.note(found.scan, _))
     answers.toOption
   }
 
@@ -69,7 +77,9 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
     val note =
       s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
     if (remaining.isEmpty) {
-      rows.setTagValue(AnsweredScan.Tag, AnsweredScan(found.relation.sparkTable, note))
+      rows.setTagValue(
+        AnsweredScan.Tag,
+        AnsweredScan(found.relation.table, IcebergScans.planned(found.scan.scan).map(_.report), note))
       plan.whole(rows)
     } else {
       val left = found.scan.copy(

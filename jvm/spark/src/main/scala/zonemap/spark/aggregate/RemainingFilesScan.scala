@@ -1,7 +1,5 @@
 package zonemap.spark.aggregate
 
-import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.read._
 
 import zonemap.spark.rule.ForwardingScan
@@ -43,11 +41,4 @@ private final class RemainingFilesBatch(private val inner: Batch, private val re
     }
 
   override def hashCode(): Int = inner.hashCode()
-}
-
-/** A scan of which nothing is left to read, for EXPLAIN: it stands at the rows that took its place. */
-private[spark] final case class AnsweredScan(table: SparkTable, note: String)
-
-private[spark] object AnsweredScan {
-  val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")
 }

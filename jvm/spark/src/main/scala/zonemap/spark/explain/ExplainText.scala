@@ -9,8 +9,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.{PlanMode, PlanReport, SwapReason, ZoneMapTable}
-import zonemap.spark.aggregate.{AnsweredScan, RemainingFilesScan}
-import zonemap.spark.join.KeyFilteredScan
+import zonemap.spark.aggregate.{AnsweredScan, NotAnswered, RemainingFilesScan}
+import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
 import zonemap.spark.rule.{SwapDecision, SwapRule}
 
 /**
@@ -23,27 +23,33 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
   def of(plan: SparkPlan): String = {
     val texts = collectWithSubqueries(plan) {
       case scan: BatchScanExec =>
-        Option(scan.table).collect { case table: SparkTable => describe(table) ++ afterPlanning(scan, table) }
+        Option(scan.table).collect { case table: SparkTable => describe(scan, table) ++ afterPlanning(scan) }
       case rows: LocalTableScanExec =>
-        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(scan => describe(scan.table) + "\n  " + scan.note)
+        rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(describe)
     }.flatten
     if (texts.isEmpty) "no scan of an Iceberg table" else texts.mkString("\n")
   }
 
-  private def afterPlanning(scan: BatchScanExec, table: SparkTable): String =
-    (scan.scan, table.table()) match {
-      case (filtered: KeyFilteredScan, _)     => filtered.notes.map("\n  " + _).mkString
-      case (remaining: RemainingFilesScan, _) => "\n  " + remaining.note
-      case (_, ours: ZoneMapTable) if ours.notAnswered() != null =>
-        val reason = ours.notAnswered()
-        s"\n  aggregates: all files read, ${reason.code} (${reason.message})"
-      case _ => ""
+  private def afterPlanning(scan: BatchScanExec): String =
+    scan.scan match {
+      case filtered: KeyFilteredScan     => filtered.notes.map("\n  " + _).mkString
+      case remaining: RemainingFilesScan => "\n  " + remaining.note
+      case plain =>
+        scan.logicalLink
+          .flatMap(NotAnswered.reasonFor(plain, _))
+          .fold("")(reason => s"\n  aggregates: all files read, ${reason.code} (${reason.message})")
     }
 
-  private def describe(table: SparkTable): String =
+  private def describe(answered: AnsweredScan): String =
+    describe(answered.table, answered.report) + "\n  " + answered.note
+
+  private def describe(table: ZoneMapTable, report: Option[PlanReport]): String =
+    (report.orElse(Option(table.lastPlan())).map(describe) ++ table.notes().asScala.map("  " + _)).mkString("\n")
+
+  private def describe(scan: BatchScanExec, table: SparkTable): String =
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
-        (describe(ours.lastPlan()) +: ours.notes().asScala.map("  " + _).toSeq).mkString("\n")
+        describe(ours, IcebergScans.planned(scan.scan).map(_.report))
       case ours: ZoneMapTable => stock(ours.name(), SwapReason.NotPlannedYet)
       case other =>
         SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {

@@ -1,12 +1,15 @@
 package zonemap.spark.join
 
+import scala.jdk.OptionConverters._
+
 import org.apache.iceberg.FileScanTask
 import org.apache.spark.sql.connector.read._
 
+import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
 import zonemap.spark.rule.ForwardingScan
 
 /**
- * Iceberg's batch scan, as far as filters found at run time need it: the planned tasks, and how to take some away.
+ * Iceberg's batch scan, as far as our rules need it: what it was planned from, its tasks, and how to remove some.
  *
  * Iceberg's own runtime filter knows partitions only; without [[TaskMethods]] no scan is filterable.
  */
@@ -34,15 +37,14 @@ private[spark] object IcebergScans {
   def readsBatches(scan: Scan): Boolean =
     scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
 
-  /** The data files that the scan reads now; `None` when it is another kind of scan. */
-  def paths(scan: Scan): Option[java.util.Set[String]] = {
+  /** What the scan was planned from, all of its tasks; `None` where Iceberg planned it, and for other kinds of scans. */
+  def planned(scan: Scan): Option[PlannedScan] = {
     val inner = ForwardingScan.unwrapped(scan)
-    val out = new java.util.HashSet[String]
-    val known = isFilterable(inner) && tasks(inner).forall {
-      case task: FileScanTask => out.add(task.file().location()); true
-      case _                  => false
+    if (!isFilterable(inner)) None
+    else {
+      tasks(inner): Unit // a plan is complete when its last task has been made
+      methods.map(_.below.invoke(inner)).collect { case ours: ZoneMapBatchScan => ours.planned().toScala }.flatten
     }
-    Option.when(known)(out)
   }
 
   /** The planned tasks, a file each; `None` when it is another kind of scan. */

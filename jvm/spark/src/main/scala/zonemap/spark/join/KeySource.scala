@@ -54,13 +54,10 @@ private[join] object KeySource {
 
   /** A scan that has been planned already, as those of optimized subqueries are. */
   private def planned(scan: DataSourceV2ScanRelation, column: Attribute): Option[ValueRanges] =
-    ZoneMapRelation.unapply(scan.relation).flatMap(relation => fromFiles(relation, filesOf(scan, relation), column))
-
-  /** What a table planned last need not be for this scan: an inlined relation is planned once for each place. */
-  private def filesOf(scan: DataSourceV2ScanRelation, relation: ZoneMapRelation): Option[FileSet] = {
-    val last = Option(relation.table.plannedFiles())
-    last.filter(files => IcebergScans.paths(scan.scan).exists(files.are)).orElse(FileSet.live(relation.table))
-  }
+    ZoneMapRelation.unapply(scan.relation).flatMap { relation =>
+      val files = IcebergScans.planned(scan.scan).map(_.files).orElse(relation.table.pinned.liveFiles)
+      fromFiles(relation, files, column)
+    }
 
   private def fromRows(local: LocalRelation, column: Attribute): Option[ValueRanges] = {
     val ordinal = local.output.indexWhere(_.exprId == column.exprId)

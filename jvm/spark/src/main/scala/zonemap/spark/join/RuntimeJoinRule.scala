@@ -44,23 +44,24 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
+            val known = new KnownScans(ofDelta)
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
-              case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once)
-              case join: Join                                           => withFilters(join, once, ofDelta)
+              case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
+              case join: Join                                           => withFilters(join, once, ofDelta, known)
             })
           }
           .getOrElse(plan)
     }
 
-  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean): LogicalPlan =
+  private def withFilters(join: Join, once: Scan => Boolean, ofDelta: Boolean, known: KnownScans): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(joinType, leftKeys, rightKeys, _, _, left, right, _) =>
         buildSide(join) match {
           case Some(BuildRight) if canPruneLeft(joinType) =>
-            val filtered = withFilters(left, leftKeys, right, rightKeys, once, ofDelta)
+            val filtered = withFilters(left, leftKeys, right, rightKeys, once, ofDelta, known)
             if (filtered eq left) join else join.copy(left = filtered)
           case Some(BuildLeft) if canPruneRight(joinType) =>
-            val filtered = withFilters(right, rightKeys, left, leftKeys, once, ofDelta)
+            val filtered = withFilters(right, rightKeys, left, leftKeys, once, ofDelta, known)
             if (filtered eq right) join else join.copy(right = filtered)
           case _ => join
         }
@@ -71,12 +72,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
    * A MERGE that inserts keeps every row of its source, which Spark then does not broadcast. Its keys are found by running
    * the source once more, where that is sure to give the same rows: a target row that is missed would be inserted again.
    */
-  private def withKeysOfSource(join: Join, once: Scan => Boolean): LogicalPlan =
+  private def withKeysOfSource(join: Join, once: Scan => Boolean, known: KnownScans): LogicalPlan =
     join match {
       case ExtractEquiJoinKeys(RightOuter, targetKeys, sourceKeys, _, _, target, source, _)
           if canBroadcastBySize(source, conf) && Repeatable(source) =>
         val filtered =
-          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, keysOfPlan)
+          withFilters(target, targetKeys, source, sourceKeys, once, ofDelta = true, known, keysOfPlan)
         if (filtered eq target) join else join.copy(left = filtered)
       case _ => join
     }
@@ -118,24 +119,24 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       buildKeys: Seq[Expression],
       once: Scan => Boolean,
       ofDelta: Boolean,
+      known: KnownScans,
       keysOf: KeysOf = keysOfBroadcast): LogicalPlan = {
 
     def filtered(scan: DataSourceV2ScanRelation, column: Attribute, of: BuildKey): Option[LogicalPlan] =
       for {
-        known <- knownScan(scan, ofDelta)
-        (relation, files) = known
-        ref <- relation.column(column)
-        wrapped <- wrap(scan, relation, files, column.name, ref)
-        if isWorthIt(files, ref, build)
+        found <- known.of(scan)
+        ref <- found.column(column)
+        wrapped <- wrap(scan, found, column.name, ref)
+        if isWorthIt(found.files, ref, build)
       } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column brings the keys, of which bounds tell more
     def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
       for {
-        (relation, files) <- knownScan(scan, ofDelta)
-        ref <- relation.column(column)
-        if !isWrapped(scan.scan, column.name) && files.count > 1
-        wrapped <- wrap(scan, relation, files, column.name, ref)
+        found <- known.of(scan)
+        ref <- found.column(column)
+        if !isWrapped(scan.scan, column.name) && found.files.count > 1
+        wrapped <- wrap(scan, found, column.name, ref)
       } yield scan.copy(scan = wrapped)
 
     if (build.isStreaming) probe
@@ -153,17 +154,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
             .getOrElse(plan)
         case (plan, _) => plan
       }
-  }
-
-  /** The relation of a scan, and the files that the scan was planned with, or more. */
-  private def knownScan(scan: DataSourceV2ScanRelation, ofDelta: Boolean): Option[(ZoneMapRelation, FileSet)] = {
-    val found = ZoneMapRelation.unapply(scan.relation) match {
-      case Some(relation) => Option(relation.table.plannedFiles()).map(relation -> _)
-      case None if ofDelta =>
-        ZoneMapRelation.ofDeltaTarget(scan.relation).flatMap(target => FileSet.live(target.table).map(target -> _))
-      case None => None
-    }
-    found.filter(_._1.conf.exists(_.runtimeJoins))
   }
 
   /** The numbers by which a MERGE tells its target's rows apart, whatever they are. */
@@ -195,14 +185,13 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
 
   private def wrap(
       scan: DataSourceV2ScanRelation,
-      relation: ZoneMapRelation,
-      files: FileSet,
+      found: KnownScan,
       name: String,
       column: ColumnRef): Option[KeyFilteredScan] =
     scan.scan match {
       case wrapped: KeyFilteredScan => Some(wrapped.withColumn(name, column))
       case inner if IcebergScans.isFilterable(inner) =>
-        Some(new KeyFilteredScan(inner, relation.table.baseName, files, Map(name -> column)))
+        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(name -> column)))
       case _ => None
     }
 

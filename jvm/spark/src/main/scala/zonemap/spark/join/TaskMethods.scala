@@ -7,8 +7,14 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.spark.source.SparkTable
 import org.slf4j.LoggerFactory
 
-/** The methods of Iceberg's batch scan, none of them public, that return its planned tasks and put others in their place. */
-private[spark] final case class TaskMethods(tasks: Method, reset: Method)
+/**
+ * The methods of Iceberg's batch scan that our rules call; none of them is public.
+ *
+ * @param tasks returns the planned tasks
+ * @param reset replaces them
+ * @param below returns the scan that planned them
+ */
+private[spark] final case class TaskMethods(tasks: Method, reset: Method, below: Method)
 
 private[spark] object TaskMethods {
   private val log = LoggerFactory.getLogger("zonemap")
@@ -27,7 +33,8 @@ private[spark] object TaskMethods {
         classOf[java.util.List[_]].isAssignableFrom(tasks.getReturnType),
         (),
         s"method ${scan.getName}.tasks() that returns a list")
-    } yield TaskMethods(tasks, reset)
+      below <- method(scan, "scan")
+    } yield TaskMethods(tasks, reset, below)
 
   private def method(scan: Class[_], name: String, parameters: Class[_]*): Either[String, Method] =
     try {

@@ -12,7 +12,7 @@ import zonemap.core.segment.Checksums
 import zonemap.iceberg.plan.{FileSet, ZoneMapTable}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
-import zonemap.spark.rule.{ReadOptions, SchemaColumns, SparkTables, SwapDecision, SwapRule}
+import zonemap.spark.rule.{ReadOptions, SchemaColumns, SparkTables, SwapRule}
 
 /**
  * A relation whose scans read the files of one pinned snapshot, no others, and are planned by us.
@@ -45,7 +45,7 @@ private[spark] final case class ZoneMapRelation(
   def files(conditions: Seq[Expression]): Option[FileSet] = {
     val translator = new ExpressionTranslator(columns)
     val asked = conditions.flatMap(conjuncts).map(translator.whenTrue)
-    FileSet.live(table).map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
+    table.pinned.liveFiles.map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
   }
 
   /** The parts of a condition that the columns of the relation decide, the same for equal rows. */
@@ -98,21 +98,6 @@ private[spark] object ZoneMapRelation extends PredicateHelper {
       .collect { case source: AttributeReference => source }
       .flatMap(source => columns.find(_.exprId == source.exprId))
 
-  /**
-   * The target of a MERGE, UPDATE or DELETE that writes deletes, which Iceberg plans by itself, as a relation that we can
-   * look up.
-   *
-   * Its operation reads the very snapshot that the table below it is pinned to.
-   */
-  def ofDeltaTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
-    Option(RowLevelTables.mergeOnReadTarget(relation.table)).filter(_ => isPinned(relation)).flatMap { target =>
-      SwapRule.decide(target, relation.options) match {
-        case SwapDecision.Swap(inner, settings) =>
-          Some(ZoneMapRelation(relation, target, SwapRule.zoneMapTable(target, inner, settings)))
-        case _ => None
-      }
-    }
-
   def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
     plan match {
       case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) if isPinned(relation) =>
@@ -123,5 +108,5 @@ private[spark] object ZoneMapRelation extends PredicateHelper {
       case _ => None
     }
 
-  private def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+  private[join] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
 }

@@ -32,8 +32,8 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       val columns = new SchemaColumns(
         found.relation,
         found.schema,
-        IndexQuestions.factsOf(found.table, _),
-        IndexQuestions.canEvaluate(found.table, _))
+        IndexQuestions.factsOf(found.table.pinned, _),
+        IndexQuestions.canEvaluate(found.table.pinned, _))
       val translator = new ExpressionTranslator(columns)
       val predicate = Predicate.and(found.conjuncts(condition).filterNot(isPlain).map(translator.whenTrue): _*)
       Option.when(predicate != True)(found.withExpressions(predicate, found.table.notes()))

@@ -32,7 +32,7 @@ private[spark] object LimitRule extends Rule[LogicalPlan] {
         cut(child, rows + skipped).map(c => offset.copy(child = c))
       case SwappedScan(scan) if scan.isOpenTo(Marker, _.limit) =>
         val limit = LimitCut(rows, scan.keepsAll)
-        Option.when(IndexQuestions.isWorthwhile(scan.table, limit)) {
+        Option.when(IndexQuestions.isWorthwhile(scan.table.pinned, limit)) {
           val digest = ZoneMapRelation.digestOf(limit.canonical)
           scan.replaced(plan, scan.found.over(scan.table.withLimit(limit, digest), Marker, digest))
         }

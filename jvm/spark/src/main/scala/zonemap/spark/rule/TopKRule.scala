@@ -53,7 +53,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
           source <- ZoneMapRelation.sourceOf(key, scan.output, scan.found.relation.output)
           column <- scan.found.columns.column(source)
           asked = TopK(column, direction == Descending, nullOrdering == NullsFirst, scan.keepsAll, wanted)
-          bound <- IndexQuestions.topK(scan.table, asked)
+          bound <- IndexQuestions.topK(scan.table.pinned, asked)
         } yield {
           val rows = asked.rowsUpTo(bound.value)
           val digest = ZoneMapRelation.digestOf(s"(top ${Predicate.canonical(rows)})")

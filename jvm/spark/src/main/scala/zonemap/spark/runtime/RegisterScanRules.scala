@@ -29,9 +29,8 @@ private[spark] final class RegisterScanRules(session: SparkSession, eachQuery: S
     val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
-      case scan: DataSourceV2ScanRelation =>
-        ZoneMapRelation.unapply(scan.relation).foreach(_.table.forgetPlannedFiles())
-      case _ => ()
+      case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)
+      case _                              => ()
     }
     plan
   }

@@ -9,7 +9,7 @@ import org.scalatest.Assertion
 
 import zonemap.spark.SharedSession
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.IcebergScans
+import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
 
 /** Tables of eight files of ten rows with ascending ids, each column a function of the id, and what plans read of them. */
 trait AggregateTables extends SharedSession {
@@ -55,7 +55,7 @@ trait AggregateTables extends SharedSession {
   private def files(scan: Scan): Int =
     scan match {
       case remaining: RemainingFilesScan => files(remaining.inner)
-      case other                         => IcebergScans.paths(other).fold(0)(_.size)
+      case other                         => IcebergScans.fileTasks(ForwardingScan.unwrapped(other)).fold(0)(_.size)
     }
 
   /** The rows of all queries in one, as texts with the number of their query. */

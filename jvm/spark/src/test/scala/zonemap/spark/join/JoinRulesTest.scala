@@ -150,9 +150,12 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    new RegisterScanRules(spark, _ => ()).apply(planned.head)
-    val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
-    assert(table.contains(null))
+    planned.foreach(new RegisterScanRules(spark, _ => ()).apply(_))
+    assert(planned.forall(PlannedBefore.isMarked))
+    val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
+    assert(!fresh.exists(PlannedBefore.isMarked))
+    assert(fresh.exists(new KnownScans(ofDelta = false).of(_).isDefined))
+    assert(!planned.exists(new KnownScans(ofDelta = false).of(_).isDefined))
   }
 
   /** A command that is planned and not run. */

@@ -1,0 +1,73 @@
+package zonemap.spark.join
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.internal.SQLConf
+
+import zonemap.core.predicate.ColumnRef
+import zonemap.iceberg.plan.{FileSet, PinnedRelation}
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.rule.{SchemaColumns, SparkTables, SwapDecision, SwapRule}
+
+/**
+ * A planned scan from which the keys of joins may remove files.
+ *
+ * @param files the files that the scan was planned with, or more
+ */
+private[join] final class KnownScan(
+    relation: DataSourceV2Relation,
+    sparkTable: SparkTable,
+    val tableName: String,
+    val files: FileSet) {
+  private val columns = new SchemaColumns(relation, SparkTables.schema(sparkTable))
+
+  /** The column of the index that an attribute is. */
+  def column(attribute: Attribute): Option[ColumnRef] =
+    attribute match {
+      case reference: AttributeReference => columns.column(reference)
+      case _                             => None
+    }
+}
+
+/**
+ * The known scans of one plan, each looked up once.
+ *
+ * @param ofDelta whether the plan writes deletes: Iceberg then plans the scan of the target by itself, and the live files
+ *   of the target's snapshot are looked up instead
+ */
+private[join] final class KnownScans(ofDelta: Boolean) {
+  private val found = new java.util.IdentityHashMap[Scan, Option[KnownScan]]
+
+  def of(scan: DataSourceV2ScanRelation): Option[KnownScan] =
+    if (PlannedBefore.isMarked(scan)) None
+    else found.computeIfAbsent(ForwardingScan.unwrapped(scan.scan), _ => lookUp(scan))
+
+  private def lookUp(scan: DataSourceV2ScanRelation): Option[KnownScan] =
+    ZoneMapRelation.unapply(scan.relation) match {
+      case Some(ours) =>
+        IcebergScans
+          .planned(scan.scan)
+          .filter(_ => ours.conf.exists(_.runtimeJoins))
+          .map(planned => new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
+      case None if ofDelta => ofTarget(scan.relation)
+      case None            => None
+    }
+
+  /** Its operation reads the very snapshot that the table below it is pinned to. */
+  private def ofTarget(relation: DataSourceV2Relation): Option[KnownScan] =
+    for {
+      target <- Option(RowLevelTables.mergeOnReadTarget(relation.table))
+      if ZoneMapRelation.isPinned(relation) && ZoneMapConf.read(SQLConf.get, relation.options).exists(_.runtimeJoins)
+      pinned <- pinnedTarget(target, relation)
+      files <- pinned.liveFiles
+    } yield new KnownScan(relation, target, pinned.name, files)
+
+  private def pinnedTarget(target: SparkTable, relation: DataSourceV2Relation): Option[PinnedRelation] =
+    SwapRule.decide(target, relation.options) match {
+      case SwapDecision.Swap(inner, settings) =>
+        Some(new PinnedRelation(inner, SparkTables.snapshotId(target).map(Long.box).orNull, settings))
+      case _ => None
+    }
+}

@@ -1,0 +1,16 @@
+package zonemap.spark.join
+
+import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+/**
+ * The mark of scans that were planned before their plan came to the optimizer. Such a plan may run again with other keys,
+ * as recursive queries do, so no rule may remove files from these scans.
+ */
+private[spark] object PlannedBefore {
+  private val Tag = TreeNodeTag[Unit]("zonemap.planned-before")
+
+  def mark(scan: DataSourceV2ScanRelation): Unit = scan.setTagValue(Tag, ())
+
+  def isMarked(scan: DataSourceV2ScanRelation): Boolean = scan.getTagValue(Tag).isDefined
+}
