@@ -214,7 +214,8 @@ private[zonemap] object FactProcedures {
       .get(SnapshotKey.of(snapshot))
       .orElse(StoredSnapshots.load(table, snapshot, store))
       .getOrElse(throw new IllegalStateException(
-        s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is gone. Call it again."))
+        s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is no longer " +
+          "available. Call build again."))
 
   private def liveFiles(index: SnapshotIndex): Seq[(FactKey, FactInput)] =
     index.segments.flatMap { live =>

@@ -7,13 +7,13 @@ import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 
-/** Loads the Iceberg table an argument names, with errors a user can act on. */
+/** Loads the Iceberg table that an argument names; errors name the table and the next step of the user. */
 private[procedure] object IcebergTables {
 
   /**
    * The table, freshly loaded.
    *
-   * @param verb what the caller was about to do, for the message
+   * @param verb the action of the caller, for the message of an error
    * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table
    */
   def load(spark: SparkSession, name: String, verb: String): Table = {
@@ -31,7 +31,7 @@ private[procedure] object IcebergTables {
     table
   }
 
-  /** Fails for tables that are never indexed. */
+  /** Throws an `IllegalArgumentException` for a table that cannot be indexed. */
   def requireIndexable(table: Table, name: String, verb: String): Unit =
     table match {
       case base: BaseTable =>
@@ -39,13 +39,13 @@ private[procedure] object IcebergTables {
         if (base.operations().current().uuid() == null)
           refuse(name, verb, "it has no uuid", "Upgrade it to format version 2")
         if (version < 1 || version > 3)
-          refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
+          refuse(name, verb, s"format version $version is not supported", "Use a table of format version 1 to 3")
         if (!base.encryption().isInstanceOf[PlaintextEncryptionManager])
           refuse(
             name,
             verb,
             "it is encrypted and its bounds must not be copied",
-            "Queries on it are planned by Iceberg")
+            "Query it without an index: Iceberg plans its scans")
       case other =>
         refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")
     }

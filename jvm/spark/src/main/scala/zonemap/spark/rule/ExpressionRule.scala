@@ -41,7 +41,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] with PredicateHel
     }
 
   private def attach(found: ZoneMapRelation, condition: Expression): Option[DataSourceV2Relation] =
-    Guarded.orNothing(s"the functions in a filter on ${found.sparkTable.name()}") {
+    Guarded.orNothing(s"pruning by functions in a filter on ${found.sparkTable.name()}") {
       val table = found.table
       val predicate =
         translate(

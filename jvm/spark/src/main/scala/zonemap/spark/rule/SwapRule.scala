@@ -56,7 +56,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
       }
     catch {
       case NonFatal(e) =>
-        slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
+        slf4j.warn(s"Zonemap: queries of ${table.name()} use Iceberg's planning: $e")
         relation
     }
 
@@ -115,7 +115,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
 
     def warnOnce(message: String): Unit =
       if (synchronized(seen.add(message)))
-        slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
+        slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
   }
 }
 
@@ -126,7 +126,7 @@ private[spark] object SwapDecision {
   final case class Leave(reason: SwapReason) extends SwapDecision
 }
 
-/** Why a relation was left to Iceberg before any planning. */
+/** The reason why a relation keeps Iceberg's planning, found before its files are planned. */
 private[spark] sealed abstract class SwapReason(val code: String, val message: String)
 
 private[spark] object SwapReason {
@@ -135,13 +135,13 @@ private[spark] object SwapReason {
   final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
 
   final case class ForeignPlanner(tableClass: String)
-      extends SwapReason("FOREIGN_PLANNER", s"tables of class $tableClass plan their scans themselves")
+      extends SwapReason("FOREIGN_PLANNER", s"tables of class $tableClass have their own planner")
 
-  /** Every code and when it is given, for the reference page. */
+  /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
     Disabled.code -> "`spark.sql.zonemap.enabled` is false.",
-    MalformedConf("").code -> "A conf of the extension has a value that cannot be used.",
+    MalformedConf("").code -> "A conf of the extension has a value that is not allowed.",
     ForeignPlanner(
-      "").code -> "Metadata tables, REST tables planned by their server, and other tables with a planner of their own."
+      "").code -> "The table has its own planner: metadata tables, and REST tables that their server plans."
   )
 }
