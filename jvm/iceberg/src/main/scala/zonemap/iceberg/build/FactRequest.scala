@@ -106,9 +106,7 @@ private[zonemap] object FactRequest {
         case _                                                      => false
       }
       if (!fits)
-        refuse(
-          s"its keys are of type ${map.keyType()}",
-          "Name a key that is a whole number or a string in quotes")
+        refuse(s"its keys are of type ${map.keyType()}", "Name a key that is a whole number or a string in quotes")
       (ColumnId(map.valueId(), Some(key)), map.valueType())
     }
 

@@ -28,8 +28,7 @@ object AggregateReason {
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
-    Function(
-      "").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
+    Function("").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
     Grouping("").code -> "GROUP BY an expression, or a column of a type that the index has no single values of.",
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->

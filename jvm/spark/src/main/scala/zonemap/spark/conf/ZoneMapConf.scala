@@ -342,7 +342,8 @@ private[spark] object ZoneMapConf {
     "a count, 2 or more",
     "Merge as soon as a table has this many runs (segments of single commits), whatever the policy; this limits the " +
       "number of segments that a plan opens.",
-    atLeast(2))
+    atLeast(2)
+  )
 
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,

@@ -36,8 +36,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
   def count(name: String): Int = {
     val position = positionOf(name)
     if (input.isNullAt(position) || input.getInt(position) < 0)
-      throw new IllegalArgumentException(s"Cannot use argument '$name': it is not a whole number of 0 or more. Give " +
-        "such a number.")
+      throw new IllegalArgumentException(
+        s"Cannot use argument '$name': it is not a whole number of 0 or more. Give " +
+          "such a number.")
     input.getInt(position)
   }
 
@@ -52,8 +53,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
       val array = input.getArray(position)
       (0 until array.numElements()).map { i =>
         if (array.isNullAt(i))
-          throw new IllegalArgumentException(s"Cannot use NULL in argument '$name': its elements must be texts. " +
-            "Remove the NULL.")
+          throw new IllegalArgumentException(
+            s"Cannot use NULL in argument '$name': its elements must be texts. " +
+              "Remove the NULL.")
         array.getUTF8String(i).toString
       }
     }
