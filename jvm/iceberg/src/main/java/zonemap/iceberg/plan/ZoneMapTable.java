@@ -15,9 +15,9 @@ import zonemap.iceberg.store.StoreBudget;
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
  * otherwise.
  *
- * <p>Only {@link #newBatchScan()} differs from the table it stands for. {@code newScan()} is Iceberg's own on purpose:
- * maintenance and metadata deletes use it. Executors never see this class: it serializes as Iceberg's serializable
- * table.
+ * <p>Only {@link #newBatchScan()} differs from the table that it replaces. {@code newScan()} is Iceberg's own on
+ * purpose: maintenance and metadata deletes use it. Executors never load this class: it serializes as Iceberg's
+ * serializable table.
  */
 public final class ZoneMapTable extends BaseTable {
   private final transient PlannerSettings settings;
@@ -67,33 +67,33 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * The same table for a query that keeps only rows for which {@code predicate} is TRUE, whatever else it asks.
+   * Returns this table for a query that returns only rows for which {@code predicate} is TRUE.
    *
-   * <p>Scans of it plan other files than those of this table, so its name is another: Spark and Iceberg compare names
-   * to tell whether two scans are the same.
+   * <p>Scans of the returned table plan other files than scans of this table, so it has another name: Spark and Iceberg
+   * compare names to find out whether two scans are the same.
    *
    * @param predicate bound by the field ids of the schema the relation is pinned to
    * @param digest equal for two predicates only if they select the same rows
-   * @param notes what people are told of the predicate beside it
+   * @param notes lines about the predicate for EXPLAIN
    */
   public ZoneMapTable withExpressions(Predicate predicate, String digest, List<String> notes) {
     return with(hints.withExpressions(predicate, digest, List.copyOf(notes)));
   }
 
   /**
-   * The same table for a query that wants some rows of a scan and does not care which.
+   * Returns this table for a query that needs a number of rows of a scan, no matter which.
    *
-   * @param digest equal for two cuts only if they take the same files
+   * @param digest equal for two cuts only if they plan the same files
    */
   public ZoneMapTable withLimit(LimitCut limit, String digest) {
     return with(hints.withLimit(limit, digest));
   }
 
   /**
-   * The same table for a query that needs only the first rows of a sort right above its scan.
+   * Returns this table for a query that needs only the first rows of a sort directly above its scan.
    *
-   * @param bound TRUE for each of these rows, bound as the predicate of {@link #withExpressions}; our planner alone
-   *     evaluates it, on what is known of files
+   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner of
+   *     the index evaluates it
    * @param description the bound for people
    * @param digest equal for two bounds only if they are the same
    */
@@ -101,7 +101,7 @@ public final class ZoneMapTable extends BaseTable {
     return with(hints.withTopK(new FirstRows(bound, description), digest));
   }
 
-  /** What is known of the pinned snapshot goes along: the copy is the same relation. */
+  /** Copies this table with other hints; the copy is the same relation and keeps the state of the pinned snapshot. */
   private ZoneMapTable with(ScanHints others) {
     ZoneMapTable copy =
         new ZoneMapTable(
@@ -111,35 +111,35 @@ public final class ZoneMapTable extends BaseTable {
     return copy;
   }
 
-  /** The table that this one stands for, planned by Iceberg. */
+  /** Returns the table with Iceberg's own planning. */
   public BaseTable stock() {
     return new BaseTable(operations(), baseName, reporter());
   }
 
-  /** The name without what tells scans apart. */
+  /** Returns the name without the suffix that distinguishes scans. */
   public String baseName() {
     return baseName;
   }
 
-  /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
+  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter; null without one. */
   public Predicate expressions() {
     return hints.expressions().isDefined() ? hints.expressions().get() : null;
   }
 
   /**
-   * What every row that the query needs of this relation satisfies beside the scan's filter; TRUE if nothing is known.
-   * It holds of the rows that leave the sort and limit above the relation, if the bound of first rows is part of it.
+   * Returns a predicate that every needed row of this relation satisfies besides the scan's filter; TRUE without one.
+   * With a bound of first rows, it holds for the rows that the sort and limit above the relation return.
    */
   public Predicate conditions() {
     return hints.conditions();
   }
 
-  /** What is known of the query beside the scan's filter. */
+  /** Returns the conditions and limits of the query besides the scan's filter. */
   ScanHints hints() {
     return hints;
   }
 
-  /** What people are told of {@link #expressions()} beside the predicate. */
+  /** Returns the lines about {@link #expressions()} for EXPLAIN. */
   public List<String> notes() {
     return hints.notes();
   }
@@ -152,20 +152,20 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * Whether Spark may plan with its own distributed scan, which never asks {@link #newBatchScan()}: only while the
-   * pinned snapshot is not covered.
+   * Returns true if Spark may plan with its own distributed scan, which does not call {@link #newBatchScan()}: only
+   * while the index does not cover the pinned snapshot.
    */
   @Override
   public boolean allowDistributedPlanning() {
     return !ScanPlanner.covers(this);
   }
 
-  /** The snapshot the relation is pinned to; null if the table is empty. */
+  /** Returns the id of the snapshot to which the relation is pinned; null if the table is empty. */
   Long snapshotId() {
     return snapshotId;
   }
 
-  /** How the pinned snapshot was found in the index when Spark first asked; null before that. */
+  /** Returns how the index resolved the pinned snapshot at the first request; null before that. */
   Resolution resolution() {
     return resolution;
   }
@@ -178,7 +178,7 @@ public final class ZoneMapTable extends BaseTable {
     return settings;
   }
 
-  /** What all plans of this relation together may wait for the store. */
+  /** Returns the time that all plans of this relation together may wait for the store. */
   StoreBudget storeBudget() {
     return storeBudget;
   }
@@ -188,7 +188,7 @@ public final class ZoneMapTable extends BaseTable {
     this.notAnswered = null;
   }
 
-  /** Why aggregates over the last scan were not answered from the index; null if they were, or if there are none. */
+  /** Returns why aggregates over the last scan were not evaluated from the index; null if they were, or without one. */
   public AggregateReason notAnswered() {
     return notAnswered;
   }
@@ -197,7 +197,7 @@ public final class ZoneMapTable extends BaseTable {
     this.notAnswered = reason;
   }
 
-  /** What became of the last scan planned through this table; null before the first. Thread-safe. */
+  /** Returns the report of the last scan planned through this table; null before the first. Thread-safe. */
   public PlanReport lastPlan() {
     return lastPlan;
   }
@@ -207,13 +207,14 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * The files of the last scan that was planned from the index; null before the first and once forgotten. Thread-safe.
+   * Returns the files of the last scan that was planned from the index; null before the first and after
+   * {@link #forgetPlannedFiles()}. Thread-safe.
    */
   public FileSet plannedFiles() {
     return plannedFiles;
   }
 
-  /** Nobody may build on what this table planned so far. */
+  /** Clears the files of the last plan, so that join and aggregate rules do not use them for a later query. */
   public void forgetPlannedFiles() {
     this.plannedFiles = null;
   }
