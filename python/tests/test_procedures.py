@@ -256,7 +256,7 @@ def test_columns_of_a_newer_jar_are_ignored() -> None:
 
 @pytest.mark.parametrize("rows", [[], [BUILT, BUILT], [{"snapshot_id": 7}]])
 def test_an_answer_of_another_shape_is_an_error(rows: list[dict[str, Any]]) -> None:
-    with pytest.raises(ZonemapError, match="Cannot read the answer about 't'"):
+    with pytest.raises(ZonemapError, match="Cannot read the result for 't'"):
         zonemap.build(_Session(*rows), "t")  # type: ignore[arg-type]
 
 

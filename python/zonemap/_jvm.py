@@ -1,6 +1,6 @@
-"""What needs the driver's JVM through py4j: classic sessions only; no other module touches it.
+"""Reads counters, versions and metrics of the driver's JVM through py4j; works with classic sessions only.
 
-Nothing here decides anything about a query: it reads counters, versions and metrics.
+No other module of this package uses py4j, and no function here changes a query.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def running_confs() -> dict[str, str] | None:
-    """``spark.*`` confs of the JVM this process is bound to; None if none runs yet."""
+    """Returns the ``spark.*`` confs of the JVM of this process, or None if no JVM runs yet."""
     if SparkContext._gateway is None and "PYSPARK_GATEWAY_PORT" not in os.environ:
         return None
     SparkContext._ensure_initialized()
@@ -28,7 +28,7 @@ def running_confs() -> dict[str, str] | None:
 
 
 def has_class(name: str) -> bool:
-    """Whether the running JVM can load this class from its application class path."""
+    """Returns True if the running JVM can load this class from its application class path."""
     jvm: Any = SparkContext._jvm
     try:
         jvm.java.lang.Class.forName(name, False, jvm.java.lang.Thread.currentThread().getContextClassLoader())
@@ -38,10 +38,10 @@ def has_class(name: str) -> bool:
 
 
 def planned_scans(spark: SparkSession) -> int:
-    """How many scans this JVM has planned from an index since it started.
+    """Returns the number of scans that this JVM has planned from an index since it started.
 
     Raises:
-        ZonemapError: the session is a Connect one, or its JVM does not have the extension's jar.
+        ZonemapError: the session is a Connect session, or its JVM does not have the extension's jar.
     """
     try:
         return int(_classic(spark)._jvm.zonemap.spark.PlanningCounters.plannedScans())
@@ -53,7 +53,7 @@ def planned_scans(spark: SparkSession) -> int:
 
 
 def versions(spark: SparkSession) -> dict[str, str | None]:
-    """Versions that the driver really runs: of Spark, Scala, Java and Iceberg (None if it is not there)."""
+    """Returns the versions of Spark, Scala, Java and Iceberg on the driver, by name; a missing Iceberg is None."""
     jvm = _classic(spark)._jvm
     try:
         iceberg: str | None = str(jvm.org.apache.iceberg.IcebergBuild.version())
@@ -68,18 +68,18 @@ def versions(spark: SparkSession) -> dict[str, str | None]:
 
 
 def plan(frame: DataFrame) -> None:
-    """Has Spark plan the query down to the physical plan, file planning included, without running it."""
+    """Plans the query down to the physical plan, file planning included, without running it."""
     query: Any = frame
     query._jdf.queryExecution().executedPlan()
 
 
 def scan_metric(frame: DataFrame, name: str, table: str = "") -> int:
-    """Sum of a metric, such as ``resultDataFiles``, over the scans (of one table) of a query that has run."""
+    """Returns the sum of a metric, such as ``resultDataFiles``, over the scans (of one table) of a completed query."""
     return _sum_of_metric(scans(frame), name, table)
 
 
 def command_metric(frame: DataFrame, name: str, table: str) -> int:
-    """The same of a command, such as MERGE: of its scans and of those of the subqueries that it asked beforehand."""
+    """Returns the sum of a metric over the scans of a command, such as MERGE, including those of its subqueries."""
     query: Any = frame
     plan = query._jdf.queryExecution().executedPlan()
     if plan.getClass().getSimpleName() == "CommandResultExec":
@@ -88,7 +88,7 @@ def command_metric(frame: DataFrame, name: str, table: str) -> int:
 
 
 def scans(frame: DataFrame) -> Iterator[Any]:
-    """The scans of tables in a query's physical plan."""
+    """Returns the scans of tables in a query's physical plan."""
     query: Any = frame
     return _scans(_nodes(query._jdf.queryExecution().executedPlan()))
 
@@ -103,7 +103,7 @@ def _scans(nodes: Iterator[Any]) -> Iterator[Any]:
 
 
 def _nodes(node: Any, subqueries: bool = False) -> Iterator[Any]:
-    """The physical plan's nodes, into the final plan of adaptive execution, and into subqueries that are not reused."""
+    """Yields the physical plan's nodes, with the final plan of adaptive execution and subqueries not reused."""
     yield node
     name = node.getClass().getSimpleName()
     if name == "AdaptiveSparkPlanExec":
@@ -120,7 +120,7 @@ def _nodes(node: Any, subqueries: bool = False) -> Iterator[Any]:
 
 
 def _classic(spark: SparkSession) -> Any:
-    """The session, if it has a JVM in reach."""
+    """Returns the session if this process can reach its JVM; raises a ZonemapError otherwise."""
     if getattr(spark, "_jvm", None) is None:
         raise ZonemapError(
             "Cannot reach the driver's JVM: this is a Spark Connect session. Use SQL and the procedures instead."

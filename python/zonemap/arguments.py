@@ -1,4 +1,4 @@
-"""Checks what a caller gives beside names, before anything is sent: no value becomes text of a statement unchecked."""
+"""Checks the arguments of a caller, except names: no value becomes part of a statement unchecked."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ GREATEST_INT = 2**31 - 1
 
 
 def flag(name: str, value: object) -> bool:
-    """``value`` if it is True or False.
+    """Returns ``value`` if it is True or False.
 
     Raises:
-        InvalidArgumentError: it is something else; 0, 1 and texts are no booleans.
+        InvalidArgumentError: ``value`` is not a bool; 0, 1 and texts are not accepted.
     """
     if isinstance(value, bool):
         return value
@@ -26,10 +26,10 @@ def flag(name: str, value: object) -> bool:
 
 
 def count(name: str, value: object, unit: str) -> int:
-    """``value`` as an int if it is a whole number from 0 to the largest INT.
+    """Returns ``value`` as an int if it is a whole number from 0 to the largest INT.
 
     Raises:
-        InvalidArgumentError: it is negative, too large, a fraction, a bool or a text.
+        InvalidArgumentError: ``value`` is negative, too large, a fraction, a bool or a text.
     """
     number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else operator.index(value)
     if 0 <= number <= GREATEST_INT:
@@ -38,10 +38,10 @@ def count(name: str, value: object, unit: str) -> int:
 
 
 def positive(name: str, value: object, unit: str) -> float:
-    """``value`` as a float if it is a finite number above 0.
+    """Returns ``value`` as a float if it is a finite number above 0.
 
     Raises:
-        InvalidArgumentError: it is something else.
+        InvalidArgumentError: ``value`` is not a finite number above 0.
     """
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0.0
     if math.isfinite(number) and number > 0:
@@ -50,10 +50,10 @@ def positive(name: str, value: object, unit: str) -> float:
 
 
 def texts(name: str, value: Any, what: str) -> tuple[str, ...]:
-    """The items of ``value`` if it is a list, or another sequence or set, of texts; one text is not such a list.
+    """Returns the items of ``value`` if it is a list, another sequence, or a set of texts; one text is not a list.
 
     Raises:
-        InvalidArgumentError: it is something else, or an item is no text.
+        InvalidArgumentError: ``value`` is not a list, or an item is not a text.
     """
     if isinstance(value, Iterable) and not isinstance(value, str | bytes | bytearray):
         items = tuple(value)

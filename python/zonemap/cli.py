@@ -33,18 +33,18 @@ _output = click.option(
     type=click.Choice(["table", "json"]),
     default="table",
     show_default=True,
-    help="For people or for programs.",
+    help="Output format: tables for people or JSON for programs.",
 )
 _iceberg = click.option(
-    "--iceberg", metavar="VERSION|JAR", help="Also load this Iceberg runtime; else your set-up brings it."
+    "--iceberg", metavar="VERSION|JAR", help="Load this Iceberg runtime; by default your set-up provides it."
 )
 
 
 def _session_options(command: Command) -> Command:
-    """The options of commands that talk to a table."""
+    """Adds the options of commands that read or change the index of a table."""
     for option in (
         click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated."),
-        click.option("--remote", metavar="URL", help="A Spark Connect server, such as sc://host:15002."),
+        click.option("--remote", metavar="URL", help="URL of a Spark Connect server, such as sc://host:15002."),
         _iceberg,
         _output,
     ):
@@ -65,11 +65,11 @@ def jar_path_command() -> None:
 
 
 @cli.command()
-@click.option("--session", is_flag=True, help="Also start a local session and look into it.")
+@click.option("--session", is_flag=True, help="Also start a local session and check it.")
 @_iceberg
 @_output
 def doctor(session: bool, iceberg: str | None, output: str) -> None:
-    """Check what zonemap needs; exit code 1 if something is missing."""
+    """Check the requirements of zonemap; the exit code is 1 if a check fails."""
     found = checks.installation_checks()
     if session and all(check.state != "failed" for check in found):
         spark = _start(("spark.master=local[1]", "spark.ui.enabled=false"), None, iceberg)
@@ -86,14 +86,15 @@ def doctor(session: bool, iceberg: str | None, output: str) -> None:
     "--facts",
     multiple=True,
     metavar="KIND(COLUMN)",
-    help="Read the data files for values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); 'none' "
-    "drops all. May be repeated.",
+    help="Build facts from the data files: values(a), bloom(b), ngrams(c), bounds(d), ranges(e) or values(tags['k']); "
+    "'none' drops all facts. May be repeated.",
 )
 @click.option(
     "--columns",
     multiple=True,
     metavar="COLUMN",
-    help="Hold bounds of this column and the others named, in old parts of the index too; '*' of all. May be repeated.",
+    help="Retain bounds of the named columns only, in old segments of the index too; '*' for all columns. May be "
+    "repeated.",
 )
 @_session_options
 def build(
@@ -119,7 +120,7 @@ def build(
 @click.argument("table")
 @_session_options
 def status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
-    """Show what the index covers of TABLE."""
+    """Show which snapshot of TABLE the index covers, and its size."""
     result = procedures.status(_start(settings, remote, iceberg), table)
     output_of(output).rows("status", [result.as_dict()])
 
@@ -138,9 +139,9 @@ def merge(table: str, settings: tuple[str, ...], remote: str | None, iceberg: st
 
 @cli.command()
 @click.argument("table")
-@click.option("--delete", is_flag=True, help="Delete the files; without it they are only listed.")
+@click.option("--delete", is_flag=True, help="Delete the files; without this option they are only listed.")
 @click.option(
-    "--older-than-hours", type=click.IntRange(0), default=24, show_default=True, help="Leave younger files alone."
+    "--older-than-hours", type=click.IntRange(0), default=24, show_default=True, help="Retain all younger files."
 )
 @_session_options
 def gc(
@@ -164,7 +165,7 @@ def gc(
 
 @cli.command()
 @click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
-@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds between two looks.")
+@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds between refreshes.")
 @_session_options
 def follow(
     tables: tuple[str, ...],
@@ -174,9 +175,10 @@ def follow(
     iceberg: str | None,
     output: str,
 ) -> None:
-    """Keep the index of each TABLE in step with writers elsewhere, until interrupted.
+    """Refresh the index of each TABLE after commits of other applications, until interrupted.
 
-    It may be stopped and started at any time and run twice; it holds no state. One line a change, as text or JSON.
+    The command holds no state: it may be stopped and started at any time, and run twice. It prints one line for each
+    change, as text or JSON.
     """
     stop = threading.Event()
     spark = _start(settings, remote, iceberg)
@@ -192,12 +194,12 @@ def follow(
 
 @cli.command()
 @click.argument("table")
-@click.option("--dry-run", is_flag=True, help="Only list what would be deleted.")
+@click.option("--dry-run", is_flag=True, help="List the files and delete none.")
 @_session_options
 def drop(
     table: str, dry_run: bool, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str
 ) -> None:
-    """Delete the index of TABLE; the table itself is not touched."""
+    """Delete the index of TABLE; the table itself does not change."""
     result = procedures.drop(_start(settings, remote, iceberg), table, dry_run=dry_run)
     if output == "json":
         output_of(output).rows("", [result.as_dict()])
@@ -213,16 +215,16 @@ def drop(
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("build/demo"),
     show_default=True,
-    help="Where lake and report go; what an earlier demo left there is replaced.",
+    help="Folder of the lake and the report; files of an earlier demo in it are replaced.",
 )
 @click.option(
     "--iceberg",
     metavar="VERSION|JAR",
     default="1.11.0",
     show_default=True,
-    help="Iceberg's runtime, as a version to fetch or as a jar.",
+    help="Iceberg's runtime: a version to download, or a jar.",
 )
-@click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits a table gets.")
+@click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits to each table.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
@@ -231,7 +233,7 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
 
 
 def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:
-    """A session with the extension and the confs of the command line."""
+    """Starts a session with the extension and the confs of the command line."""
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
@@ -250,14 +252,14 @@ def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -
 
 
 def main() -> None:
-    """Entry point: a mistake of the user's is one line, not a stack."""
+    """Runs the command line; an error of the user is printed as one line without a stack trace."""
     try:
         cli()
     except ZonemapError as error:
         click.echo(f"zonemap: {error}", err=True)
         sys.exit(2)
     except Exception as error:
-        # Spark's own answers carry a JVM stack after the first line; anything else is a defect and keeps its stack.
+        # Errors of Spark have a JVM stack after the first line; any other error is a defect and keeps its stack trace.
         if not hasattr(error, "getCondition"):
             raise
         click.echo(f"zonemap: {str(error).strip().partition(chr(10))[0]}", err=True)

@@ -14,7 +14,7 @@ _SIZE = re.compile(r"[0-9]+(b|k|kb|m|mb|g|gb|t|tb)?", re.IGNORECASE)
 
 
 class _Settings:
-    """Something that sets confs; printing it shows them."""
+    """A group of confs; its ``repr`` lists them."""
 
     def confs(self) -> dict[str, str]:
         raise NotImplementedError
@@ -26,20 +26,20 @@ class _Settings:
 
 @dataclass(frozen=True, repr=False)
 class DualIndex(_Settings):
-    """What of the index stays in the memory of the driver (hot); the rest is read from the store when needed (cold).
+    """The part of the index in the memory of the driver (hot); the rest is loaded from the store when needed (cold).
 
     Attributes:
-        hot_window: How far back from now the hot tier reaches: over the cap, older segments give way first. A whole
-            number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
-        hot_max_bytes: Cap of the index's memory on the driver; bytes, or with a unit of ``k``, ``m``, ``g``, ``t``
+        hot_window: Age up to which segments belong to the hot tier: above ``hot_max_bytes``, older segments are evicted
+            first. A whole number and a unit of ``ms``, ``s``, ``m`` (or ``min``), ``h``, ``d``, such as ``"6h"``.
+        hot_max_bytes: Largest size of the index on the driver, in bytes or with a unit of ``k``, ``m``, ``g``, ``t``
             (powers of 1,024), such as ``"512m"``.
-        cold_cache_max_bytes: Cap of what is kept in memory of index files fetched from stores that are not local.
-        cold_cache_dir: Local folder that keeps what is fetched for later drivers, and takes segments that memory has no
-            room for; None: nothing is kept on disk, and such segments go to the JVM's folder for temporary files.
-        cold_cache_disk_max_bytes: Cap of the files there.
+        cold_cache_max_bytes: Largest size of the in-memory cache of index files from stores that are not local.
+        cold_cache_dir: Local folder that caches index files for later drivers; segments that do not fit in memory are
+            spilled to it too. None: no cache on disk; segments are spilled to the JVM's folder for temporary files.
+        cold_cache_disk_max_bytes: Largest size of the files in that folder.
 
     Raises:
-        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
+        InvalidArgumentError: a value is malformed; the message names the conf and the allowed values.
     """
 
     hot_window: str = "6h"
@@ -55,7 +55,7 @@ class DualIndex(_Settings):
         _check_size(confs.COLD_CACHE_DISK_MAX_BYTES, self.cold_cache_disk_max_bytes)
 
     def confs(self) -> dict[str, str]:
-        """The confs this object sets, keys and values as Spark takes them."""
+        """Returns the confs that this object sets, by key, with values as Spark reads them."""
         folder = {} if self.cold_cache_dir is None else {confs.COLD_CACHE_DIR: os.fspath(self.cold_cache_dir)}
         return {
             confs.HOT_WINDOW: self.hot_window,
@@ -67,19 +67,20 @@ class DualIndex(_Settings):
 
 @dataclass(frozen=True, repr=False)
 class Upkeep(_Settings):
-    """Who extends the index when the table grows, and when that is written to the table's store.
+    """Where the index is extended when the table grows, and when it is written to the table's store.
 
     Attributes:
-        mode: ``off`` (procedures only), ``memory`` (never writes), ``persist``, or ``auto``: persist where the table
-            has a store already, else memory.
-        max_cpu_share: What following the commits to one table may take of one core on average, above 0 and at most 1;
-            commits that come sooner than that allows are indexed together, a minute later at most.
-        flush_interval: How long what is indexed may wait in memory for the store; units as of ``DualIndex.hot_window``.
-        flush_manifests: So many manifests in memory are written before the interval is over.
-        maintain_facts: Whether new data files get the facts that their table has, by Spark jobs in the background.
+        mode: ``off``: only procedures extend the index; ``memory``: in memory, without writing the store;
+            ``persist``: in memory and in the table's store; ``auto``: persist if the table has a store, else memory.
+        max_cpu_share: Largest average share of one CPU core used to index new commits of one table, above 0 and at
+            most 1. Frequent commits are indexed together, at most one minute later.
+        flush_interval: Longest time that newly indexed manifests stay in memory before they are written to the store;
+            units as of ``DualIndex.hot_window``.
+        flush_manifests: Number of newly indexed manifests in memory that are written before the interval ends.
+        maintain_facts: True builds the facts of the table for new data files, by Spark jobs in the background.
 
     Raises:
-        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
+        InvalidArgumentError: a value is malformed; the message names the conf and the allowed values.
     """
 
     mode: str = "auto"
@@ -97,7 +98,7 @@ class Upkeep(_Settings):
             raise _malformed(confs.MAINTAIN_FACTS, self.maintain_facts, "True or False")
 
     def confs(self) -> dict[str, str]:
-        """The confs this object sets, keys and values as Spark takes them."""
+        """Returns the confs that this object sets, by key, with values as Spark reads them."""
         return {
             confs.UPKEEP: self.mode,
             confs.MAX_CPU_SHARE: str(self.max_cpu_share),
@@ -109,17 +110,17 @@ class Upkeep(_Settings):
 
 @dataclass(frozen=True, repr=False)
 class MergePolicy(_Settings):
-    """When the small segments of recent commits (runs) are merged into hours and days; always in the background.
+    """When runs (segments of single commits) are merged into segments of hours and days, always in the background.
 
     Attributes:
         policy: ``probabilistic``: at each commit with p = min(1, runs / limit), and at every ``forced_every``-th;
             ``deterministic``: at a fixed number of runs; ``off``: at the hard cap only.
-        limit: Runs at which the probabilistic policy is certain to merge.
-        forced_every: Commits after which the probabilistic policy merges whatever the draw.
-        hard_cap: So many runs are merged under every policy; bounds what a plan opens.
+        limit: Number of runs at which the probabilistic policy merges with certainty.
+        forced_every: Number of commits after which the probabilistic policy merges, whatever the draw.
+        hard_cap: Number of runs at which every policy merges; it limits the number of segments that a plan opens.
 
     Raises:
-        InvalidArgumentError: a value is malformed; the message names the conf and what it may be.
+        InvalidArgumentError: a value is malformed; the message names the conf and the allowed values.
     """
 
     policy: str = "probabilistic"
@@ -134,7 +135,7 @@ class MergePolicy(_Settings):
         _check_count(confs.MERGE_HARD_CAP, self.hard_cap, 2)
 
     def confs(self) -> dict[str, str]:
-        """The confs this object sets, keys and values as Spark takes them."""
+        """Returns the confs that this object sets, by key, with values as Spark reads them."""
         return {
             confs.MERGE_POLICY: self.policy,
             confs.MERGE_LIMIT: str(self.limit),
@@ -144,14 +145,14 @@ class MergePolicy(_Settings):
 
 
 def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
-    """Returns ``value`` if it is one of ``allowed``; else raises the InvalidArgumentError that names all three."""
+    """Returns ``value`` if it is one of ``allowed``; else raises an InvalidArgumentError that names key and values."""
     if value not in allowed:
         raise _malformed(key, value, "one of " + ", ".join(allowed))
     return value
 
 
 def check_sample(key: str, value: float) -> str:
-    """Returns ``value`` as a conf has it if it is a share from 0 to 1; else raises the InvalidArgumentError."""
+    """Returns ``value`` as the text of a conf if it is from 0 to 1; else raises an InvalidArgumentError."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise _malformed(key, value, "a number from 0 to 1", "0.01")
     return str(float(value))

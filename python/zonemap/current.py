@@ -1,4 +1,4 @@
-"""What a session would start with: the builder's options, the submit arguments, and Spark's defaults file."""
+"""The confs of a new session: the builder's options, the submit arguments, and Spark's defaults file."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class CurrentConf:
     """The confs around a builder, strongest first: its own, PYSPARK_SUBMIT_ARGS, the running JVM, the defaults file.
 
     Attributes:
-        options: The builder's own options; written by ``configure``.
-        submitted: Confs of PYSPARK_SUBMIT_ARGS; ``--jars`` and ``--packages`` under their conf's name.
-        defaults: Confs of the JVM that already runs, else of ``spark-defaults.conf``.
+        options: The builder's own options; ``configure`` writes them.
+        submitted: Confs of PYSPARK_SUBMIT_ARGS; ``--jars`` and ``--packages`` under the name of their conf.
+        defaults: Confs of the running JVM, or without one, of ``spark-defaults.conf``.
     """
 
     options: dict[str, Any]
@@ -29,29 +29,29 @@ class CurrentConf:
     defaults: Mapping[str, str] = field(default_factory=dict)
 
     def get(self, key: str) -> str | None:
-        """The value the session would start with, or None."""
+        """Returns the value that a new session would have, or None."""
         for layer in (self.options, self.submitted, self.defaults):
             if layer.get(key) is not None:
                 return str(layer[key])
         return None
 
     def items(self, key: str) -> list[str]:
-        """The value as the list that a comma-separated conf is."""
+        """Returns the items of a comma-separated conf."""
         return split_list(self.get(key))
 
 
 def split_list(value: str | None) -> list[str]:
-    """Items of a comma-separated conf; blanks around them and empty ones are dropped."""
+    """Returns the items of a comma-separated conf, without surrounding blanks and empty items."""
     return [item.strip() for item in (value or "").split(",") if item.strip()]
 
 
 def merge_list(*lists: list[str]) -> str:
-    """The comma-separated conf of all items in order, each once."""
+    """Returns the comma-separated conf of all items in order, each item once."""
     return ",".join(dict.fromkeys(item for items in lists for item in items))
 
 
 def submitted_confs(arguments: str | None = None) -> dict[str, str]:
-    """Confs named in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given."""
+    """Returns the confs in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "") if arguments is None else arguments)
     settings: dict[str, str] = {}
     flags: dict[str, str] = {}
@@ -69,7 +69,7 @@ def submitted_confs(arguments: str | None = None) -> dict[str, str]:
 
 
 def default_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Confs of ``spark-defaults.conf`` in SPARK_CONF_DIR, else in SPARK_HOME/conf; empty if there is none."""
+    """Returns the confs of ``spark-defaults.conf`` in SPARK_CONF_DIR, else in SPARK_HOME/conf; empty without a file."""
     folder = environment.get("SPARK_CONF_DIR")
     if folder is None and environment.get("SPARK_HOME"):
         folder = str(Path(environment["SPARK_HOME"]) / "conf")
@@ -80,7 +80,7 @@ def default_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]
 
 
 def parse_properties(content: str) -> dict[str, str]:
-    """Keys and values of a Java properties text as Spark's defaults files use it, without line continuation."""
+    """Returns keys and values of a Java properties text as in Spark's defaults files, without line continuation."""
     found: dict[str, str] = {}
     for line in (raw.strip() for raw in content.splitlines()):
         if not line or line[0] in "#!":

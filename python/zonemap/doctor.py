@@ -1,4 +1,4 @@
-"""Checks of this machine and installation, and of a session if one is asked for. Changes nothing."""
+"""Checks of this machine and installation, and of a session on request. Changes nothing."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ ICEBERG_TESTED = ((1, 11), (1, 12))
 
 @dataclass(frozen=True)
 class Check:
-    """One thing looked at.
+    """The result of one check.
 
     Attributes:
-        name: What was looked at.
-        state: ``ok``; ``warning`` (works, perhaps not as wanted); ``failed`` (zonemap cannot work).
-        found: What was found.
-        advice: What to do; empty if nothing.
+        name: Name of the check.
+        state: ``ok``; ``warning`` (zonemap works, possibly with other settings); ``failed`` (zonemap cannot work).
+        found: The version, path or problem that the check found.
+        advice: The next step of the user; empty if there is none.
     """
 
     name: str
@@ -45,17 +45,17 @@ class Check:
     advice: str = ""
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON."""
+        """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
 
 def installation_checks() -> list[Check]:
-    """Checks that need no session: Python, Java, PySpark, the jar, and the confs around a new session."""
+    """Returns the checks that need no session: Python, Java, PySpark, the jar, and the confs around a new session."""
     return [_python(), _java(), _pyspark(), _jar(), _surroundings()]
 
 
 def session_checks(spark: SparkSession) -> list[Check]:
-    """Checks of a classic session that was configured: versions, class path, and the extension at work."""
+    """Returns the checks of a configured classic session: versions, class path, and the active extension."""
     from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
     found = _jvm.versions(spark)
@@ -67,16 +67,16 @@ def session_checks(spark: SparkSession) -> list[Check]:
 
 
 def _extension(spark: SparkSession, *, loaded: bool) -> Check:
-    """Whether the extension is there and active; an inactive one has no procedures."""
+    """Checks that the extension is loaded and active; an inactive extension has no procedures."""
     listed = current.split_list(spark.conf.get(confs.EXTENSIONS, ""))
     start = "Start the session with zonemap.configure(SparkSession.builder)."
     if not loaded:
         return Check("extension", "failed", f"class {confs.EXTENSION_CLASS} is not on the class path", start)
     if confs.EXTENSION_CLASS not in listed:
-        return Check("extension", "failed", f"{confs.EXTENSIONS} does not name it", start)
+        return Check("extension", "failed", f"{confs.EXTENSIONS} does not name {confs.EXTENSION_CLASS}", start)
     procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
     if not procedures:
-        return Check("extension", "failed", "loaded and inactive", "The session's log has a warning that says why.")
+        return Check("extension", "failed", "loaded, but inactive", "A warning in the session's log names the reason.")
     return Check("extension", "ok", f"active, {procedures} procedures")
 
 
@@ -98,7 +98,7 @@ def _java() -> Check:
         return Check("Java", "failed", str(error), advice)
     match = re.search(r'version "((?:1\.)?(\d+)[^"]*)"', answer.stderr)
     if match is None:
-        return Check("Java", "failed", f"{command} does not tell its version", advice)
+        return Check("Java", "failed", f"{command} prints no version", advice)
     new_enough = int(match.group(2)) >= MINIMUM_JAVA
     return Check("Java", "ok" if new_enough else "failed", match.group(1), "" if new_enough else advice)
 
@@ -108,7 +108,7 @@ def _pyspark() -> Check:
         return _minor("PySpark", metadata.version("pyspark"), [_pair(SPARK_MINOR)])
     except metadata.PackageNotFoundError:
         if util.find_spec("pyspark") is not None:
-            return Check("PySpark", "warning", "there, of an unknown version", "See 'zonemap doctor --session'.")
+            return Check("PySpark", "warning", "installed, of an unknown version", "See 'zonemap doctor --session'.")
         return Check("PySpark", "failed", "not installed", "Install it: pip install 'zonemap[spark]'.")
 
 
@@ -121,7 +121,7 @@ def _jar() -> Check:
     with zipfile.ZipFile(path) as archive:
         complete = entry in archive.namelist()
     found = f"{path} ({path.stat().st_size:,} bytes)"
-    return Check("jar", "ok", found) if complete else Check("jar", "failed", found, f"It holds no {entry}: reinstall.")
+    return Check("jar", "ok", found) if complete else Check("jar", "failed", found, f"It lacks {entry}: reinstall.")
 
 
 def _surroundings() -> Check:
@@ -130,13 +130,13 @@ def _surroundings() -> Check:
         key: value for key in (confs.EXTENSIONS, confs.JARS, confs.PACKAGES) if (value := conf.get(key)) is not None
     }
     if not held:
-        return Check("confs outside the code", "ok", "none; zonemap.configure() sets what is needed")
+        return Check("confs outside the code", "ok", "none; zonemap.configure() sets the required confs")
     listed = "; ".join(f"{key}={value}" for key, value in held.items())
     return Check("confs outside the code", "ok", f"{listed}; zonemap.configure() appends to them")
 
 
 def _minor(name: str, found: str, supported: list[tuple[int, int]]) -> Check:
-    """A version that must have one of the supported (major, minor) pairs to be known to work."""
+    """Checks that a version has one of the supported (major, minor) pairs."""
     known = ", ".join(f"{major}.{minor}" for major, minor in supported)
     if not found:
         return Check(name, "failed", "not found", f"Tested: {known}. See iceberg= of zonemap.configure().")

@@ -1,17 +1,17 @@
-"""What this package raises and warns with."""
+"""The exceptions and warnings of this package."""
 
 
 class ZonemapError(Exception):
-    """The request is well-formed and cannot be met; the message says why and what to do."""
+    """A well-formed request cannot be completed; the message names the reason and the next step."""
 
 
 class InvalidArgumentError(ZonemapError, ValueError):
-    """An argument is malformed; the message names it and what it may be."""
+    """An argument is malformed; the message names the argument and the allowed values."""
 
 
 class JarNotFoundError(ZonemapError):
-    """The Spark extension's jar is not where this installation should have it."""
+    """The jar of the Spark extension is missing from this installation."""
 
 
 class ZonemapWarning(UserWarning):
-    """The session will work, but not as asked: a value was kept or cannot be set from here."""
+    """The session works, but without a requested setting: an existing value was kept, or the client cannot set it."""

@@ -1,8 +1,8 @@
-"""Keeps the index of tables in step with commits of other applications, for as long as it runs.
+"""Refreshes the index of tables after commits of other applications, for as long as it runs.
 
-A follower asks for what a reader would bring up by itself: ``refresh`` reads the manifests that are new, writes them
-to the store and merges segments by the session's policy. It holds no state of its own, so it may be stopped at any
-time, started again, or run twice: the second one finds little to do.
+A follower calls ``refresh``, which reads new manifests, writes them to the store and merges segments by the session's
+policy. A follower holds no state of its own, so it may be stopped at any time, started again, or run twice: the second
+follower finds little to do.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MAX_PAUSE_SECONDS = 300.0
 
 @dataclass
 class _Followed:
-    """What is remembered of a table between two looks at it."""
+    """The state of a table between two refreshes."""
 
     name: str
     snapshot_id: int | None = None
@@ -42,22 +42,22 @@ def follow(
 ) -> None:
     """Refreshes the index of each table again and again until ``stop`` is set.
 
-    A table that fails (it may not exist yet) is tried again after a pause that doubles up to five minutes; the others
-    go on.
+    A table whose refresh fails (it may not exist yet) is refreshed again after a pause that doubles up to five minutes;
+    the other tables are refreshed meanwhile.
 
     Args:
         spark: The session.
         tables: The tables' names.
-        every_seconds: Time between two looks at a table; more than 0.
-        stop: Set it, from a signal handler or another thread, to end the loop.
-        report: Gets one line for everything that happened.
+        every_seconds: Seconds between two refreshes of a table; more than 0.
+        stop: Ends the loop when a signal handler or another thread sets it.
+        report: Called with one line for each change and each failure.
 
     Raises:
-        InvalidArgumentError: there is no table, or an argument is of another type or out of range.
+        InvalidArgumentError: ``tables`` is empty, or an argument has another type or is out of range.
     """
     names = arguments.texts("tables", tables, "table names")
     if not names:
-        raise InvalidArgumentError("Cannot follow nothing: name at least one table.")
+        raise InvalidArgumentError("Cannot follow an empty list of tables: name at least one table.")
     every_seconds = arguments.positive("every_seconds", every_seconds, "seconds")
     followed = [_Followed(name) for name in dict.fromkeys(names)]
     while not stop.is_set():
@@ -89,6 +89,6 @@ def _look(spark: SparkSession, table: _Followed, report: Callable[[str], None]) 
 
 
 def _first_line(error: Exception) -> str:
-    """What went wrong, without the JVM's stack; py4j's own first line says nothing of it."""
+    """Returns the first line of the error, without the JVM's stack and without py4j's own first line."""
     lines = [line.strip(": ") for line in str(error).strip().splitlines()]
     return lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]

@@ -11,13 +11,15 @@ _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]*)")
 
 
 def split(name: str) -> tuple[str, ...]:
-    """The parts of a dotted identifier; a part in backquotes may hold dots, and a doubled backquote in it is one.
+    """Returns the parts of a dotted identifier.
+
+    A part in backquotes may contain dots; two backquotes in it stand for one.
 
     Raises:
-        InvalidArgumentError: it is no text, a part is empty, or a backquote is not closed.
+        InvalidArgumentError: ``name`` is not a text, a part is empty, or a backquote is not closed.
     """
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"Cannot read table name {name!r}: it is no text. Write 'catalog.namespace.table'.")
+        raise InvalidArgumentError(f"Cannot read table name {name!r}: it is not text. Write 'catalog.namespace.table'.")
     parts: list[str] = []
     position = 0
     while True:
@@ -31,27 +33,27 @@ def split(name: str) -> tuple[str, ...]:
         if position == len(name):
             return tuple(parts)
         if name[position] != ".":
-            raise _unreadable(name, f"{name[position]!r} at position {position + 1} is out of place")
+            raise _unreadable(name, f"{name[position]!r} at position {position + 1} is unexpected")
         position += 1
 
 
 def join(parts: tuple[str, ...]) -> str:
-    """The dotted identifier of these parts, in backquotes where a part needs them."""
+    """Returns the dotted identifier of these parts, with backquotes around parts that need them."""
     return ".".join(part if _PLAIN.fullmatch(part) else "`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def literal(name: str) -> str:
-    """The SQL string literal of a checked dotted identifier, safe to put into a statement."""
+    """Returns the SQL string literal of a dotted identifier after checking it; the literal is safe in a statement."""
     return text_literal(join(split(name)))
 
 
 def text_literal(text: str) -> str:
-    """The SQL string literal of any text, safe to put into a statement."""
+    """Returns the SQL string literal of any text; the literal is safe in a statement."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
 def _unreadable(name: str, why: str) -> InvalidArgumentError:
     return InvalidArgumentError(
         f"Cannot read table name {name!r}: {why}. "
-        "Write catalog.namespace.table, a part with other characters in backquotes."
+        "Write catalog.namespace.table, with backquotes around parts that contain other characters."
     )

@@ -1,4 +1,4 @@
-"""Where the Spark extension's jar is; needs neither PySpark nor a JVM."""
+"""The path of the Spark extension's jar; needs neither PySpark nor a JVM."""
 
 from pathlib import Path
 
@@ -9,19 +9,19 @@ JAR_NAME = f"zonemap-spark-{SPARK_MINOR}_{SCALA_BINARY}-{__version__}.jar"
 """File name of the jar inside the wheel."""
 
 JAR_PREFIX = "zonemap-spark-"
-"""How the file name of every version of the jar begins."""
+"""First part of the jar's file name, the same in every version."""
 
 
 def jar_path() -> Path:
-    """Absolute path of the jar for ``spark.jars`` or ``--jars``.
+    """Returns the absolute path of the jar, for ``spark.jars`` or ``--jars``.
 
     Raises:
-        JarNotFoundError: the package was not installed from a wheel, so no jar is in it.
+        JarNotFoundError: the package was not installed from a wheel, so it contains no jar.
     """
     path = Path(__file__).resolve().parent / "jars" / JAR_NAME
     if not path.is_file():
         raise JarNotFoundError(
-            f"Cannot find jar '{path}': this installation does not carry it. "
+            f"Cannot find jar '{path}': this installation does not contain it. "
             "Install the zonemap wheel, or build one with 'make wheel'."
         )
     return path

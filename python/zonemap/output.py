@@ -1,4 +1,4 @@
-"""How the command line answers: one interface, as tables for people or as JSON for programs."""
+"""Output of the command line: tables for people or JSON for programs, behind one interface."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from zonemap.results import text
 
 
 class Output(Protocol):
-    """Where the rows of an answer go."""
+    """Prints the rows of a result."""
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
-        """Shows rows that share their keys; for a single one the keys go down the page."""
+        """Prints rows with the same keys; a single row is printed with one key in each line."""
 
 
 class TableOutput:
-    """Tables in a terminal."""
+    """Prints tables in a terminal."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
-        """Shows rows as a table; see ``Output``."""
+        """Prints rows as a table; see ``Output``."""
         table = Table(show_header=len(rows) != 1)
         if len(rows) == 1:
             table.add_column("field", style="bold")
@@ -43,17 +43,17 @@ class TableOutput:
 
 
 class JsonOutput:
-    """One JSON document: an object for a single row, else a list."""
+    """Prints one JSON document: an object for a single row, otherwise a list."""
 
     def __init__(self, *, always_list: bool = False) -> None:
         self._always_list = always_list
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
-        """Prints rows as JSON; see ``Output``. The title is left out."""
+        """Prints rows as JSON without the title; see ``Output``."""
         single = len(rows) == 1 and not self._always_list
         print(json.dumps(rows[0] if single else rows, indent=2, default=str))
 
 
 def output_of(kind: str, *, always_list: bool = False) -> Output:
-    """The output named on the command line, ``table`` or ``json``."""
+    """Returns the output for a kind of the command line, ``table`` or ``json``."""
     return JsonOutput(always_list=always_list) if kind == "json" else TableOutput()

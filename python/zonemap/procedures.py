@@ -1,8 +1,8 @@
 """The SQL procedures as functions. Each sends one ``CALL zonemap.system...`` statement, so Connect works too.
 
-All of them take a session that has the extension (see ``zonemap.configure``) and the table's name: a dotted
-identifier such as ``lake.db.events``, a part with other characters in backquotes. Errors of the statement
-come through as Spark raises them; a malformed name is an InvalidArgumentError before anything is sent.
+Every function takes a session with the extension (see ``zonemap.configure``) and the table's name: a dotted
+identifier such as ``lake.db.events``, with backquotes around parts that contain other characters. A malformed name
+raises an InvalidArgumentError before the statement is sent; errors of the statement are raised by Spark.
 """
 
 from __future__ import annotations
@@ -34,19 +34,20 @@ _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILI
 def build(
     spark: SparkSession, table: str, *, facts: Sequence[str] = (), columns: Sequence[str] | None = None
 ) -> BuildResult:
-    """Indexes the current snapshot of ``table`` from its manifests; data files are opened for ``facts`` only.
+    """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
 
-    The index goes into the table's index store; nothing is committed to the table. Time and driver memory
+    The index is written to the table's index store; the table itself does not change. Time and driver memory
     grow with the number of files.
 
     Args:
         spark: The session.
         table: The table's name.
-        facts: What to know of columns: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
-            "ranges(ts)", and of a map's key, "values(tags['type'])". A Spark job reads the data files that lack them;
-            ["none"] drops all.
-        columns: The columns to hold bounds of from now on, ["*"] for all; parts of the index that lack one are built
-            anew, others lose what is not named. None: the columns chosen before, at first all.
+        facts: The facts of columns to build: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
+            "ranges(ts)", and for a key of a map, "values(tags['type'])". A Spark job reads the data files that lack
+            them; ["none"] drops all facts.
+        columns: The columns whose bounds the index retains from now on, ["*"] for all; segments that lack one of them
+            are built anew, other segments lose the columns that are not named. None: the columns chosen before,
+            initially all.
 
     Raises:
         InvalidArgumentError: ``facts`` is not a list of texts, or ``columns`` is not one or is empty.
@@ -58,25 +59,26 @@ def build(
 
 
 def refresh(spark: SparkSession, table: str) -> BuildResult:
-    """Brings the index of ``table`` to its current snapshot; reads only manifests it has not seen."""
+    """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover."""
     return BuildResult.from_rows(table, _call(spark, "refresh", table))
 
 
 def status(spark: SparkSession, table: str) -> StatusResult:
-    """What the index covers of ``table``, how far it is behind, and what it costs. Changes nothing."""
+    """Returns which snapshot of ``table`` the index covers, how far it is behind, and its size. Changes nothing."""
     return StatusResult.from_rows(table, _call(spark, "status", table))
 
 
 def prewarm(
     spark: SparkSession, table: str, *, hours: int | None = None, columns: Sequence[str] | None = None
 ) -> PrewarmResult:
-    """Reads the index of ``table`` into the driver ahead of queries, so that their plans ask the storage for nothing.
+    """Loads segments of ``table`` into the driver, so that queries filtering on them need no storage request.
 
     Args:
         spark: The session.
         table: The table's name.
-        hours: Read what tells of files committed at most so many hours ago; None: as ``hot.window`` says, 0: all.
-        columns: The columns that conditions will be on; None: all that are indexed.
+        hours: Largest age, in hours, of the commits whose segments are loaded; None: the conf ``hot.window``, 0: any
+            age.
+        columns: The columns that queries filter on; None: all indexed columns.
 
     Raises:
         InvalidArgumentError: ``hours`` is not a whole number from 0, or ``columns`` is not a list of texts or is empty.
@@ -90,9 +92,9 @@ def prewarm(
 
 
 def merge(spark: SparkSession, table: str) -> MergeResult:
-    """Brings the index of ``table`` to its current snapshot and merges its segments into larger ones.
+    """Extends the index of ``table`` to its current snapshot and merges its segments into larger ones.
 
-    Upkeep does this by itself, a little at a time; this call does all of it now.
+    Upkeep does this in the background in small steps; this call completes all merges at once.
     """
     names = [field.name for field in fields(MergedLevel)]
     rows = _call(spark, "merge", table)
@@ -100,13 +102,13 @@ def merge(spark: SparkSession, table: str) -> MergeResult:
 
 
 def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hours: int = 24) -> GcResult:
-    """Lists the files of the stored index of ``table`` that no retained snapshot needs, and deletes them on request.
+    """Lists the files of the stored index of ``table`` that no retained snapshot needs, and may delete them.
 
     Args:
         spark: The session.
         table: The table's name.
-        dry_run: Only list them; False deletes.
-        older_than_hours: Younger files stay, since a writer may be about to name them; at least 0.
+        dry_run: True lists the files; False deletes them too.
+        older_than_hours: Younger files are retained, since a writer may name them soon; 0 or more.
 
     Raises:
         InvalidArgumentError: ``dry_run`` is not a bool, or ``older_than_hours`` is not a whole number from 0.
@@ -121,14 +123,14 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
 
 
 def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Sequence[str] = ()) -> DropResult:
-    """Deletes the index of ``table`` and lists its files; the table itself is not touched.
+    """Deletes the index of ``table`` and lists its files; the table itself does not change.
 
-    With ``facts`` the index stays and only those leave it; ``gc`` deletes their files once no version names them.
+    With ``facts``, only these facts leave the index; ``gc`` deletes their files once no version names them.
 
     Args:
         spark: The session.
         table: The table's name.
-        dry_run: Only list what would be deleted.
+        dry_run: True lists the files and deletes none.
         facts: The facts to drop, as in ``build``, or ["all"].
 
     Raises:
@@ -141,7 +143,7 @@ def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Seque
 
 
 def statement(procedure: str, table: str, arguments: str = "") -> str:
-    """The CALL statement that is sent for ``procedure``; ``arguments`` begins with a comma."""
+    """Returns the CALL statement of ``procedure``; ``arguments`` begins with a comma."""
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
 
 
@@ -153,7 +155,7 @@ def _facts(facts: Sequence[str]) -> str:
 def _columns(columns: Sequence[str]) -> str:
     names = checked.texts("columns", columns, "column names")
     if not names:
-        raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names with one at least.")
+        raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names, at least one.")
     return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
 
 
@@ -167,6 +169,6 @@ def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") 
             raise ZonemapError(
                 f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
                 "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-                "'zonemap doctor --session' say what is in the way."
+                "'zonemap doctor --session' name the cause."
             ) from error
         raise

@@ -1,4 +1,4 @@
-"""What the procedures return: one frozen object a call, shown as a small table in notebooks."""
+"""Results of the procedures: each call returns one frozen object, which notebooks show as a small table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from zonemap.errors import ZonemapError
 
 @dataclass(frozen=True)
 class _OneRow:
-    """An object made of the single row that a procedure returned; columns it does not know are dropped."""
+    """The single row that a procedure returned; columns without a field of this class are dropped."""
 
     table: str
 
@@ -21,7 +21,7 @@ class _OneRow:
         found = list(rows)
         if len(found) != 1:
             raise ZonemapError(
-                f"Cannot read the answer about '{table}': one row was expected, {len(found)} came. "
+                f"Cannot read the result for '{table}': the procedure returned {len(found)} rows, not one. "
                 "Use a jar and a Python package of the same version ('zonemap doctor')."
             )
         row = found[0]
@@ -29,13 +29,13 @@ class _OneRow:
         missing = [name for name in names if name not in row]
         if missing:
             raise ZonemapError(
-                f"Cannot read the answer about '{table}': column {', '.join(missing)} is missing. "
+                f"Cannot read the result for '{table}': column {', '.join(missing)} is missing. "
                 "Use a jar and a Python package of the same version ('zonemap doctor')."
             )
         return cls(table=table, **{name: row[name] for name in names})
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON."""
+        """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
     def _repr_html_(self) -> str:
@@ -48,12 +48,13 @@ class BuiltFact:
 
     Attributes:
         part: The fact, such as "bloom(user_id)".
-        data_files: Data files that have it now.
-        files_read: Data files that were read for it by this call; the others had it.
-        bytes: What it takes in the store.
-        expected_bytes: What it was expected to take, from the first few files.
-        wrong_bounds: Of "bounds": data files whose manifest the rows contradict; the driver's log names them.
-        seconds: Wall time of the facts of this call; they are built in one pass.
+        data_files: Number of data files that have the fact now.
+        files_read: Number of data files that this call read for the fact; the other files had it before.
+        bytes: Size of the fact in the store.
+        expected_bytes: Size estimated from the first few files, in bytes.
+        wrong_bounds: For "bounds": number of data files whose rows contradict the bounds in their manifest; the
+            driver's log names the files.
+        seconds: Wall time of all facts of this call, which are built in one pass.
     """
 
     part: str
@@ -67,17 +68,17 @@ class BuiltFact:
 
 @dataclass(frozen=True)
 class BuildResult(_OneRow):
-    """What ``build`` and ``refresh`` did.
+    """Result of ``build`` and ``refresh``.
 
     Attributes:
-        table: The table as it was named in the call.
-        snapshot_id: The snapshot that the index now covers; -1 for a table without one.
-        data_files: Data files covered.
-        delete_files: Delete files covered.
-        segments: Files of the index that make up this snapshot's version.
-        bytes: Their size in the store.
-        seconds: Wall time of the index on the driver.
-        facts: The facts that the call asked for.
+        table: The table as named in the call.
+        snapshot_id: The snapshot that the index now covers; -1 for a table without a snapshot.
+        data_files: Number of data files that the index covers.
+        delete_files: Number of delete files that the index covers.
+        segments: Number of segments of this snapshot's version.
+        bytes: Size of these segments in the store.
+        seconds: Wall time of indexing on the driver.
+        facts: The facts that the call named.
     """
 
     snapshot_id: int | None
@@ -90,7 +91,7 @@ class BuildResult(_OneRow):
 
     @classmethod
     def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
-        """One row is of the index; others say in `part` which fact they are of."""
+        """Reads the row of the index, and the rows of facts, whose column `part` names the fact."""
         found = list(rows)
         names = [field.name for field in fields(BuiltFact)]
         parts = [row for row in found if row.get("part", "index") != "index"]
@@ -98,36 +99,37 @@ class BuildResult(_OneRow):
         return super().from_rows(table, [{**row, "facts": built} for row in found if row not in parts])
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON; without facts where none were asked for."""
+        """Returns the fields by name, ready for JSON; without `facts` if the call named none."""
         return {name: value for name, value in asdict(self).items() if name != "facts" or value}
 
 
 @dataclass(frozen=True)
 class StatusResult(_OneRow):
-    """What the index knows of a table.
+    """Result of ``status``: coverage and size of the index of a table.
 
     Attributes:
-        table: The table as it was named in the call.
-        snapshot_id: The newest snapshot the index covers; None if it covers none.
-        covered: Whether that is the table's current snapshot, so that the next query is planned from the index.
-        lag_snapshots: Snapshots committed since the covered one; None where that cannot be told.
-        data_files: Data files covered.
-        delete_files: Delete files covered.
-        segments: Files of the index that make up the covered version.
-        bytes: Their size in the store.
-        memory_bytes: Driver memory the index of this table holds now: the hot tier.
-        spilled_bytes: Local files that segments without a store of their own have gone to.
+        table: The table as named in the call.
+        snapshot_id: The newest snapshot that the index covers; None if it covers none.
+        covered: True if that is the table's current snapshot, so that the next query is planned from the index.
+        lag_snapshots: Number of snapshots committed since the covered one; None if it is unknown.
+        data_files: Number of data files that the index covers.
+        delete_files: Number of delete files that the index covers.
+        segments: Number of segments of the covered version.
+        bytes: Size of these segments in the store.
+        memory_bytes: Driver memory of this table's index: the hot tier.
+        spilled_bytes: Size of the local files to which this JVM has spilled segments.
         cold_memory_bytes: Driver memory that caches files of a store that is not local.
-        cold_disk_bytes: Local disk that does.
-        store: Folder of the index files, or None if it lives in memory only.
-        levels: Segments a level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
-        columns: The columns whose bounds are held, "all" if that was not narrowed.
+        cold_disk_bytes: Size of the local files that cache files of a store that is not local.
+        store: Folder of the index files, or None if the index is in memory only.
+        levels: Number of segments of each level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
+        columns: The columns whose bounds the index retains, "all" if no columns were chosen.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
-        fact_bytes: The bytes of all of them.
-        problem: Why the snapshot is not covered, or why its index is not in the store; empty where it is both.
-        bounds: Data files by what their bounds may be used for, such as "extremes=90 valid=8 doubtful=2": MIN and MAX
-            too, pruning of every kind, or only the filter that Iceberg evaluates too. Empty if the table is not
-            covered.
+        fact_bytes: Size of all facts.
+        problem: Why the snapshot is not covered, or why its index is not in the store; empty if it is covered and
+            stored.
+        bounds: Number of data files by the permitted use of their bounds, such as "extremes=90 valid=8 doubtful=2".
+            extremes: all pruning, MIN and MAX. valid: all pruning. doubtful: only filters that Iceberg evaluates too.
+            Empty if the table is not covered.
     """
 
     snapshot_id: int | None
@@ -152,13 +154,13 @@ class StatusResult(_OneRow):
 
 @dataclass(frozen=True)
 class PrewarmResult(_OneRow):
-    """What ``prewarm`` read.
+    """Result of ``prewarm``.
 
     Attributes:
-        table: The table as it was named in the call.
-        snapshot_id: The snapshot whose index it is.
-        segments: Files of the index that were read.
-        bytes: What they hold of memory and mapped files.
+        table: The table as named in the call.
+        snapshot_id: The snapshot whose segments were loaded.
+        segments: Number of segments that were loaded.
+        bytes: Size of these segments in memory and in mapped files.
         seconds: Wall time of the call on the driver.
     """
 
@@ -174,10 +176,10 @@ class MergedLevel:
 
     Attributes:
         level: "micro", "hour" or "day".
-        segments_before: Segments of the covered version at this level before.
-        segments_after: The same afterwards.
-        bytes_before: Their size in the store before.
-        bytes_after: The same afterwards.
+        segments_before: Number of segments of this level before the merge.
+        segments_after: Number of segments of this level after the merge.
+        bytes_before: Size of these segments in the store before the merge.
+        bytes_after: Size of these segments in the store after the merge.
     """
 
     level: str
@@ -189,18 +191,18 @@ class MergedLevel:
 
 @dataclass(frozen=True)
 class MergeResult:
-    """What ``merge`` did, level by level.
+    """Result of ``merge``, level by level.
 
     Attributes:
-        table: The table as it was named in the call.
-        levels: One entry a level that has or had segments.
+        table: The table as named in the call.
+        levels: One entry for each level that has or had segments.
     """
 
     table: str
     levels: tuple[MergedLevel, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON."""
+        """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
     def _repr_html_(self) -> str:
@@ -212,9 +214,9 @@ class GarbageFile:
     """A file of the index store that no retained snapshot needs.
 
     Attributes:
-        path: Its full path.
-        bytes: Its size.
-        reason: Why it is not needed.
+        path: Full path of the file.
+        bytes: Size of the file.
+        reason: Why no retained snapshot needs the file.
     """
 
     path: str
@@ -224,12 +226,12 @@ class GarbageFile:
 
 @dataclass(frozen=True)
 class GcResult:
-    """What ``gc`` deleted, or with ``dry_run`` would delete.
+    """Files that ``gc`` deleted, or with ``dry_run`` would delete.
 
     Attributes:
-        table: The table as it was named in the call.
-        dry_run: True if nothing was deleted.
-        files: The files.
+        table: The table as named in the call.
+        dry_run: True if no file was deleted.
+        files: The files, with size and reason.
     """
 
     table: str
@@ -238,11 +240,11 @@ class GcResult:
 
     @property
     def bytes(self) -> int:
-        """The size of all files together."""
+        """Size of all files together."""
         return sum(file.bytes for file in self.files)
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON."""
+        """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
     def _repr_html_(self) -> str:
@@ -255,12 +257,12 @@ class GcResult:
 
 @dataclass(frozen=True)
 class DropResult:
-    """What ``drop`` deleted, or with ``dry_run`` would delete.
+    """Files that ``drop`` deleted, or with ``dry_run`` would delete.
 
     Attributes:
-        table: The table as it was named in the call.
-        dry_run: True if nothing was deleted.
-        paths: The files, one full path each.
+        table: The table as named in the call.
+        dry_run: True if no file was deleted.
+        paths: Full paths of the files.
     """
 
     table: str
@@ -268,7 +270,7 @@ class DropResult:
     paths: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
-        """The fields by name, ready for JSON."""
+        """Returns the fields by name, ready for JSON."""
         return {"table": self.table, "dry_run": self.dry_run, "paths": list(self.paths)}
 
     def _repr_html_(self) -> str:
@@ -278,7 +280,7 @@ class DropResult:
 
 
 def html_table(rows: list[dict[str, Any]]) -> str:
-    """A plain HTML table of rows that share their keys; every name and value is escaped."""
+    """Returns a plain HTML table of rows with the same keys; every name and value is escaped."""
     if not rows:
         return ""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
@@ -290,7 +292,7 @@ def html_table(rows: list[dict[str, Any]]) -> str:
 
 
 def text(value: object, name: str = "") -> str:
-    """A value for people: thousands separated, yes or no, three decimals; ids stay as they are."""
+    """Returns a value as text for people: thousands separated, yes or no, three decimals; ids unchanged."""
     if value is None:
         return "-"
     if isinstance(value, bool):

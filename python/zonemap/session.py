@@ -1,4 +1,4 @@
-"""Puts the extension on a session builder; appends to what is there and overwrites nothing."""
+"""Adds the extension to a session builder; appends to existing lists and overwrites no conf."""
 
 from __future__ import annotations
 
@@ -43,38 +43,38 @@ def configure(
 ) -> Builder:
     """Adds zonemap to ``SparkSession.builder`` and returns the builder.
 
-    Appended, without duplicates: the extension class (and Iceberg's before it, if it is not there) to
-    ``spark.sql.extensions``, the jar to ``spark.jars``, the explain provider to
-    ``spark.sql.extendedExplainProviders``. Set unless already set: ``spark.sql.catalog.zonemap`` and the confs
-    of the arguments given. What is already there is read from the builder, from PYSPARK_SUBMIT_ARGS, and from the
-    running JVM or Spark's defaults file. Calling it twice changes nothing; so does calling it before or after other
-    ``config`` calls on other keys. Later ``config`` calls on the three lists replace them, as Spark has it.
+    The function appends to three lists, without duplicates: the extension class (and Iceberg's extension before it, if
+    it is missing) to ``spark.sql.extensions``, the jar to ``spark.jars``, and the explain provider to
+    ``spark.sql.extendedExplainProviders``. It sets ``spark.sql.catalog.zonemap`` and the confs of the given arguments,
+    unless they are already set. Existing values are read from the builder, from PYSPARK_SUBMIT_ARGS, and from the
+    running JVM or Spark's defaults file. A second call changes nothing, and the order of this call and ``config`` calls
+    on other keys does not matter. Later ``config`` calls on the three lists replace them, as always in Spark.
 
-    A builder for a Spark Connect server on another machine (``sc://``) gets only what a client may set; a
-    ``ZonemapWarning`` says what the server's own confs need. Where the jar cannot reach the class path any more, a
-    ``ZonemapWarning`` says so and the builder stays as it is.
+    For a Spark Connect server on another machine (``sc://``), the function sets only session confs, and a
+    ``ZonemapWarning`` names the confs that the server needs. If the jar can no longer be added to the class path, a
+    ``ZonemapWarning`` names the reason and the builder does not change.
 
     Args:
-        builder: ``SparkSession.builder`` or what its methods return, classic or Connect.
-        iceberg: Also add Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
-            ``spark.jars.packages``) or the path of its jar. None: your set-up brings it.
-        dual_index: What of the index stays in memory; None leaves the extension's defaults.
-        jar: The extension's jar; None takes the one of this package.
-        enabled: ``spark.sql.zonemap.enabled``, the switch that also works per query (default true).
-        shadow: Plan every scan twice and compare with Iceberg's own answer (default false; for verification).
-        shadow_sample: Share of finished queries, 0.0 to 1.0, that are run again with and without zonemap in the
-            background to compare their rows (default 0.0; for verification).
+        builder: ``SparkSession.builder`` or the result of its methods, classic or Connect.
+        iceberg: Adds Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
+            ``spark.jars.packages``) or the path of its jar. None: your set-up provides it.
+        dual_index: The part of the index that stays in memory; None keeps the extension's defaults.
+        jar: Path of the extension's jar; None takes the jar of this package.
+        enabled: ``spark.sql.zonemap.enabled``, the switch that can also be set for one query (default true).
+        shadow: Plans every scan twice and compares with Iceberg's plan (default false; for verification).
+        shadow_sample: Share of finished queries, 0.0 to 1.0, that are run again in the background with and without
+            zonemap to compare their rows (default 0.0; for verification).
         upkeep: ``off``, ``memory``, ``persist`` or ``auto`` (default); or an ``Upkeep`` with the flush settings too.
-        merge: When segments are merged; None leaves the extension's defaults.
+        merge: When segments are merged; None keeps the extension's defaults.
         cover_on_read: ``background`` (default) or ``wait``.
         store_location: Folder of the index stores; None keeps the extension's default.
 
     Raises:
         InvalidArgumentError: an argument is malformed.
-        JarNotFoundError: no ``jar`` was given and this package carries none.
+        JarNotFoundError: no ``jar`` was given and this package contains none.
 
     Warns:
-        ZonemapWarning: a value already set was kept, or something cannot be set from here.
+        ZonemapWarning: an existing value was kept, or a conf cannot be set on this builder.
     """
     options: dict[str, Any] = builder._options
     settings = _settings(
@@ -96,7 +96,7 @@ def configure(
     conf = _around(options)
     why_not = _unreachable(conf)
     if why_not is not None:
-        _warn(f"Cannot add zonemap to the session, which will run without it: {why_not}")
+        _warn(f"Cannot add zonemap to the session, which runs without it: {why_not}")
         return builder
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
@@ -107,7 +107,7 @@ def configure(
         _append(conf, *iceberg_source)
         if iceberg_source[0] in conf.submitted:
             _warn(
-                f"Cannot add Iceberg through {iceberg_source[0]}: PYSPARK_SUBMIT_ARGS sets it and hides the builder's. "
+                f"Cannot add Iceberg through {iceberg_source[0]}: PYSPARK_SUBMIT_ARGS overrides the builder's value. "
                 f"Add '{iceberg_source[1]}' there."
             )
     options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
@@ -126,7 +126,7 @@ def _settings(
     cover_on_read: str | None,
     store_location: str | None,
 ) -> dict[str, str]:
-    """The confs of the arguments given, checked."""
+    """Returns the confs of the given arguments after checking them."""
     settings: dict[str, str] = {}
     for given in (dual_index, merge):
         if given is not None:
@@ -148,7 +148,7 @@ def _settings(
 
 
 def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | None:
-    """The conf and the item that bring Iceberg's runtime, or None if it is not asked for."""
+    """Returns the conf and the item that add Iceberg's runtime, or None without ``iceberg``."""
     if iceberg is None:
         return None
     if _VERSION.fullmatch(str(iceberg)):
@@ -162,14 +162,14 @@ def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | No
 
 
 def _around(options: dict[str, Any]) -> CurrentConf:
-    """The builder's options with the confs that surround them."""
+    """Returns the builder's options with the confs that a new session would have besides."""
     running = _jvm_confs()
     defaults = current.default_confs() if running is None else running
     return CurrentConf(options, current.submitted_confs(), defaults)
 
 
 def _jvm_confs() -> dict[str, str] | None:
-    """Confs of the JVM this process is bound to, or None if it will be started (or PySpark is not there)."""
+    """Returns the confs of the JVM of this process, or None if no JVM runs or PySpark is not installed."""
     try:
         from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
     except ImportError:
@@ -178,16 +178,16 @@ def _jvm_confs() -> dict[str, str] | None:
 
 
 def _append(conf: CurrentConf, key: str, *items: str) -> None:
-    """Appends to a list conf what it does not hold yet."""
+    """Appends the items that a list conf does not contain yet."""
     conf.options[key] = current.merge_list(conf.items(key), list(items))
 
 
 def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
-    """Sets what the builder does not hold; a different value it holds stays, with a warning."""
+    """Sets the confs that the builder lacks; keeps a different existing value and warns."""
     for key, value in settings.items():
         held = conf.options.setdefault(key, value)
         if str(held) != value:
-            _warn(f"Cannot set {key} to '{value}': '{held}' is already there and stays. Give only one.", through=1)
+            _warn(f"Cannot set {key} to '{value}': the builder keeps '{held}'. Set only one value.", through=1)
 
 
 def _has_file(paths: list[str], prefix: str) -> bool:
@@ -208,9 +208,9 @@ def _warn_of_server() -> None:
 
 
 def _unreachable(conf: CurrentConf) -> str | None:
-    """Why ``spark.jars`` of the builder cannot bring the jar to the class path, or None if it can.
+    """Returns why ``spark.jars`` of the builder cannot add the jar to the class path, or None if it can.
 
-    Without the jar a session that names its classes would fail at every query, so nothing must be set then.
+    A session that names classes of a missing jar fails every query, so ``configure`` then sets no conf.
     """
     running = _jvm_confs()
     if running is not None and not _has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
@@ -224,7 +224,7 @@ def _unreachable(conf: CurrentConf) -> str | None:
     submitted = conf.submitted.get(confs.JARS)
     if running is None and submitted is not None and not _has_file(current.split_list(submitted), JAR_PREFIX):
         return (
-            "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars, which hides the builder's. Add $(zonemap jar-path) there."
+            "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars and overrides the builder's. Add $(zonemap jar-path) there."
         )
     return None
 

@@ -358,11 +358,11 @@ def _overwrite(path: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        ("bloom(nope)", "there is no such column"),
-        ("blooms(key)", "'blooms' is none of values, bloom, ngrams"),
+        ("bloom(nope)", "the table has no such column"),
+        ("blooms(key)", "'blooms' is not one of values, bloom, ngrams"),
         ("key", "'key' is not of the form kind(column)"),
         ("values()", "lacks a column"),
-        ("ngrams(n)", "N-grams are of string columns"),
+        ("ngrams(n)", "Name a string column"),
         ("bloom(at)", "of a simple type"),
         ("values(user_id)", "more than 256 distinct values"),
         ("bloom(key)", "more than 10 % of the file's bytes"),

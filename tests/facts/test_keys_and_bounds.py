@@ -231,15 +231,15 @@ def test_wrong_bounds_of_manifests_are_told_of(spark) -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        ("values(id['x'])", "id is no map"),
+        ("values(id['x'])", "id is not a map"),
         ("values(tags[404])", "its keys are of type string"),
         ("values(codes['404'])", "its keys are of type int"),
         ("values(tags)", "of a simple type"),
-        ("values(none['x'])", "there is no such column"),
-        ("ngrams(codes[404])", "N-grams are of string columns"),
-        ("ranges(tags['type'])", "Ranges are of numbers, dates and times"),
-        ("values(tags[type])", "there is no such column"),
-        ("values(codes['x)", "there is no such column"),
+        ("values(none['x'])", "the table has no such column"),
+        ("ngrams(codes[404])", "Name a string column"),
+        ("ranges(tags['type'])", "Name a column of numbers, dates or times"),
+        ("values(tags[type])", "the table has no such column"),
+        ("values(codes['x)", "the table has no such column"),
     ],
 )
 def test_what_cannot_be_built_is_refused(spark, keyed, facts: str, told: str) -> None:

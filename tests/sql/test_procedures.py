@@ -36,7 +36,7 @@ def test_refresh_after_commits(spark, lake) -> None:
 def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
     row = product.status(spark, table)
-    assert (row.covered, row.problem) == (False, "there is no index yet")
+    assert (row.covered, row.problem) == (False, "the table has no index yet")
     product.build(spark, table)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
@@ -45,7 +45,7 @@ def test_status_before_and_after(spark, lake) -> None:
     tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots) == (False, 1)
-    assert row.problem == "the index is 1 snapshots behind"
+    assert row.problem == "the index is 1 snapshots behind the table"
 
 
 def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:

@@ -190,7 +190,7 @@ def test_files_that_an_engine_wrote_into_a_mapped_table_are_pruned(spark, moved)
     query = f"SELECT id FROM {moved} WHERE a2 + 1 = 3"
     assert len(plans.planned_files(spark.sql(query))) == 10
     assert product.status(spark, moved).bounds == "extremes=1 valid=0 doubtful=10"
-    assert "bounds of 10 files used by Iceberg's own filter only" in explain(spark, query)
+    assert "bounds of 10 files prune only by Iceberg's own filter" in explain(spark, query)
 
 
 PARTITION_QUERIES = (

@@ -1,4 +1,4 @@
-"""Runs one query with the index off and on in the same session, turn by turn."""
+"""Runs one query with the index off and on in the same session, by turns."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Run:
     Attributes:
         planning_ms: From SQL text to physical plan, file planning included.
         query_ms: From SQL text to the last row.
-        files: Data files the scans planned to read.
-        bytes: Their size.
-        read: Data files of the query's own table that tasks opened, where each is one split.
-        indexed_scans: Scans that were planned from the index.
-        rows: The answer, one text a row, sorted.
+        files: Number of data files that the scans planned to read.
+        bytes: Size of these files.
+        read: Number of data files of the query's own table that tasks opened, if each file is one split.
+        indexed_scans: Number of scans that were planned from the index.
+        rows: The rows of the result, each as text, sorted.
     """
 
     planning_ms: float
@@ -42,13 +42,13 @@ class Run:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The runs of one query, warm-up left out.
+    """The runs of one query, without the warm-up.
 
     Attributes:
         query: The query.
-        table_files: Data files of its table.
+        table_files: Number of data files of its table.
         off: Runs with ``spark.sql.zonemap.enabled=false``: Iceberg's own planning.
-        on: Runs with it set to true.
+        on: Runs with ``spark.sql.zonemap.enabled=true``.
     """
 
     query: Query
@@ -58,16 +58,16 @@ class Comparison:
 
     @property
     def rows_equal(self) -> bool:
-        """Whether every run gave the same rows."""
+        """True if every run returned the same rows."""
         return len({run.rows for run in (*self.off, *self.on)}) == 1
 
     @property
     def failure(self) -> str:
-        """Why the demo must not show this query as a success; empty if it may."""
+        """Why this query failed the check; empty if it succeeded."""
         if not self.rows_equal:
             return "rows differ between runs"
         if not self.on[0].rows:
-            return "no rows: nothing was compared"
+            return "no rows to compare"
         if not all(run.indexed_scans for run in self.on):
             return "not planned from the index when on"
         if any(run.indexed_scans for run in self.off):
@@ -76,19 +76,19 @@ class Comparison:
 
 
 def planning_ms(runs: tuple[Run, ...]) -> float:
-    """Median planning time."""
+    """Returns the median planning time, in milliseconds."""
     return statistics.median(run.planning_ms for run in runs)
 
 
 def query_ms(runs: tuple[Run, ...]) -> float:
-    """Median time of the whole query."""
+    """Returns the median time of the whole query, in milliseconds."""
     return statistics.median(run.query_ms for run in runs)
 
 
 def compare(spark: SparkSession, query: Query, table_files: int) -> Comparison:
-    """Runs the query once each way to warm up, then ``ROUNDS`` times each way, taking turns.
+    """Runs the query once with the index off and on to warm up, then ``ROUNDS`` times each, by turns.
 
-    The warm-up of a query that takes many seconds counts as its first round: what it warms is little beside that.
+    The warm-up of a query that takes many seconds counts as its first round: warming up saves little of such a time.
     """
     off: list[Run] = []
     on: list[Run] = []

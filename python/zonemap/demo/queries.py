@@ -1,4 +1,4 @@
-"""The demo's queries: plain SQL, each with the question it answers."""
+"""The demo's queries: plain SQL, each with a title."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Query:
     """A query to compare.
 
     Attributes:
-        title: What kind of look-up it is.
-        table: The table it reads.
+        title: The kind of query.
+        table: The table that the query reads.
         sql: The statement.
     """
 
@@ -25,7 +25,7 @@ class Query:
 
 
 def queries(flight_ids: Sequence[int], newest_day: date) -> list[Query]:
-    """The queries; ``flight_ids`` are the values of the long IN list, ``newest_day`` the last one of the metrics."""
+    """Returns the queries; ``flight_ids`` are the values of the IN list, ``newest_day`` is the last day of metrics."""
     ids = ", ".join(map(str, flight_ids))
     before = newest_day - timedelta(days=3)
     window = f"name = 'http.0042' AND date > DATE '{before}' AND date <= DATE '{newest_day}'"

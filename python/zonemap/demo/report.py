@@ -1,4 +1,4 @@
-"""Shows the comparisons: a table for the terminal and a page that needs nothing else."""
+"""Shows the comparisons as a table in the terminal and as a self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from zonemap.results import BuildResult
 
 @dataclass(frozen=True)
 class Facts:
-    """What the measurements were made with.
+    """The environment of the measurements.
 
     Attributes:
         versions: Versions by name.
-        cores: Processors of the machine.
+        cores: Number of processors of the machine.
         seconds: Wall time of the demo.
     """
 
@@ -38,7 +38,7 @@ def print_table(console: Console, found: Sequence[Comparison], builds: Sequence[
             f"{build.bytes:,} bytes in {build.segments} segments",
             highlight=False,
         )
-    table = Table(title=f"index off / on, medians of {ROUNDS} runs taking turns", title_justify="left")
+    table = Table(title=f"index off / on, medians of {ROUNDS} runs by turns", title_justify="left")
     table.add_column("query")
     for name in ("files", "planned off", "on", "planning ms off", "on", "query ms off", "on", "faster"):
         table.add_column(name, justify="right")
@@ -49,7 +49,7 @@ def print_table(console: Console, found: Sequence[Comparison], builds: Sequence[
 
 
 def html_page(found: Sequence[Comparison], builds: Sequence[BuildResult], facts: Facts) -> str:
-    """The report as one self-contained page."""
+    """Returns the report as one self-contained HTML page."""
     template = Template(files("zonemap.demo").joinpath("report.html.tmpl").read_text(encoding="utf-8"))
     slowest = max((query_ms(entry.off) for entry in found), default=1.0)
     slowest = max([slowest, *(query_ms(entry.on) for entry in found)])

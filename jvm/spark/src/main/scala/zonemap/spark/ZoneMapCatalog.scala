@@ -5,10 +5,10 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The catalog of our procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`.
+ * The catalog of the extension's procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`.
  *
- * It holds no tables and wraps no catalog. `CALL zonemap.system.<name>` works without it too; with it, SHOW PROCEDURES
- * and DESCRIBE PROCEDURE know them.
+ * The catalog holds no tables and wraps no catalog. `CALL zonemap.system.<name>` works without it too; SHOW PROCEDURES
+ * and DESCRIBE PROCEDURE need it.
  */
 final class ZoneMapCatalog extends ProcedureCatalog {
   private var catalogName: String = ZoneMapCatalog.DefaultName

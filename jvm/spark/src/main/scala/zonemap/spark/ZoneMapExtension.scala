@@ -4,11 +4,11 @@ import org.apache.spark.sql.SparkSessionExtensions
 
 /**
  * The Spark session extension: set `spark.sql.extensions=zonemap.spark.ZoneMapExtension`, with or without Iceberg's own
- * extension beside it, in any order.
+ * extension, in any order.
  *
- * What it adds, and when it runs:
+ * The rules of the extension, in the order in which Spark runs them:
  * {{{
- *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves our procedures without a catalog
+ *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves the procedures without a catalog
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
  *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
  *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: files beyond a bound of x
@@ -20,7 +20,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts cut the planned files
  * }}}
  *
- * Without Iceberg, or with versions it is not built for, it logs one line and does nothing.
+ * Without Iceberg, or with a version that it does not support, the extension logs one line and does nothing.
  */
 final class ZoneMapExtension extends (SparkSessionExtensions => Unit) {
   override def apply(extensions: SparkSessionExtensions): Unit =

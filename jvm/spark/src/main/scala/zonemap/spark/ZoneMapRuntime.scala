@@ -35,8 +35,8 @@ private[zonemap] object ZoneMapRuntime {
   lazy val get: Either[String, ZoneMapRuntime] = {
     val loaded =
       try unsupportedSpark.toLeft(()).flatMap(_ => loader).flatMap(load)
-      catch { case e @ (NonFatal(_) | _: LinkageError) => Left(s"its classes do not fit this Iceberg: $e") }
-    loaded.left.foreach(why => log.warn(s"zonemap ${Build.version} is inactive: $why. Queries run as without it."))
+      catch { case e @ (NonFatal(_) | _: LinkageError) => Left(s"its classes do not match this Iceberg: $e") }
+    loaded.left.foreach(why => log.warn(s"zonemap ${Build.version} is inactive: $why. Queries use Iceberg's planning."))
     loaded
   }
 
@@ -45,7 +45,7 @@ private[zonemap] object ZoneMapRuntime {
   private def unsupportedSpark: Option[String] = {
     val running = Versions.majorMinor(SPARK_VERSION)
     val built = Versions.majorMinor(Build.sparkMinor)
-    Option.when(running != built)(s"it is built for Spark ${Build.sparkMinor}, this is Spark $SPARK_VERSION")
+    Option.when(running != built)(s"it is built for Spark ${Build.sparkMinor}, but this is Spark $SPARK_VERSION")
   }
 
   private def load(loader: ClassLoader): Either[String, ZoneMapRuntime] = {
@@ -96,10 +96,10 @@ private[zonemap] object ZoneMapRuntime {
   }
 }
 
-/** A runtime that can tell whether the Iceberg it was linked with has the shapes it relies on. */
+/** A runtime that checks whether its version of Iceberg has the internals that it relies on. */
 private[zonemap] trait SelfCheck {
 
-  /** What is wrong, if anything. */
+  /** The first failed check; `None` if all succeed. */
   def selfCheck(): Option[String]
 }
 

@@ -4,7 +4,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 /**
  * The split-block bloom filter of Parquet's specification, over 64-bit hashes: blocks of eight 32-bit words, a hash sets
- * one bit in each word of one block. Never says no to a hash that was added. Thread-safe.
+ * one bit in each word of one block. An added hash is always found. Thread-safe.
  */
 final private[zonemap] class BlockBloom(bits: ByteBuffer) {
   require(bits.remaining > 0 && bits.remaining % BlockBloom.BlockBytes == 0, s"${bits.remaining} bytes of blocks")
@@ -25,10 +25,10 @@ private[zonemap] object BlockBloom {
   private val Words = 8
   val BlockBytes: Int = Words * Integer.BYTES
 
-  /** Of the hashes that were never added, the share that a filter may say yes to. */
+  /** Largest share of hashes that were not added and that the filter finds anyway. */
   val FalsePositives = 0.01
 
-  /** Bits a value costs at that share: 8 / -ln(1 - share ^ (1/8)). */
+  /** Bits for each value at that share: 8 / -ln(1 - share ^ (1/8)). */
   val BitsPerValue: Double = -Words / Math.log(1 - Math.pow(FalsePositives, 1.0 / Words))
 
   private val MaxBlocks = 1 << 22
@@ -41,8 +41,8 @@ private[zonemap] object BlockBloom {
   private def mask(hash: Long, word: Int): Int = 1 << (hash.toInt * Salt(word) >>> 27)
 
   /**
-   * Collects hashes. Room is made for `expected` distinct ones; when there were fewer, neighbouring blocks are laid over
-   * each other as long as the share of false positives allows it, so nobody has to count. Not thread-safe.
+   * Collects hashes. The filter is allocated for `expected` distinct hashes. If fewer were added, `build` combines
+   * neighbouring blocks while the share of false positives allows it, so callers need no exact count. Not thread-safe.
    */
   final class Builder(expected: Long) {
     private var blocks = foldable(Math.ceil(expected.max(1L) * BitsPerValue / (BlockBytes * 8)).toLong)
@@ -57,7 +57,7 @@ private[zonemap] object BlockBloom {
       }
     }
 
-    /** The filter's bytes. */
+    /** Returns the bytes of the filter. */
     def build(): Array[Byte] = {
       var smaller = folded()
       while (smaller.exists(falsePositives(_) <= FalsePositives)) {
@@ -70,7 +70,7 @@ private[zonemap] object BlockBloom {
       out.array()
     }
 
-    /** A hash of block 2i or 2i + 1 of n is one of block i of n / 2. */
+    /** Halves the number of blocks n: a hash of block 2i or 2i + 1 belongs to block i of n / 2. */
     private def folded(): Option[Array[Int]] =
       Option.when(blocks % 2 == 0) {
         Array.tabulate(words.length / 2) { i =>
@@ -80,14 +80,14 @@ private[zonemap] object BlockBloom {
       }
   }
 
-  /** The least number of blocks that is at least `blocks` and can be halved until few are left. */
+  /** Returns the least number of blocks that is at least `blocks` and can be halved repeatedly to a small number. */
   private def foldable(blocks: Long): Int = {
     var unit = 1
     while (blocks > 16L * unit && unit < MaxBlocks / 16) unit *= 2
     ((blocks.min(MaxBlocks.toLong) + unit - 1) / unit * unit).toInt
   }
 
-  /** The chance that a random hash finds all its bits set. */
+  /** Returns the probability that all bits of a random hash are set. */
   private def falsePositives(words: Array[Int]): Double = {
     var total = 0.0
     var block = 0

@@ -8,21 +8,21 @@ import zonemap.core.predicate.SortedValues
 import zonemap.core.value.{BytesValue, ZoneValue}
 
 /**
- * Makes one fact of the values of one column in one data file. `add` is told every physical row; what it is given may be
- * overwritten afterwards. Not thread-safe.
+ * Builds one fact from the values of one column in one data file. The caller adds the value of every physical row and
+ * may overwrite its bytes afterwards. Not thread-safe.
  */
 private[zonemap] trait FactBuilder {
   def addNull(): Unit
   def addNaN(): Unit
   def add(value: ZoneValue): Unit
 
-  /** The stored bytes; empty where the file is to have no such fact. */
+  /** Returns the stored bytes; empty if the file gets no such fact. */
   def build(): Array[Byte]
 }
 
 private[zonemap] object FactBuilder {
 
-  /** @param expectedRows the rows of the file, about: decides what room a bloom filter starts with */
+  /** @param expectedRows approximate number of rows of the file, for the initial size of a bloom filter */
   def of(kind: FactKind, expectedRows: Long, maxValues: Int): FactBuilder = kind match {
     case FactKind.Values => new ValuesBuilder(maxValues)
     case FactKind.Bloom  => new BloomBuilder(expectedRows)
@@ -31,7 +31,7 @@ private[zonemap] object FactBuilder {
     case FactKind.Ranges => new RangesBuilder
   }
 
-  /** What a file is entered with that has no fact, so that nobody looks for one in it again. */
+  /** The entry of a file without such a fact, so that a later build does not read the file again. */
   val NoFact: Array[Byte] = Array.emptyByteArray
 }
 

@@ -6,7 +6,7 @@ import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.{Input, Output}
 import zonemap.core.value.{BytesValue, ColumnType, Encoding, LongValue, ZoneValue}
 
-/** The stored bytes of one fact: docs/design/FORMAT.md, "Fact files". */
+/** Encodes and decodes the stored bytes of one fact: docs/design/FORMAT.md, "Fact files". */
 private[fact] object FactCodec {
   private val NullsBit = 1
   private val NaNBit = 2
@@ -37,7 +37,7 @@ private[fact] object FactCodec {
     out.toBytes
   }
 
-  /** Anything but bytes of a builder is a CorruptIndexException. */
+  /** Decodes the bytes of a builder; throws a CorruptIndexException for all other bytes. */
   def decode(kind: FactKind, columnType: ColumnType, stored: ByteBuffer): Fact = Input.decoding(s"$kind fact") {
     kind match {
       case FactKind.Values => values(columnType, new Input(stored))

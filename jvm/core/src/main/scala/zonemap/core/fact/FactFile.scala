@@ -7,8 +7,8 @@ import zonemap.core.segment.{ByteSource, Checksums, CorruptIndexException, HeapB
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**
- * Facts of one kind about one column in many data files, by the keys of the files. Opening reads the head; a fact is
- * read, and checked, when it is asked for. Thread-safe.
+ * Facts of one kind about one column in many data files, by the keys of the files. Opening reads the head; each fact is
+ * read and verified when it is requested. Thread-safe.
  */
 final private[zonemap] class FactFile private (
     source: ByteSource,
@@ -18,16 +18,16 @@ final private[zonemap] class FactFile private (
     keys: Array[FactKey],
     entries: Array[FactFile.Entry]) {
 
-  /** Whether the data file is entered. */
+  /** True if the data file has an entry. */
   def has(key: FactKey): Boolean = rowOf(key) >= 0
 
-  /** The size of the fact about a data file; 0 where there is none. */
+  /** Returns the size of the fact about a data file, in bytes; 0 without a fact. */
   def bytesOf(key: FactKey): Int = {
     val row = rowOf(key)
     if (row >= 0) entries(row).length else 0
   }
 
-  /** The fact about a data file; None for one that is not entered or has none. */
+  /** Returns the fact about a data file; None without an entry or without a fact. */
   def find(key: FactKey): Option[Fact] = {
     val row = rowOf(key)
     Option.when(row >= 0 && entries(row).length > 0)(FactCodec.decode(kind, columnType, bytes(entries(row))))
@@ -35,10 +35,10 @@ final private[zonemap] class FactFile private (
 
   def keysIterator: Iterator[FactKey] = keys.iterator
 
-  /** An estimate of what the head takes on the heap. */
+  /** Estimated size of the head on the heap, in bytes. */
   def heapBytes: Long = FactFile.OwnBytes + keys.length * FactFile.RowBytes
 
-  /** The stored bytes of the fact about a data file that is entered; empty where there is none. */
+  /** Returns the stored bytes of the fact about a data file with an entry; empty without a fact. */
   def stored(key: FactKey): Array[Byte] = {
     val entry = entries(rowOf(key))
     val out = new Array[Byte](entry.length)
@@ -58,7 +58,7 @@ final private[zonemap] class FactFile private (
 private[zonemap] object FactFile {
   private val Magic = "ZMFACTFL".getBytes("US-ASCII")
 
-  /** What the first format can say is written in it. */
+  /** The first version of the format, used if it can represent the file. */
   private val Plain = 1
   private val WithKeys = 2
   private val NoKey = 0
@@ -68,13 +68,13 @@ private[zonemap] object FactFile {
 
   private val OwnBytes = 300L
 
-  /** A key and an entry, and the places of both in their arrays. */
+  /** Size of a key, an entry, and the references to both in their arrays. */
   private val RowBytes: Long = HeapBytes.instance(16) + HeapBytes.instance(16) + 2 * HeapBytes.Reference
   private val EntryBytes = 28
 
   final private case class Entry(offset: Long, length: Int, crc32c: Int)
 
-  /** The bytes of a file of facts; `facts` are what builders made, one a key. */
+  /** Returns the bytes of a fact file; `facts` are the results of builders, one for each key. */
   def encode(
       kind: FactKind,
       column: ColumnId,
@@ -97,7 +97,7 @@ private[zonemap] object FactFile {
     out.toBytes
   }
 
-  /** Anything but an intact head is a CorruptIndexException. */
+  /** Opens a fact file; throws a CorruptIndexException unless its head is intact. */
   def open(source: ByteSource): FactFile = Input.decoding("fact file") {
     if (source.sizeBytes < FixedBytes) Input.damaged(s"${source.sizeBytes} bytes are too few")
     val fixed = new Input(source.read(0, FixedBytes))
@@ -113,11 +113,11 @@ private[zonemap] object FactFile {
     read(source, new Input(head), version, FixedBytes.toLong + length)
   }
 
-  /** Whether readers of the first format, which knew neither keys of maps nor all kinds, know facts of this sort. */
+  /** True if the first version of the format, without keys of maps and some kinds, can represent such facts. */
   private[core] def isPlain(kind: FactKind, column: ColumnId): Boolean =
     column.mapKey.isEmpty && kind != FactKind.Bounds && kind != FactKind.Ranges
 
-  /** The key of a map as its bytes: a byte that says of which sort, then the key. */
+  /** Writes the key of a map: one byte for the type of the key, then the key. */
   private[core] def writeMapKey(out: Output, key: Option[ZoneValue]): Unit = key match {
     case None                    => out.byte(NoKey): Unit
     case Some(LongValue(v))      => out.byte(LongKey).long(v): Unit

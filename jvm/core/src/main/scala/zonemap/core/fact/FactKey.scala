@@ -4,7 +4,7 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets
 import java.security.MessageDigest
 
-/** Names a data file for good: 128 bits of the SHA-256 of its path and length. In the order of unsigned bytes. */
+/** Identifies a data file: 128 bits of the SHA-256 of its path and length. Ordered by unsigned bytes. */
 final private[zonemap] case class FactKey(high: Long, low: Long) extends Ordered[FactKey] {
 
   override def compare(that: FactKey): Int = {

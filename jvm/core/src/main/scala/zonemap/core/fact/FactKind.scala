@@ -1,13 +1,13 @@
 package zonemap.core.fact
 
-/** What a fact tells of one column of one data file beyond its bounds. `code` is what the format stores. */
+/** The kinds of facts about one column of one data file beyond its bounds. The format stores `code`. */
 sealed abstract private[zonemap] class FactKind(val code: Int, val name: String) extends Product with Serializable {
   override def toString: String = name
 }
 
 private[zonemap] object FactKind {
 
-  /** Every distinct value, and whether there are nulls and NaN. */
+  /** All distinct values, and whether nulls and NaN occur. */
   case object Values extends FactKind(1, "values")
 
   /** A bloom filter of the values. */
@@ -19,7 +19,7 @@ private[zonemap] object FactKind {
   /** The least and the greatest value, and how many rows are null or NaN. */
   case object Bounds extends FactKind(4, "bounds")
 
-  /** A few ranges that all values lie in: late rows do not widen them as they do bounds. */
+  /** A few ranges that contain all values: outliers widen them less than they widen bounds. */
   case object Ranges extends FactKind(5, "ranges")
 
   val values: Seq[FactKind] = Seq(Values, Bloom, NGrams, Bounds, Ranges)

@@ -7,13 +7,13 @@ import scala.jdk.CollectionConverters._
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
- * Joins values into ranges, always across the smallest gaps, so that the widest stay open. Gaps are those of the encoded
- * values; of values that are encoded as longs only.
+ * Joins values into ranges across the smallest gaps, so that the widest gaps remain. Gaps are differences of encoded
+ * values; the builder supports only values that are encoded as longs.
  */
 final private[fact] class RangesBuilder extends FactBuilder {
   import RangesBuilder._
 
-  /** Last values by first ones. */
+  /** The last value of each range, by its first value. */
   private val ranges = new TreeMap[Long, Long]
   private var hasNulls = false
   private var hasNaN = false
@@ -39,7 +39,7 @@ final private[fact] class RangesBuilder extends FactBuilder {
     lastLast = holder.getValue
   }
 
-  /** Leaves at most so many ranges, and none that touch. */
+  /** Joins ranges until at most `limit` remain and none touch. */
   private def join(limit: Int): Unit =
     if (ranges.size > 1) {
       val all = ranges.entrySet().asScala.toVector.map(e => (e.getKey, e.getValue))
@@ -64,6 +64,6 @@ final private[fact] class RangesBuilder extends FactBuilder {
 private object RangesBuilder {
   private val MaxRanges = 16
 
-  /** Ranges that are kept apart while values come, of which the gaps that stay are chosen. */
+  /** Number of ranges while values are added; `build` chooses the remaining gaps among theirs. */
   private val MaxOpen = 512
 }

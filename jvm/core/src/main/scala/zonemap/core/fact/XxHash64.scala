@@ -12,7 +12,7 @@ private[core] object XxHash64 {
   private val Prime5 = 0x27d4eb2f165667c5L
   private val StripeBytes = 32
 
-  /** Of the eight bytes of `value`, little-endian. */
+  /** Returns the hash of the eight bytes of `value`, little-endian. */
   def ofLong(value: Long): Long = avalanche(mixLong(Prime5 + java.lang.Long.BYTES, value))
 
   def ofBytes(bytes: Array[Byte]): Long = {

@@ -3,9 +3,9 @@ package zonemap.core.predicate
 import zonemap.core.value.{BytesValue, ColumnType, ZoneValue}
 
 /**
- * A filter over the rows of a table, in Spark SQL's sense of its leaves: NaN equals NaN and is greater than every other
- * value, -0.0 equals 0.0, and a row is kept only when the filter is TRUE. There is no NOT: the caller pushes it down to
- * the leaves, which is why leaves come in pairs. Literals are never NaN; see [[Predicate.compareToNaN]]. Immutable.
+ * A filter over the rows of a table with Spark SQL's semantics: NaN equals NaN and is greater than every other value,
+ * -0.0 equals 0.0, and a row passes only if the filter is TRUE. There is no NOT: the caller pushes NOT down to the
+ * leaves, so most leaves have a negated counterpart. Literals are never NaN; see [[Predicate.compareToNaN]]. Immutable.
  */
 sealed private[zonemap] trait Predicate {
 
@@ -19,18 +19,18 @@ private[zonemap] case object False extends Predicate
 final private[zonemap] case class And(children: Seq[Predicate]) extends Predicate
 final private[zonemap] case class Or(children: Seq[Predicate]) extends Predicate
 
-/** A condition that is not understood: it may hold for any row and is never proven for one. */
+/** A condition that cannot be evaluated: it may hold for any row and is never proven for a row. */
 final private[zonemap] case class Unknown(reason: String) extends Predicate
 
 /**
- * What tells columns apart: the field id; of the value that a map has for one key, the field id of the map's values and
- * the key.
+ * The identity of a column: its field id. For the value of one key of a map, the identity is the field id of the map's
+ * values and the key.
  */
 final private[zonemap] case class ColumnId(fieldId: Int, mapKey: Option[ZoneValue] = None)
 
 /**
- * A column as the query sees it: its field id and its type in the pinned schema. The name is for display only. With a
- * key it is the value of that key, null in rows that lack it; only facts tell of it, bounds never do.
+ * A column of the query: its field id and its type in the pinned schema. The name is for display only. With a key, the
+ * column is the value of that key of a map, null in rows without the key; facts can cover such a column, bounds cannot.
  */
 final private[zonemap] case class ColumnRef(
     fieldId: Int,
@@ -50,8 +50,8 @@ private[zonemap] object CompareColumns {
 }
 
 /**
- * A condition that tells nothing until it is evaluated on values of its columns, in their order. Bounds have no answer to
- * it but where they leave room for one value; it is never proven for a file, only refuted.
+ * A condition that is evaluated on values of its columns, in their order. Bounds refute it only if they allow a single
+ * value of each column; it is never proven for a file.
  */
 final private[zonemap] case class Evaluated(columns: Seq[ColumnRef], condition: RowCondition) extends Predicate {
   require(columns.nonEmpty, "A condition without columns needs no values.")
@@ -84,7 +84,7 @@ final private[zonemap] case class DistinctFrom(column: ColumnRef, value: ZoneVal
 /** `x IN (values)`: null and NaN rows do not match. */
 final private[zonemap] case class In(column: ColumnRef, values: SortedValues) extends Leaf
 
-/** SQL's `x NOT IN (values)` of a list without NULL: null rows do not match. A list that holds NULL is [[False]]. */
+/** SQL's `x NOT IN (values)` for a list without NULL: null rows do not match. A list with NULL is [[False]]. */
 final private[zonemap] case class NotIn(column: ColumnRef, values: SortedValues) extends Leaf
 
 /** `x IS NULL OR x NOT IN (values)`: null rows match. */
@@ -110,7 +110,7 @@ final private[zonemap] case class NotStartsWith(column: ColumnRef, prefix: Bytes
 /** `x IS NULL OR x NOT LIKE 'prefix%'`: null rows match. */
 final private[zonemap] case class NotStartsWithOrNull(column: ColumnRef, prefix: BytesValue) extends Leaf
 
-/** A text in which each of the parts occurs; where, and in which order, is left open. Null rows do not match. */
+/** A text that contains each of the parts, at any place and in any order. Null rows do not match. */
 final private[zonemap] case class Contains(column: ColumnRef, parts: Seq[BytesValue]) extends Leaf
 
 private[zonemap] object Predicate {
@@ -119,7 +119,7 @@ private[zonemap] object Predicate {
 
   def or(children: Predicate*): Predicate = simplify(Or(children))
 
-  /** `x op NaN` without a NaN literal, by Spark's order. */
+  /** Returns `x op NaN` without a NaN literal, in Spark's order. */
   def compareToNaN(column: ColumnRef, op: CompareOp): Predicate = op match {
     case CompareOp.Eq | CompareOp.GtEq  => IsNaN(column)
     case CompareOp.NotEq | CompareOp.Lt => And(Seq(NotNull(column), NotNaN(column)))
@@ -127,19 +127,19 @@ private[zonemap] object Predicate {
     case CompareOp.Gt                   => False
   }
 
-  /** An equivalent predicate without nested or single-child And/Or, True or False below the root. O(size). */
+  /** Returns an equivalent predicate without nested or single-child And/Or, True or False below the root. O(size). */
   def simplify(predicate: Predicate): Predicate = Simplifier(predicate)
 
   /**
-   * A text that two predicates share only if they select the same rows: field ids, types and values, no names; the
-   * order of And and Or children does not matter. For cache keys.
+   * Returns a text for cache keys. Two predicates have the same text only if they select the same rows: it contains
+   * field ids, types and values, but no names, and does not depend on the order of And and Or children.
    */
   def canonical(predicate: Predicate): String = PredicateText.canonical(predicate)
 
   /** One readable line, with column names. */
   def describe(predicate: Predicate): String = PredicateText.describe(predicate)
 
-  /** The field ids that the predicate names. */
+  /** Returns the field ids of all columns in the predicate. */
   def fieldIds(predicate: Predicate): Set[Int] = predicate match {
     case And(children) => children.iterator.flatMap(fieldIds).toSet
     case Or(children)  => children.iterator.flatMap(fieldIds).toSet

@@ -4,7 +4,7 @@ import java.util.HexFormat
 
 import zonemap.core.value.{BytesValue, LongValue, ValueText, ZoneValue}
 
-/** The two texts of a predicate: canonical (for keys) and readable. */
+/** Formats a predicate in two ways: canonical (for keys) and readable. */
 private[predicate] object PredicateText {
 
   private val ShownElements = 5

@@ -5,19 +5,19 @@ import java.util.concurrent.ConcurrentHashMap
 import zonemap.core.value.ZoneValue
 
 /**
- * A deterministic condition on the values of a row, of whose inside nothing is known. What it says of values is kept, so
- * that the cost goes with distinct values and not with files. Thread-safe.
+ * An opaque deterministic condition on the values of a row. Its results are cached, so that the cost depends on the
+ * number of distinct values and not on the number of files. Thread-safe.
  *
- * @param digest two conditions share it only if they are TRUE for the same values
- * @param text one readable line
+ * @param digest two conditions have the same digest only if they are TRUE for the same values
+ * @param text the condition as one readable line
  */
 abstract private[zonemap] class RowCondition(val digest: String, val text: String) {
   private val known = new ConcurrentHashMap[Seq[ZoneValue], java.lang.Boolean]
 
-  /** Whether the condition may be TRUE for these values, null for NULL. In doubt it may, and never throws. */
+  /** True if the condition may be TRUE for these values, null for NULL. Returns true on failures and never throws. */
   protected def evaluate(values: Seq[ZoneValue]): Boolean
 
-  /** As [[evaluate]], which is asked by one thread at a time and once for each of the first values that come along. */
+  /** Like [[evaluate]]: one thread at a time calls [[evaluate]], once for each of the first distinct values. */
   final def mayHold(values: Seq[ZoneValue]): Boolean = {
     val before = known.get(values)
     if (before != null) before
@@ -38,6 +38,6 @@ abstract private[zonemap] class RowCondition(val digest: String, val text: Strin
 
 private[zonemap] object RowCondition {
 
-  /** More distinct values than these are not looked at: the condition may be TRUE for them. */
+  /** Limit of distinct values that are evaluated: the condition may be TRUE for all further values. */
   val MaxKnown = 4096
 }

@@ -37,7 +37,7 @@ private[predicate] object Simplifier {
   private def disjunction(children: Seq[Predicate]): Predicate =
     if (children.isEmpty) False else if (children.size == 1) children.head else Or(children)
 
-  /** One leaf for all ranges of a column, in the place of the first. */
+  /** Joins all range leaves of a column into one leaf, at the position of the first. */
   private def joinRanges(children: Seq[Predicate], join: (ValueRanges, ValueRanges) => ValueRanges): Seq[Predicate] = {
     val byColumn =
       children.collect { case leaf: InRanges => leaf }.groupBy(l => (l.column.id, l.column.columnType))
@@ -55,7 +55,7 @@ private[predicate] object Simplifier {
       }
   }
 
-  /** `x IS NOT NULL` beside a leaf that null rows match: the SQL variant of the leaf says both. */
+  /** Replaces `x IS NOT NULL` and a leaf that null rows match by the SQL variant of the leaf, which implies both. */
   private def absorbNotNull(children: Seq[Predicate]): Seq[Predicate] = {
     val notNull = children.collect { case NotNull(column) => column.id }.toSet
     if (notNull.isEmpty) children

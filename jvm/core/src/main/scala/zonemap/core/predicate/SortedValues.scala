@@ -18,7 +18,9 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
 
   def iterator: Iterator[ZoneValue] = values.iterator
 
-  /** The elements as ascending numbers, made once; None unless they are longs. Not to be changed. */
+  /**
+   * The elements as ascending numbers, computed once; None unless they are longs. Callers must not change the array.
+   */
   lazy val longs: Option[Array[Long]] =
     Option.when(values.forall(_.isInstanceOf[LongValue]))(values.map {
       case LongValue(v) => v
@@ -30,13 +32,13 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
     index < values.length && values(index) == value
   }
 
-  /** Whether an element lies in [lower, upper]; null stands for no bound on that side. */
+  /** True if an element lies in [lower, upper]; null means no bound on that side. */
   def intersects(lower: ZoneValue, upper: ZoneValue): Boolean = {
     val index = if (lower == null) 0 else firstAtLeast(lower)
     index < values.length && (upper == null || values(index).compare(upper) <= 0)
   }
 
-  /** The index of the first element that is >= `value`, or `size`. */
+  /** Returns the index of the first element that is >= `value`, or `size`. */
   def firstAtLeast(value: ZoneValue): Int = {
     var low = 0
     var high = values.length
@@ -53,7 +55,7 @@ final private[zonemap] class SortedValues private (private val values: Array[Zon
     case _ => false
   }
 
-  /** Made once: a plan asks for it at each segment. */
+  /** Computed once, since a plan needs it for each segment. */
   override lazy val hashCode: Int = Arrays.hashCode(values.asInstanceOf[Array[AnyRef]])
 
   override def toString: String = values.mkString("SortedValues(", ", ", ")")
@@ -68,7 +70,7 @@ private[zonemap] object SortedValues {
     new SortedValues(distinct(sorted))
   }
 
-  /** Values that are their own encoding (int, long, date, timestamps). The argument is not kept. */
+  /** Returns the set of values that are their own encoding (int, long, date, timestamps); copies the argument. */
   def ofLongs(values: Array[Long]): SortedValues = {
     val sorted = values.clone()
     Arrays.sort(sorted)

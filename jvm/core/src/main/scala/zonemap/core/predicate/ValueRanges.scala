@@ -2,7 +2,7 @@ package zonemap.core.predicate
 
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
-/** The values from `from` on and below `until`; null is no end on that side. Never empty. */
+/** The values from `from` (included) to `until` (excluded); null means no end on that side. Never empty. */
 final private[zonemap] case class ValueRange(from: ZoneValue, until: ZoneValue) {
   require(from == null || until == null || from.compare(until) < 0, s"[$from, $until) is empty")
 
@@ -10,8 +10,8 @@ final private[zonemap] case class ValueRange(from: ZoneValue, until: ZoneValue) 
 }
 
 /**
- * An immutable sorted set of ranges that neither meet nor touch, over values of one encoding. Tests of an interval are
- * binary searches: O(log n). Thread-safe.
+ * An immutable sorted set of ranges of values of one encoding; ranges neither overlap nor touch. Tests of an interval
+ * are binary searches: O(log n). Thread-safe.
  */
 final private[zonemap] class ValueRanges private (private val ranges: Array[ValueRange]) {
 
@@ -27,13 +27,13 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
 
   def contains(value: ZoneValue): Boolean = contains(value, value)
 
-  /** Whether a range meets [lower, upper]; null stands for no bound on that side. */
+  /** True if a range overlaps [lower, upper]; null means no bound on that side. */
   def intersects(lower: ZoneValue, upper: ZoneValue): Boolean = {
     val index = firstEndingAbove(lower)
     index < ranges.length && startsBy(ranges(index), upper)
   }
 
-  /** Whether one range holds all of [lower, upper]. */
+  /** True if one range contains all of [lower, upper]. */
   def contains(lower: ZoneValue, upper: ZoneValue): Boolean = {
     val index = firstEndingAbove(lower)
     index < ranges.length && {
@@ -43,10 +43,10 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
     }
   }
 
-  /** What is in either. */
+  /** Returns the union of both sets. */
   def union(that: ValueRanges): ValueRanges = ValueRanges.of(ranges.iterator ++ that.ranges.iterator)
 
-  /** The gaps. */
+  /** Returns the values that are in no range. */
   def complement: ValueRanges = {
     val befores = ranges.iterator.filter(_.from != null).map(_.from)
     val starts = ranges.iterator.filter(_.until != null).map(_.until)
@@ -56,7 +56,7 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
 
   def intersect(that: ValueRanges): ValueRanges = complement.union(that.complement).complement
 
-  /** At least these values in at most `limit` ranges: those with the smallest gaps between them become one. */
+  /** Returns a superset in at most `limit` ranges, by joining the ranges with the smallest gaps between them. */
   def atMost(limit: Int): ValueRanges =
     if (size <= limit) this
     else {
@@ -68,7 +68,7 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
       })
     }
 
-  /** How many leading bytes every inner end has in common; gaps are measured behind them. */
+  /** Returns the number of leading bytes that all inner ends share; gaps are measured after them. */
   private lazy val shared: Int = {
     val ends = ranges.iterator.flatMap(r => Iterator(r.from, r.until)).collect { case BytesValue(bytes) => bytes }.toSeq
     if (ends.isEmpty) 0
@@ -82,7 +82,7 @@ final private[zonemap] class ValueRanges private (private val ranges: Array[Valu
   private def startsBy(range: ValueRange, upper: ZoneValue): Boolean =
     range.from == null || upper == null || range.from.compare(upper) <= 0
 
-  /** The first range that ends above `lower`, or `size`. */
+  /** Returns the index of the first range that ends above `lower`, or `size`. */
   private def firstEndingAbove(lower: ZoneValue): Int =
     if (lower == null) 0
     else {
@@ -110,7 +110,7 @@ private[zonemap] object ValueRanges {
   val empty: ValueRanges = new ValueRanges(Array.empty)
   val everything: ValueRanges = new ValueRanges(Array(ValueRange(null, null)))
 
-  /** Sorts and joins what meets: O(n log n). */
+  /** Sorts ranges and joins those that overlap or touch: O(n log n). */
   def of(ranges: IterableOnce[ValueRange]): ValueRanges = {
     val sorted = ranges.iterator.toArray.sortWith((a, b) => a.from == null && b.from != null || below(a.from, b.from))
     val out = scala.collection.mutable.ArrayBuffer.empty[ValueRange]
@@ -124,7 +124,7 @@ private[zonemap] object ValueRanges {
     new ValueRanges(out.toArray)
   }
 
-  /** [from, until), or nothing when that is empty. */
+  /** Returns [from, until), or the empty set if it contains no value. */
   def between(from: ZoneValue, until: ZoneValue): ValueRanges =
     if (from != null && until != null && from.compare(until) >= 0) empty else of(Seq(ValueRange(from, until)))
 
@@ -133,7 +133,7 @@ private[zonemap] object ValueRanges {
 
   def point(value: ZoneValue): ValueRanges = closed(value, value)
 
-  /** The next value of the encoding; null above the last. A null stays null. */
+  /** Returns the next value of the encoding, or null after the last value; null stays null. */
   def successor(value: ZoneValue): ZoneValue = value match {
     case null                     => null
     case LongValue(Long.MaxValue) => null
@@ -141,21 +141,21 @@ private[zonemap] object ValueRanges {
     case BytesValue(bytes)        => BytesValue(java.util.Arrays.copyOf(bytes, bytes.length + 1))
   }
 
-  /** The ranges with their ends in another encoding; an end without a counterpart refuses them all. */
+  /** Returns the ranges with re-encoded ends, or None if an end has no value in the other encoding. */
   def reencode(ranges: ValueRanges, encode: ZoneValue => Option[ZoneValue]): Option[ValueRanges] = {
     def end(value: ZoneValue): Option[ZoneValue] = if (value == null) Some(null) else encode(value)
     val out = ranges.iterator.map(r => for (f <- end(r.from); u <- end(r.until)) yield between(f, u)).toSeq
     Option.when(out.forall(_.isDefined))(of(out.iterator.flatMap(_.get.iterator)))
   }
 
-  /** Sorts gaps of one encoding, the widest first; an approximation for bytes. */
+  /** Orders gaps of one encoding, the widest first; for bytes the widths are approximate. */
   private def descendingGap(until: ZoneValue, from: ZoneValue, shared: Int): Long = (until, from) match {
     case (LongValue(low), LongValue(high))   => descending(high - low)
     case (BytesValue(low), BytesValue(high)) => descending(leading(high, shared) - leading(low, shared))
     case _                                   => 0L
   }
 
-  /** A difference is unsigned: it may be wider than the positive longs. */
+  /** Differences compare as unsigned numbers, since they may exceed the positive longs. */
   private def descending(difference: Long): Long = ~(difference + Long.MinValue)
 
   private def leading(bytes: Array[Byte], offset: Int): Long =

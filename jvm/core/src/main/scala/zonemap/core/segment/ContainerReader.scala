@@ -151,7 +151,7 @@ private[segment] object ContainerReader {
     val found = header.short()
     if (header.int() != Checksums.crc32c(bytes.slice(0, Container.Magic.length + 4)))
       Input.damaged("the checksum of the header does not match")
-    if (found != kind) Input.damaged(s"a segment of kind $found where kind $kind is expected")
+    if (found != kind) Input.damaged(s"a segment of kind $found, not $kind")
   }
 
   private def entries(in: Input, limit: Long): Map[SectionKey, SectionEntry] = {

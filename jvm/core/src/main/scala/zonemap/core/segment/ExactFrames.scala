@@ -15,7 +15,7 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
   private var lastUsed = new SoftReference(newFrames)
 
   private val frames = Blocks.count(rows)
-  if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames where $frames are expected")
+  if (blocks.blocks != frames) Input.damaged(s"${blocks.blocks} exact frames, not $frames")
 
   def hold(): Unit = blocks.hold()
 

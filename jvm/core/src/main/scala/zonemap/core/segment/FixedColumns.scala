@@ -100,7 +100,7 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
     val key = SectionKey(SectionKind.Fixed, slot)
     val bytes = length.toLong * shape.widthBytes
     val codes = if (bytes == 0) FixedColumns.NoBytes else container.section(key)
-    if (codes.remaining != bytes) Input.damaged(s"section '$key' of ${codes.remaining} bytes where $bytes are expected")
+    if (codes.remaining != bytes) Input.damaged(s"section '$key' of ${codes.remaining} bytes, not $bytes")
     new PackedLongs(shape, codes)
   }
 }
@@ -130,7 +130,7 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
       if (offsets < 0 || offsets > most) Input.damaged(s"$offsets split offsets of one file")
       start += offsets
     }
-    if (start != total) Input.damaged(s"$start split offsets where $total are stored")
+    if (start != total) Input.damaged(s"$start split offsets, but $total are stored")
   }
 
   private def count(row: Int): Long = if (counts.isNull(row)) 0L else counts(row)

@@ -33,7 +33,7 @@ final private[core] class Input(buffer: ByteBuffer) {
   /** A count of items that take at least `itemBytes` each, at most `most`. */
   def count(itemBytes: Int, most: Int = Int.MaxValue): Int = {
     val found = checked(varint(), itemBytes)
-    if (found > most) Input.damaged(s"$found items where $most at most are expected")
+    if (found > most) Input.damaged(s"$found items, of at most $most")
     found
   }
 
@@ -76,7 +76,7 @@ final private[core] class Input(buffer: ByteBuffer) {
     start
   }
 
-  def end(what: String): Unit = if (remaining != 0) Input.damaged(s"$remaining bytes too many in $what")
+  def end(what: String): Unit = if (remaining != 0) Input.damaged(s"$what is followed by $remaining unexpected bytes")
 }
 
 private[core] object Input {
@@ -96,6 +96,6 @@ private[core] object Input {
           _: ArithmeticException | _: NegativeArraySizeException) =>
         throw new CorruptIndexException(s"$what: damaged (${e.getMessage})", e)
       case e: OutOfMemoryError =>
-        throw new CorruptIndexException(s"$what: it needs more memory than there is (${e.getMessage})", e)
+        throw new CorruptIndexException(s"$what: it needs more memory than is available (${e.getMessage})", e)
     }
 }

@@ -29,7 +29,7 @@ final private[zonemap] class Segment private (
     val index = container.rawLength(SectionKey(SectionKind.PathIndex))
     val data = container.rawLength(SectionKey(SectionKind.PathData))
     if (index != blocks * BlockedData.IndexRowBytes || data < blocks * BlockedData.LeastFrameBytes)
-      Input.damaged(s"$rows rows whose paths have $data bytes")
+      Input.damaged(s"$rows rows with $data bytes of paths")
   }
 
   private val fixed = new FixedColumns(container, meta, rows)
@@ -69,7 +69,7 @@ final private[zonemap] class Segment private (
       val blocks =
         new BlockedData.Reader(container, SectionKey(SectionKind.PathIndex), SectionKey(SectionKind.PathData))
       val expected = PathBlocks.blocksOf(rows)
-      if (blocks.blocks != expected) Input.damaged(s"${blocks.blocks} path blocks where $expected are expected")
+      if (blocks.blocks != expected) Input.damaged(s"${blocks.blocks} path blocks, not $expected")
       blocks
     }
 

@@ -174,7 +174,7 @@ private[zonemap] object VersionFile {
   /** The name of a file of the store itself: a version names no other. */
   private def readName(in: Input, isKnown: String => Boolean): String = {
     val path = in.text()
-    if (!isKnown(path)) Input.damaged(s"a name that no file of a store has: '${path.take(200)}'")
+    if (!isKnown(path)) Input.damaged(s"a file name that no index store uses: '${path.take(200)}'")
     path
   }
 

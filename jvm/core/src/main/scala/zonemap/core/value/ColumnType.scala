@@ -3,8 +3,8 @@ package zonemap.core.value
 import java.math.BigInteger
 
 /**
- * The type a column's bounds were written in, in Iceberg's terms. `text` is Iceberg's own name of the type and is what
- * the format stores.
+ * The type of a column's bounds when they were written, one of Iceberg's types. `text` is Iceberg's own name of the
+ * type, which the format stores.
  */
 sealed abstract private[zonemap] class ColumnType(val text: String, val encoding: Encoding) {
 
@@ -12,9 +12,9 @@ sealed abstract private[zonemap] class ColumnType(val text: String, val encoding
   def mayHoldNaN: Boolean = false
 
   /**
-   * The value of a literal typed `asked` in the encoding of this (stored) type, order preserved; None when the two types
-   * do not compare. A decimal literal beyond 18 digits is clamped to +-10^18 for a stored type of at most 18 digits:
-   * beyond every value of that type, on the right side.
+   * Returns the value of a literal of type `asked` in the encoding of this (stored) type, with the order preserved, or
+   * None if the two types do not compare. A decimal literal beyond 18 digits is clamped to +-10^18 for a stored type of
+   * at most 18 digits: beyond every value of that type, on the same side as the literal.
    */
   def reencode(literal: ZoneValue, asked: ColumnType): Option[ZoneValue] =
     if (!ColumnType.comparable(this, asked)) None
@@ -91,14 +91,16 @@ private[zonemap] object ColumnType {
   private val Decimal = """decimal\(\s*(\d{1,2})\s*,\s*(\d{1,2})\s*\)""".r
   private val Fixed = """fixed\[(\d{1,9})]""".r
 
-  /** The type of Iceberg's text; None for a type whose values have no bounds (geometry, variant, nested, unknown). */
+  /**
+   * Returns the type with Iceberg's name `text`; None for a type without bounds (geometry, variant, nested, unknown).
+   */
   def parse(text: String): Option[ColumnType] = text match {
     case Decimal(p, s) if p.toInt >= 1 && p.toInt <= DecimalType.MaxDigits => Some(DecimalType(p.toInt, s.toInt))
     case Fixed(length)                                                     => Some(FixedType(length.toInt))
     case other                                                             => Simple.get(other)
   }
 
-  /** Whether bounds stored as `stored` and a literal typed `asked` are of one order: equal types or Iceberg promotions. */
+  /** True if bounds of type `stored` compare with a literal of type `asked`: equal types or Iceberg promotions. */
   def comparable(stored: ColumnType, asked: ColumnType): Boolean = (stored, asked) match {
     case (IntType | LongType, IntType | LongType)         => true
     case (FloatType | DoubleType, FloatType | DoubleType) => true
@@ -106,7 +108,7 @@ private[zonemap] object ColumnType {
     case (left, right)                                    => left == right
   }
 
-  /** The wider of two comparable types: the one that holds the values of both. */
+  /** Returns the wider of two comparable types, which holds the values of both. */
   def wider(left: ColumnType, right: ColumnType): ColumnType = (left, right) match {
     case (IntType, LongType) | (FloatType, DoubleType)   => right
     case (DecimalType(p, _), DecimalType(q, _)) if q > p => right

@@ -1,17 +1,17 @@
 package zonemap.core.value
 
-/** How many rows of a file are null (or NaN), as far as is known. `code` is what the format stores. */
+/** What is proven about the number of null (or NaN) rows of a file. The format stores `code`. */
 sealed abstract private[zonemap] class Presence(val code: Int)
 
 private[zonemap] object Presence {
 
-  /** Nothing is known: there may be any number. */
+  /** Unknown: any number of rows is possible. */
   case object Unknown extends Presence(0)
 
   /** No row. */
   case object None extends Presence(1)
 
-  /** At least one row, and not known to be all. */
+  /** At least one row, possibly all rows. */
   case object Some extends Presence(2)
 
   /** Every row. */
@@ -19,17 +19,17 @@ private[zonemap] object Presence {
 
   val values: IndexedSeq[Presence] = IndexedSeq(Unknown, None, Some, All)
 
-  /** The presence with this code, 0 to 3. */
+  /** Returns the presence with this code, 0 to 3. */
   def ofCode(code: Int): Presence = values(code)
 
-  /** From a count of such rows and of all rows; a negative argument means unknown. A count above the rows is no fact. */
+  /** Returns the presence for a count of such rows and of all rows; negative or contradictory counts are unknown. */
   def ofCounts(count: Long, rows: Long): Presence =
     if (count < 0 || (rows >= 0 && count > rows)) Unknown
     else if (count == 0) None
     else if (count == rows) All
     else Some
 
-  /** Of the union of two zones. */
+  /** Returns the presence for the union of two zones. */
   def merge(left: Presence, right: Presence): Presence =
     if (left == right) left
     else if (left == Unknown || right == Unknown) Unknown

@@ -4,7 +4,7 @@ import java.math.BigDecimal
 import java.time.{Instant, LocalDate, LocalTime, ZoneOffset}
 import java.util.HexFormat
 
-/** Values as people read them. For display only: nothing parses or compares this text. */
+/** Formats values for display; no code parses or compares these texts. */
 private[zonemap] object ValueText {
 
   def of(columnType: ColumnType, value: ZoneValue): String = (columnType, value) match {
@@ -31,7 +31,7 @@ private[zonemap] object ValueText {
   private def local(value: Long, unitsPerSecond: Long): String =
     instant(value, unitsPerSecond).atOffset(ZoneOffset.UTC).toLocalDateTime.toString
 
-  /** The raw number where the calendar classes cannot hold the value. */
+  /** Formats a date or time, or returns the raw number if the calendar classes cannot hold it. */
   private def ranged(raw: Long)(text: => String): String =
     try text
     catch { case _: java.time.DateTimeException | _: ArithmeticException => raw.toString }

@@ -5,15 +5,15 @@ import java.util.Arrays
 
 /**
  * One non-null, non-NaN value of a column in its order-preserving encoding ([[Encoding]]). Values of one column are
- * totally ordered by `compare`; equality agrees with it. Immutable by contract: the bytes are not copied and must not
- * be changed. Make one with [[ZoneValues]].
+ * totally ordered by `compare`; equality agrees with it. Immutable by contract: the bytes are not copied, and callers
+ * must not change them. [[ZoneValues]] creates values.
  */
 sealed private[zonemap] trait ZoneValue extends Ordered[ZoneValue] {
 
   /** Heap or file bytes of the payload; for sizing only. */
   def sizeBytes: Int
 
-  /** The same value, whatever becomes of the bytes this one was made of. */
+  /** Returns an equal value that owns a copy of its bytes. */
   def copied: ZoneValue
 }
 
@@ -41,8 +41,8 @@ final private[zonemap] case class BytesValue(bytes: Array[Byte]) extends ZoneVal
       Arrays.equals(bytes, 0, prefix.bytes.length, prefix.bytes, 0, prefix.bytes.length)
 
   /**
-   * The least byte string above every byte string that starts with this one; None when there is none (this is empty or
-   * all 0xFF). The result need not be valid UTF-8.
+   * Returns the least byte string above every byte string that starts with this one; None if this one is empty or all
+   * 0xFF. The result need not be valid UTF-8.
    */
   def prefixSuccessor: Option[BytesValue] = {
     val last = bytes.lastIndexWhere(_ != -1)

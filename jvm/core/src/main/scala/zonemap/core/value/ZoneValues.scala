@@ -10,14 +10,16 @@ private[zonemap] object ZoneValues {
 
   private val DecimalBytes = 16
 
-  /** int, long, date (days), time (micros), the timestamps (micros or nanos): as they are. */
+  /**
+   * Encodes int, long, date (days), time (micros) and timestamps (micros or nanos), whose value is its own encoding.
+   */
   def ofLong(value: Long): ZoneValue = LongValue(value)
 
   def ofBoolean(value: Boolean): ZoneValue = LongValue(if (value) 1L else 0L)
 
   /**
-   * float and double. Both zeros become +0.0, as Spark compares them equal. NaN has no place in the order and is
-   * refused.
+   * Encodes float and double. Both zeros become +0.0, since Spark compares them equal. NaN has no encoding and causes
+   * an IllegalArgumentException.
    */
   def ofDouble(value: Double): ZoneValue = {
     require(!value.isNaN, "NaN cannot be encoded")
@@ -30,7 +32,7 @@ private[zonemap] object ZoneValues {
 
   def ofString(value: String): ZoneValue = BytesValue(value.getBytes(StandardCharsets.UTF_8))
 
-  /** string (as UTF-8), binary and fixed. */
+  /** Encodes string (as UTF-8), binary and fixed. */
   def ofBytes(value: Array[Byte]): ZoneValue = BytesValue(value)
 
   def ofUuid(value: UUID): ZoneValue =
@@ -42,7 +44,7 @@ private[zonemap] object ZoneValues {
     new UUID(buffer.getLong, buffer.getLong)
   }
 
-  /** Refuses an unscaled value that has more digits than the type. */
+  /** Encodes an unscaled decimal; throws an IllegalArgumentException if it has more digits than the type. */
   def ofDecimal(unscaled: BigInteger, columnType: DecimalType): ZoneValue = {
     require(
       unscaled.abs.compareTo(BigInteger.TEN.pow(columnType.precision)) < 0,

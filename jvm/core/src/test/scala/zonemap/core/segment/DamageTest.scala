@@ -143,7 +143,7 @@ class DamageTest extends AnyFunSuite with Seeded {
       (foreignNames ++ Seq(data, delete)).map(name => version(Nil, Nil, Seq(name)))
     forged.foreach { v =>
       val refused = intercept[CorruptIndexException](VersionFile.decode(VersionFile.encode(v)))
-      assert(refused.getMessage.contains("a name that no file of a store has"), v)
+      assert(refused.getMessage.contains("a file name that no index store uses"), v)
     }
   }
 

@@ -55,7 +55,7 @@ class ForgedFilesTest extends AnyFunSuite {
 
   test("memory that runs out while a file is decoded is damage of the file") {
     val e = intercept[CorruptIndexException](Input.decoding("x")(throw new OutOfMemoryError("Java heap space")))
-    assert(e.getMessage.contains("more memory than there is"))
+    assert(e.getMessage.contains("more memory than is available"))
   }
 }
 

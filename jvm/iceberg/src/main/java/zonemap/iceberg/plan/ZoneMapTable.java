@@ -13,9 +13,9 @@ import zonemap.core.predicate.Predicate;
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
  * otherwise.
  *
- * <p>Only {@link #newBatchScan()} differs from the table it stands for. {@code newScan()} is Iceberg's own on purpose:
- * maintenance and metadata deletes use it. Executors never see this class: it serializes as Iceberg's serializable
- * table.
+ * <p>Only {@link #newBatchScan()} differs from the table that it replaces. {@code newScan()} is Iceberg's own on
+ * purpose: maintenance and metadata deletes use it. Executors never load this class: it serializes as Iceberg's
+ * serializable table.
  */
 public final class ZoneMapTable extends BaseTable {
   private final transient PinnedRelation pinned;
@@ -45,33 +45,33 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * The same table for a query that keeps only rows for which {@code predicate} is TRUE, whatever else it asks.
+   * Returns this table for a query that returns only rows for which {@code predicate} is TRUE.
    *
-   * <p>Scans of it plan other files than those of this table, so its name is another: Spark and Iceberg compare names
-   * to tell whether two scans are the same.
+   * <p>Scans of the returned table plan other files than scans of this table, so it has another name: Spark and Iceberg
+   * compare names to find out whether two scans are the same.
    *
    * @param predicate bound by the field ids of the schema the relation is pinned to
    * @param digest equal for two predicates only if they select the same rows
-   * @param notes what people are told of the predicate beside it
+   * @param notes lines about the predicate for EXPLAIN
    */
   public ZoneMapTable withExpressions(Predicate predicate, String digest, List<String> notes) {
     return with(hints.withExpressions(predicate, digest, List.copyOf(notes)));
   }
 
   /**
-   * The same table for a query that wants some rows of a scan and does not care which.
+   * Returns this table for a query that needs a number of rows of a scan, no matter which.
    *
-   * @param digest equal for two cuts only if they take the same files
+   * @param digest equal for two cuts only if they plan the same files
    */
   public ZoneMapTable withLimit(LimitCut limit, String digest) {
     return with(hints.withLimit(limit, digest));
   }
 
   /**
-   * The same table for a query that needs only the first rows of a sort right above its scan.
+   * Returns this table for a query that needs only the first rows of a sort directly above its scan.
    *
-   * @param bound TRUE for each of these rows, bound as the predicate of {@link #withExpressions}; our planner alone
-   *     evaluates it, on what is known of files
+   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner of
+   *     the index evaluates it
    * @param description the bound for people
    * @param digest equal for two bounds only if they are the same
    */
@@ -79,44 +79,45 @@ public final class ZoneMapTable extends BaseTable {
     return with(hints.withTopK(new FirstRows(bound, description), digest));
   }
 
+  /** Copies this table with other hints; the copy is the same relation and shares the pinned snapshot. */
   private ZoneMapTable with(ScanHints others) {
     return new ZoneMapTable(pinned, others);
   }
 
-  /** The table that this one stands for, planned by Iceberg. */
+  /** Returns the table with Iceberg's own planning. */
   public BaseTable stock() {
     return pinned.table();
   }
 
-  /** The name without what tells scans apart. */
+  /** Returns the name without the suffix that distinguishes scans. */
   public String baseName() {
     return pinned.name();
   }
 
-  /** The snapshot that the relation is pinned to, and its index. */
+  /** Returns the snapshot to which the relation is pinned, with what the index knows of it. */
   public PinnedRelation pinned() {
     return pinned;
   }
 
-  /** What every row of the query's result satisfies beside the scan's filter; null if nothing is known. */
+  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter; null without one. */
   public Predicate expressions() {
     return hints.expressions().isDefined() ? hints.expressions().get() : null;
   }
 
   /**
-   * What every row that the query needs of this relation satisfies beside the scan's filter; TRUE if nothing is known.
-   * It holds of the rows that leave the sort and limit above the relation, if the bound of first rows is part of it.
+   * Returns a predicate that every needed row of this relation satisfies besides the scan's filter; TRUE without one.
+   * With a bound of first rows, it holds for the rows that the sort and limit above the relation return.
    */
   public Predicate conditions() {
     return hints.conditions();
   }
 
-  /** What is known of the query beside the scan's filter. */
+  /** Returns the conditions and limits of the query besides the scan's filter. */
   ScanHints hints() {
     return hints;
   }
 
-  /** What people are told of {@link #expressions()} beside the predicate. */
+  /** Returns the lines about {@link #expressions()} for EXPLAIN. */
   public List<String> notes() {
     return hints.notes();
   }
@@ -129,8 +130,8 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * Whether Spark may plan with its own distributed scan, which never asks {@link #newBatchScan()}: only while the
-   * pinned snapshot is not covered.
+   * Returns true if Spark may plan with its own distributed scan, which does not call {@link #newBatchScan()}: only
+   * while the index does not cover the pinned snapshot.
    */
   @Override
   public boolean allowDistributedPlanning() {
@@ -142,8 +143,8 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * The report of the last scan planned through this table, or why the index does not cover the pinned snapshot; null
-   * before the first of both. A scan's own report is in its {@link PlannedScan}. Thread-safe.
+   * Returns the report of the last scan planned through this table, or the reason why the index does not cover the pinned
+   * snapshot; null before the first of both. A scan's own report is in its {@link PlannedScan}. Thread-safe.
    */
   public PlanReport lastPlan() {
     PlanReport last = lastPlan;

@@ -9,7 +9,7 @@ import org.apache.iceberg.TableScan;
 import org.apache.iceberg.TableScanContext;
 import org.apache.iceberg.io.CloseableIterable;
 
-/** A scan of a {@link ZoneMapTable}: Iceberg's own, but for where the planned files come from. */
+/** A scan of a {@link ZoneMapTable}: Iceberg's own scan, but with files planned from the index. */
 final class ZoneMapTableScan extends DataTableScan {
   private final ZoneMapTable zoneMapTable;
   private volatile PlannedScan planned;
@@ -52,7 +52,7 @@ final class ZoneMapTableScan extends DataTableScan {
         zoneMapTable, request, super::doPlanFiles, this::unmeasuredStockPlan, this::planned);
   }
 
-  /** Iceberg's plan of the same scan by a scan of its own, so that no metric is counted twice. */
+  /** Returns Iceberg's plan by a separate scan, so that no metric is counted twice. */
   private CloseableIterable<FileScanTask> unmeasuredStockPlan() {
     return new ZoneMapTableScan(zoneMapTable, tableSchema(), context()).stockPlan();
   }

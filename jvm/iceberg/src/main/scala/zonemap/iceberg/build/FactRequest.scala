@@ -45,7 +45,7 @@ private[zonemap] object FactRequest {
     val requests = FactText.split(text).flatMap {
       case FactText.Item(name, columns) =>
         val kind = FactKind.ofName(name).getOrElse {
-          malformed(s"'$name' is none of ${FactKind.values.map(_.name).mkString(", ")}")
+          malformed(s"'$name' is not one of ${FactKind.values.map(_.name).mkString(", ")}")
         }
         if (columns.exists(_.isEmpty)) malformed(s"$name() lacks a column")
         columns.map(new Asked(kind, _, table).request)
@@ -71,7 +71,7 @@ private[zonemap] object FactRequest {
         case name =>
           val field = find(FactText.bare(name))
           if (isPartitionValue(field))
-            refuse("it is a partition column, of which every file has one value", "Partitions prune by it already")
+            refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
           (ColumnId(field.fieldId()), field.`type`())
       }
       val columnType = IcebergValues
@@ -79,13 +79,13 @@ private[zonemap] object FactRequest {
         .filter(isReadable)
         .filter(_ => isReached(column.fieldId, column.mapKey.isDefined))
         .getOrElse(refuse(
-          s"a column of type $valueType has none, nor has what is in a list",
+          s"a column of type $valueType or within a list has no facts",
           "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"
         ))
       if (kind == FactKind.NGrams && columnType != StringType)
-        refuse(s"it is of type ${columnType.text}", "N-grams are of string columns")
+        refuse(s"it is of type ${columnType.text}", "Name a string column")
       if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
-        refuse(s"it is of type ${columnType.text}", "Ranges are of numbers, dates and times")
+        refuse(s"it is of type ${columnType.text}", "Name a column of numbers, dates or times")
       FactRequest(
         kind,
         column,
@@ -95,10 +95,10 @@ private[zonemap] object FactRequest {
     }
 
     private def find(name: String): NestedField =
-      ColumnNames.find(schema, name).getOrElse(refuse("there is no such column", s"The columns are $names"))
+      ColumnNames.find(schema, name).getOrElse(refuse("the table has no such column", s"Name one of $names"))
 
     private def ofKey(field: NestedField, key: ZoneValue): (ColumnId, Type) = {
-      if (!field.`type`().isMapType) refuse(s"${field.name()} is no map", "Name it without a key")
+      if (!field.`type`().isMapType) refuse(s"${field.name()} is not a map", "Name the column without a key")
       val map = field.`type`().asMapType()
       val fits = (map.keyType().typeId(), key) match {
         case (Type.TypeID.STRING, _: BytesValue)                    => true
@@ -106,9 +106,7 @@ private[zonemap] object FactRequest {
         case _                                                      => false
       }
       if (!fits)
-        refuse(
-          s"its keys are of type ${map.keyType()}",
-          "Keys that are strings, in quotes, or whole numbers can have facts")
+        refuse(s"its keys are of type ${map.keyType()}", "Name a key that is a whole number or a string in quotes")
       (ColumnId(map.valueId(), Some(key)), map.valueType())
     }
 

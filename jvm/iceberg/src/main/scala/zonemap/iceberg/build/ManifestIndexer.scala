@@ -125,7 +125,7 @@ private[zonemap] final class ManifestIndexer(
   private def verify(manifest: ManifestFile, entries: Int): Unit =
     ManifestIdentities.liveEntries(manifest).filter(_ != entries).foreach { promised =>
       throw new UnindexableManifestException(
-        s"Cannot index manifest '${manifest.path()}': its manifest list promises $promised live entries, it holds $entries.")
+        s"Cannot index manifest '${manifest.path()}': its manifest list records $promised live entries, not $entries.")
     }
 
   private def offsets(list: JList[JLong]): Array[Long] =

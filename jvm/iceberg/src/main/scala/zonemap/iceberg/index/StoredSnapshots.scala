@@ -174,7 +174,7 @@ private[zonemap] object StoredSnapshots {
     try opened(table, version, key, store)
     catch {
       case e: OutOfMemoryError =>
-        throw new CorruptIndexException(s"version ${version.snapshotId} needs more memory than there is", e)
+        throw new CorruptIndexException(s"version ${version.snapshotId} needs more memory than is available", e)
     }
 
   private def opened(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex = {

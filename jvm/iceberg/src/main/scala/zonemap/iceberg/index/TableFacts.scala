@@ -122,7 +122,7 @@ private[zonemap] final class TableFacts private (
       if (source.sizeBytes != ref.sizeBytes) throw new CorruptIndexException("it has another size than recorded")
       val file = FactFile.open(source)
       if (file.kind != ref.kind || file.column != ref.column)
-        throw new CorruptIndexException("it is about another column")
+        throw new CorruptIndexException("it holds facts of another column")
       Opened(source, file)
     } catch {
       case slow: StoreSlowException => throw slow
@@ -135,13 +135,13 @@ private[zonemap] final class TableFacts private (
       case damage: CorruptIndexException =>
         log.warn(
           s"Zonemap: facts in '$location' cannot be used: ${damage.getMessage}. Their data files are " +
-            "kept; CALL zonemap.system.build(table => ..., facts => ...) makes them anew.")
+            "retained; CALL zonemap.system.build(table => ..., facts => ...) builds them anew.")
         Damaged
       case _ =>
         if (warnedOfReads.add(ref.relativePath))
           log.warn(
-            s"Zonemap: facts in '$location' cannot be read: $error. Their data files are kept; the file is read again " +
-              s"after ${pauseNanos / 1000000000L} s.")
+            s"Zonemap: facts in '$location' cannot be read: $error. Their data files are retained; the next read " +
+              s"is in ${pauseNanos / 1000000000L} s.")
         val pause = new Pause(pauseNanos)
         pause.begin()
         Unread(pause)

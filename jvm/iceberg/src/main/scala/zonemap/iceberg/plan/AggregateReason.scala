@@ -1,39 +1,38 @@
 package zonemap.iceberg.plan
 
 /**
- * Why an aggregate over a scan was left to be read from all planned files.
+ * The reason why an aggregate reads all planned files of its scan.
  *
  * @param code the stable name, for EXPLAIN
- * @param message one sentence for people, with the numbers
+ * @param message one sentence for people, with the values of this case
  */
 sealed abstract class AggregateReason(val code: String, val message: String)
 
 object AggregateReason {
   final case class Function(text: String)
-      extends AggregateReason("AGGREGATE_FUNCTION", s"$text is no plain COUNT, MIN or MAX of a column with bounds")
+      extends AggregateReason("AGGREGATE_FUNCTION", s"$text is not a plain COUNT, MIN or MAX of a column with bounds")
 
   final case class Grouping(text: String)
-      extends AggregateReason("AGGREGATE_GROUPING", s"$text is no column that a file can hold one value of")
+      extends AggregateReason("AGGREGATE_GROUPING", s"$text is not a column that can have a single value in a file")
 
   case object NotFromIndex
-      extends AggregateReason("AGGREGATE_NOT_FROM_INDEX", "the files were not planned from the index")
+      extends AggregateReason("AGGREGATE_NOT_FROM_INDEX", "the files of the scan were not planned from the index")
 
   final case class FewWholeFiles(answered: Long, planned: Long)
       extends AggregateReason(
         "AGGREGATE_FEW_WHOLE_FILES",
-        s"the index can stand in for $answered of $planned planned files only")
+        s"the index can evaluate only $answered of $planned planned files")
 
   final case class ManyGroups(limit: Int)
-      extends AggregateReason("AGGREGATE_MANY_GROUPS", s"whole files are of more than $limit groups")
+      extends AggregateReason("AGGREGATE_MANY_GROUPS", s"files with results in the index have more than $limit groups")
 
-  /** Every code and when it is given, for the reference page. */
+  /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
-    Function(
-      "").code -> "Another function than COUNT, MIN and MAX, one with DISTINCT or FILTER, or not of a bare column.",
-    Grouping("").code -> "GROUP BY of something else than bare columns of types that files can hold one value of.",
-    NotFromIndex.code -> "Iceberg planned the scan, or the plan comes with a scan that was planned before.",
+    Function("").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
+    Grouping("").code -> "GROUP BY an expression, or a column of a type that the index has no single values of.",
+    NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->
-      "Of too few of the planned files the index knows that all rows match, that nothing is deleted, and exact values.",
-    ManyGroups(0).code -> "The files that could be answered are of too many groups."
+      "For too few planned files, the index proves that all rows match, that no row is deleted, and exact values.",
+    ManyGroups(0).code -> "The files to evaluate from the index have too many groups."
   )
 }

@@ -14,10 +14,10 @@ object PlanLog {
   /** Scans planned from the index since the JVM started. */
   def plannedScans: Long = planned.sum()
 
-  /** Scans that came to the planner and were planned by Iceberg. */
+  /** Scans that reached the planner and fell back to Iceberg. */
   def fallbacks: Long = stock.sum()
 
-  /** Scans whose shadow plan differed, and queries whose rows did. */
+  /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
   private[plan] def record(report: PlanReport): Unit = {
@@ -31,24 +31,24 @@ object PlanLog {
     if (log.isInfoEnabled) log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
   }
 
-  /** A query gave other rows than it does by Iceberg's plan. */
+  /** Logs that a query returned other rows than by Iceberg's plan. */
   private[zonemap] def rowsDiffer(tables: Seq[String], rule: String, difference: String, query: String): Unit = {
     mismatches.increment()
     log.error(
       s"Zonemap shadow mode: rows of a query differ from those of Iceberg's plan: $difference; tables: " +
-        s"${tables.mkString(", ")}; rule: $rule. The index of these tables is off in this process until CALL " +
-        s"zonemap.system.build makes it anew. Query: $query. Please report this.")
+        s"${tables.mkString(", ")}; rule: $rule. This process does not use the index of these tables until CALL " +
+        s"zonemap.system.build builds it anew. Query: $query. Please report this.")
   }
 
-  /** What somebody should look at. */
+  /** Logs outcomes that need attention: shadow mismatch, damaged store, planner failure. */
   private def warn(report: PlanReport, reason: StockReason): Unit = reason match {
     case mismatch: StockReason.ShadowMismatch =>
       mismatches.increment()
       log.error(
-        s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's, which is used: " +
+        s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's plan, which the query uses: " +
           s"${mismatch.difference}. Please report this.")
     case damaged: StockReason.StoreDamaged =>
-      log.warn(s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build makes the index anew")
+      log.warn(s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build builds the index anew")
     case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
     case _                                 => ()
   }

@@ -1,17 +1,17 @@
 package zonemap.iceberg.plan
 
 /**
- * What became of one scan.
+ * How one scan was planned, and with which result.
  *
- * @param mode how it was planned
- * @param tier where the index that answered was held; `None` for stock plans
+ * @param mode how the scan was planned
+ * @param tier where the evaluated segments were held; `None` for stock plans
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
- * @param keptAfterPartitions data files whose partition can match, counted when asked for
- * @param topK the bound that the first rows are within, for people
- * @param limit the rows wanted, when only as many files were planned as hold them
- * @param facts what facts beyond bounds did, if there are some that can tell anything of the filter
- * @param doubtfulFiles live data files whose bounds only Iceberg's own filter may use, counted when asked for
+ * @param afterPartitions counts the data files whose partition can match; called on first use
+ * @param topK the bound of the first rows, as text for people
+ * @param limit the number of wanted rows, if only as many files were planned as hold them
+ * @param facts what facts beyond bounds pruned, if some of them can evaluate a part of the filter
+ * @param doubtfulFiles counts the live data files whose bounds only Iceberg's own filter may use; called on first use
  * @param millis wall time of planning, in milliseconds
  */
 final class PlanReport(
@@ -72,27 +72,27 @@ sealed abstract class PlanMode(val name: String)
 
 object PlanMode {
 
-  /** The index knew the snapshot: no manifest and no manifest list was read. */
+  /** The index covered the snapshot: the plan read no manifest and no manifest list. */
   case object Exact extends PlanMode("EXACT")
 
-  /** The index knew an older snapshot; the manifest list and the unknown manifests were read. */
+  /** The index covered an older snapshot: the plan read the manifest list and the manifests that were not indexed. */
   case object Hybrid extends PlanMode("HYBRID")
 
-  /** Iceberg planned. */
+  /** Iceberg planned the scan, for this reason. */
   final case class Stock(reason: StockReason) extends PlanMode("STOCK")
 }
 
-/** Where the segments that answered were. */
+/** Where the evaluated segments were held. */
 sealed abstract class Tier(val name: String)
 
 object Tier {
 
-  /** In this JVM already, in memory or mapped. */
+  /** In this JVM, in memory or mapped. */
   case object Hot extends Tier("hot")
 
   /** Fetched for this scan, from the table's store or the cold cache. */
   case object Cold extends Tier("cold")
 
-  /** Some of them each. */
+  /** Some segments hot, some cold. */
   case object Both extends Tier("both")
 }

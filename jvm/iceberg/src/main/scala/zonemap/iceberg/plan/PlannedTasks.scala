@@ -37,7 +37,7 @@ private[plan] final class PlannedTasks(
     }
 
     override def next(): FileScanTask =
-      if (!hasNext) throw new NoSuchElementException("All tasks of the plan have been handed out.")
+      if (!hasNext) throw new NoSuchElementException("All tasks of the plan have been returned.")
       else
         rest.fold {
           val task = ready

@@ -35,6 +35,6 @@ private[zonemap] object PlannerSelfCheck {
       file.fileSequenceNumber())
     require(
       read == (("b", FileFormat.ORC, 2L, 3L, 1L, 5, 6L, 7L, 8L)),
-      s"Cannot plan from the index: a data file that was set field by field reads back as $read.")
+      s"Cannot plan from the index: a data file whose fields were set one by one returns $read.")
   }
 }

@@ -112,7 +112,7 @@ private[plan] object ShadowCheck {
     val missing = (theirs.keySet -- mine.keySet).headOption.map(k => s"delete file $k is missing")
     val extra = mine.collectFirst {
       case (key, delete) if !theirs.contains(key) && delete.content() != FileContent.EQUALITY_DELETES =>
-        s"delete file $key is not Iceberg's"
+        s"delete file $key is not in Iceberg's plan"
     }
     missing.orElse(extra).orElse {
       mine.iterator

@@ -46,7 +46,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
           .tapEach(file => unseen.remove(file.location()): Unit)
           .collectFirst {
             case file if !mayLeaveOut && missing.contains(file.location()) && !isRefuted(file) =>
-              s"${file.location()}: left out, although neither its partition nor its bounds nor its facts refute " +
+              s"${file.location()}: pruned, although neither its partition nor its bounds nor its facts refute " +
                 s"${bound.describe}"
           }
       }

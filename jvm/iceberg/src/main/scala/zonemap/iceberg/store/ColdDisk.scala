@@ -131,7 +131,7 @@ private[store] final class ColdDisk(parent: String, maxBytes: Long) {
   private def warned(what: String, error: Throwable): Unit =
     if (!isWarned) {
       isWarned = true
-      log.warn(s"Cannot $what the cache folder '$folder': $error. Ranges it cannot hold are fetched again.")
+      log.warn(s"Cannot $what the cache folder '$folder': $error. Bytes that are not cached there are fetched again.")
     }
 }
 

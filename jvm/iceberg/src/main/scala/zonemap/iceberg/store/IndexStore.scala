@@ -138,7 +138,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       case other =>
         throw new UnsupportedOperationException(
           s"Cannot list the index store '$root': ${other.getClass.getName} does not list files. Set the catalog's io-impl " +
-            "to a FileIO that does, or delete the folder; the index is made anew by CALL zonemap.system.build.")
+            "to a FileIO that does, or delete the folder; CALL zonemap.system.build then builds the index anew.")
     }
 
   /** Deletes files of this store, and no other files. */
@@ -176,7 +176,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
       // torn by two writers, or cut off while it was read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptIndexException(s"'$location': $e")
       case e: OutOfMemoryError =>
-        throw new CorruptIndexException(s"'$location': it needs more memory than there is", e)
+        throw new CorruptIndexException(s"'$location': it needs more memory than is available", e)
     }
   }
 

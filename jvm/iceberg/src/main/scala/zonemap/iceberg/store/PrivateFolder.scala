@@ -80,8 +80,8 @@ private[store] final class PrivateFolder private (parent: String) {
     if (!isWarned) {
       isWarned = true
       log.warn(
-        s"Cannot keep index files in '$path': $why. Nothing is read from there or written to it. Delete it, so that it " +
-          "is made for this user alone, or name another folder by spark.sql.zonemap.cold.cache-dir.")
+        s"Cannot keep index files in '$path': $why. No file in it is read or written. Delete the folder, so that " +
+          "it is created for this user alone, or name another folder by spark.sql.zonemap.cold.cache-dir.")
     }
 }
 

@@ -44,7 +44,7 @@ private[zonemap] object SpillFile {
         case NonFatal(e) =>
           if (!isWarned) {
             isWarned = true
-            log.warn(s"Cannot move segments out of memory to a local file: $e. They stay in memory, or are let go of.")
+            log.warn(s"Cannot move segments out of memory to a local file: $e. They stay in memory or are evicted.")
           }
           refused(size)
       }

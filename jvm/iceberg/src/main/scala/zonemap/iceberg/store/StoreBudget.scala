@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicLong
 
 /** A plan has waited for the store of an index as long as it may. What it waited for goes on and is found by later plans. */
 private[zonemap] final class StoreSlowException(val waitedMillis: Long, val limitMillis: Long)
-    extends RuntimeException(s"The index store was waited for $waitedMillis ms, of at most $limitMillis ms")
+    extends RuntimeException(s"A plan waited $waitedMillis ms for the index store, of at most $limitMillis ms")
 
 /**
  * How long the plans of one relation may wait for stores, together: the rules that ask the index before a scan is planned
@@ -109,6 +109,6 @@ private[zonemap] object StoreBudget {
       case e: ExecutionException => throw e.getCause
       case e: InterruptedException =>
         Thread.currentThread().interrupt()
-        throw new RuntimeException("Interrupted while the index store was waited for", e)
+        throw new RuntimeException("Interrupted while waiting for the index store", e)
     }
 }

@@ -69,11 +69,11 @@ private[zonemap] object ColumnChange {
     val schema = table.schema()
     val bounded = IndexedColumns.of(Seq(schema)).fieldIds.toSet
     if (names.contains(Everything)) {
-      names.find(_ != Everything).foreach(refuse(_, s"stands beside '$Everything'"))
+      names.find(_ != Everything).foreach(refuse(_, s"is named together with '$Everything'"))
       ColumnChoice.All
     } else
       ColumnChoice.only(names.map { name =>
-        val fieldId = ColumnNames.find(schema, name).fold(refuse(name, "is no column of it"))(_.fieldId())
+        val fieldId = ColumnNames.find(schema, name).fold(refuse(name, "is not a column of the table"))(_.fieldId())
         if (bounded(fieldId)) fieldId else refuse(name, "has no bounds")
       })
   }

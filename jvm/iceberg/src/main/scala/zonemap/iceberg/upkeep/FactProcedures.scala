@@ -213,8 +213,10 @@ private[zonemap] object FactProcedures {
       .of(table)
       .get(SnapshotKey.of(snapshot))
       .orElse(StoredSnapshots.load(table, snapshot, store))
-      .getOrElse(throw new IllegalStateException(
-        s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is gone. Call it again."))
+      .getOrElse(
+        throw new IllegalStateException(
+          s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is no longer " +
+            "available. Call build again."))
 
   private def liveFiles(index: SnapshotIndex): Seq[(FactKey, FactInput)] =
     index.segments.flatMap { live =>

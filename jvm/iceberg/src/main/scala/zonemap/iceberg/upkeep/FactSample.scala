@@ -49,8 +49,8 @@ private[upkeep] object FactSample {
       refuse(
         table,
         request,
-        s"each of the ${costs.size} files looked at has more than ${FactProcedures.MaxValues} distinct values",
-        s"A bloom filter answers = and IN of such a column: bloom(${request.name})"
+        s"each of the ${costs.size} sampled files has more than ${FactProcedures.MaxValues} distinct values",
+        s"A bloom filter evaluates = and IN of such a column: bloom(${request.name})"
       )
 
   private def requireShare(
@@ -66,10 +66,10 @@ private[upkeep] object FactSample {
       refuse(
         table,
         request,
-        s"in each of the ${costs.size} files looked at it needs more than ${(FactProcedures.MaxShare * 100).round} % of " +
-          s"the file's bytes, $share % together; for all ${files.size} files it would take about $expected bytes, of " +
+        s"in each of the ${costs.size} sampled files it needs more than ${(FactProcedures.MaxShare * 100).round} % " +
+          s"of the file's bytes, $share % together; for all ${files.size} files it needs about $expected bytes for " +
           s"${files.map(_.sizeBytes).sum} bytes of data",
-        "Leave it out, or sort the table by the column, which lets bounds prune"
+        "Omit this fact, or sort the table by the column, so that its bounds prune"
       )
     }
   }

@@ -6,17 +6,17 @@ import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.index.TableIndex
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 
-/** Says in words why a snapshot is not covered, or why its index is not in the store. */
+/** The text of `status.problem`: why a snapshot is not covered, or why its index is not in the store. */
 private[upkeep] object IndexProblem {
 
-  /** Why the store cannot be used after this error of a read. */
+  /** The problem of a store whose read failed with `error`. */
   def ofRead(error: Throwable): String =
     error match {
       case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
       case _                             => s"the store cannot be read: $error"
     }
 
-  /** The sentence of `status`; empty where the snapshot is covered and stored. */
+  /** The problems of a snapshot, separated by semicolons; empty if the snapshot is covered and stored. */
   def of(
       snapshot: Option[Snapshot],
       covered: Boolean,
@@ -30,7 +30,7 @@ private[upkeep] object IndexProblem {
     val unstored = if (look.isStored || !covered) None else Some(notStored(index, settings))
     val errors = read.toSeq ++ write
     val wrong =
-      index.quarantined.map(difference => s"the index is quarantined, shadow mode found it wrong: $difference")
+      index.quarantined.map(difference => s"the index is quarantined: shadow mode found an error, $difference")
     (wrong.toSeq ++ (if (errors.nonEmpty) errors else uncovered.orElse(unstored).toSeq)).mkString("; ")
   }
 
@@ -39,15 +39,15 @@ private[upkeep] object IndexProblem {
       case _ if snapshot.isEmpty => "the table has no snapshot"
       case Some(needed) =>
         s"the index needs $needed bytes of memory, more than hot.max-bytes=${settings.hotMaxBytes}"
-      case None if lag > 0 => s"the index is $lag snapshots behind"
-      case None            => "there is no index yet"
+      case None if lag > 0 => s"the index is $lag snapshots behind the table"
+      case None            => "the table has no index yet"
     }
 
   private def notStored(index: TableIndex, settings: PlannerSettings): String = {
     val why = settings.upkeep match {
       case UpkeepMode.Off                              => "upkeep=off writes nothing"
       case UpkeepMode.Memory                           => "upkeep=memory writes nothing"
-      case UpkeepMode.Auto if !index.storeState.exists => "upkeep=auto writes where a build has made a store"
+      case UpkeepMode.Auto if !index.storeState.exists => "upkeep=auto writes only if a build has created a store"
       case UpkeepMode.Auto | UpkeepMode.Persist        => "the next flush writes it"
     }
     s"the index of the snapshot is in memory only: $why"

@@ -105,8 +105,8 @@ private[zonemap] object SnapshotResolver {
         index.storeState.unusable(IndexProblem.ofRead(e))
         ColdCache.forget(store.root)
         log.warn(
-          s"The zonemap index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
-            s"Queries are planned without it; CALL zonemap.system.build makes it anew.")
+          s"Zonemap: the index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
+            s"Queries are planned without it; CALL zonemap.system.build builds it anew.")
         None
     }
 
@@ -124,7 +124,7 @@ private[zonemap] object SnapshotResolver {
     else {
       val diff = SnapshotIndexer.diff(table, snapshot, index)
       if (!diff.knowsAnything && diff.unknownEntries > 0 && settings.upkeep == UpkeepMode.Off)
-        Left(StockReason.NotCovered("none of its manifests is known"))
+        Left(StockReason.NotCovered("none of its manifests is indexed"))
       else if (diff.unknownEntries > settings.maxUnknownEntries) {
         Upkeep.enqueue(table, snapshot, settings)
         Left(StockReason.TooManyUnknown(diff.unknownEntries, settings.maxUnknownEntries))
@@ -142,7 +142,7 @@ private[zonemap] object SnapshotResolver {
       index: TableIndex,
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     (settings.upkeep, settings.coverOnRead) match {
-      case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("nothing is indexed and upkeep is off"))
+      case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("the table has no index and upkeep is off"))
       case _ if index.oversized.exists(_.bytes > settings.hotMaxBytes) =>
         Left(StockReason.NotCovered(tooLarge(index, settings)))
       case (_, CoverOnRead.Wait) =>
@@ -153,7 +153,7 @@ private[zonemap] object SnapshotResolver {
         }
       case _ =>
         Upkeep.enqueue(table, snapshot, settings)
-        Left(StockReason.NotCovered("it is being covered in the background"))
+        Left(StockReason.NotCovered("it is being indexed in the background"))
     }
 
   private def tooLarge(index: TableIndex, settings: PlannerSettings): String = {

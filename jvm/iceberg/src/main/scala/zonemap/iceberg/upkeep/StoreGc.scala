@@ -65,14 +65,14 @@ private[zonemap] object StoreGc {
         warn(
           store,
           snapshotId,
-          s"is of a later release: ${e.getMessage}. Files that versions name stay while it is there.")
+          s"was written by a later release: ${e.getMessage}. gc retains files that versions name while it exists.")
         Later
       case e: CorruptIndexException =>
         warn(
           store,
           snapshotId,
-          s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} go without it, and gc deletes " +
-            "it once it is older than older_than_hours."
+          s"is damaged: ${e.getMessage}. Queries of snapshot $snapshotId of ${table.name()} do not use it, and gc " +
+            "deletes it once it is older than older_than_hours."
         )
         Damaged(e.getMessage)
     }

@@ -69,7 +69,7 @@ private[zonemap] object Upkeep {
     if (IndexRegistry.residentBytes > settings.hotMaxBytes)
       worker.execute { () =>
         logged(
-          "keep the index under its cap",
+          "keep the index below hot.max-bytes",
           IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis))
       }
 

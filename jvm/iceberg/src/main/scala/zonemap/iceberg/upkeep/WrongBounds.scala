@@ -26,7 +26,8 @@ private[upkeep] object WrongBounds {
         log.warn(
           s"Zonemap: the manifests of ${table.name()} have wrong bounds or counts of '${request.name}' for ${wrong.size} " +
             s"data files: ${wrong.take(NamedFiles).mkString(", ")}${if (wrong.size > NamedFiles) ", ..." else ""}. Without " +
-            "the index, conditions on it lose their rows. Rewrite them, for instance with rewrite_data_files.")
+            "the index, queries that filter on this column lose rows of these files. Rewrite the files, for instance " +
+            "with rewrite_data_files.")
       wrong.size
     }
 

@@ -81,7 +81,7 @@ class ShadowTest extends AnyFunSuite with FewColumns {
             new LiveSegment(live.segment, live.origin, live.liveManifests.take(3))
           },
           right.deletes))
-    assert(mismatch(t).exists(_.contains("left out")))
+    assert(mismatch(t).exists(_.contains("pruned, although")))
     assert(ours(t, settings = Covering).reason.exists(_.isInstanceOf[StockReason.Quarantined]))
     build(t)
     assert(ours(t, settings = Covering).reason.isEmpty)

@@ -141,7 +141,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(t.differences().isEmpty)
   }
 
-  for ((names, why) <- Seq(Seq("nope") -> "is no column", Seq("id", "*") -> "stands beside"))
+  for ((names, why) <- Seq(Seq("nope") -> "is not a column", Seq("id", "*") -> "is named together"))
     test(s"refused: ${names.mkString(", ")}") {
       val t = stored(commits = 1)
       val refused = intercept[IllegalArgumentException](choose(t, names: _*))

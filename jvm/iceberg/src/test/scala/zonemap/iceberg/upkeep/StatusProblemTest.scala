@@ -41,13 +41,13 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = new Maintained
     assert(problem(t) == "the table has no snapshot")
     t.append()
-    assert(problem(t) == "there is no index yet")
+    assert(problem(t) == "the table has no index yet")
     IndexProcedures.build(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
     assert(status(t).covered && problem(t) == "")
     IndexRegistry.clear()
     assert(status(t).covered && problem(t) == "")
     t.append()
-    assert(!status(t).covered && problem(t) == "the index is 1 snapshots behind")
+    assert(!status(t).covered && problem(t) == "the index is 1 snapshots behind the table")
   }
 
   test("in memory only, and why") {
@@ -55,7 +55,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     t.append()
     for ((mode, why) <- Seq(
         UpkeepMode.Memory -> "upkeep=memory writes nothing",
-        UpkeepMode.Auto -> "upkeep=auto writes where a build has made a store")) {
+        UpkeepMode.Auto -> "upkeep=auto writes only if a build has created a store")) {
       t.maintain(PlannerSettings(upkeep = mode))
       val found = status(t, PlannerSettings(upkeep = mode))
       assert(found.covered && found.problem == s"the index of the snapshot is in memory only: $why")
@@ -111,6 +111,6 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     IndexRegistry.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
     val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
     assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.max-bytes=4999")
-    assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "there is no index yet")
+    assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "the table has no index yet")
   }
 }

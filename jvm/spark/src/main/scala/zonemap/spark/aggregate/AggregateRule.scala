@@ -25,7 +25,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       case _ =>
         lazy val once = ScanPlaces.metOnce(plan)
         plan.transformUp { case aggregate: Aggregate =>
-          Guarded.orNothing("its aggregates from the index")(answered(aggregate, once(_))).getOrElse(aggregate)
+          Guarded.orNothing("aggregates from the index")(answered(aggregate, once(_))).getOrElse(aggregate)
         }
     }
 

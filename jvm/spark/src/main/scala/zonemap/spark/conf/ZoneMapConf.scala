@@ -11,15 +11,15 @@ import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
-/** A conf value that cannot be used; the message names key, value and what is allowed. */
+/** A conf has a value that is not allowed; the message names the key, the value and the allowed values. */
 private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
 
 /**
  * One conf of the extension.
  *
  * @param key full name, `spark.sql.zonemap.` and a kebab-case path
- * @param default the text that stands for an unset conf
- * @param allowed what values may be, for messages and for the reference page
+ * @param default the value of an unset conf, as text
+ * @param allowed the allowed values, for messages and for the reference page
  * @param doc one or two sentences for the reference page
  */
 private[spark] final case class ConfEntry[A](
@@ -40,7 +40,7 @@ private[spark] final case class ConfEntry[A](
   }
 }
 
-/** The confs of one query, read. */
+/** The values of all confs for one query. */
 private[spark] final case class ZoneMapConf(
     enabled: Boolean,
     expressions: Boolean,
@@ -53,9 +53,8 @@ private[spark] final case class ZoneMapConf(
     planner: PlannerSettings)
 
 /**
- * The registry of all confs: read option over session conf over default, never table properties.
- *
- * docs/reference/configuration.md is generated from it.
+ * The registry of all confs. A read option wins over the session conf, which wins over the default; table properties
+ * are never read. docs/reference/configuration.md is generated from this registry.
  */
 private[spark] object ZoneMapConf {
   private val Prefix = "spark.sql.zonemap."
@@ -72,15 +71,16 @@ private[spark] object ZoneMapConf {
     Prefix + "enabled",
     "true",
     "true, false",
-    "Plan scans of Iceberg tables from the index. Takes effect on the next query.",
+    "Plan scans of Iceberg tables from the index. A change takes effect with the next query.",
     flag)
 
   val Expressions: ConfEntry[Boolean] = ConfEntry(
     Prefix + "expressions.enabled",
     "true",
     "true, false",
-    "Skip files by conditions on functions of a column too, such as year(ts) = 2026 or i + 1 > 7, by turning them into " +
-      "ranges of the column, and others, such as upper(region) = 'EU', in files that hold one value of it.",
+    "Also prune files by conditions on functions of a column. Conditions such as year(ts) = 2026 or i + 1 > 7 become " +
+      "ranges of the column; other conditions, such as upper(region) = 'EU', are evaluated for files that hold a " +
+      "single value of the column.",
     flag
   )
 
@@ -88,8 +88,8 @@ private[spark] object ZoneMapConf {
     Prefix + "join.static",
     "true",
     "true, false",
-    "Skip files of one side of a join by the values its key can have in the files that the other side will read, while " +
-      "the query is planned.",
+    "While Spark plans a join, prune files of one side by the values that the join key can have in the files planned " +
+      "for the other side.",
     flag
   )
 
@@ -97,8 +97,8 @@ private[spark] object ZoneMapConf {
     Prefix + "join.runtime",
     "true",
     "true, false",
-    "Skip files of one side of a join by the keys of the other side once it has been broadcast, on any column with " +
-      "bounds. Not used beside engines that replace Spark's scans (Comet, Gluten).",
+    "While a join runs, prune files of one side by the join keys of the other side once Spark has broadcast it, on " +
+      "any column with bounds. Not used together with engines that replace Spark's scans (Comet, Gluten).",
     flag
   )
 
@@ -106,7 +106,7 @@ private[spark] object ZoneMapConf {
     Prefix + "topk",
     "true",
     "true, false",
-    "Skip files that cannot hold any of the first rows of ORDER BY x LIMIT k, by a bound of x.",
+    "For ORDER BY x LIMIT k, prune files that cannot hold any of the first k rows, by a bound of x.",
     flag
   )
 
@@ -114,15 +114,16 @@ private[spark] object ZoneMapConf {
     Prefix + "limit",
     "true",
     "true, false",
-    "Plan only as many files as hold k rows for LIMIT k without ORDER BY.",
+    "For LIMIT k without ORDER BY, plan only as many files as hold k rows.",
     flag)
 
   val Aggregates: ConfEntry[Boolean] = ConfEntry(
     Prefix + "aggregates.enabled",
     "true",
     "true, false",
-    "Answer COUNT, MIN and MAX, also grouped by partition columns or others of one value a file, for files of which the " +
-      "index knows the answer, and read only the others. Not used in shadow mode, nor beside Comet and Gluten.",
+    "Evaluate COUNT, MIN and MAX from the index for files whose exact results it holds, and read only the other " +
+      "files. GROUP BY may name partition columns and columns with a single value in each file. Not used in shadow " +
+      "mode, nor together with Comet and Gluten.",
     flag
   )
 
@@ -130,8 +131,8 @@ private[spark] object ZoneMapConf {
     Prefix + "shadow",
     "false",
     "true, false",
-    "Plan every scan both ways and compare every task field by field; on a difference Iceberg's plan is used and an " +
-      "error is logged.",
+    "Plan every scan twice, from the index and by Iceberg, and compare every task field by field. On a difference, " +
+      "the query uses Iceberg's plan and an error is logged.",
     flag
   )
 
@@ -140,8 +141,9 @@ private[spark] object ZoneMapConf {
     "0.0",
     "a share from 0.0 to 1.0",
     "Share of the finished queries that are run again in the background, with the extension and without, to compare " +
-      "their rows. On a difference an error names the rule that made it, and the index of the tables is not used in this " +
-      "process until it is built anew. Each of these queries costs two more. Read from the session, not from read options.",
+      "their rows. On a difference, an error names the rule that caused it, and this process does not use the index " +
+      "of the query's tables until CALL zonemap.system.build builds it anew. Each of these queries costs two more " +
+      "queries. The value is read from the session conf, not from read options.",
     shareOrNone
   )
 
@@ -149,9 +151,10 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep",
     "auto",
     "off, memory, persist, auto",
-    "Who extends the index when a query meets a snapshot it does not cover, and when this JVM commits to a table it has " +
-      "indexed. off: only procedures. memory: this JVM, never writing. persist: this JVM, and the table's store. auto: " +
-      "persist where the table has a store, else memory.",
+    "Whether and where the index is extended when a query reads a snapshot that it does not cover, and when this JVM " +
+      "commits to a table that it has indexed. off: only procedures extend it. memory: this JVM extends it in memory " +
+      "and never writes it. persist: this JVM extends it and writes it to the table's store. auto: persist if the " +
+      "table has a store, else memory.",
     text =>
       text.toLowerCase match {
         case "off"     => Some(UpkeepMode.Off)
@@ -166,8 +169,8 @@ private[spark] object ZoneMapConf {
     Prefix + "cover-on-read",
     "background",
     "background, wait",
-    "What a query on a table nothing is known of does: let Iceberg plan while the snapshot is covered in the " +
-      "background, or wait until it is covered.",
+    "How a query is planned if the index covers nothing of its table. background: Iceberg plans the query, and the " +
+      "snapshot is indexed in the background. wait: the query waits until the snapshot is indexed.",
     text =>
       text.toLowerCase match {
         case "background" => Some(CoverOnRead.Background)
@@ -180,8 +183,8 @@ private[spark] object ZoneMapConf {
     Prefix + "store.location",
     "",
     "an absolute folder that the tables' FileIO can write, such as s3://bucket/indexes or /indexes, or empty",
-    "Keep the indexes of all tables under this folder instead of beside each table. Not in the data or metadata folder " +
-      "of a table; who may write there decides what queries answer.",
+    "Store the indexes of all tables under this folder instead of beside each table. It must not lie in the data or " +
+      "metadata folder of a table. Users with write access to it can change the results of queries.",
     text => if (text.isEmpty) Some(None) else Option.when(StorePlaces.isAbsolute(text))(Some(text))
   )
 
@@ -189,8 +192,8 @@ private[spark] object ZoneMapConf {
     Prefix + "plan.max-unknown-entries",
     "20000",
     "a count, 0 or more",
-    "How many entries of manifests the index does not know yet a query may decode itself; above it Iceberg plans and " +
-      "the snapshot is covered in the background.",
+    "Largest number of manifest entries not yet in the index that a query may decode itself. Above it, Iceberg plans " +
+      "the query and the snapshot is indexed in the background.",
     count
   )
 
@@ -198,9 +201,9 @@ private[spark] object ZoneMapConf {
     Prefix + "plan.max-store-wait",
     "500ms",
     "a duration such as 500ms or 2s",
-    "How long the plans of one relation may wait for its index store, beyond eight requests of the time that the store " +
-      "usually takes, and four times this in all. When it is used up Iceberg plans (STORE_SLOW), and what was being read " +
-      "is there for the queries to come. Procedures and upkeep wait as long as it takes.",
+    "Longest time that the plans of one relation wait for the index store, plus eight times the usual duration of a " +
+      "request to this store; four times this value at most. After that, Iceberg plans the query (STORE_SLOW), and " +
+      "the pending requests complete in the background for later queries. Procedures and upkeep wait without a limit.",
     millis
   )
 
@@ -208,8 +211,8 @@ private[spark] object ZoneMapConf {
     Prefix + "hot.max-bytes",
     "512m",
     "a size such as 512m or 2g",
-    "Cap of the index held by one JVM, heap and spilled files together. Over it, segments of the tables used least " +
-      "recently go to local files, the oldest first, and what was read of stored ones is let go of.",
+    "Largest size of the index in one JVM, heap and spilled files together. Above it, segments of the least recently " +
+      "used tables move to local files, oldest first, and bytes read from stored segments are evicted.",
     bytes
   )
 
@@ -217,7 +220,8 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-max-bytes",
     "256m",
     "a size such as 256m or 1g",
-    "Cap of what one JVM keeps in memory of index files fetched from stores that are not local, beside hot.max-bytes.",
+    "Largest size of the in-memory cache of one JVM for index files from stores that are not local; it is not part " +
+      "of hot.max-bytes.",
     bytes
   )
 
@@ -225,9 +229,10 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-dir",
     "",
     "a local folder, or empty",
-    "Keep what is fetched from stores that are not local in this folder too, for JVMs to come; several may share it. It " +
-      "also takes segments that memory has no room for, which otherwise go to the JVM's folder for temporary files. " +
-      "Bounds are values of the tables: zonemap-cold-v1 in it is used only if it is the driver's user's alone.",
+    "Folder that caches index files from stores that are not local on local disk, for later JVMs; several JVMs may " +
+      "share it. Segments that do not fit in memory are spilled to this folder too, otherwise to the JVM's folder " +
+      "for temporary files. The files contain bounds, which are values of the tables, so the subfolder " +
+      "zonemap-cold-v1 is used only if it belongs to the user of the driver and no other user has access to it.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
@@ -235,7 +240,7 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-disk-max-bytes",
     "4g",
     "a size such as 4g",
-    "Cap of the files in cold.cache-dir, and of the local files that one JVM's segments go to.",
+    "Largest size of the files in cold.cache-dir, and of the local files to which one JVM spills segments.",
     bytes
   )
 
@@ -243,8 +248,8 @@ private[spark] object ZoneMapConf {
     Prefix + "build.segment-rows",
     SegmentTask.TargetRows.toString,
     "a count, 1 or more",
-    "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
-      "job. A manifest is never split.",
+    "Approximate number of files in one segment of a build. A Spark job makes the segments of a build in parallel. A " +
+      "manifest is never split.",
     atLeast(1)
   )
 
@@ -252,8 +257,8 @@ private[spark] object ZoneMapConf {
     Prefix + "hot.window",
     "6h",
     "a duration such as 30m, 6h or 1d",
-    "Segments with commits younger than this stay in memory longest: over hot.max-bytes, older ones give way first. It " +
-      "is also what prewarm reads when it is not told how many hours.",
+    "Segments with commits younger than this stay in memory longest: above hot.max-bytes, older segments are evicted " +
+      "first. It is also the age limit of prewarm if the call names no hours.",
     millis
   )
 
@@ -261,8 +266,8 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep.follow-commits",
     "true",
     "true, false",
-    "Index what a session commits to a table that this JVM has indexed or queried, without waiting for a query; the " +
-      "conf of the committing session decides. Nothing but a queue entry happens on the thread that commits.",
+    "Index the commits of a session to a table that this JVM has indexed or queried, without waiting for a query. " +
+      "The conf of the committing session decides. The committing thread only adds an entry to a queue.",
     flag
   )
 
@@ -270,9 +275,10 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep.max-cpu-share",
     "0.0005",
     "a share above 0, at most 1",
-    "What following the commits to one table may take of one core, on average: a pause follows what one turn took, a " +
-      "minute at most. Commits far apart are indexed within milliseconds, those of a writer that commits as fast as it " +
-      "can several at a time. Queries wait for nothing: they read the manifests that are not indexed yet.",
+    "Largest average share of one CPU core used to index new commits of one table; the worker pauses after each step " +
+      "to stay below it (at most one minute). Commits far apart are indexed within milliseconds; frequent commits " +
+      "are indexed several at a time. Queries do not wait for the worker: they read the manifests that are not " +
+      "indexed yet.",
     share
   )
 
@@ -280,8 +286,8 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep.flush-interval",
     "30s",
     "a duration such as 10s or 1m",
-    "How long upkeep may keep what it has indexed in memory before it writes the table's store. The first write does " +
-      "not wait; queries of this JVM never do.",
+    "Longest time that upkeep retains newly indexed manifests in memory before it writes them to the table's store. " +
+      "The first write does not wait for it, and queries of this JVM never do.",
     millis
   )
 
@@ -289,7 +295,7 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep.flush-manifests",
     "64",
     "a count, 1 or more",
-    "So many manifests in memory make upkeep write the store before the interval is over.",
+    "Number of newly indexed manifests in memory at which upkeep writes the store before the interval ends.",
     atLeast(1)
   )
 
@@ -297,9 +303,9 @@ private[spark] object ZoneMapConf {
     Prefix + "upkeep.maintain-facts",
     "false",
     "true, false",
-    "Build the facts that a table has (build(facts => ...)) for data files that are new: in the background once upkeep " +
-      "has written a snapshot to the table's store, and in refresh, which zonemap follow calls. Spark jobs read those " +
-      "files, each once.",
+    "Build the facts of a table (see build(facts => ...)) for new data files: in the background after upkeep has " +
+      "written a snapshot to the table's store, and in refresh, which zonemap follow calls. Spark jobs read each of " +
+      "these files once.",
     flag
   )
 
@@ -307,9 +313,10 @@ private[spark] object ZoneMapConf {
     Prefix + "merge.policy",
     "probabilistic",
     "probabilistic, deterministic, off",
-    "When the micro segments (runs) of a snapshot are merged into hours and days, always in the background. " +
-      s"probabilistic: at each commit with p = min(1, runs / merge.limit), from ${MergePolicy.DefaultMinRuns} runs on, and " +
-      s"at every merge.forced-every-th. deterministic: at ${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
+    "When the runs (segments of single commits) of a snapshot are merged into segments of hours and days, always in " +
+      "the background. probabilistic: at each commit with p = min(1, runs / merge.limit), from " +
+      s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forced-every-th. deterministic: at " +
+      s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
     text => Some(text.toLowerCase).filter(Set("probabilistic", "deterministic", "off"))
   )
 
@@ -317,14 +324,15 @@ private[spark] object ZoneMapConf {
     Prefix + "merge.limit",
     "1000",
     "a count, 1 or more",
-    "The number of runs at which the probabilistic policy is certain to merge.",
+    "Number of runs at which the probabilistic policy merges with certainty.",
     atLeast(1))
 
   val MergeForcedEvery: ConfEntry[Int] = ConfEntry(
     Prefix + "merge.forced-every",
     "100",
     "a count, 1 or more",
-    "The probabilistic policy merges at the first commit in every so many sequence numbers, whatever the draw.",
+    "The probabilistic policy merges at the first commit in each interval of this many sequence numbers, whatever " +
+      "the draw.",
     atLeast(1)
   )
 
@@ -332,8 +340,10 @@ private[spark] object ZoneMapConf {
     Prefix + "merge.hard-cap",
     "32",
     "a count, 2 or more",
-    "So many runs are merged whatever the policy says; it bounds what a plan opens.",
-    atLeast(2))
+    "Merge as soon as a table has this many runs (segments of single commits), whatever the policy; this limits the " +
+      "number of segments that a plan opens.",
+    atLeast(2)
+  )
 
   val all: Seq[ConfEntry[_]] = Seq(
     Enabled,

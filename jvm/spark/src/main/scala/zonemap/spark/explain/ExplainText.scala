@@ -14,9 +14,9 @@ import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
 import zonemap.spark.rule.{SwapDecision, SwapRule}
 
 /**
- * What became of every scan of a plan, as text.
+ * The text of the EXPLAIN section: how each scan of a plan was planned.
  *
- * Iceberg plans files while Spark optimizes, so the outcome is known before anything runs.
+ * Iceberg plans files while Spark optimizes the query, so the text is complete before the query runs.
  */
 private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
 
@@ -66,7 +66,7 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
         val limit = report.limit.fold("")(n => s"\n  limit $n: ${report.kept} of ${report.considered} files")
         val doubtful =
           if (report.doubtful == 0) ""
-          else s"\n  bounds of ${report.doubtful} files used by Iceberg's own filter only (they may lack field ids)"
+          else s"\n  bounds of ${report.doubtful} files prune only by Iceberg's own filter (field ids may be missing)"
         val afterZones = report.facts.fold(report.kept)(_.asked)
         val facts = report.facts.fold("")(f => s"\n  kept after facts: ${f.kept} (${f.answered.mkString(", ")})")
         f"""table ${report.table} snapshot ${report.snapshotId} mode ${mode.name} tier ${report.tier.fold("-")(_.name)}

@@ -6,10 +6,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
-/** A bound from the index as a literal of a column's type. */
+/** Converts a bound from the index into a literal of a column's type. */
 private[spark] object BoundLiteral {
 
-  /** None where the type cannot hold the value, as after time travel to a narrower type. */
+  /** Returns the literal, or None if the type cannot hold the value, as after time travel to a narrower type. */
   def of(value: ZoneValue, dataType: DataType): Option[Literal] =
     value match {
       case LongValue(v) if CatalystValues.isLong(dataType) =>

@@ -3,9 +3,9 @@ package zonemap.spark.expression
 import org.apache.spark.sql.catalyst.expressions._
 
 /**
- * Expressions that are Spark's own functions of their arguments, as far as its interpreter computes them: the planner
- * evaluates nothing else. Code of users and libraries is not among them, nor what looks at a session, a clock or a task,
- * nor what makes values of any size out of small ones.
+ * Matches Spark's own functions that the planner may evaluate with Spark's interpreter. It rejects code of users and
+ * libraries, functions that depend on a session, a clock or a task, and functions that produce values of any size from
+ * small arguments.
  */
 private[expression] object BuiltIn {
 
@@ -14,21 +14,21 @@ private[expression] object BuiltIn {
   private def isKnown(expression: Expression): Boolean =
     expression match {
       case _: Literal => true
-      // code that may be anything, whatever it says of itself; and plans within plans
+      // code of users, even if it claims to be deterministic, and subqueries
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: PlanExpression[_] => false
-      // functions of lambdas keep what they are at in themselves
+      // higher-order functions have mutable state
       case _: Unevaluable | _: HigherOrderFunction => false
-      // as large as their arguments say
+      // the size of the result depends on an argument
       case _: StringRepeat | _: StringSpace | _: StringLPad | _: StringRPad | _: ArrayRepeat | _: Sequence => false
       case _: FormatNumber | _: FormatString                                                               => false
-      // as long to compute
+      // the computing time depends on an argument
       case rounded: RoundBase if !isRoundedNear(rounded.right) => false
-      // what is constant and not a literal by now depends on the session or the clock, or fails
+      // a constant that is still not a literal depends on the session or the clock, or fails
       case constant if constant.foldable => false
       case other                         => other.getClass.getPackageName == Package
     }
 
-  /** Whether a number is rounded to a digit that doubles and decimals have: powers of ten beyond cost what they please. */
+  /** True if a number is rounded to a digit that doubles and decimals have; other powers of ten may take very long. */
   def isRoundedNear(scale: Expression): Boolean =
     scale match {
       case Constant(digits: Int) => -MaxDigits <= digits && digits <= MaxDigits

@@ -32,7 +32,7 @@ private[expression] final class CatalystCondition private (
         values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
         bound.eval(row) == true
       }
-    // an error is for the executors to meet, and to report
+    // executors report the error if a row causes it
     catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 
   private def decode(value: ZoneValue, dataType: DataType): Any =
@@ -49,7 +49,7 @@ private[expression] final class CatalystCondition private (
 
 private[spark] object CatalystCondition {
 
-  /** The condition on the columns it names; None where it may be more than a function of their values. */
+  /** Returns the condition on its columns, or None if it may depend on more than their values. */
   def of(condition: Expression, columns: ColumnResolver): Option[Evaluated] = {
     val found = mutable.LinkedHashMap.empty[ColumnRef, DataType]
     val bound = condition.transformDown { case Bare(bare) =>
@@ -77,7 +77,7 @@ private[spark] object CatalystCondition {
     }
   }
 
-  /** Each column doubles what there is to evaluate where there may be nulls. */
+  /** Limit of columns: each column that may be null doubles the number of evaluations. */
   private val MaxColumns = 6
 
   private def describe(condition: Expression): String = {

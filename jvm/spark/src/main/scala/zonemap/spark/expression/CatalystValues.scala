@@ -6,7 +6,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.predicate.ValueRanges
 import zonemap.core.value.{DecimalType => ZoneDecimal, LongValue, ZoneValue, ZoneValues}
 
-/** A value of an expression, for the order of its type. */
+/** An encoded value of an expression, which keeps the order of its type. */
 private[spark] sealed trait Encoded
 
 private[spark] object Encoded {
@@ -16,13 +16,13 @@ private[spark] object Encoded {
 }
 
 /**
- * Catalyst's values as [[ZoneValue]]s and back, for the types whose order Spark and the index share.
+ * Converts Catalyst's values to [[ZoneValue]]s and back, for types with the same order in Spark and in the index.
  *
- * Types with another order or another value class (collated strings, intervals, binary, time) have no counterpart.
+ * Types with another order or another value class (collated strings, intervals, binary, time) are not supported.
  */
 private[spark] object CatalystValues {
 
-  /** Whether values of the type can be encoded. */
+  /** True if values of the type can be encoded. */
   def isOrdered(dataType: DataType): Boolean =
     dataType match {
       case StringType           => true
@@ -30,7 +30,7 @@ private[spark] object CatalystValues {
       case other                => isLong(other)
     }
 
-  /** Whether values of the type are encoded as longs, among which boundaries can be searched for. */
+  /** True if values of the type are encoded as longs, which a binary search for boundaries needs. */
   def isLong(dataType: DataType): Boolean =
     dataType match {
       case BooleanType | ByteType | ShortType | IntegerType | LongType | FloatType | DoubleType => true
@@ -66,7 +66,9 @@ private[spark] object CatalystValues {
       case other => throw new IllegalArgumentException(s"no order of ${other.getClass.getName}")
     }
 
-  /** The value of a type encoded as longs; a double between two floats becomes the nearer one, both zeros +0.0. */
+  /**
+   * Decodes a value of a type encoded as longs; a double between two floats becomes the nearer one, both zeros +0.0.
+   */
   def decode(dataType: DataType, encoded: Long): Any =
     dataType match {
       case BooleanType                                 => encoded != 0
@@ -80,7 +82,7 @@ private[spark] object CatalystValues {
       case other                                       => throw new IllegalArgumentException(s"no longs of $other")
     }
 
-  /** NaN in the type's class; None for types without it. */
+  /** Returns NaN in the type's class; None for types without NaN. */
   def nan(dataType: DataType): Option[Any] =
     dataType match {
       case FloatType  => Some(Float.NaN)
@@ -88,7 +90,7 @@ private[spark] object CatalystValues {
       case _          => None
     }
 
-  /** The encodings of the least and the greatest value of a type that is encoded as longs. */
+  /** Returns the encodings of the least and the greatest value of a type that is encoded as longs. */
   private[expression] def domain(dataType: DataType): Domain =
     dataType match {
       case BooleanType            => Domain(0, 1)
@@ -122,7 +124,7 @@ private[expression] object Domain {
       case _                            => Empty
     }
 
-  /** The part of [first, last] that fits in longs. */
+  /** Returns the part of [first, last] that fits in longs. */
   def of(first: BigInt, last: BigInt): Domain = {
     val (low, high) = (first.max(BigInt(Long.MinValue)), last.min(BigInt(Long.MaxValue)))
     if (low > high) Empty else Domain(low.toLong, high.toLong)

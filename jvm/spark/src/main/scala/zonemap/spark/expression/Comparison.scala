@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.DataType
 
 import zonemap.core.predicate.CompareOp
 
-/** A comparison of something with a literal, as the values it asks for. */
+/** Matches a comparison of an expression with a literal, and returns the expression and its matching values. */
 private[expression] object Comparison {
   def unapply(condition: Expression): Option[(Expression, Wanted)] =
     condition match {

@@ -9,15 +9,15 @@ import zonemap.core.predicate.{ColumnRef, False, IsNaN => ZoneIsNaN, Predicate, 
 import zonemap.core.value.{BytesValue, ZoneValue, ZoneValues}
 
 /**
- * A condition of Catalyst as a predicate that can prove a file to match as a whole.
+ * Translates a condition of Catalyst into a predicate that can prove that all rows of a file match.
  *
- * Columns compared with literals are taken over exactly, for null rows too; everything else is Unknown, which proves
- * nothing. So the predicate is never ALL where a row makes the condition FALSE or NULL (SOUNDNESS, S51). The
- * opposite of [[ExpressionTranslator]], whose predicates may hold for more rows than the condition.
+ * Comparisons of columns with literals are translated exactly, for null rows too; all other conditions become Unknown,
+ * which proves nothing. So the predicate never evaluates to ALL if a row makes the condition FALSE or NULL (SOUNDNESS,
+ * S51). In contrast, predicates of [[ExpressionTranslator]] may hold for more rows than the condition.
  */
 private[spark] final class ExactTranslator(columns: ColumnResolver) {
 
-  /** TRUE for a row only if all `conditions` are. */
+  /** Returns a predicate that is TRUE for a row only if all `conditions` are TRUE. */
   def whenTrue(conditions: Seq[Expression]): Predicate = Predicate.and(conditions.map(when(_, outcome = true)): _*)
 
   private def when(condition: Expression, outcome: Boolean): Predicate =
@@ -30,7 +30,7 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
       case IsNotNull(column: AttributeReference) => on(column, if (outcome) Wanted.notNull else Wanted.onlyNull)
       case IsNaN(column: AttributeReference) =>
         on(column, if (outcome) Wanted.nothing.copy(nan = true) else Wanted.everything.copy(nan = false))
-      // NULL, never TRUE or FALSE
+      // a comparison with NULL is NULL, never TRUE or FALSE
       case c: BinaryComparison if !c.isInstanceOf[EqualNullSafe] && c.children.exists(isNullLiteral) => False
       case Comparison(column: AttributeReference, wanted) => on(column, if (outcome) wanted else wanted.otherValues)
       case EqualNullSafe(column: AttributeReference, Literal(value, dataType)) => same(column, value, dataType, outcome)
@@ -63,8 +63,8 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
     }
 
   /**
-   * Iceberg's readers get the conditions too, and may leave out rows that Spark would keep: NaN where a comparison is
-   * TRUE for it, and -0.0 or 0.0 where one of them is the literal. Neither is taken for proven.
+   * Iceberg's readers evaluate the conditions too, and may drop rows that match in Spark: NaN if a comparison is TRUE
+   * for it, and -0.0 or 0.0 if one of them is the literal. The predicate proves neither.
    */
   private def onReals(column: ColumnRef, wanted: Wanted): Predicate =
     if (wanted.ranges.iterator.exists(r => ExactTranslator.Zeros(r.from) || ExactTranslator.Zeros(r.until)))
@@ -81,7 +81,7 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
     else if (!CatalystValues.isOrdered(dataType) || column.dataType != dataType) Unknown(column.name)
     else on(column, if (outcome) point(column, value) else point(column, value).otherValues.copy(nulls = true))
 
-  /** NULL in a list makes NOT IN never TRUE, and IN no more often than without it. */
+  /** With NULL in the list, NOT IN is never TRUE, and IN is TRUE for the same values as without it. */
   private def among(column: AttributeReference, values: Iterable[Any], outcome: Boolean): Predicate =
     if (!CatalystValues.isOrdered(column.dataType)) Unknown(column.name)
     else if (!outcome && values.exists(_ == null)) False
@@ -95,7 +95,7 @@ private[spark] final class ExactTranslator(columns: ColumnResolver) {
 
 private object ExactTranslator {
 
-  /** The ends of ranges that tell zero from other values. */
+  /** The ends of ranges that separate zero from other values. */
   private val Zeros: Set[ZoneValue] = {
     val zero = ZoneValues.ofDouble(0)
     Set(zero, ValueRanges.successor(zero))

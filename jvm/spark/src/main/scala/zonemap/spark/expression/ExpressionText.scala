@@ -8,12 +8,12 @@ import org.apache.spark.sql.types.{ArrayType, DataType, Decimal}
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * A text that two expressions share only if they are the same function: classes and all that they were constructed with.
- * Spark's own texts leave out types, time zones and modes.
+ * Formats an expression as a text that two expressions share only if they compute the same function: it contains the
+ * classes and all their constructor arguments. Spark's own texts omit types, time zones and modes.
  */
 private[expression] object ExpressionText {
 
-  /** None where something in it has no text that tells all. */
+  /** Returns the text, or None if a part of the expression has no complete text. */
   def of(expression: Expression): Option[String] = part(expression)
 
   private def part(argument: Any): Option[String] =
@@ -37,7 +37,7 @@ private[expression] object ExpressionText {
       case _ => None
     }
 
-  /** Case classes and pairs: all that they are is in their parts. */
+  /** Packages of case classes and pairs, whose parts determine them completely. */
   private val Known = Seq("org.apache.spark.sql.", "scala.Tuple2")
 
   private def literal(value: Any, dataType: DataType): Option[String] =

@@ -10,38 +10,40 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp, Contains, False, Predicate, True, ValueRanges}
 import zonemap.core.value.{BytesValue, ColumnType, UuidType}
 
-/** The columns of a relation, as the index knows them. */
+/** The columns of a relation with bounds or facts in the index. */
 private[spark] trait ColumnResolver {
 
   /**
-   * The column that an attribute, a field of a struct in one or the value of a map's key stands for; None for anything
-   * else, and for columns without bounds or facts whose order Spark shares.
+   * Returns the column of an attribute, of a field of a struct in an attribute, or of the value of a map's key. Returns
+   * None for other expressions, and for columns without bounds or facts in Spark's order.
    */
   def column(expression: Expression): Option[ColumnRef]
 
-  /** Whether anything is known of what is inside the texts of a column, beyond its bounds. */
+  /** True if the index has facts about parts of the texts of a column. */
   def knowsTexts(column: ColumnRef): Boolean = false
 
-  /** The condition as one that is evaluated on values; [[True]] where that cannot be done, or no file has few enough. */
+  /** Returns the condition for evaluation on values; [[True]] if it cannot be evaluated or no file has few values. */
   def evaluated(condition: Expression): Predicate = True
 }
 
 /**
- * A condition of Catalyst as ranges of the columns it is about.
+ * Translates a condition of Catalyst into ranges of its columns.
  *
- * Every method answers at least the rows in question: a predicate that is TRUE for each of them, and [[True]] when
- * nothing can be told. Functions are inverted once, here, so that planning meets plain ranges: SOUNDNESS, S37. A condition
- * of which ranges do not tell all is evaluated too, where files hold few values: S118.
+ * Every method returns a predicate that is TRUE for at least the wanted rows, and [[True]] if it cannot restrict them.
+ * Functions are inverted here, once, so that planning evaluates only plain ranges: SOUNDNESS, S37. If ranges do not
+ * represent a condition exactly, it is also evaluated on the values of files with few values: S118.
  */
 private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
-  /** Nested cases are looked at several times each; a condition that takes more looks than this tells nothing. */
+  /**
+   * Remaining steps: nested cases are translated several times, and a condition that needs more steps becomes [[True]].
+   */
   private var looks = ExpressionTranslator.MaxLooks
 
-  /** How often something could not be told, or not exactly. */
+  /** Number of parts that could not be translated exactly. */
   private var doubts = 0
 
-  /** Rows for which `condition` is TRUE. */
+  /** Returns a predicate for the rows for which `condition` is TRUE. */
   def whenTrue(condition: Expression): Predicate = Predicate.simplify(when(condition, outcome = true))
 
   private def when(condition: Expression, outcome: Boolean): Predicate =
@@ -84,7 +86,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     True
   }
 
-  /** Two columns compared: SOUNDNESS, S76. */
+  /** Translates a comparison of two columns: SOUNDNESS, S76. */
   private def ofColumns(comparison: BinaryComparison, outcome: Boolean): Predicate = {
     val compared = for {
       left <- columns.column(unwidened(comparison.left))
@@ -102,7 +104,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     compared.getOrElse(untold())
   }
 
-  /** What a cast that keeps value and order is of. */
+  /** Removes casts that keep value and order. */
   private def unwidened(expression: Expression): Expression =
     expression match {
       case Cast(child, LongType, _, _) if child.dataType == IntegerType => child
@@ -133,7 +135,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       rowsOf(tested, if (outcome) wanted else wanted.otherValues)
     }
 
-  /** Rows for which `condition` may be NULL. */
+  /** Returns a predicate for the rows for which `condition` may be NULL. */
   private def whenNull(condition: Expression): Predicate =
     condition match {
       case Literal(value, _)                           => if (value == null) True else False
@@ -146,14 +148,14 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       case _                                           => untold()
     }
 
-  /** Rows for which the value of `expression` is wanted. */
+  /** Returns a predicate for the rows for which the value of `expression` is wanted. */
   private def rowsOf(expression: Expression, wanted: Wanted): Predicate =
     if (wanted.isEverything || exhausted()) untold()
     else
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case Bare(_)                  => columns.column(expression).fold(untold())(wanted.on)
-        // the first that is not null: SOUNDNESS, S45
+        // the first value that is not null: SOUNDNESS, S45
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
             either(rowsOf(child, wanted.withoutNulls), both(rowsOf(child, Wanted.onlyNull), rest))
@@ -202,7 +204,7 @@ private object ExpressionTranslator {
   private val MaxLooks = 2000
 }
 
-/** What may be a column: nothing is computed in it. */
+/** Matches expressions that may be a column, because they compute nothing. */
 private object Bare {
   def unapply(expression: Expression): Option[Expression] =
     expression match {

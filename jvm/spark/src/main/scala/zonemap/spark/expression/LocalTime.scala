@@ -6,16 +6,17 @@ import java.time.zone.ZoneRules
 import scala.jdk.CollectionConverters._
 
 /**
- * How far a function of local time may be from keeping the order of instants.
+ * Computes how far functions of local time may deviate from the order of instants.
  *
- * Local time is instant plus offset, so two instants further apart than the spread of all offsets of the zone are in
- * order locally too; a nearer pair may be swapped only where an offset changes between them. See SOUNDNESS, S41.
+ * Local time is instant plus offset. Two instants further apart than the spread of all offsets of the zone have the
+ * same order in local time; two nearer instants can have another order only if the offset changes between them. See
+ * SOUNDNESS, S41.
  */
 private[expression] final class LocalTime private (rules: ZoneRules, slackSeconds: Long) {
   import LocalTime._
 
   /**
-   * By how many seconds a boundary found near the second `at` since the epoch (local or not) has to be moved outward.
+   * Returns by how many seconds a boundary near the second `at` since the epoch (local or not) must be moved outward.
    */
   def slackAt(at: Long): Long =
     if (slackSeconds == 0 || !changes(at - slackSeconds - MaxOffset, at + slackSeconds + MaxOffset)) 0 else slackSeconds
@@ -31,13 +32,13 @@ private[expression] final class LocalTime private (rules: ZoneRules, slackSecond
 
 private[expression] object LocalTime {
 
-  /** The greatest offset of any zone, in seconds. */
+  /** The largest offset of any zone, in seconds. */
   private val MaxOffset = 18L * 3600
 
   /** What truncation to an hour may add on both sides. */
   private val Hours = 2L * 3600
 
-  /** Any year in which the zone's standing rules, if it has some, apply. */
+  /** A year in which the zone's recurring rules, if it has any, apply. */
   private val LastRuleYear = 2100
 
   def of(zone: ZoneId): LocalTime = {

@@ -6,12 +6,13 @@ import org.apache.spark.sql.types.{DataType, IntegerType, LongType, MapType, Str
 import zonemap.core.value.ZoneValue
 
 /**
- * The value that a map has for one literal key: `tags['type']`, `element_at(tags, 'type')`. Null, and no error in either
- * ANSI mode, for rows without the key. Keys whose equality is not that of their bytes are not told of. SOUNDNESS, S112.
+ * Matches the value of one literal key of a map: `tags['type']`, `element_at(tags, 'type')`. The value is null, without
+ * an error in either ANSI mode, for rows without the key. Keys whose equality differs from that of their bytes do not
+ * match. SOUNDNESS, S112.
  */
 private[spark] object MapEntry {
 
-  /** The map and the key. */
+  /** Returns the map and the key. */
   def unapply(expression: Expression): Option[(Expression, ZoneValue)] =
     expression match {
       case GetMapValue(map, Literal(key, keyType))     => of(map, key, keyType)

@@ -9,15 +9,16 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 /**
- * The functions that keep the order of one argument, all others being literals, and where they do.
+ * The functions that are monotone in one argument, if all others are literals, with the pieces on which they are
+ * monotone.
  *
- * An entry says on which arguments the function has a result and keeps (or turns round) the order; its comment proves
- * it. Everything else about an argument - overflow, errors, null results - lies outside the pieces and is kept. A function
- * that has no result at the ends of its pieces is not used: S143.
+ * The pieces of an entry are the arguments for which the function has a result and keeps (or reverses) the order; the
+ * comment of the entry is the proof. Arguments with overflow, errors or null results lie outside the pieces and are
+ * always retained. A function without a result at the ends of its pieces is not used: S143.
  */
 private[expression] object MonotoneFunctions {
 
-  /** The function as a step; None when nothing is known of it. */
+  /** Returns the function as a step; None for functions without an entry. */
   def of(expression: Expression): Option[Step] =
     arithmetic(expression)
       .orElse(rounding(expression))
@@ -35,23 +36,23 @@ private[expression] object MonotoneFunctions {
       // x + c keeps the order, and rounding a sum does; integers stay inside their type
       case Add(x, Constant(c), _) => shifted(e, x, c, negated = false)
       case Add(Constant(c), x, _) => shifted(e, x, c, negated = false)
-      // x - c likewise; c - x turns it round
+      // x - c keeps the order; c - x reverses it
       case Subtract(x, Constant(c), _) => shifted(e, x, c, negated = true)
       case Subtract(Constant(c), x, _) => mirrored(e, x, c)
-      // x * c keeps the order for c > 0 and turns it round for c < 0
+      // x * c keeps the order for c > 0 and reverses it for c < 0
       case Multiply(x, Constant(c), _) => scaled(e, x, c)
       case Multiply(Constant(c), x, _) => scaled(e, x, c)
-      // so does x / c, in doubles
+      // x / c does the same, in doubles
       case Divide(x, Constant(c: Double), _) if finite(c) => Some(whole(e, x, increasing = c > 0))
-      // and integer division, which cuts towards zero; only the least long overflows, by -1
+      // integer division does the same, rounding towards zero; only the least long divided by -1 overflows
       case IntegralDivide(x, Constant(c: Long), _) if x.dataType == LongType && c != 0 =>
         Some(on(e, x, Domain(Long.MinValue + 1, Long.MaxValue), increasing = c > 0))
-      // -x turns the order round; the least integer has no negative
+      // -x reverses the order; the least integer has no negative
       case UnaryMinus(x, _) =>
         integers(x.dataType)
           .map(limits => on(e, x, Domain.of(-limits._2, limits._2), increasing = false))
           .orElse(Option.when(isReal(x.dataType))(whole(e, x, increasing = false)))
-      // |x| turns it round below zero and keeps it from zero on
+      // |x| reverses the order below zero and keeps it from zero on
       case Abs(x, _) if integers(x.dataType).isDefined || isReal(x.dataType) =>
         val zero = 0L
         val all = integers(x.dataType).fold(CatalystValues.domain(x.dataType))(l => Domain.of(-l._2, l._2))
@@ -89,7 +90,7 @@ private[expression] object MonotoneFunctions {
       case _         => None
     }
 
-  /** Decimal results of less than 38 digits are not cut off and cannot overflow. */
+  /** True for decimal results of fewer than 38 digits, which are not truncated and cannot overflow. */
   private def exact(e: Expression): Boolean =
     e.dataType match {
       case result: DecimalType => result.precision < DecimalType.MAX_PRECISION
@@ -100,7 +101,7 @@ private[expression] object MonotoneFunctions {
 
   private def rounding(e: Expression): Option[MonotoneStep] =
     e match {
-      // rounding in one direction, or half up, keeps the order; doubles beyond long stay at its ends
+      // rounding in one direction, or half up, keeps the order; doubles beyond long become its ends
       case Floor(x) => Some(whole(e, x, increasing = true))
       case Ceil(x)  => Some(whole(e, x, increasing = true))
       case Round(x, scale, _) if BuiltIn.isRoundedNear(scale) && isReal(x.dataType) && exact(e) =>
@@ -110,7 +111,7 @@ private[expression] object MonotoneFunctions {
 
   // --- dates: S42
 
-  /** Days so near that neither sums of days nor microseconds overflow. */
+  /** Range of days in which neither sums of days nor microseconds overflow. */
   private val Days = Domain(LocalDate.of(-200000, 1, 1).toEpochDay, LocalDate.of(200000, 12, 31).toEpochDay)
 
   /** Days of the years 0001 to 9999, which are written with four digits. */
@@ -119,25 +120,25 @@ private[expression] object MonotoneFunctions {
   private val MaxDaysAdded = 100000000
   private val MaxMonthsAdded = 1000000
 
-  /** The years whose months are told apart by the piece; other years are kept. */
+  /** The years with a piece for each year; months of other years are retained. */
   private val YearsOfMonths = 1970 to 2069
 
   private def dates(e: Expression): Option[MonotoneStep] =
     e match {
-      // calendar fields that only grow with the day
+      // these calendar fields never decrease with the day
       case Year(d) if d.dataType == DateType       => Some(on(e, d, Days, increasing = true))
       case YearOfWeek(d) if d.dataType == DateType => Some(on(e, d, Days, increasing = true))
       case UnixDate(d)                             => Some(whole(e, d, increasing = true))
-      // the first or last day of the unit that holds the day
+      // the first or last day of the unit that contains the day
       case TruncDate(d, Constant(_)) if d.dataType == DateType => Some(on(e, d, Days, increasing = true))
       case LastDay(d)                                          => Some(on(e, d, Days, increasing = true))
-      // the same number of days; or of months, cut to the month's last day
+      // adds a fixed number of days, or of months with the result limited to the last day of the month
       case DateAdd(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded     => Some(on(e, d, Days, increasing = true))
       case DateSub(d, Constant(Integral(n))) if n.abs <= MaxDaysAdded     => Some(on(e, d, Days, increasing = true))
       case AddMonths(d, Constant(Integral(n))) if n.abs <= MaxMonthsAdded => Some(on(e, d, Days, increasing = true))
       case DateAddYMInterval(d, Constant(Integral(n))) if n.abs <= MaxMonthsAdded =>
         Some(on(e, d, Days, increasing = true))
-      // within one year the month only grows
+      // within one year the month never decreases
       case Month(d) if d.dataType == DateType     => Some(new MonotoneStep(e, d, years))
       case Quarter(d) if d.dataType == DateType   => Some(new MonotoneStep(e, d, years))
       case DayOfYear(d) if d.dataType == DateType => Some(new MonotoneStep(e, d, years))
@@ -154,7 +155,7 @@ private[expression] object MonotoneFunctions {
   private val MicrosPerSecond = 1000000L
   private val SecondsPerDay = 86400L
 
-  /** The instants of such days, two days in at both ends, so that they are so in every zone. */
+  /** The instants of these days, without two days at both ends, so that they are in the range in every zone. */
   private def seconds(days: Domain) = Domain((days.first + 2) * SecondsPerDay, (days.last - 2) * SecondsPerDay)
   private def micros(seconds: Domain) = Domain(seconds.first * MicrosPerSecond, seconds.last * MicrosPerSecond)
   private val Seconds = seconds(Days)
@@ -164,9 +165,9 @@ private[expression] object MonotoneFunctions {
 
   private def timestamps(e: Expression): Option[MonotoneStep] =
     e match {
-      // the start of the local unit that holds the instant
+      // the start of the local unit that contains the instant
       case TruncTimestamp(Constant(_), t, zone) if t.dataType == TimestampType => local(e, t, zone)
-      // a number of units since the epoch, rounded one way
+      // a number of units since the epoch, rounded in one direction
       case _: UnixSeconds | _: UnixMillis | _: UnixMicros       => Some(whole(e, e.children.head, increasing = true))
       case ToUnixTimestamp(t, _, _, _) if isInstant(t.dataType) => Some(whole(e, t, increasing = true))
       case UnixTimestamp(t, _, _, _) if isInstant(t.dataType)   => Some(whole(e, t, increasing = true))
@@ -180,7 +181,7 @@ private[expression] object MonotoneFunctions {
       case _ => None
     }
 
-  /** A function that keeps the order of local time. */
+  /** Returns the step of a function that keeps the order of local time. */
   private def local(e: Expression, t: Expression, zone: Option[String], domain: Domain = Micros): Option[MonotoneStep] =
     zone.map { id =>
       val time = LocalTime.of(DateTimeUtils.getZoneId(id))
@@ -193,7 +194,7 @@ private[expression] object MonotoneFunctions {
 
   // --- text of times: S43
 
-  /** Fields from the year downwards, all of fixed width: such texts sort as the local times do. */
+  /** Fields from the year downwards with fixed widths: such texts have the order of the local times. */
   private val Sorted = """yyyy([-/.]?MM([-/.]?dd(( |'T')?HH(:?mm(:?ss)?)?)?)?)?"""
 
   private def texts(e: Expression): Option[MonotoneStep] =
@@ -231,14 +232,14 @@ private[expression] object MonotoneFunctions {
       zone: Option[String]): Option[MonotoneStep] =
     (from, to) match {
       case (a, b) if a == b => Some(whole(e, x, increasing = true))
-      // integers keep their value where they fit; others are errors or wrap
+      // integers that fit keep their value; others cause an error or wrap around
       case (Integers(_, _), Integers(least, greatest)) =>
         Some(on(e, x, Domain.of(least, greatest).intersect(CatalystValues.domain(from)), increasing = true))
       // rounding to the nearest float or double keeps the order
       case (Integers(_, _), FloatType | DoubleType)          => Some(whole(e, x, increasing = true))
       case (FloatType, DoubleType) | (DoubleType, FloatType) => Some(whole(e, x, increasing = true))
       case (_: DecimalType, DoubleType)                      => Some(whole(e, x, increasing = true))
-      // reals are cut towards zero, inside what every float and the integer can hold
+      // reals are rounded towards zero, within the range of every float and the integer
       case (FloatType | DoubleType, Integers(_, greatest)) =>
         val limit =
           if (greatest > Int.MaxValue) LongLimit else if (greatest == Int.MaxValue) IntLimit else greatest.toDouble
@@ -246,7 +247,7 @@ private[expression] object MonotoneFunctions {
       case (d: DecimalType, Integers(_, greatest)) =>
         val limit = greatest * BigInt(10).pow(d.scale)
         Some(on(e, x, Domain.of(-limit, limit).intersect(CatalystValues.domain(d)), increasing = true))
-      // decimals hold integers that have few enough digits, and round others half up
+      // decimals hold integers with few enough digits, and round decimals half up
       case (Integers(_, _), d: DecimalType) =>
         val limit = BigInt(10).pow(d.precision - d.scale) - 1
         Some(on(e, x, Domain.of(-limit, limit).intersect(CatalystValues.domain(from)), increasing = true))
@@ -263,7 +264,7 @@ private[expression] object MonotoneFunctions {
       case (TimestampType, LongType | DoubleType) => Some(whole(e, x, increasing = true))
       case (LongType | IntegerType, TimestampType) =>
         Some(on(e, x, Seconds.intersect(CatalystValues.domain(from)), increasing = true))
-      // yyyy-MM-dd, and yyyy-MM-dd HH:mm:ss with a fraction whose trailing zeros are cut: such texts sort as times do
+      // yyyy-MM-dd, and yyyy-MM-dd HH:mm:ss with a fraction without trailing zeros: such texts have the order of times
       case (DateType, StringType) if !legacyFormats         => Some(on(e, x, WrittenDays, increasing = true))
       case (TimestampType, StringType) if !legacyFormats    => local(e, x, zone, WrittenMicros)
       case (TimestampNTZType, StringType) if !legacyFormats => Some(on(e, x, WrittenMicros, increasing = true))
@@ -284,7 +285,7 @@ private[expression] object MonotoneFunctions {
 
   private def isInstant(dataType: DataType): Boolean = dataType == TimestampType || dataType == TimestampNTZType
 
-  /** Types whose sums and products are rounded rather than wrapped. */
+  /** True for types whose sums and products are rounded and do not wrap around. */
   private def isReal(dataType: DataType): Boolean =
     dataType match {
       case FloatType | DoubleType => true

@@ -10,30 +10,33 @@ import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, Ge
 import zonemap.core.predicate.{ValueRange, ValueRanges}
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
-/** One function of one argument, which can be asked for the arguments that give certain results. */
+/** One function of one argument that can compute the preimage of a set of results. */
 private[expression] sealed trait Step {
 
   /** The argument. */
   def child: Expression
 
-  /** At least the arguments whose result is wanted, or that have no result: the function may throw or overflow. */
+  /**
+   * Returns at least the arguments with a wanted result, and those without a result: the function may throw or
+   * overflow.
+   */
   def preimage(wanted: Wanted): Wanted
 
-  /** Whether the preimage has no other arguments, but for those it cannot tell a result of. */
+  /** True if the preimage contains no other arguments, except those without a known result. */
   def isExact: Boolean = true
 }
 
-/** A stretch of the argument's domain on which a function keeps (or, decreasing, turns round) the order. */
+/** A part of the argument's domain on which a function keeps or reverses the order. */
 private[expression] final case class Piece(domain: Domain, increasing: Boolean)
 
 /**
- * A function that keeps the order on each of a few pieces of the argument's domain, evaluated by Catalyst itself.
+ * A function that is monotone on each of a few pieces of the argument's domain, evaluated by Catalyst itself.
  *
- * The ends of the wanted ranges become boundaries of the argument by binary search: 64 evaluations an end at most.
- * Arguments outside the pieces are always kept, as is everything when an evaluation inside a piece fails or gives null. Null
- * and NaN are single arguments, evaluated as such.
+ * A binary search turns the ends of the wanted ranges into boundaries of the argument, with at most 64 evaluations for
+ * each end. Arguments outside the pieces are always retained; if an evaluation inside a piece fails or returns null,
+ * all arguments are retained. Null and NaN are evaluated as single arguments.
  *
- * @param slackAt how far the order may be disturbed near an argument, in its units; 0 where it is kept strictly
+ * @param slackAt how far the order may deviate near an argument, in units of the argument; 0 if it is kept strictly
  */
 private[expression] final class MonotoneStep(
     function: Expression,
@@ -48,7 +51,9 @@ private[expression] final class MonotoneStep(
     if (c eq child) BoundReference(0, child.dataType, nullable = true) else c
   })
 
-  /** Whether the function has a result at the ends of all pieces. It has none anywhere for some literals, as of a unit. */
+  /**
+   * True if the function has a result at the ends of all pieces. For some literals, as of a unit, it has none at all.
+   */
   def hasResults: Boolean =
     pieces.forall { case Piece(domain, _) =>
       domain.isEmpty || Seq(domain.first, domain.last).forall(x => Try(evaluate(x)).isSuccess)
@@ -67,7 +72,7 @@ private[expression] final class MonotoneStep(
         nulls = keeps(null, wanted))
     } catch { case NonFatal(_) => Wanted.everything }
 
-  /** Ranges within the argument's type; one that reaches the type's end is open there. */
+  /** Returns the ranges within the argument's type, without an end where they reach the end of the type. */
   private def opened(ranges: ValueRanges): ValueRanges = {
     val Domain(least, greatest) = CatalystValues.domain(child.dataType)
     ValueRanges.of(ranges.intersect(Domain(least, greatest).ranges).iterator.map { range =>
@@ -108,7 +113,7 @@ private[expression] final class MonotoneStep(
     if (slack == 0) end else Some(at + sign * slack)
   }
 
-  /** The first argument for which a condition holds that holds from some argument on. */
+  /** Returns the first argument for which a condition holds; the condition must hold from some argument on. */
   private def firstHolding(domain: Domain)(holds: Long => Boolean): Option[Long] =
     Option.when(holds(domain.last)) {
       var low = domain.first
@@ -137,7 +142,7 @@ private[expression] final class MonotoneStep(
 }
 
 /**
- * The first `length` characters of a string.
+ * The function that returns the first `length` characters of a string.
  *
  * A string's prefix is at least `v` exactly when the string is at least [[least]] of `v`: SOUNDNESS, S44.
  */
@@ -151,9 +156,10 @@ private[expression] final class PrefixStep(override val child: Expression, lengt
 }
 
 /**
- * A constant followed by a string: the constant's own place against `v` decides, else the rest of `v`. See S44.
+ * The concatenation of a constant and a string. To compare with `v`, the constant is compared with the start of `v`; if
+ * they are equal, the string is compared with the rest of `v`. See S44.
  *
- * @param open whether more follows of which nothing is known; then S79
+ * @param open true if unknown text follows the string; then S79 applies
  */
 private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue, open: Boolean)
     extends Step {
@@ -166,7 +172,7 @@ private[expression] final class ConcatStep(override val child: Expression, const
     else afterConstant.copy(ranges = ValueRanges.of(afterConstant.ranges.iterator.flatMap(heads)))
   }
 
-  /** The strings that some longer string in the range starts with: those in it, and what its first one starts with. */
+  /** Returns the prefixes of the strings in the range: its strings, and the prefixes of its first string. */
   private def heads(range: ValueRange): Iterator[ValueRange] =
     range.from match {
       case first: BytesValue =>
@@ -185,11 +191,11 @@ private[expression] final class ConcatStep(override val child: Expression, const
 
 private object ConcatStep {
 
-  /** Beginnings of more bytes than this are told apart no more. */
+  /** Largest number of bytes of a prefix that is distinguished. */
   private val MaxHead = 64
 }
 
-/** The decimal text of an integer. A single wanted text tells the integer, a range of texts tells nothing: S80. */
+/** The decimal text of an integer. A single wanted text determines the integer; a range of texts retains all: S80. */
 private[expression] final class IntegerTextStep(override val child: Expression) extends Step {
   private val Domain(least, greatest) = CatalystValues.domain(child.dataType)
 
@@ -202,14 +208,14 @@ private[expression] final class IntegerTextStep(override val child: Expression) 
     }
   }
 
-  /** The only text of a range that holds one. */
+  /** Returns the text of a range with a single text. */
   private def single(range: ValueRange): Option[BytesValue] =
     range.from match {
       case text: BytesValue if ValueRanges.successor(text) == range.until => Some(text)
       case _                                                              => None
     }
 
-  /** The integer of the argument's type whose text this is. */
+  /** Returns the integer of the argument's type with this text. */
   private def integer(text: BytesValue): Option[Long] = {
     val digits = new String(text.bytes, StandardCharsets.UTF_8)
     digits.toLongOption.filter(n => n.toString == digits && least <= n && n <= greatest)
@@ -218,14 +224,14 @@ private[expression] final class IntegerTextStep(override val child: Expression) 
 
 private[expression] object Step {
 
-  /** More ranges than this are replaced by their hull: each end costs 64 evaluations at most. */
+  /** Largest number of ranges; more ranges are replaced by their hull, since each end needs up to 64 evaluations. */
   private val MaxRanges = 256
 
   def few(ranges: ValueRanges): ValueRanges =
     if (ranges.size <= MaxRanges) ranges
     else ValueRanges.between(ranges(0).from, ranges(ranges.size - 1).until)
 
-  /** The ranges between the least arguments of their ends; an end that no argument reaches is above all. */
+  /** Maps the ends of ranges to their least arguments; an end that no argument reaches is above all of them. */
   def mapEnds(ranges: ValueRanges, least: BytesValue => Option[BytesValue]): ValueRanges =
     ValueRanges.of(ranges.iterator.flatMap { range =>
       val from = ends(range.from, least)
@@ -241,7 +247,7 @@ private[expression] object Step {
       case long: LongValue   => throw new IllegalArgumentException(s"$long as a string")
     }
 
-  /** The first characters, counted by their first bytes as Spark counts them. */
+  /** Returns the first `count` characters, counted by their first bytes as in Spark. */
   def characters(value: BytesValue, count: Int): BytesValue = {
     val text = org.apache.spark.unsafe.types.UTF8String.fromBytes(value.bytes)
     var at = 0

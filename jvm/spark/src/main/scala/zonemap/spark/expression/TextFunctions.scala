@@ -6,10 +6,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.value.BytesValue
 
-/** The functions that make a text of one argument, as far as the text tells which argument it was made of. */
+/** The functions that convert one argument to a text from which the argument can be restricted. */
 private[expression] object TextFunctions {
 
-  /** The function as a step; None when nothing is known of it. */
+  /** Returns the function as a step; None for other functions. */
   def of(expression: Expression): Option[Step] =
     expression match {
       // S44
@@ -21,7 +21,7 @@ private[expression] object TextFunctions {
       case _                                                  => None
     }
 
-  /** Constants, then a text, then anything: S44, S79. */
+  /** Matches constants, then a text, then any expressions: S44, S79. */
   private def ofConcat(parts: Seq[Expression]): Option[Step] = {
     val constants = parts.iterator
       .map {
@@ -39,7 +39,7 @@ private[expression] object TextFunctions {
   }
 }
 
-/** A literal that is not null. */
+/** Matches a literal that is not null. */
 private[expression] object Constant {
   def unapply(e: Expression): Option[Any] =
     e match {

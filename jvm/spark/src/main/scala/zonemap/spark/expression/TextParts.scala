@@ -6,10 +6,10 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.value.BytesValue
 
-/** A condition that holds only for texts in which certain parts occur: LIKE, contains, endswith. SOUNDNESS, S96. */
+/** Matches a condition that holds only for texts with certain parts: LIKE, contains, endswith. SOUNDNESS, S96. */
 private[expression] object TextParts {
 
-  /** What is tested, and the parts; none when they are empty. */
+  /** Returns the tested expression and the parts; None if all parts are empty. */
   def unapply(condition: Expression): Option[(Expression, Seq[BytesValue])] =
     (condition match {
       case Contains(tested, Literal(part: UTF8String, _))        => Some((tested, Seq(BytesValue(part.getBytes))))
@@ -21,8 +21,8 @@ private[expression] object TextParts {
     }
 
   /**
-   * The runs of a pattern between its wildcards; an escape makes the next character stand for itself. None of a pattern
-   * that Spark refuses when it meets a row.
+   * Returns the runs of a pattern between its wildcards; after an escape, the next character is literal. Returns no run
+   * for a pattern that is an error in Spark.
    */
   private def partsOf(pattern: String, escape: Char): Seq[BytesValue] = {
     var isValid = true

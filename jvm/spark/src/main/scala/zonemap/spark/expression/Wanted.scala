@@ -14,7 +14,7 @@ import zonemap.core.predicate.{
 }
 import zonemap.core.value.ZoneValue
 
-/** A set of values of an expression: those in ranges, and whether NaN and null belong to it. Immutable. */
+/** A set of values of an expression: values in ranges, with or without NaN and null. Immutable. */
 private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, nulls: Boolean) {
 
   def holds(value: Encoded): Boolean =
@@ -28,10 +28,10 @@ private[expression] final case class Wanted(ranges: ValueRanges, nan: Boolean, n
 
   def withoutNulls: Wanted = copy(nulls = false)
 
-  /** Every value that is neither here nor null. */
+  /** Returns all values that are not null and not in this set. */
   def otherValues: Wanted = Wanted(ranges.complement, !nan, nulls = false)
 
-  /** The rows whose value of `column` is in the set: exactly those. */
+  /** Returns a predicate for exactly the rows whose value of `column` is in the set. */
   def on(column: ColumnRef): Predicate =
     if (ranges.isEverything && (nan || !column.columnType.mayHoldNaN)) { if (nulls) True else NotNull(column) }
     else
@@ -47,7 +47,7 @@ private[expression] object Wanted {
   val onlyNull: Wanted = nothing.copy(nulls = true)
   val notNull: Wanted = everything.copy(nulls = false)
 
-  /** The values equal to a value that is not null. */
+  /** Returns the values equal to `value`, which is not null. */
   def point(value: Encoded): Wanted =
     value match {
       case Encoded.Null     => nothing
@@ -55,7 +55,7 @@ private[expression] object Wanted {
       case Encoded.Value(v) => nothing.copy(ranges = ValueRanges.point(v))
     }
 
-  /** The values `x` with `x op value`, by Spark's order, in which NaN is the greatest value. */
+  /** Returns the values `x` with `x op value` in Spark's order, in which NaN is the greatest value. */
   def compared(op: CompareOp, value: Encoded): Wanted =
     (op, value) match {
       case (_, Encoded.Null)                  => nothing

@@ -65,7 +65,7 @@ private[spark] final class KeyFilteredScan(
         true
       } catch {
         case Survivable(e) =>
-          log.warn(s"Zonemap: the keys of ${column.name} are not used to skip files of $tableName: $e")
+          log.warn(s"Zonemap: the keys of ${column.name} do not prune files of $tableName: $e")
           false
       }
     }
@@ -140,7 +140,7 @@ private[spark] object KeyFilteredScan {
 /** Data files that were planned and then left out by the keys of joins. */
 final class FilesSkippedByJoinKeys extends org.apache.spark.sql.connector.metric.CustomSumMetric {
   override def name(): String = FilesSkippedByJoinKeys.Name
-  override def description(): String = "number of data files skipped by join keys"
+  override def description(): String = "number of data files pruned by join keys"
 }
 
 object FilesSkippedByJoinKeys {

@@ -40,7 +40,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ if plan.exists(_.isInstanceOf[UnionLoop])                             => plan
       case _ =>
         Guarded
-          .orNothing("the keys of its joins at run time") {
+          .orNothing("pruning by the keys of its joins at run time") {
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])

@@ -24,7 +24,7 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
   private val MaxRounds = 4
 
   override def apply(plan: LogicalPlan): LogicalPlan =
-    Guarded.orNothing("the keys of its joins")(Some(rounds(plan, MaxRounds))).getOrElse(plan)
+    Guarded.orNothing("pruning by the keys of its joins")(Some(rounds(plan, MaxRounds))).getOrElse(plan)
 
   private def rounds(plan: LogicalPlan, left: Int): LogicalPlan = {
     val next = round(plan)

@@ -8,13 +8,13 @@ import org.apache.spark.sql.SparkSession
 
 import zonemap.iceberg.convert.Indexable
 
-/** Loads the Iceberg table an argument names, with errors a user can act on. */
+/** Loads the Iceberg table that an argument names; errors name the table and the next step of the user. */
 private[procedure] object IcebergTables {
 
   /**
    * The table, freshly loaded.
    *
-   * @param verb what the caller was about to do, for the message
+   * @param verb the action of the caller, for the message of an error
    * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table
    */
   def load(spark: SparkSession, name: String, verb: String): Table = {
@@ -32,17 +32,20 @@ private[procedure] object IcebergTables {
     table
   }
 
-  /** Fails for tables that are never indexed. */
+  /** Throws an `IllegalArgumentException` for a table that cannot be indexed. */
   def requireIndexable(table: Table, name: String, verb: String): Unit =
     table match {
       case base: BaseTable =>
         Indexable.obstacle(base).foreach {
           case Indexable.NoUuid => refuse(name, verb, "it has no uuid", "Upgrade it to format version 2")
           case Indexable.FormatVersion(version) =>
-            refuse(name, verb, s"format version $version is not supported", "Format versions 1 to 3 are")
+            refuse(name, verb, s"format version $version is not supported", "Use a table of format version 1 to 3")
           case Indexable.Encrypted =>
-            val why = "it is encrypted and its bounds must not be copied"
-            refuse(name, verb, why, "Queries on it are planned by Iceberg")
+            refuse(
+              name,
+              verb,
+              "it is encrypted and its bounds must not be copied",
+              "Query it without an index: Iceberg plans its scans")
         }
       case other =>
         refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")

@@ -11,8 +11,8 @@ import zonemap.spark.ZoneMapCatalog
 /**
  * Resolves `CALL zonemap.system.<name>` when no catalog of that name is configured.
  *
- * Runs in the analyzer's hint batch, before Spark looks for the catalog; binding, coercion and execution stay Spark's.
- * An unknown procedure fails here with the names of the known ones.
+ * The rule runs in the analyzer's hint batch, before Spark resolves the catalog; Spark does binding, coercion and
+ * execution. A call of an unknown procedure fails here with the names of all procedures.
  */
 private[spark] object ProcedureRule extends Rule[LogicalPlan] {
   private lazy val catalog = {

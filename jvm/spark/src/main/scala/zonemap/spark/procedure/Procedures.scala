@@ -35,19 +35,21 @@ private[spark] object Procedures {
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
-    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With columns, " +
-      "the index holds those from now on: segments that lack one are built anew, others lose what is not named. With " +
-      "facts, a Spark job reads the data files that lack them; a row more for each fact, of the data files that have it. " +
-      "wrong_bounds counts those whose manifest the rows contradict, where bounds are built. A table without a snapshot " +
-      "has nothing to index: snapshot_id is -1 then.",
+    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With " +
+      "columns, the index retains bounds of these columns from now on: segments that lack one of them are built " +
+      "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
+      "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
+      "wrong_bounds counts the data files whose rows contradict the bounds in their manifest; it is counted for " +
+      "facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
     Seq(
       table,
-      Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all."),
+      Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
       Parameter(
         "columns",
         ArrayType(StringType),
         Some("NULL"),
-        "Names of the columns to hold bounds of, array('*') for all; NULL: those that were chosen before, at first all."
+        "Names of the columns whose bounds the index retains, array('*') for all; NULL: the columns chosen before, " +
+          "initially all."
       )
     ),
     buildColumns
@@ -66,14 +68,14 @@ private[spark] object Procedures {
       case None =>
         throw new IllegalArgumentException(
           s"Cannot build facts or choose columns of the index of '${arguments.text("table")}': the table has no " +
-            "snapshot, so that nothing could hold them. Write to it first.")
+            "snapshot that could have them. Write to the table first.")
     }
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
     "refresh",
-    "Brings the table's stored index to its current snapshot; reads only manifests the index does not know. With " +
-      "upkeep.maintain-facts, new data files then get the facts that the table has.",
+    "Extends the table's stored index to its current snapshot; reads only manifests that the index does not cover. " +
+      "With upkeep.maintain-facts, new data files also get the facts that the table has.",
     Seq(table),
     buildColumns
   ) { (spark, arguments) =>
@@ -88,35 +90,36 @@ private[spark] object Procedures {
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "status",
-    "Tells whether the table's current snapshot is covered, how far behind the index is, and what it costs: memory_bytes " +
-      "is the hot tier, spilled_bytes local files of this JVM's segments, cold_* what is cached of a store that is not " +
-      "local. Counts are -1 where the snapshot is not covered; problem says why it is not, or why its index is not stored, " +
-      "and is empty where it is both. bounds counts data files by what their bounds may be used for: extremes (also for " +
-      "MIN and MAX), valid (for pruning of every kind), doubtful (imported files: for the filter that Iceberg evaluates too).",
+    "Shows whether the index covers the table's current snapshot, how many snapshots it is behind, and how much " +
+      "memory and storage it takes: memory_bytes is the hot tier, spilled_bytes the local files of this JVM's " +
+      "segments, cold_* the caches for a store that is not local. Counts are -1 if the snapshot is not covered. " +
+      "problem is the reason why the snapshot is not covered or why its index is not stored, and is empty if it is " +
+      "covered and stored. bounds counts data files by the permitted use of their bounds: extremes (all pruning, MIN " +
+      "and MAX), valid (all pruning), doubtful (imported files: only filters that Iceberg evaluates too).",
     Seq(table),
     ResultColumn.schema(StatusColumns.all)
   ) { (spark, arguments) =>
-    val iceberg = IcebergTables.load(spark, arguments.text("table"), "tell the status of")
+    val iceberg = IcebergTables.load(spark, arguments.text("table"), "show the status of")
     val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
     Seq(ResultColumn.row(StatusColumns.all, status))
   }
 
   val Prewarm: ZoneMapProcedure = ZoneMapProcedure(
     "prewarm",
-    "Reads the index of the table's current snapshot into this JVM ahead of queries: what tells of young files, so that " +
-      "plans of conditions on them ask the storage for nothing. hot.max-bytes holds.",
+    "Loads the segments of recently committed files of the table's current snapshot into this JVM, so that queries " +
+      "filtering on them need no storage request. hot.max-bytes still applies.",
     Seq(
       table,
       Parameter(
         "hours",
         IntegerType,
         Some("NULL"),
-        "How old the commits of young files are at most; NULL: as hot.window says; 0: files of any age."),
+        "Largest age, in hours, of the commits whose segments are loaded; NULL: hot.window; 0: any age."),
       Parameter(
         "columns",
         ArrayType(StringType),
         Some("NULL"),
-        "Names of the columns that conditions will be on; NULL or none: all that are indexed.")
+        "Names of the columns that queries filter on; NULL or empty: all indexed columns.")
     ),
     new StructType()
       .add("snapshot_id", LongType, nullable = false)
@@ -141,8 +144,9 @@ private[spark] object Procedures {
 
   val Merge: ZoneMapProcedure = ZoneMapProcedure(
     "merge",
-    "Brings the table's stored index to its current snapshot and merges its segments: micro ones into hours, hours of " +
-      "past days into days; manifests the snapshot no longer has leave. A row a level.",
+    "Extends the table's stored index to its current snapshot and merges its segments: micro segments into hours, " +
+      "hours of past days into days. Manifests that the snapshot no longer lists are removed. Returns one row for " +
+      "each level.",
     Seq(table),
     new StructType()
       .add("level", StringType, nullable = false)
@@ -161,12 +165,12 @@ private[spark] object Procedures {
 
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
     "gc",
-    "Lists the files of the table's stored index that no retained snapshot needs, and deletes them when dry_run is " +
-      "false: versions of expired snapshots, damaged ones, and segments that no other version names.",
+    "Lists the files of the table's stored index that no retained snapshot needs, and deletes them if dry_run is " +
+      "false: versions of expired snapshots, damaged versions, and segments that no other version names.",
     Seq(
       table,
-      Parameter("dry_run", BooleanType, Some("true"), "Only list the files."),
-      Parameter("older_than_hours", IntegerType, Some("24"), "Younger files stay; a writer may be about to name them.")
+      Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),
+      Parameter("older_than_hours", IntegerType, Some("24"), "Younger files are retained: a writer may name them soon.")
     ),
     new StructType()
       .add("path", StringType, nullable = false)
@@ -182,12 +186,13 @@ private[spark] object Procedures {
 
   val Drop: ZoneMapProcedure = ZoneMapProcedure(
     "drop",
-    "Deletes the table's stored index and forgets it in this JVM; lists the files. The table itself is not touched. " +
-      "With facts, only those leave the index, and gc deletes their files with the last version that names them.",
+    "Deletes the table's stored index, removes it from this JVM, and lists the deleted files. The table itself does " +
+      "not change. With facts, only these facts leave the index, and gc deletes their files with the last version " +
+      "that names them.",
     Seq(
       table,
-      Parameter("dry_run", BooleanType, Some("false"), "Only list the files."),
-      Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the index stays.")
+      Parameter("dry_run", BooleanType, Some("false"), "true: list the files and delete none."),
+      Parameter("facts", StringType, Some("''"), s"$factsDoc, to drop, or 'all'; the rest of the index is retained.")
     ),
     new StructType().add("path", StringType, nullable = false)
   ) { (spark, arguments) =>

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A parameter; `default` is SQL text, `None` makes it required. */
+/** A parameter of a procedure; `default` is SQL text, without one the parameter is required. */
 private[spark] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
   def toSpark: ProcedureParameter = {
     val builder = ProcedureParameter.in(name, dataType).comment(doc)
@@ -23,7 +23,7 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
   def text(name: String): String = {
     val position = positionOf(name)
     if (input.isNullAt(position))
-      throw new IllegalArgumentException(s"Cannot use NULL for argument '$name': a text is needed.")
+      throw new IllegalArgumentException(s"Cannot use NULL for argument '$name': it must be a text. Give a text.")
     input.getUTF8String(position).toString
   }
 
@@ -36,7 +36,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
   def count(name: String): Int = {
     val position = positionOf(name)
     if (input.isNullAt(position) || input.getInt(position) < 0)
-      throw new IllegalArgumentException(s"Cannot use argument '$name': it must be a whole number, 0 or more.")
+      throw new IllegalArgumentException(
+        s"Cannot use argument '$name': it is not a whole number of 0 or more. Give " +
+          "such a number.")
     input.getInt(position)
   }
 
@@ -51,7 +53,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
       val array = input.getArray(position)
       (0 until array.numElements()).map { i =>
         if (array.isNullAt(i))
-          throw new IllegalArgumentException(s"Cannot use NULL in argument '$name': texts are needed.")
+          throw new IllegalArgumentException(
+            s"Cannot use NULL in argument '$name': its elements must be texts. " +
+              "Remove the NULL.")
         array.getUTF8String(i).toString
       }
     }
@@ -61,10 +65,10 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
 }
 
 /**
- * A procedure of ours as Spark's: one signature, local rows.
+ * A procedure of the extension behind Spark's interface: it has one signature and returns local rows.
  *
- * @param output the columns of the rows it returns
- * @param body makes the rows, values in the order of `output`
+ * @param output the columns of the returned rows
+ * @param body returns the rows, with values in the order of `output`
  */
 private[spark] final class ZoneMapProcedure(
     procedureName: String,

@@ -28,7 +28,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
     }
 
   private def attach(found: ZoneMapRelation, condition: Expression): Option[DataSourceV2Relation] =
-    Guarded.orNothing(s"the functions in a filter on ${found.sparkTable.name()}") {
+    Guarded.orNothing(s"pruning by functions in a filter on ${found.sparkTable.name()}") {
       val columns = new SchemaColumns(
         found.relation,
         found.schema,

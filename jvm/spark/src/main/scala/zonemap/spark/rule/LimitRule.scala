@@ -22,7 +22,7 @@ private[spark] object LimitRule extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case limit @ LocalLimit(IntegerLiteral(rows), child) =>
       Guarded
-        .orNothing("a cut for its LIMIT")(cut(child, rows.toLong))
+        .orNothing("pruning for its LIMIT")(cut(child, rows.toLong))
         .fold[LogicalPlan](limit)(child => limit.copy(child = child))
     }
 

@@ -42,7 +42,7 @@ private[spark] object SparkTables {
   /** A copy of `original` around `inner`, pinned to the same snapshot, schema, branch and time travel. */
   def copyAround(original: SparkTable, inner: Table): SparkTable = {
     val copy = copyWithin(original, inner)
-    require(copy.equals(original), s"Cannot copy the Spark table '${original.name()}': the copy is another table.")
+    require(copy.equals(original), s"Cannot copy the Spark table '${original.name()}': the copy is not equal to it.")
     copy
   }
 
@@ -56,7 +56,7 @@ private[spark] object SparkTables {
       timeTravelField.get(original))
     require(
       copy.version() == original.version() && copy.schema() == original.schema(),
-      s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another state."
+      s"Cannot copy the Spark table '${original.name()}': the copy is pinned to another snapshot or branch."
     )
     copy
   }

@@ -56,7 +56,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
       }
     catch {
       case NonFatal(e) =>
-        slf4j.warn(s"Zonemap: ${table.name()} is planned by Iceberg: $e")
+        slf4j.warn(s"Zonemap: queries of ${table.name()} use Iceberg's planning: $e")
         relation
     }
 
@@ -115,7 +115,7 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
 
     def warnOnce(message: String): Unit =
       if (synchronized(seen.add(message)))
-        slf4j.warn(s"Zonemap: $message Queries are planned by Iceberg until it is mended.")
+        slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
   }
 }
 

@@ -24,7 +24,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan.transformWithSubqueries { case limit @ GlobalLimit(IntegerLiteral(rows), child) =>
-      val bounded = Guarded.orNothing("a bound of its first rows") {
+      val bounded = Guarded.orNothing("pruning by a bound of its first rows") {
         sortBelow(child, rows.toLong).flatMap { case (sort, wanted) =>
           bound(sort, wanted).map(child => (sort, sort.copy(child = child)))
         }

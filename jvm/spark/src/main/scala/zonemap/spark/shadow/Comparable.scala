@@ -34,7 +34,7 @@ private[shadow] object Comparable {
     // the analyzed plan with the snapshots that were read
     val plan = query.normalized
     for {
-      _ <- no(!isOurs(plan), "no scan of it is planned by the index")
+      _ <- no(!isOurs(plan), "none of its scans is planned from the index")
       _ <- no(query.withCachedData.exists(_.isInstanceOf[InMemoryRelation]), "it reads cached data")
       _ <- RepeatableQuery.obstacle(plan).toLeft(())
       now = ComputeCurrentTime(plan)

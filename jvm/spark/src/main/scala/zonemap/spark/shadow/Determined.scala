@@ -29,7 +29,7 @@ private[shadow] object Determined {
     val below = above.reverse.takeWhile(!cuts(_)).reverse
     val between = above.slice(above.indexWhere(cuts), above.lastIndexWhere(cuts)).exists(_.isInstanceOf[Sort])
     if (isCut(rest) || above.exists(node => node.expressions.exists(hasCut)) || between || sortedAfterwards)
-      Left("a LIMIT stands within it")
+      Left("it has a LIMIT below other operators")
     else
       Right(below.collectFirst { case sort: Sort if sort.global => sort } match {
         case Some(sort) => Determined(keysOf(sort, limits), countOnly = false)

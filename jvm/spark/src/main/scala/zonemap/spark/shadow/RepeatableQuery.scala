@@ -43,7 +43,7 @@ private[shadow] object RepeatableQuery {
   private def ofExpression(expression: Expression): Option[String] =
     if (!expression.deterministic) Some(s"'${expression.prettyName}' is not deterministic")
     else
-      foreign(expression, insideOurs = false).map(name => s"'$name' is not a function that is known to be repeatable")
+      foreign(expression, insideOurs = false).map(name => s"'$name' is not known to be repeatable")
 
   private def foreign(expression: Expression, insideOurs: Boolean): Option[String] =
     expression match {

@@ -27,12 +27,12 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable)
     if (user.sparkContext.isStopped) Left("the session has ended")
     else {
       SparkSession.setActiveSession(user)
-      user.sparkContext.setJobDescription("zonemap: rows of a query compared with those of Iceberg's plan")
+      user.sparkContext.setJobDescription("zonemap: compare the rows of a query with the rows of Iceberg's plan")
       try {
         val expected = without()
         rowsWith(Nil).differenceTo(expected) match {
           case None                                                 => Right(())
-          case Some(_) if without().differenceTo(expected).nonEmpty => Left("it gives other rows by itself")
+          case Some(_) if without().differenceTo(expected).nonEmpty => Left("its rows differ without the index, too")
           case Some(difference)                                     => Right(report(culprit(expected), difference))
         }
       } finally SparkSession.clearActiveSession()
@@ -44,7 +44,7 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable)
     RowCheck.Rules
       .find { case (_, off) => isRight(Seq(off)) }
       .map(_._1)
-      .getOrElse(if (isRight(RowCheck.Rules.map(_._2))) "more than one" else "planning of files")
+      .getOrElse(if (isRight(RowCheck.Rules.map(_._2))) "more than one rule" else "planning of files")
   }
 
   private def report(rule: String, difference: String): Unit = {

@@ -70,14 +70,14 @@ private[spark] object RowChecks extends QueryExecutionListener {
         loader = loader.orElse(Option(Thread.currentThread().getContextClassLoader))
         session.listenerManager.register(this)
       }
-    catch { case Survivable(e) => log.warn(s"Zonemap: no query of this session is run again for shadow mode: $e") }
+    catch { case Survivable(e) => log.warn(s"Zonemap: shadow mode runs no query of this session again: $e") }
 
   override def onFailure(funcName: String, query: QueryExecution, error: Exception): Unit = ()
 
   override def onSuccess(funcName: String, query: QueryExecution, durationNs: Long): Unit =
     try
       if (ThreadLocalRandom.current().nextDouble() < share(query.sparkSession.sessionState.conf)) submit(query)
-    catch { case Survivable(e) => log.warn(s"Zonemap: a query is not run again for shadow mode: $e") }
+    catch { case Survivable(e) => log.warn(s"Zonemap: shadow mode does not run a query again: $e") }
 
   private def submit(query: QueryExecution): Unit =
     Comparable.of(query) match {
@@ -97,12 +97,12 @@ private[spark] object RowChecks extends QueryExecutionListener {
       }
     } catch {
       case Survivable(e) =>
-        log.warn(s"Zonemap: a query could not be run again for shadow mode: $e")
+        log.warn(s"Zonemap: shadow mode could not run a query again: $e")
         skippedCount.increment()
     }
 
   private def skip(why: String): Unit = {
-    log.debug(s"Zonemap: a query is not run again for shadow mode: $why")
+    log.debug(s"Zonemap: shadow mode does not run a query again: $why")
     skippedCount.increment()
   }
 

@@ -18,9 +18,9 @@ private[shadow] final case class RowDigest(rows: Long, hash: Option[BigDecimal],
 
   /** How `other`, of a run without the index, differs. */
   def differenceTo(other: RowDigest): Option[String] =
-    if (rows != other.rows) Some(s"$rows rows where Iceberg's plan gives ${other.rows}")
+    if (rows != other.rows) Some(s"$rows rows, by Iceberg's plan ${other.rows}")
     else if (hash != other.hash || !sums.zip(other.sums).forall { case (a, b) => RowDigest.agree(a, b) })
-      Some(s"other values in $rows rows")
+      Some(s"different values in $rows rows")
     else None
 }
 

@@ -34,7 +34,7 @@ object ReferencePages {
       "",
       "A read option of one DataFrame wins over the session conf, which wins over the default; the option has the same",
       "name without `spark.sql.`, for instance `.option(\"zonemap.enabled\", \"false\")`. Table properties are never read.",
-      "A value that cannot be used fails a procedure and makes queries be planned by Iceberg, with one warning.",
+      "If a value is not allowed, procedures fail, and queries use Iceberg's planning and log one warning.",
       "",
       "| Conf | Default | Allowed | Meaning |",
       "|---|---|---|---|"
@@ -50,7 +50,7 @@ object ReferencePages {
       "# Procedures",
       "",
       "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
-      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE know them too."
+      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
     ),
     Procedures.all.flatMap { procedure =>
       val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
@@ -74,9 +74,9 @@ object ReferencePages {
 
   private def reasons: String = page(
     Seq(
-      "# Why a scan was planned by Iceberg",
+      "# Why Iceberg planned a scan",
       "",
-      "EXPLAIN (section \"Zonemap\") and the log line of each scan name one of these codes.",
+      "EXPLAIN (section \"Zonemap\") and the log line of a scan that Iceberg planned contain one of these codes.",
       "",
       "| Code | When |",
       "|---|---|"
@@ -84,9 +84,9 @@ object ReferencePages {
     rows(StockReason.catalogue ++ SwapReason.catalogue),
     Seq(
       "",
-      "## Why all files of an aggregate were read",
+      "## Why an aggregate read all planned files",
       "",
-      "The index plans these scans; EXPLAIN names the code beside \"aggregates\".",
+      "The index planned these scans; EXPLAIN shows the code in the line \"aggregates\".",
       "",
       "| Code | When |",
       "|---|---|"

@@ -63,7 +63,7 @@ class ProceduresTest extends SharedSession {
     assert(call(s"build(table => '$t', columns => array('ID'))").getAs[Long]("bytes") < all && columns == "id")
     assert(call(s"build('$t')").getAs[Long]("bytes") < all && columns == "id")
     assert(call(s"build(table => '$t', columns => array('*'))").getAs[Long]("data_files") == 5 && columns == "all")
-    assert(errorOf(s"build(table => '$t', columns => array('nope'))").contains("'nope' is no column"))
+    assert(errorOf(s"build(table => '$t', columns => array('nope'))").contains("'nope' is not a column"))
   }
 
   test("names of catalog, namespace and procedure ignore case") {
@@ -77,7 +77,7 @@ class ProceduresTest extends SharedSession {
     sql("CREATE OR REPLACE TEMP VIEW v AS SELECT 1 AS id")
     val cases = Seq(
       "build('lake.db.nope')" -> Seq("Cannot build the index of 'lake.db.nope'", "Name an existing Iceberg table"),
-      "status('lake.db.nope')" -> Seq("Cannot tell the status of 'lake.db.nope'"),
+      "status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
       s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
       s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
       "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
