@@ -15,7 +15,15 @@ STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
 ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", "1.11.0")
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", Path(__file__).resolve().parents[2] / "build" / "jars"))
 #: VFORK: Hadoop runs two ``chmod`` processes for each local file it writes, half of what a small file costs.
-JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
+PLAIN_JVM_FLAGS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
+)
+#: Java prints a warning where an archive does not fit the class path, as in layouts that change it.
+QUIET = "-Xlog:disable -Xlog:all=error:stderr"
+#: `make test` writes it (support/archive.py): Spark's classes need not be parsed and verified again in each JVM.
+ARCHIVE = Path(__file__).resolve().parents[2] / "build" / "spark-classes.jsa"
+SHARED_CLASSES = f"-XX:SharedArchiveFile={ARCHIVE} -Xshare:auto {QUIET}" if ARCHIVE.exists() else ""
+JVM_FLAGS = f"{PLAIN_JVM_FLAGS} {SHARED_CLASSES}".strip()
 
 LOG4J = """\
 rootLogger.level = error
@@ -126,8 +134,8 @@ def get() -> SparkSession:
     return _active if _active is not None else start()
 
 
-def stop() -> None:
-    """Ends the session and its JVM."""
+def stop(seconds: int = 60) -> None:
+    """Ends the session and its JVM, which has so many seconds to end."""
     global _active
     if _active is None:
         return
@@ -135,7 +143,7 @@ def stop() -> None:
     _active.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(60)
+    gateway.proc.wait(seconds)
     SparkContext._gateway = None
     SparkContext._jvm = None
     _active = None
