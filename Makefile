@@ -4,7 +4,7 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 JAR := dist/zonemap-spark-4.1_2.13-$(VERSION).jar
 WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
 VENV := .venv
@@ -13,7 +13,9 @@ JARS := build/jars
 REPORTS := build/reports
 # Classes of Spark that the JVMs of tests/ share, see tests/support/archive.py.
 ARCHIVE := build/spark-classes.jsa
-ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-1.11.0.jar
+# The first runtime that dev/jars.txt lists.
+ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
+ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
 
 REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
 JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
