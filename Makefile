@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JARS := build/jars
 REPORTS := build/reports
-# Classes of Spark that the JVMs of tests/ share, see tests/support/archive.py.
+# Classes of Spark that the JVMs of tests/ share, see tests/support/archive.py. Tests run without it, only longer.
 ARCHIVE := build/spark-classes.jsa
 # The first runtime that dev/jars.txt lists.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
@@ -131,7 +131,7 @@ $(JARS)/.fetched: dev/jars.txt dev/fetch-jars.sh | tools
 	touch $@
 
 $(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched tests/support/archive.py
-	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
+	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
 $(JAR): $(JVM_SOURCES) | tools
 	dev/sbt spark/assembly
