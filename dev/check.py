@@ -107,7 +107,7 @@ def _git(*arguments: str, check: bool = True) -> str:
 
 
 def run(commands: list[list[str]]) -> bool:
-    """Runs commands one after the other until one fails; prints what each printed when it has ended."""
+    """Runs commands one after the other until one fails, and prints the output of the one that failed."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "python"),
@@ -119,7 +119,8 @@ def run(commands: list[list[str]]) -> bool:
         )
         line = " ".join(Path(part).name if part == command[0] else part for part in command)
         seconds = time.monotonic() - started
-        print(f"{done.stdout}== {line}: exit code {done.returncode} after {seconds:.0f} s", flush=True)
+        printed = done.stdout if done.returncode != 0 else ""
+        print(f"{printed}== {line}: exit code {done.returncode} after {seconds:.0f} s", flush=True)
         if done.returncode != 0:
             return False
     return True

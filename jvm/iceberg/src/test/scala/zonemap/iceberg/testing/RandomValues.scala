@@ -10,6 +10,7 @@ import org.apache.iceberg.util.{BinaryUtil, UnicodeUtil}
 
 /** Values, bounds and predicates of every primitive type. */
 object RandomValues {
+
   /** Sometimes a special value of the type, else one of few, so that rows and literals meet. */
   def value(rng: Rng, valueType: Type): Any = {
     val specials = Specials.of(valueType)
@@ -21,13 +22,13 @@ object RandomValues {
     valueType.typeId() == Type.TypeID.FLOAT || valueType.typeId() == Type.TypeID.DOUBLE
 
   private def ordinary(rng: Rng, valueType: Type): Any = valueType.typeId() match {
-    case Type.TypeID.BOOLEAN   => rng.chance(50)
-    case Type.TypeID.INTEGER   => rng.int(60) - 20
-    case Type.TypeID.LONG      => rng.int(60) - 20L
-    case Type.TypeID.FLOAT     => (rng.int(40) - 20) / 4f
-    case Type.TypeID.DOUBLE    => (rng.int(40) - 20) / 4d
-    case Type.TypeID.DATE      => rng.pick(Specials.of(valueType)).asInstanceOf[Int] + rng.int(40)
-    case Type.TypeID.TIME      => rng.int(86400) * 1000000L
+    case Type.TypeID.BOOLEAN => rng.chance(50)
+    case Type.TypeID.INTEGER => rng.int(60) - 20
+    case Type.TypeID.LONG    => rng.int(60) - 20L
+    case Type.TypeID.FLOAT   => (rng.int(40) - 20) / 4f
+    case Type.TypeID.DOUBLE  => (rng.int(40) - 20) / 4d
+    case Type.TypeID.DATE    => rng.pick(Specials.of(valueType)).asInstanceOf[Int] + rng.int(40)
+    case Type.TypeID.TIME    => rng.int(86400) * 1000000L
     case Type.TypeID.TIMESTAMP =>
       rng.pick(Seq(-1L, 0L, 1577836800000000L, -12219292800000000L)) + rng.int(400000) * 1000000L
     case Type.TypeID.TIMESTAMP_NANO => (rng.int(400000) - 1000) * 1000000000L
@@ -35,7 +36,7 @@ object RandomValues {
     case Type.TypeID.BINARY         => ByteBuffer.wrap(rng.bytes(rng.int(20)))
     case Type.TypeID.FIXED          => ByteBuffer.wrap(rng.bytes(valueType.asInstanceOf[Types.FixedType].length()))
     case Type.TypeID.UUID           => new UUID(rng.long(), rng.long())
-    case Type.TypeID.DECIMAL        =>
+    case Type.TypeID.DECIMAL =>
       val decimal = valueType.asInstanceOf[Types.DecimalType]
       val wide = decimal.precision > 19 && rng.chance(30)
       val factor = BigInteger.valueOf(if (decimal.precision > 25) 1000000L else 1L)

@@ -31,7 +31,7 @@ object Specials {
     case Type.TypeID.STRING         => texts
     case Type.TypeID.BINARY         => named("binary").map(v => ByteBuffer.wrap(HexFormat.of().parseHex(v.textValue())))
     case Type.TypeID.UUID           => named("uuid").map(v => UUID.fromString(v.textValue()))
-    case Type.TypeID.DECIMAL        =>
+    case Type.TypeID.DECIMAL =>
       val decimal = valueType.asInstanceOf[Types.DecimalType]
       named("decimal").map(v => new JBigDecimal(unscaled(v.textValue(), decimal.precision), decimal.scale))
     case _ => Nil
