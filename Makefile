@@ -4,14 +4,18 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules
 
-VERSION := 0.1.0
+VERSION := $(shell sed -n 's/^version = "\(.*\)"$$/\1/p' pyproject.toml)
 JAR := dist/zonemap-spark-4.1_2.13-$(VERSION).jar
 WHEEL := dist/zonemap-$(VERSION)-py3-none-any.whl
 VENV := .venv
 BIN := $(VENV)/bin
 JARS := build/jars
 REPORTS := build/reports
-ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-1.11.0.jar
+# Classes of Spark that the JVMs of tests/ share, see tests/support/archive.py. Tests run without it, only longer.
+ARCHIVE := build/spark-classes.jsa
+# The first runtime that dev/jars.txt lists.
+ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
+ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
 
 REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
 JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
@@ -21,7 +25,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven at once
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -37,7 +41,7 @@ wheel: $(WHEEL) ## build the Python wheel, with the jar inside, into dist
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
 
-test: setup ## all tests, against the built wheel and its jar; the last line counts them
+test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py jvm python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
@@ -47,7 +51,7 @@ test-jvm: $(BIN)/.requirements ## the Scala tests only
 	$(BIN)/python dev/run_tests.py jvm
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
-test-python: setup ## the Python and end-to-end tests only
+test-python: setup $(ARCHIVE) ## the Python and end-to-end tests only
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
@@ -57,10 +61,10 @@ campaign: setup ## random tables and queries with the product on and off: CHECKS
 	  $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
 
 lint: $(BIN)/.requirements ## check style and types, and that the benchmarks compile
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	dev/sbt scalafmtCheckAll benchmarks/scalafmtCheckAll benchmarks/compile
+	dev/lint
+
+check: $(BIN)/.requirements ## the loop while working: lint, compile, unit tests near what differs from main (about 3 minutes)
+	$(BIN)/python dev/check.py
 
 format: $(BIN)/.requirements ## format all sources
 	$(BIN)/ruff format .
@@ -125,6 +129,9 @@ $(JARS)/.fetched: dev/jars.txt dev/fetch-jars.sh | tools
 	dev/check-tools.sh --maven
 	dev/fetch-jars.sh $(JARS)
 	touch $@
+
+$(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched tests/support/archive.py
+	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
 $(JAR): $(JVM_SOURCES) | tools
 	dev/sbt spark/assembly

@@ -33,7 +33,15 @@ NO_TESTS_COLLECTED = 5
 AT_ONCE = 3  # a suite keeps less than one of two cores busy
 
 # Folders whose tests share a process, and its warm JVM; the longest first, the others after them.
-TOGETHER = (("sql",), ("differential",), ("joins", "topk", "expressions", "facts", "trust"), ("layouts",), ("bugs",))
+TOGETHER = (
+    ("joins", "topk", "expressions", "facts", "trust"),
+    ("differential",),
+    ("sql",),
+    ("layouts",),
+    ("objectstore",),
+    ("bugs",),
+    ("campaign",),
+)
 
 _printing = threading.Lock()
 

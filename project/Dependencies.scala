@@ -4,10 +4,18 @@ import sbt._
 object Dependencies {
   val scalaVersionFull = "2.13.17"
   val sparkVersion = "4.1.3"
-  val icebergVersion = sys.props.getOrElse("iceberg.version", "1.11.0")
 
   /** "4.1" of "4.1.3": the Spark minor the jar is built for. */
   val sparkMinor: String = sparkVersion.split('.').take(2).mkString(".")
+
+  /** That of the first Iceberg runtime in dev/jars.txt; -Diceberg.version=X builds against another. */
+  val icebergVersion: String = sys.props.getOrElse(
+    "iceberg.version", {
+      val runtime = s"org.apache.iceberg:iceberg-spark-runtime-${sparkMinor}_2.13:"
+      val listed = IO.readLines(file("dev/jars.txt")).find(_.startsWith(runtime))
+      listed.getOrElse(sys.error(s"Cannot find '$runtime' in dev/jars.txt. Add the runtime to build against."))
+        .stripPrefix(runtime)
+    })
 
   // The engine we extend; the user's Spark brings it, and with it zstd-jni.
   val sparkSql = "org.apache.spark" %% "spark-sql" % sparkVersion % Provided

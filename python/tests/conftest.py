@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from zonemap import confs, current, session
+from zonemap import confs, current, session, version
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -20,7 +20,7 @@ def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def jar(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Stands in for the wheel's jar, so that these tests also run from the source tree."""
-    path = tmp_path / "zonemap-spark-4.1_2.13-0.1.0.jar"
+    path = tmp_path / f"zonemap-spark-4.1_2.13-{version.__version__}.jar"
     path.touch()
     monkeypatch.setattr(session, "jar_path", lambda: path)
     return path

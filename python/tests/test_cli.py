@@ -180,7 +180,6 @@ def test_the_version_is_the_same_everywhere() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert project["project"]["version"] == zonemap.__version__
     assert f'ThisBuild / version := "{zonemap.__version__}"' in (ROOT / "build.sbt").read_text()
-    assert f"VERSION := {zonemap.__version__}\n" in (ROOT / "Makefile").read_text()
 
 
 def test_importing_the_package_imports_neither_pyspark_nor_py4j() -> None:

@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import configparser
+import importlib.util
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import yaml
 from conftest import ROOT
 
 PASSED = '<testcase classname="a" name="b"/>'
@@ -97,3 +100,83 @@ def test_check_tools_is_silent_when_all_is_there(tmp_path: Path) -> None:
     script = ROOT / "dev" / "check-tools.sh"
     answer = subprocess.run([str(script)], capture_output=True, text=True, check=False, env=environment)
     assert (answer.returncode, answer.stdout, answer.stderr) == (0, "", "")
+
+
+def _lint(*arguments: str) -> list[str]:
+    command = [str(ROOT / "dev" / "lint"), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+
+def test_each_hook_is_one_check_of_make_lint() -> None:
+    config = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [repo["repo"] for repo in config["repos"]] == ["local"]
+    hooks = config["repos"][0]["hooks"]
+    assert [hook["entry"] for hook in hooks] == [f"dev/lint {name}" for name in _lint("--names")]
+    assert {(hook["language"], hook["pass_filenames"]) for hook in hooks} == {("system", False)}
+    recipe = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert recipe is not None
+    assert recipe[1].split() == ["dev/lint"]
+
+
+def test_lint_refuses_a_name_that_it_does_not_have() -> None:
+    command = [str(ROOT / "dev" / "lint"), "nothing"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert answer.returncode == 2
+    assert answer.stderr.startswith("zonemap: Cannot run the check 'nothing'")
+
+
+def _check() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("check", ROOT / "dev" / "check.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["check"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+TESTS = ("core/src/test/scala/z/core/a/OneTest", "core/src/test/scala/z/core/b/TwoTest", "spark/src/test/scala/z/XTest")
+ALL_OF_CORE = ["core/testOnly z.core.a.OneTest z.core.b.TwoTest"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "suites", "python"),
+    [
+        (["jvm/core/src/main/scala/z/core/a/Any.scala"], ["core/testOnly z.core.a.OneTest"], False),
+        (["jvm/core/src/main/java/z/core/b/Any.java"], ["core/testOnly z.core.b.TwoTest"], False),
+        (["jvm/core/src/test/scala/z/core/b/TwoTest.scala"], ["core/testOnly z.core.b.TwoTest"], False),
+        (["jvm/core/src/main/scala/z/core/without/Any.scala"], ALL_OF_CORE, False),
+        (["jvm/core/src/main/scala/z/core/a/VectorisedTest.scala"], ["core/testOnly z.core.a.OneTest"], False),
+        (
+            ["jvm/core/src/test/scala/z/core/a/VectorisedTest.scala"],
+            ["core/testOnly z.core.a.OneTest z.core.a.VectorisedTest"],
+            False,
+        ),
+        (["docs/reference/reasons.md"], ["spark/testOnly zonemap.spark.docs.ReferencePagesTest"], False),
+        (["build.sbt"], [], True),
+        (["python/zonemap/cli.py"], None, True),
+        (["tests/sql/test_tables.py"], None, True),
+        (["Makefile"], None, True),
+        (["benchmarks/atlas/lake.py"], None, False),
+        (["benchmarks/jmh/src/main/scala/z/K.scala"], [], False),
+        ([], None, False),
+    ],
+)
+def test_check_chooses_suites(tmp_path: Path, changed: list[str], suites: list[str] | None, python: bool) -> None:
+    for name in (*TESTS, "core/src/test/scala/z/core/a/VectorisedTest"):
+        path = tmp_path / "jvm" / f"{name}.scala"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    choice = _check().choose(changed, tmp_path)
+    expected = [] if suites is None else [*_lint("--sbt"), "Test/compile", *suites]
+    assert (choice.tasks(), choice.python) == (expected, python)
+
+
+def test_names_of_suites_are_those_that_check_derives_from_their_files() -> None:
+    suites = list((ROOT / "jvm").glob("*/src/test/scala/**/*Test.scala"))
+    assert {suite.stem for suite in suites} >= set(_check().LONG)
+    for suite in suites:
+        text = suite.read_text(encoding="utf-8")
+        package = ".".join(suite.parent.relative_to(ROOT / "jvm").parts[4:])
+        assert re.search(rf"^package {re.escape(package)}$", text, re.MULTILINE), suite
+        assert re.search(rf"^(final )?class {suite.stem}\b", text, re.MULTILINE), suite

@@ -65,4 +65,5 @@ def test_without_a_jar_the_build_ends_with_one_line(tmp_path: Path) -> None:
     assert answer.returncode != 0
     last = answer.stderr.strip().splitlines()
     assert len(last) == 1
-    assert last[0].startswith("zonemap: Cannot build the wheel: one dist/zonemap-spark-*-0.1.0.jar is needed")
+    wanted = f"one dist/zonemap-spark-*-{zonemap.__version__}.jar is needed"
+    assert last[0].startswith(f"zonemap: Cannot build the wheel: {wanted}")

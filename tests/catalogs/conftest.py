@@ -13,11 +13,11 @@ import pytest
 from support import session
 
 REST_JARS = (
-    "iceberg-core-1.11.0.jar",
-    "iceberg-core-1.11.0-tests.jar",
-    "iceberg-api-1.11.0.jar",
-    "iceberg-common-1.11.0.jar",
-    "iceberg-bundled-guava-1.11.0.jar",
+    f"iceberg-core-{session.BUILT_AGAINST}.jar",
+    f"iceberg-core-{session.BUILT_AGAINST}-tests.jar",
+    f"iceberg-api-{session.BUILT_AGAINST}.jar",
+    f"iceberg-common-{session.BUILT_AGAINST}.jar",
+    f"iceberg-bundled-guava-{session.BUILT_AGAINST}.jar",
     "httpclient5-5.6.1.jar",
     "httpcore5-5.4.2.jar",
     "httpcore5-h2-5.4.2.jar",

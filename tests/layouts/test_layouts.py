@@ -32,8 +32,8 @@ def ours() -> str:
     return str(zonemap.jar_path())
 
 
-def iceberg(version: str = "1.11.0") -> str:
-    return session.jar(f"iceberg-spark-runtime-4.1_2.13-{version}")
+def iceberg(version: str = session.BUILT_AGAINST) -> str:
+    return session.jar(f"{session.RUNTIME}-{version}")
 
 
 def confs(folder: Path, **more: str) -> dict[str, str]:
@@ -268,5 +268,5 @@ def test_spark_connect(folder: Path) -> None:
 
 
 def test_the_newer_iceberg(folder: Path) -> None:
-    """The same jar with Iceberg 1.12.0."""
-    check_whole(run(Layout("H", confs(folder, **jars(iceberg("1.12.0"), ours()))), folder))
+    """The same jar with the newer Iceberg of dev/jars.txt."""
+    check_whole(run(Layout("H", confs(folder, **jars(iceberg(session.NEWER), ours()))), folder))

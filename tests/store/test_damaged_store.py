@@ -87,27 +87,89 @@ def name_of(case: str) -> str:
     return "lake.store." + case.replace(" ", "_")
 
 
+CHANGES: dict[str, Callable[[Path], None]] = {
+    "cut off": lambda path: os.truncate(path, 100),
+    "zeros": lambda path: in_place(path, bytes(path.stat().st_size)),
+    "noise": lambda path: in_place(path, RNG.randbytes(path.stat().st_size)),
+    "a shorter file copied over it": lambda path: _write(path, RNG.randbytes(1000)),
+}
+
+
+def in_place(path: Path, raw: bytes) -> None:
+    with path.open("r+b") as file:
+        file.write(raw)
+
+
+def ids(spark, table: str, where: str) -> list[int]:
+    return sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
+
+
+VANISHING, FUTURE = "lake.store.vanishing", "lake.store.future"
+FOREIGN = ("lake.store.foreign_one", "lake.store.foreign_other")
+
+
+def changing(change: str) -> str:
+    return f"lake.store.changing_{change.replace(' ', '_')}"
+
+
 @pytest.fixture(scope="module")
-def damaged(base):
-    """A table for each damage: two segments, one delete file, a commit after the build; damaged, then a new JVM."""
+def built(base):
+    """The tables of all tests below; the session that built them has ended, the running one remembers nothing."""
     spark = session.get()
-    expected = {}
-    for case, damage in DAMAGES.items():
-        table = tables.range_table(spark, name_of(case), props={"write.delete.mode": "merge-on-read"})
-        product.build(spark, table)
-        tables.append(spark, table, tables.ranges(2, 10, 80), tables.RANGES_DDL)
-        spark.sql(f"DELETE FROM {table} WHERE id = 34")
-        product.refresh(spark, table)
-        with product.off(spark):
-            expected[case] = {
-                w: sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {w}").collect()) for w in WHERE
-            }
-        store = product.store_files(tables.location(spark, table))
-        assert len(segments(store)) >= 2 and len(versions(store)) >= 2
-        for path in damage.which(store):
-            damage.act(path)
+    expected = {case: build_damaged(spark, case, damage) for case, damage in DAMAGES.items()}
+    for change in CHANGES:
+        product.build(spark, tables.range_table(spark, changing(change)))
+    product.build(spark, tables.range_table(spark, VANISHING, version=2))
+    build_foreign(spark)
+    build_future(spark)
     session.restart()
     return expected
+
+
+@pytest.fixture(scope="module")
+def damaged(built) -> dict[str, dict[str, list[int]]]:
+    """For each damage and condition, the ids that a query returns."""
+    return built
+
+
+def build_damaged(spark, case: str, damage: Damage) -> dict[str, list[int]]:
+    """A table of two segments, one delete file and a commit after the build, then damaged."""
+    table = tables.range_table(spark, name_of(case), props={"write.delete.mode": "merge-on-read"})
+    product.build(spark, table)
+    tables.append(spark, table, tables.ranges(2, 10, 80), tables.RANGES_DDL)
+    spark.sql(f"DELETE FROM {table} WHERE id = 34")
+    product.refresh(spark, table)
+    with product.off(spark):
+        expected = {where: ids(spark, table, where) for where in WHERE}
+    store = product.store_files(tables.location(spark, table))
+    assert len(segments(store)) >= 2 and len(versions(store)) >= 2
+    for path in damage.which(store):
+        damage.act(path)
+    return expected
+
+
+def build_foreign(spark) -> None:
+    """Two tables of equal shape; the files of one are copied under the uuid of the other."""
+    one, other = (tables.range_table(spark, name, files=4) for name in FOREIGN)
+    tables.append(spark, other, tables.ranges(1, 10, 500), tables.RANGES_DDL)
+    for table in (one, other):
+        product.build(spark, table)
+    a, b = (product.store_folder(tables.location(spark, t)) for t in (one, other))
+    foreign, own = next(a.iterdir()), next(b.iterdir())
+    version_name = next(p for p in (own / "versions").iterdir() if not p.name.startswith(".")).name
+    shutil.rmtree(own)
+    shutil.copytree(foreign, own)
+    copied = next(p for p in (own / "versions").iterdir() if not p.name.startswith("."))
+    copied.rename(own / "versions" / version_name)
+
+
+def build_future(spark) -> None:
+    """The version number stands behind the magic."""
+    product.build(spark, tables.range_table(spark, FUTURE, files=3))
+    for path in versions(product.store_files(tables.location(spark, FUTURE))):
+        raw = bytearray(path.read_bytes())
+        raw[8] = 0x63
+        _write(path, bytes(raw))
 
 
 @pytest.mark.parametrize("case", DAMAGES)
@@ -116,8 +178,7 @@ def test_rows_are_right_and_a_warning_is_given_once(spark, damaged, case: str) -
     table = name_of(case)
     with product.conf(spark, upkeep="off"):
         for where in WHERE * 2:
-            rows = sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
-            assert rows == damaged[case][where], where
+            assert ids(spark, table, where) == damaged[case][where], where
         told = explain(spark, f"SELECT id FROM {table} WHERE id = 3")
     warnings = [w for w in session.warnings_since(mark) if table in w]
     assert len(warnings) == (1 if DAMAGES[case].warns else 0), warnings
@@ -143,95 +204,49 @@ def test_healed_stores_answer_in_a_new_jvm(damaged) -> None:
             assert "mode EXACT" in told and "tier cold" in told, f"{case}: {told}"
             assert session.warnings_since(mark) == []
             for where in WHERE:
-                rows = sorted(r.id for r in spark.sql(f"SELECT id FROM {name_of(case)} WHERE {where}").collect())
-                assert rows == damaged[case][where], (case, where)
+                assert ids(spark, name_of(case), where) == damaged[case][where], (case, where)
 
 
-def test_store_vanishes_while_the_session_runs(spark) -> None:
+def test_store_vanishes_while_the_session_runs(spark, built) -> None:
     """What was read stays in memory; what was not is a miss; no query fails."""
-    table = tables.range_table(spark, "lake.store.vanishing", version=2)
-    product.build(spark, table)
-    session.restart()
-    spark = session.get()
     with product.conf(spark, upkeep="off"):
-        assert len(spark.sql(f"SELECT id FROM {table} WHERE id = 3").collect()) == 1
-        shutil.rmtree(product.store_folder(tables.location(spark, table)))
+        assert len(spark.sql(f"SELECT id FROM {VANISHING} WHERE id = 3").collect()) == 1
+        shutil.rmtree(product.store_folder(tables.location(spark, VANISHING)))
         for where, count in (("id = 3", 1), ("s = 'k00042'", 1), ("m = 3 AND d > 30", 2), ("true", 80)):
-            assert len(spark.sql(f"SELECT * FROM {table} WHERE {where}").collect()) == count, where
-
-
-CHANGES: dict[str, Callable[[Path], None]] = {
-    "cut off": lambda path: os.truncate(path, 100),
-    "zeros": lambda path: in_place(path, bytes(path.stat().st_size)),
-    "noise": lambda path: in_place(path, RNG.randbytes(path.stat().st_size)),
-    "a shorter file copied over it": lambda path: _write(path, RNG.randbytes(1000)),
-}
-
-
-def in_place(path: Path, raw: bytes) -> None:
-    with path.open("r+b") as file:
-        file.write(raw)
+            assert len(spark.sql(f"SELECT * FROM {VANISHING} WHERE {where}").collect()) == count, where
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_store_that_changes_under_a_running_session(spark, change: str) -> None:
+def test_a_store_that_changes_under_a_running_session(spark, built, change: str) -> None:
     """One column was read before the file changed, the others are read after it: rows as without the product."""
-    table = tables.range_table(spark, f"lake.store.changing_{change.replace(' ', '_')}", files=8)
-    product.build(spark, table)
-    session.restart()
-    spark = session.get()
-
-    def ids(where: str) -> list[int]:
-        return sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
-
+    table = changing(change)
     with product.off(spark):
-        expected = {where: ids(where) for where in WHERE}
+        expected = {where: ids(spark, table, where) for where in WHERE}
     with product.conf(spark, upkeep="off"):
-        assert ids(WHERE[0]) == expected[WHERE[0]]
+        assert ids(spark, table, WHERE[0]) == expected[WHERE[0]]
         assert "mode EXACT" in explain(spark, f"SELECT id FROM {table} WHERE {WHERE[0]}")
         for path in segments(product.store_files(tables.location(spark, table))):
             CHANGES[change](path)
         mark = len(session.log_lines())
         for where in WHERE * 2:
-            assert ids(where) == expected[where], where
+            assert ids(spark, table, where) == expected[where], where
     damaged = [w for w in session.warnings_since(mark) if table in w and "STORE_DAMAGED" in w]
     assert len(damaged) == 1, damaged
 
 
-def test_store_of_another_table_is_not_believed(spark) -> None:
-    """Two tables of equal shape; the files of one stand under the uuid of the other."""
-    one, other = (tables.range_table(spark, f"lake.store.foreign_{n}", files=4) for n in ("one", "other"))
-    tables.append(spark, other, tables.ranges(1, 10, 500), tables.RANGES_DDL)
-    for table in (one, other):
-        product.build(spark, table)
-    a, b = (product.store_folder(tables.location(spark, t)) for t in (one, other))
-    foreign, own = next(a.iterdir()), next(b.iterdir())
-    version_name = next(p for p in (own / "versions").iterdir() if not p.name.startswith(".")).name
-    shutil.rmtree(own)
-    shutil.copytree(foreign, own)
-    copied = next(p for p in (own / "versions").iterdir() if not p.name.startswith("."))
-    copied.rename(own / "versions" / version_name)
-    spark = session.restart()
+def test_store_of_another_table_is_not_believed(spark, built) -> None:
+    other = FOREIGN[1]
     with product.conf(spark, upkeep="off"):
-        assert sorted(r.id for r in spark.sql(f"SELECT id FROM {other} WHERE id > 495").collect()) == list(
-            range(500, 510)
-        )
+        assert ids(spark, other, "id > 495") == list(range(500, 510))
         assert len(spark.sql(f"SELECT id FROM {other}").collect()) == 50
 
 
-def test_future_format_version_is_a_miss_with_a_clear_warning(spark) -> None:
-    """The version number stands behind the magic; a reader of today must refuse, not guess."""
-    table = tables.range_table(spark, "lake.store.future", files=3)
-    product.build(spark, table)
-    for path in versions(product.store_files(tables.location(spark, table))):
-        raw = bytearray(path.read_bytes())
-        raw[8] = 0x63
-        _write(path, bytes(raw))
-    spark = session.restart()
+def test_future_format_version_is_a_miss_with_a_clear_warning(spark, built) -> None:
+    """A reader of today must refuse the version, not guess."""
     mark = len(session.log_lines())
     with product.conf(spark, upkeep="off"):
-        assert len(spark.sql(f"SELECT id FROM {table} WHERE id = 3").collect()) == 1
-    assert any("version" in w for w in session.warnings_since(mark))
+        assert len(spark.sql(f"SELECT id FROM {FUTURE} WHERE id = 3").collect()) == 1
+    assert any("version" in w for w in session.warnings_since(mark) if FUTURE in w)
 
 
 def test_store_that_cannot_be_written(spark, tmp_path) -> None:

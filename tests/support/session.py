@@ -12,10 +12,24 @@ from pyspark.sql import SparkSession
 
 #: Runs the suites with Iceberg alone, to check the tests themselves. Nothing about the product is asserted then.
 STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
-ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", "1.11.0")
-JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", Path(__file__).resolve().parents[2] / "build" / "jars"))
+ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = "iceberg-spark-runtime-4.1_2.13"
+#: Versions of Iceberg's runtime that dev/jars.txt lists: the one built against, then the newer one.
+BUILT_AGAINST, NEWER = re.findall(
+    rf"^org\.apache\.iceberg:{RUNTIME}:(.+)$", (ROOT / "dev" / "jars.txt").read_text(), re.M
+)
+ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)
+JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", ROOT / "build" / "jars"))
 #: VFORK: Hadoop runs two ``chmod`` processes for each local file it writes, half of what a small file costs.
-JVM_FLAGS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
+PLAIN_JVM_FLAGS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
+)
+#: Java prints a warning where an archive does not fit the class path, as in layouts that change it.
+QUIET = "-Xlog:disable -Xlog:all=error:stderr"
+#: `make test` writes it (support/archive.py): Spark's classes need not be parsed and verified again in each JVM.
+ARCHIVE = ROOT / "build" / "spark-classes.jsa"
+SHARED_CLASSES = f"-XX:SharedArchiveFile={ARCHIVE} -Xshare:auto {QUIET}" if ARCHIVE.exists() else ""
+JVM_FLAGS = f"{PLAIN_JVM_FLAGS} {SHARED_CLASSES}".strip()
 
 LOG4J = """\
 rootLogger.level = error
@@ -67,7 +81,7 @@ def jar(name_starts: str) -> str:
 
 
 def iceberg_jar() -> str:
-    return jar(f"iceberg-spark-runtime-4.1_2.13-{ICEBERG}")
+    return jar(f"{RUNTIME}-{ICEBERG}")
 
 
 def lake_confs(name: str = "lake") -> dict[str, str]:
@@ -126,8 +140,8 @@ def get() -> SparkSession:
     return _active if _active is not None else start()
 
 
-def stop() -> None:
-    """Ends the session and its JVM."""
+def stop(seconds: int = 60) -> None:
+    """Ends the session and its JVM, which has so many seconds to end."""
     global _active
     if _active is None:
         return
@@ -135,7 +149,7 @@ def stop() -> None:
     _active.stop()
     gateway.shutdown()
     gateway.proc.stdin.close()
-    gateway.proc.wait(60)
+    gateway.proc.wait(seconds)
     SparkContext._gateway = None
     SparkContext._jvm = None
     _active = None

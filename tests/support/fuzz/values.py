@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
 import random
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal
+from pathlib import Path
 from typing import Any
 
 SPAN = 1_000_000  # positions run over [0, SPAN); a type maps them to values without changing their order
@@ -16,6 +18,9 @@ EPOCH = dt.date(1970, 1, 1)
 EXACT = Context(prec=80)
 #: Iceberg's truncate transform overflows below these and then prunes partitions it must not.
 LEAST_INT, LEAST_LONG = -(2**31) + 10**6, -(2**63) + 10**6
+#: Values of each type that are worth meeting: zeros, ends of a range, turns of a calendar, texts that bounds cut. The
+#: random tables of the Scala suites (zonemap.iceberg.testing.Specials) read the same file.
+SPECIALS: dict[str, list[Any]] = json.loads(Path(__file__).with_name("specials.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
@@ -68,7 +73,7 @@ def _string(prefix: str) -> ValueType:
         sent_as="STRING",
         select="{}",
         at=lambda p: f"{prefix}{p:06d}",
-        specials=("", " ", "z" * 40, "\U0010ffff" * 17, "\uffff", "\U0001f600", "a%b_c\\'", prefix[:3], prefix + "é"),
+        specials=(*SPECIALS["string"], prefix[:3], prefix + "é"),
         literal=quote,
         prefix_of=lambda v, n: v[:n],
         partitions=("truncate(3, {})", "bucket(4, {})", f"truncate({len(prefix) + 2}, {{}})"),
@@ -85,7 +90,10 @@ def _decimal(precision: int, scale: int, step: Decimal) -> ValueType:
         sent_as=f"DECIMAL({precision},{scale})",
         select="{}",
         at=lambda p: EXACT.multiply(step, p - SPAN // 2).quantize(unit, context=EXACT),
-        specials=(Decimal(0).quantize(unit, context=EXACT), top, bottom, unit, unit.copy_negate()),
+        specials=tuple(
+            {"greatest": top, "least": bottom}.get(text) or EXACT.multiply(Decimal(text), unit)
+            for text in SPECIALS["decimal"]
+        ),
         literal=lambda v: f"CAST('{v:f}' AS DECIMAL({precision},{scale}))",
         partitions=("bucket(4, {})", "truncate(10, {})"),
     )
@@ -97,7 +105,7 @@ def _timestamp(ddl: str, select: str, word: str) -> ValueType:
         sent_as="BIGINT",
         select=select,
         at=lambda p: (p - SPAN // 3) * 86_400_000_000 // 40 + p % 7,
-        specials=(0, -1, -12_219_292_800_000_001, -62_135_424_000_000_000, 253_402_300_799_999_999, 999_999, 1_000_001),
+        specials=tuple(SPECIALS["timestamp"]),
         literal=lambda v: f"{word}'{_stamp(v)}'",
         partitions=("years({})", "months({})", "days({})", "bucket(4, {})"),
     )
@@ -112,7 +120,7 @@ TYPES: dict[str, ValueType] = {
         "INT",
         "{}",
         lambda p: p - SPAN // 2,
-        (0, -1, 2**31 - 1, LEAST_INT),
+        tuple(value for value in SPECIALS["int"] if value >= LEAST_INT),
         str,
         partitions=("bucket(4, {})", "truncate(100000, {})"),
     ),
@@ -121,7 +129,7 @@ TYPES: dict[str, ValueType] = {
         "BIGINT",
         "{}",
         lambda p: (p - SPAN // 2) * 1_000_003,
-        (0, -1, 2**63 - 1, LEAST_LONG, 2**31),
+        tuple(value for value in SPECIALS["long"] if value >= LEAST_LONG),
         lambda v: f"{v}L",
         partitions=("bucket(4, {})", "truncate(1000000, {})"),
     ),
@@ -130,7 +138,7 @@ TYPES: dict[str, ValueType] = {
         "FLOAT",
         "{}",
         lambda p: float32((p - SPAN // 2) / 8),
-        tuple(map(float32, (math.nan, -0.0, 0.0, math.inf, -math.inf, 1.4e-45))),
+        tuple(float32(float(text)) for text in SPECIALS["float"]),
         lambda v: double_literal(v, "F", "FLOAT"),
     ),
     "double": ValueType(
@@ -138,7 +146,7 @@ TYPES: dict[str, ValueType] = {
         "DOUBLE",
         "{}",
         lambda p: (p - SPAN // 2) / 7.0,
-        (math.nan, -0.0, 0.0, math.inf, -math.inf, 5e-324, -1.7976931348623157e308),
+        tuple(map(float, SPECIALS["double"])),
         lambda v: double_literal(v, "D", "DOUBLE"),
     ),
     "decimal9": _decimal(9, 2, Decimal("1.37")),
@@ -150,7 +158,7 @@ TYPES: dict[str, ValueType] = {
         "INT",
         "date_from_unix_date({})",
         lambda p: -250_000 + p * 3 // 10,
-        (0, -1, -141_428, -141_427, -719_162, 2_932_896),
+        tuple(SPECIALS["date"]),
         date_literal,
         partitions=("years({})", "bucket(4, {})"),
     ),
@@ -164,7 +172,7 @@ TYPES: dict[str, ValueType] = {
         "BINARY",
         "{}",
         lambda p: bytearray(struct.pack(">I", p * 4001)),
-        (bytearray(b""), bytearray(b"\xff" * 20), bytearray(b"\x00" * 18), bytearray(b"\x7f\x80")),
+        tuple(map(bytearray.fromhex, SPECIALS["binary"])),
         lambda v: "X'" + bytes(v).hex().upper() + "'",
     ),
     "uuid": ValueType(
@@ -172,11 +180,7 @@ TYPES: dict[str, ValueType] = {
         "STRING",
         "{}",
         lambda p: f"{(p * 4294) & 0xFFFFFFFF:08x}-0000-4000-8000-{p:012d}",
-        (
-            "80000000-0000-0000-0000-000000000000",
-            "00000000-0000-0000-ffff-ffffffffffff",
-            "ffffffff-ffff-ffff-ffff-ffffffffffff",
-        ),
+        tuple(SPECIALS["uuid"]),
         quote,
     ),
 }

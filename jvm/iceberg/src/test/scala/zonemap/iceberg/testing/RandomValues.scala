@@ -10,41 +10,29 @@ import org.apache.iceberg.util.{BinaryUtil, UnicodeUtil}
 
 /** Values, bounds and predicates of every primitive type. */
 object RandomValues {
-  private val texts = Seq(
-    "",
-    "a",
-    "b",
-    "ab",
-    "zz",
-    "Zebra",
-    "a-long-shared-prefix-0001",
-    "a-long-shared-prefix-0002",
-    "a-long-shared-prefix-",
-    "\uffff",
-    new String(Character.toChars(0x1f600)),
-    "\uffff\uffff\uffff\uffff\uffff\uffff\uffff\uffff\uffff\uffff",
-    "ä"
-  )
 
-  def value(rng: Rng, valueType: Type): Any = valueType.typeId() match {
+  /** Sometimes a special value of the type, else one of few, so that rows and literals meet. */
+  def value(rng: Rng, valueType: Type): Any = {
+    val specials = Specials.of(valueType)
+    if (specials.nonEmpty && rng.chance(if (isFloating(valueType)) 30 else 15)) rng.pick(specials)
+    else ordinary(rng, valueType)
+  }
+
+  private def isFloating(valueType: Type): Boolean =
+    valueType.typeId() == Type.TypeID.FLOAT || valueType.typeId() == Type.TypeID.DOUBLE
+
+  private def ordinary(rng: Rng, valueType: Type): Any = valueType.typeId() match {
     case Type.TypeID.BOOLEAN => rng.chance(50)
-    case Type.TypeID.INTEGER =>
-      if (rng.chance(15)) rng.pick(Seq(Int.MinValue, -1, 0, Int.MaxValue)) else rng.int(60) - 20
-    case Type.TypeID.LONG =>
-      if (rng.chance(15)) rng.pick(Seq(Long.MinValue, -1L, 0L, Long.MaxValue)) else rng.int(60) - 20L
-    case Type.TypeID.FLOAT =>
-      if (rng.chance(30)) rng.pick(Seq(Float.NaN, -0.0f, 0.0f, Float.NegativeInfinity, Float.PositiveInfinity))
-      else (rng.int(40) - 20) / 4f
-    case Type.TypeID.DOUBLE =>
-      if (rng.chance(30))
-        rng.pick(Seq(Double.NaN, -0.0, 0.0, Double.NegativeInfinity, Double.PositiveInfinity, Double.MinPositiveValue))
-      else (rng.int(40) - 20) / 4d
-    case Type.TypeID.DATE => rng.pick(Seq(-141428, -1, 0, 364, 365, 18262, 18993, 2932896)) + rng.int(40)
-    case Type.TypeID.TIME => rng.int(86400) * 1000000L
+    case Type.TypeID.INTEGER => rng.int(60) - 20
+    case Type.TypeID.LONG    => rng.int(60) - 20L
+    case Type.TypeID.FLOAT   => (rng.int(40) - 20) / 4f
+    case Type.TypeID.DOUBLE  => (rng.int(40) - 20) / 4d
+    case Type.TypeID.DATE    => rng.pick(Specials.of(valueType)).asInstanceOf[Int] + rng.int(40)
+    case Type.TypeID.TIME    => rng.int(86400) * 1000000L
     case Type.TypeID.TIMESTAMP =>
       rng.pick(Seq(-1L, 0L, 1577836800000000L, -12219292800000000L)) + rng.int(400000) * 1000000L
     case Type.TypeID.TIMESTAMP_NANO => (rng.int(400000) - 1000) * 1000000000L
-    case Type.TypeID.STRING         => rng.pick(texts) + (if (rng.chance(40)) rng.pick(texts) else "")
+    case Type.TypeID.STRING         => rng.pick(Specials.texts) + (if (rng.chance(40)) rng.pick(Specials.texts) else "")
     case Type.TypeID.BINARY         => ByteBuffer.wrap(rng.bytes(rng.int(20)))
     case Type.TypeID.FIXED          => ByteBuffer.wrap(rng.bytes(valueType.asInstanceOf[Types.FixedType].length()))
     case Type.TypeID.UUID           => new UUID(rng.long(), rng.long())

@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+"""The loop while working (`make check`): style and types, everything compiles, unit tests near what changed.
+
+What changed is what differs from the commit where this branch left main, committed or not; with --list the program
+prints its choice and runs nothing. The rule:
+
+- jvm/<module>/src/<main or test>/.../<package>/: the suites of <package> in that module; all suites of the module where
+  the package has none. Suites of other modules are compiled, not run.
+- python/, dev/, tests/ and files at the top: python/tests, but for test_wheel.py, which needs a built wheel; the
+  modules of tests/ are imported, not run, because their Spark sessions take minutes.
+- docs/: the suite that holds docs/reference to the code.
+- Suites of LONG run only when they changed themselves, and random plans are fewer. `make test` runs everything.
+
+No file of the JVM build changed: sbt is not started.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+ROOT = Path(__file__).resolve().parent.parent
+MODULES = ("core", "iceberg", "spark")
+PAGES_TEST = "zonemap.spark.docs.ReferencePagesTest"
+#: Suites of more than about 20 seconds on two cores.
+LONG = (
+    "AggregateRuleTest",
+    "ExpressionDifferentialTest",
+    "ExpressionRuleTest",
+    "FunctionTableTest",
+    "HierarchyTest",
+    "RowChecksTest",
+    "SoakTest",
+    "VectorisedTest",
+)
+RANDOM_PLANS = 500
+
+
+@dataclass
+class Choice:
+    """What to run."""
+
+    sbt: bool = False
+    suites: dict[str, set[str]] = field(default_factory=dict)  # by module, names of classes
+    python: bool = False
+
+    def tasks(self) -> list[str]:
+        """The commands for sbt, in order."""
+        if not self.sbt:
+            return []
+        lint = subprocess.run([ROOT / "dev" / "lint", "--sbt"], capture_output=True, text=True, check=True)
+        tests = [f"{module}/testOnly {' '.join(sorted(names))}" for module, names in sorted(self.suites.items())]
+        return [*lint.stdout.split(), "Test/compile", *tests]
+
+
+def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
+    """What to run for these changed files."""
+    choice = Choice()
+    for name in changed:
+        path = PurePosixPath(name)
+        if path.parts[0] in ("jvm", "project") or path.suffix in (".scala", ".sbt") or name == ".scalafmt.conf":
+            choice.sbt = True
+        if path.parts[0] == "jvm" and path.parts[1] in MODULES and path.parts[2:3] == ("src",):
+            chosen = _suites(path, root)
+            if chosen:
+                choice.suites.setdefault(path.parts[1], set()).update(chosen)
+        elif path.parts[0] == "docs":
+            choice.sbt = True
+            choice.suites.setdefault("spark", set()).add(PAGES_TEST)
+        elif path.parts[0] in ("python", "dev", "tests") or len(path.parts) == 1:
+            choice.python = True
+    return choice
+
+
+def _suites(path: PurePosixPath, root: Path) -> set[str]:
+    """Names of the suites that a source of the JVM stands for."""
+    tests = root.joinpath(*path.parts[:3]) / "test" / "scala"
+    here = sorted(tests.joinpath(*path.parts[5:-1]).glob("*Test.scala")) or sorted(tests.rglob("*Test.scala"))
+    own = path.stem if path.parts[3] == "test" else None
+    return {
+        ".".join(suite.relative_to(tests).with_suffix("").parts)
+        for suite in here
+        if suite.stem not in LONG or suite.stem == own
+    }
+
+
+def changed_files() -> list[str]:
+    """What differs from main: commits of this branch, and what is not committed, new files too."""
+    base = next((b for b in map(_merge_base, ("origin/main", "main")) if b), "HEAD")
+    differing = _git("diff", "--name-only", base)
+    untracked = _git("ls-files", "--others", "--exclude-standard")
+    return sorted({*differing.splitlines(), *untracked.splitlines()})
+
+
+def _merge_base(branch: str) -> str:
+    return _git("merge-base", "HEAD", branch, check=False).strip()
+
+
+def _git(*arguments: str, check: bool = True) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=check).stdout
+
+
+def run(commands: list[list[str]]) -> bool:
+    """Runs commands one after the other until one fails, and prints the output of the one that failed."""
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT / "python"),
+    }
+    for command in commands:
+        started = time.monotonic()
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        line = " ".join(Path(part).name if part == command[0] else part for part in command)
+        seconds = time.monotonic() - started
+        printed = done.stdout if done.returncode != 0 else ""
+        print(f"{printed}== {line}: exit code {done.returncode} after {seconds:.0f} s", flush=True)
+        if done.returncode != 0:
+            return False
+    return True
+
+
+def main(arguments: list[str]) -> int:
+    """Lists or runs the choice; the exit code is 0 if all of it passed."""
+    changed = changed_files()
+    choice = choose(changed)
+    tasks = choice.tasks()
+    print(f"{len(changed)} files differ from main")
+    for task in tasks:
+        print(f"sbt {task}")
+    print(f"python/tests: {'yes' if choice.python else 'no, nothing of Python changed'}", flush=True)
+    if "--list" in arguments:
+        return 0
+    scripts = [[str(ROOT / "dev" / "lint"), *_names_without_scala()]]
+    if choice.python:
+        pytest = [sys.executable, "-m", "pytest", "-q"]
+        scripts.append([*pytest, "python/tests", "--ignore=python/tests/test_wheel.py"])
+        scripts.append([*pytest, "tests", "--collect-only", "-qq"])
+    jobs = [scripts]
+    if tasks:
+        jobs.append([[str(ROOT / "dev" / "sbt"), f"-Dzonemap.checks={RANDOM_PLANS}", *tasks]])
+    with ThreadPoolExecutor() as pool:
+        passed = all(list(pool.map(run, jobs)))
+    print("check passed" if passed else "check failed")
+    return 0 if passed else 1
+
+
+def _names_without_scala() -> list[str]:
+    names = subprocess.run([ROOT / "dev" / "lint", "--names"], capture_output=True, text=True, check=True)
+    return [name for name in names.stdout.split() if name != "scala"]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
