@@ -189,7 +189,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("a spilled file has no name, and one that cannot be private is none") {
     // files of other suites count until the collector comes to them
-    use(disk = SpillFile.totalBytes + 1000)
+    use(disk = 1L << 40)
     val bytes = content("spilled", 100)
     val spilled = SpillFile.of(ByteSource.ofBytes(bytes)).get
     val back = new Array[Byte](100)

@@ -4,6 +4,7 @@ import org.apache.iceberg.FileScanTask
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions, PlannedScan}
 import zonemap.spark.join.{IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}

@@ -9,7 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.{FileSet, PinnedRelation}
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.rule.{SchemaColumns, SparkTables, SwapDecision, SwapRule}
+import zonemap.spark.rule.{ForwardingScan, SchemaColumns, SparkTables, SwapDecision, SwapRule}
 
 /**
  * A planned scan from which the keys of joins may remove files.

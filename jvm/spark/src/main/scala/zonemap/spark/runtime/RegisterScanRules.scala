@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
-import zonemap.spark.join.{RuntimeJoinRule, ZoneMapRelation}
+import zonemap.spark.join.{PlannedBefore, RuntimeJoinRule}
 
 /**
  * Puts [[AggregateRule]] and [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after

@@ -9,7 +9,8 @@ import org.scalatest.Assertion
 
 import zonemap.spark.SharedSession
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
+import zonemap.spark.join.IcebergScans
+import zonemap.spark.rule.ForwardingScan
 
 /** Tables of eight files of ten rows with ascending ids, each column a function of the id, and what plans read of them. */
 trait AggregateTables extends SharedSession {
