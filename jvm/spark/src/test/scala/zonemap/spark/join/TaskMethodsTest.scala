@@ -16,14 +16,16 @@ class TaskMethodsTest extends AnyFunSuite {
     assert(warnings(TaskMethods.ofIceberg).isEmpty)
   }
 
-  test("a class with both methods has them, whoever may call them") {
-    assert(TaskMethods.of(classOf[Whole]).map(m => (m.tasks.getName, m.reset.getName)) == Right(("tasks", "resetTasks")))
+  test("a class with the three methods has them, also where they are protected") {
+    val found = TaskMethods.of(classOf[Whole]).map(m => Seq(m.tasks, m.reset, m.below).map(_.getName))
+    assert(found == Right(Seq("tasks", "resetTasks", "scan")))
   }
 
   test("a missing method is named in one warning, with the features that are off") {
     Seq(
       classOf[WithoutTasks] -> "WithoutTasks.tasks()",
       classOf[WithoutReset] -> "WithoutReset.resetTasks(java.util.List)",
+      classOf[WithoutScan] -> "WithoutScan.scan()",
       classOf[OtherParameter] -> "OtherParameter.resetTasks(java.util.List)",
       classOf[OtherResult] -> "OtherResult.tasks() that returns a list"
     ).foreach { case (scan, missing) =>
@@ -41,6 +43,11 @@ private object TaskMethodsTest {
   class Whole {
     protected def tasks(): java.util.List[String] = java.util.List.of()
     protected def resetTasks(tasks: java.util.List[String]): Unit = assert(tasks != null)
+    protected def scan(): String = "below"
+  }
+  class WithoutScan {
+    def tasks(): java.util.List[String] = java.util.List.of()
+    def resetTasks(tasks: java.util.List[String]): Unit = assert(tasks != null)
   }
   class WithoutTasks {
     def resetTasks(tasks: java.util.List[String]): Unit = assert(tasks != null)
