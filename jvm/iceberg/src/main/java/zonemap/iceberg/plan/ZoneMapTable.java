@@ -10,6 +10,7 @@ import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
 import zonemap.iceberg.store.StoreBudget;
+import zonemap.iceberg.upkeep.UpkeepProcess;
 
 /**
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
@@ -25,6 +26,7 @@ public final class ZoneMapTable extends BaseTable {
   private final transient String baseName;
   private final transient ScanHints hints;
   private final transient StoreBudget storeBudget;
+  private final transient UpkeepProcess process;
   private transient volatile Resolution resolution;
   private transient volatile PlanReport lastPlan;
   private transient volatile FileSet plannedFiles;
@@ -32,7 +34,7 @@ public final class ZoneMapTable extends BaseTable {
 
   /**
    * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
-   * @param settings the settings of the query
+   * @param settings the settings of the query; its index is that of this JVM
    */
   public ZoneMapTable(
       TableOperations ops,
@@ -40,6 +42,21 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
+    this(ops, name, reporter, snapshotId, settings, UpkeepProcess.ofJvmWith(settings));
+  }
+
+  /**
+   * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
+   * @param settings the settings of the query
+   * @param process holds the index
+   */
+  public ZoneMapTable(
+      TableOperations ops,
+      String name,
+      MetricsReporter reporter,
+      Long snapshotId,
+      PlannerSettings settings,
+      UpkeepProcess process) {
     this(
         ops,
         name,
@@ -47,7 +64,8 @@ public final class ZoneMapTable extends BaseTable {
         snapshotId,
         settings,
         ScanHints.Empty(),
-        new StoreBudget(settings.maxStoreWaitMillis()));
+        new StoreBudget(settings.maxStoreWaitMillis(), process.index().access().requests()),
+        process);
   }
 
   private ZoneMapTable(
@@ -57,13 +75,15 @@ public final class ZoneMapTable extends BaseTable {
       Long snapshotId,
       PlannerSettings settings,
       ScanHints hints,
-      StoreBudget storeBudget) {
+      StoreBudget storeBudget,
+      UpkeepProcess process) {
     super(ops, baseName + hints.nameSuffix(), reporter);
     this.baseName = baseName;
     this.snapshotId = snapshotId;
     this.settings = settings;
     this.hints = hints;
     this.storeBudget = storeBudget;
+    this.process = process;
   }
 
   /**
@@ -105,7 +125,7 @@ public final class ZoneMapTable extends BaseTable {
   private ZoneMapTable with(ScanHints others) {
     ZoneMapTable copy =
         new ZoneMapTable(
-            operations(), baseName, reporter(), snapshotId, settings, others, storeBudget);
+            operations(), baseName, reporter(), snapshotId, settings, others, storeBudget, process);
     copy.resolution = resolution;
     copy.lastPlan = lastPlan;
     return copy;
@@ -176,6 +196,11 @@ public final class ZoneMapTable extends BaseTable {
 
   PlannerSettings settings() {
     return settings;
+  }
+
+  /** Holds the index that scans are planned from. */
+  UpkeepProcess process() {
+    return process;
   }
 
   /** What all plans of this relation together may wait for the store. */

@@ -5,7 +5,7 @@ import java.util.Arrays
 import org.apache.iceberg.{DataOperations, EnvironmentContext, ManifestFile, Snapshot, SnapshotSummary, Table}
 
 import zonemap.core.segment.Provenance
-import zonemap.iceberg.index.{IndexRegistry, TableFacts}
+import zonemap.iceberg.convert.{Lineage, MappedNames}
 
 /**
  * Which data files a query engine's Iceberg writer wrote, by the sequence numbers of the snapshots that added them.
@@ -41,14 +41,14 @@ private[zonemap] object FileWriters {
    */
   def of(table: Table, snapshot: Snapshot, manifests: Seq[ManifestFile]): FileWriters = {
     val oldest = manifests.iterator.map(_.minSequenceNumber()).minOption.getOrElse(Long.MaxValue)
-    val snapshots = IndexRegistry
-      .lineage(table, snapshot)
+    val snapshots = Lineage
+      .of(table, snapshot)
       .flatMap(id => Option(table.snapshot(id)))
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
       .toSeq
     def numbers(isAsked: Snapshot => Boolean) =
       snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
-    new FileWriters(numbers(isOfEngine), numbers(isImport), TableFacts.hasNameMapping(table))
+    new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.text(table).isDefined)
   }
 
   /** Snapshots of format version 1 have none. */

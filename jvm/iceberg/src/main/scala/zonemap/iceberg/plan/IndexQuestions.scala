@@ -8,7 +8,7 @@ import org.apache.iceberg.util.SnapshotUtil
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
-import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
+import zonemap.iceberg.index.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
 /**
@@ -36,7 +36,7 @@ private[zonemap] object IndexQuestions {
 
   /** The kinds of facts that there are of a column. */
   def factsOf(table: ZoneMapTable, column: ColumnId): Set[FactKind] =
-    if (ScanPlanner.covers(table)) TableFacts.of(table).kindsOf(column) else Set.empty
+    if (ScanPlanner.covers(table)) table.process.index.factsOf(table).kindsOf(column) else Set.empty
 
   /**
    * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
@@ -44,7 +44,7 @@ private[zonemap] object IndexQuestions {
    */
   def canEvaluate(table: ZoneMapTable, columns: Seq[ColumnRef]): Boolean = StoreBudget.within(table.storeBudget) {
     indexOf(table).exists { case (index, _) =>
-      val facts = TableFacts.of(table)
+      val facts = table.process.index.factsOf(table)
       val segments = index.segments.map(_.segment)
       columns.forall { column =>
         facts.kindsOf(column.id)(FactKind.Values) ||
@@ -93,7 +93,7 @@ private[zonemap] object IndexQuestions {
       case _ => Left(AggregateReason.NotFromIndex)
     }
 
-  private def trustOf(table: ZoneMapTable): BoundsTrust = BoundsTrust.of(table, ScanPlanner.specsOf(table))
+  private def trustOf(table: ZoneMapTable): BoundsTrust = ScanPlanner.trustOf(table, ScanPlanner.specsOf(table))
 
   /** The index of the pinned snapshot, and the snapshot's schema. */
   private def indexOf(table: ZoneMapTable): Option[(SnapshotIndex, Schema)] =

@@ -66,33 +66,3 @@ object PlanReport {
       () => 0,
       millis)
 }
-
-/** How a scan was planned. */
-sealed abstract class PlanMode(val name: String)
-
-object PlanMode {
-
-  /** The index knew the snapshot: no manifest and no manifest list was read. */
-  case object Exact extends PlanMode("EXACT")
-
-  /** The index knew an older snapshot; the manifest list and the unknown manifests were read. */
-  case object Hybrid extends PlanMode("HYBRID")
-
-  /** Iceberg planned. */
-  final case class Stock(reason: StockReason) extends PlanMode("STOCK")
-}
-
-/** Where the segments that answered were. */
-sealed abstract class Tier(val name: String)
-
-object Tier {
-
-  /** In this JVM already, in memory or mapped. */
-  case object Hot extends Tier("hot")
-
-  /** Fetched for this scan, from the table's store or the cold cache. */
-  case object Cold extends Tier("cold")
-
-  /** Some of them each. */
-  case object Both extends Tier("both")
-}

@@ -4,19 +4,19 @@ import java.util.function.Supplier
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, Table, TableUtil}
+import org.apache.iceberg.{BaseTable, FileScanTask, PartitionSpec, Snapshot, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.io.CloseableIterable
 
 import zonemap.core.segment.CorruptSegmentException
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.index.SnapshotKey
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
-import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver, Upkeep}
+import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /**
  * Plans a scan from the index, or says why Iceberg must.
  *
- * The steps, in order: gates that need no index; the snapshot's index ([[SnapshotResolver]]); the schema the filter
+ * The steps, in order: gates that need no index; the snapshot's index ([[zonemap.iceberg.upkeep.SnapshotResolver]]); the schema the filter
  * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]), each made when
  * it is asked for. Any failure on the way means that Iceberg plans, or what is left of the plan ([[PlannedTasks]]).
  */
@@ -48,7 +48,7 @@ private[plan] object ScanPlanner {
             gate(table)
               .orElse(quarantine(table))
               .toLeft(())
-              .flatMap(_ => SnapshotResolver.resolve(table, snapshot, table.settings))
+              .flatMap(_ => table.process.resolver.resolve(table, snapshot, table.settings))
           }
         catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
       Resolution(snapshot.snapshotId(), found)
@@ -62,8 +62,12 @@ private[plan] object ScanPlanner {
   def liveFiles(table: ZoneMapTable): Option[FileSet] =
     Option.when(covers(table))(table.resolution().found.toOption).flatten.map { resolved =>
       val parts = resolved.index.segments.map(live => live.segment -> live.liveRows())
-      new FileSet(parts, BoundsTrust.of(table, specsOf(table)), Some(table.storeBudget))
+      new FileSet(parts, trustOf(table, specsOf(table)), Some(table.storeBudget))
     }
+
+  /** What bounds of the relation's files may be used for. */
+  def trustOf(table: ZoneMapTable, specs: Int => Option[PartitionSpec]): BoundsTrust =
+    BoundsTrust.of(table, table.process.index.factsOf(table), specs)
 
   /** The specs of a table by id. */
   def specsOf(table: ZoneMapTable): Int => Option[PartitionSpec] =
@@ -81,18 +85,18 @@ private[plan] object ScanPlanner {
       if (!reported) report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
       stock.get()
     }
-    def failure(e: Throwable) = failed(request.table, request.snapshot, e)
+    def failure(e: Throwable) = failed(table, request.snapshot, e)
     def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
       try StoreBudget.within(table.storeBudget)(work)
       catch { case Survivable(e) => Left(failure(e)) }
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
-      if (plan.hasReadMore) Upkeep.trim(table.settings)
+      if (plan.hasReadMore) table.process.upkeep.trim()
       plan.count(request.metrics, tasks)
       table.plannedFiles(plan.files)
       report(table, plan.report(table.baseName, millis))
     }
     val tasks = attempt(plan(table, request)).flatMap { plan =>
-      if (table.settings.shadow) attempt(compared(request.table, plan, unmeasuredStock.get(), finished(plan, _)))
+      if (table.settings.shadow) attempt(compared(table, plan, unmeasuredStock.get(), finished(plan, _)))
       else Right(new PlannedTasks(() => plan.walk(), e => stockFor(failure(e)), finished(plan, _)))
     }
     tasks.fold(stockFor, identity)
@@ -104,20 +108,20 @@ private[plan] object ScanPlanner {
       resolved <- resolve(table, request.snapshot).found
       bound <- BoundScan.of(request, table.hints)
     } yield {
-      val trust = BoundsTrust.of(request.table, bound.specs.get)
+      val trust = trustOf(table, bound.specs.get)
       new FilePlan(request, resolved, bound, table.hints, trust, table.storeBudget)
     }
 
   /** All tasks at once, if they do not differ from Iceberg's. */
   private def compared(
-      table: Table,
+      table: ZoneMapTable,
       plan: FilePlan,
       stock: CloseableIterable[FileScanTask],
       finished: TaskCounts => Unit): Either[StockReason, CloseableIterable[FileScanTask]] = {
     val walk = plan.walk()
     val tasks = Iterator.continually(walk.next()).takeWhile(_ != null).toList.asJava
     val found = ShadowCheck.compare(tasks, stock, plan.refutation)
-    found.foreach(reason => IndexRegistry.of(table).quarantine(reason.message))
+    found.foreach(reason => table.process.index.tables.of(table).quarantine(reason.message))
     found.toLeft {
       finished(walk.counts)
       CloseableIterable.withNoopClose(tasks)
@@ -133,8 +137,8 @@ private[plan] object ScanPlanner {
     else None
   }
 
-  private def quarantine(table: BaseTable): Option[StockReason] =
-    IndexRegistry.of(table).quarantined.map(StockReason.Quarantined)
+  private def quarantine(table: ZoneMapTable): Option[StockReason] =
+    table.process.index.tables.of(table).quarantined.map(StockReason.Quarantined)
 
   private def gate(request: ScanRequest): Option[StockReason] =
     if (request.snapshot == null) Some(StockReason.EmptyTable)
@@ -147,8 +151,8 @@ private[plan] object ScanPlanner {
    * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
    * where memory ran out, so that the index gives back what it holds and the next query does not try again.
    */
-  private def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
-    val index = IndexRegistry.of(table)
+  private def failed(table: ZoneMapTable, snapshot: Snapshot, error: Throwable): StockReason = {
+    val index = table.process.index.tables.of(table)
     error match {
       case damage: CorruptSegmentException =>
         index.damaged(damage.getMessage)
@@ -170,7 +174,7 @@ private[plan] object ScanPlanner {
 
   private def report(table: ZoneMapTable, report: PlanReport): Unit = {
     table.planned(report)
-    PlanLog.record(report)
+    table.process.index.planLog.record(report)
   }
 
   private val SupportedFormatVersions = 1 to 3

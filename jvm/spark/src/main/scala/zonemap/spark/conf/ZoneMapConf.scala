@@ -6,7 +6,7 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.build.{MergePolicy, SegmentTask}
+import zonemap.iceberg.build.MergePolicy
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
 import zonemap.iceberg.upkeep.MaintenanceSettings
@@ -204,12 +204,16 @@ private[spark] object ZoneMapConf {
     millis
   )
 
+  /** The end of the text of a cap. */
+  private val OneForAll =
+    "All sessions of the driver share it: the session that plans first sets it and may change it."
+
   val HotMaxBytes: ConfEntry[Long] = ConfEntry(
     Prefix + "hot.max-bytes",
     "512m",
     "a size such as 512m or 2g",
     "Cap of the index held by one JVM, heap and spilled files together. Over it, segments of the tables used least " +
-      "recently go to local files, the oldest first, and what was read of stored ones is let go of.",
+      "recently go to local files, the oldest first, and what was read of stored ones is let go of. " + OneForAll,
     bytes
   )
 
@@ -217,7 +221,8 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-max-bytes",
     "256m",
     "a size such as 256m or 1g",
-    "Cap of what one JVM keeps in memory of index files fetched from stores that are not local, beside hot.max-bytes.",
+    "Cap of what one JVM keeps in memory of index files fetched from stores that are not local, beside hot.max-bytes. " +
+      OneForAll,
     bytes
   )
 
@@ -227,7 +232,8 @@ private[spark] object ZoneMapConf {
     "a local folder, or empty",
     "Keep what is fetched from stores that are not local in this folder too, for JVMs to come; several may share it. It " +
       "also takes segments that memory has no room for, which otherwise go to the JVM's folder for temporary files. " +
-      "Bounds are values of the tables: zonemap-cold-v1 in it is used only if it is the driver's user's alone.",
+      "Bounds are values of the tables: zonemap-cold-v1 in it is used only if it is the driver's user's alone. " +
+      OneForAll,
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
@@ -235,13 +241,13 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-disk-max-bytes",
     "4g",
     "a size such as 4g",
-    "Cap of the files in cold.cache-dir, and of the local files that one JVM's segments go to.",
+    "Cap of the files in cold.cache-dir, and of the local files that one JVM's segments go to. " + OneForAll,
     bytes
   )
 
   val SegmentRows: ConfEntry[Int] = ConfEntry(
     Prefix + "build.segment-rows",
-    SegmentTask.TargetRows.toString,
+    PlannerSettings.SegmentRows.toString,
     "a count, 1 or more",
     "About how many files one segment of a build describes; the segments of a build are made in parallel, as a Spark " +
       "job. A manifest is never split.",
@@ -253,7 +259,8 @@ private[spark] object ZoneMapConf {
     "6h",
     "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: over hot.max-bytes, older ones give way first. It " +
-      "is also what prewarm reads when it is not told how many hours.",
+      "is also what prewarm reads when it is not told how many hours. All sessions of the driver share the order: the " +
+      "session that plans first sets it and may change it.",
     millis
   )
 

@@ -18,7 +18,7 @@ import zonemap.spark.rule.{SwapDecision, SwapRule}
  *
  * Iceberg plans files while Spark optimizes, so the outcome is known before anything runs.
  */
-private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
+private[spark] final class ExplainText(swap: SwapRule) extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
     val texts = collectWithSubqueries(plan) {
@@ -46,7 +46,7 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
         (describe(ours.lastPlan()) +: ours.notes().asScala.map("  " + _).toSeq).mkString("\n")
       case ours: ZoneMapTable => stock(ours.name(), "NOT_PLANNED_YET", "its files have not been planned yet")
       case other =>
-        SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
+        swap.decide(table, CaseInsensitiveStringMap.empty()) match {
           case SwapDecision.Leave(reason) => stock(other.name(), reason.code, reason.message)
           case _: SwapDecision.Swap =>
             stock(other.name(), "NOT_A_QUERY_SCAN", "row-level commands scan their target by Iceberg's own plan")

@@ -19,12 +19,13 @@ import zonemap.spark.shadow.RowChecks
  * A plan that comes with planned scans has been optimized before and may be run again, with other keys: recursive queries
  * do that. Keys and answered aggregates change a scan for good, so such scans never get any.
  */
-private[spark] final class RegisterScanRules(session: SparkSession) extends Rule[LogicalPlan] {
+private[spark] final class RegisterScanRules(session: SparkSession, runtimeJoins: RuntimeJoinRule, rowChecks: RowChecks)
+    extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    RowChecks.listenTo(session)
+    rowChecks.listenTo(session)
     val methods = session.experimental
     // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
-    val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)
+    val missing = Seq(AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation =>

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.FileSet
-import zonemap.spark.rule.Guarded
+import zonemap.spark.rule.{Guarded, SwapRule}
 
 /**
  * Lets the keys of a broadcast join cut the files of the other side, on any column with bounds.
@@ -22,7 +22,11 @@ import zonemap.spark.rule.Guarded
  * broadcast for and hands to the scan; and it wraps the scan, so that it can use them. The expression is the kind that is
  * dropped when there is no broadcast to reuse: nothing is computed for it alone, but for a MERGE that inserts. See ADR 8.
  */
-private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
+private[spark] final class RuntimeJoinRule(swap: SwapRule)
+    extends Rule[LogicalPlan]
+    with JoinSelectionHelper
+    with PredicateHelper {
+  import RuntimeJoinRule.BuildKey
 
   /** A key that on average may be in more than this part of the files is not worth a filter. */
   private val MaxAverageHits = 0.5
@@ -106,11 +110,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case _ => join
     }
 
-  /** One of the keys of a join's build side, of which a broadcast has all. */
-  private final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
-    def key: Expression = all(index)
-  }
-
   /** That a column is one of the keys of a plan, in the way that they are got. */
   private type KeysOf = (Attribute, BuildKey) => DynamicPruning
 
@@ -185,7 +184,9 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     val found = ZoneMapRelation.unapply(scan.relation) match {
       case Some(relation) => Option(relation.table.plannedFiles()).map(relation -> _)
       case None if ofDelta =>
-        ZoneMapRelation.ofDeltaTarget(scan.relation).flatMap(target => FileSet.live(target.table).map(target -> _))
+        ZoneMapRelation
+          .ofDeltaTarget(scan.relation, swap)
+          .flatMap(target => FileSet.live(target.table).map(target -> _))
       case None => None
     }
     found.filter(_._1.conf.exists(_.runtimeJoins))
@@ -252,4 +253,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case Filter(condition, _) => splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
       case _                    => false
     }
+}
+
+private object RuntimeJoinRule {
+
+  /** One of the keys of a join's build side, of which a broadcast has all. */
+  final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
+    def key: Expression = all(index)
+  }
 }

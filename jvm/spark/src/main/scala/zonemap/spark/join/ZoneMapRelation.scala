@@ -66,11 +66,11 @@ private[spark] object ZoneMapRelation {
    *
    * Its operation reads the very snapshot that the table below it is pinned to.
    */
-  def ofDeltaTarget(relation: DataSourceV2Relation): Option[ZoneMapRelation] =
+  def ofDeltaTarget(relation: DataSourceV2Relation, swap: SwapRule): Option[ZoneMapRelation] =
     Option(RowLevelTables.mergeOnReadTarget(relation.table)).filter(_ => isPinned(relation)).flatMap { target =>
-      SwapRule.decide(target, relation.options) match {
+      swap.decide(target, relation.options) match {
         case SwapDecision.Swap(inner, settings) =>
-          Some(ZoneMapRelation(relation, target, SwapRule.zoneMapTable(target, inner, settings)))
+          Some(ZoneMapRelation(relation, target, swap.zoneMapTable(target, inner, settings)))
         case _ => None
       }
     }

@@ -72,7 +72,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     val frame = byKeys("k.name = 'n14'")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]"))
   }
 
@@ -85,7 +85,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       condition.collect { case p: DynamicPruningSubquery => p }
     }
     assert(keysAsked.flatten.map(_.pruningKey.references.head.name).sorted == Seq("id", "s"))
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
   }
 
   test("run time: where Spark prunes partitions itself, its keys cut within them too") {
@@ -98,7 +98,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]", "[7]"))
     val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
     assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
@@ -141,7 +141,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   test("run time: the rule is registered once, and again when a user has set other rules") {
     byKeys("k.name = 'n14'").queryExecution.optimizedPlan
-    assert(spark.experimental.extraOptimizations.count(_ == RuntimeJoinRule) == 1)
+    assert(spark.experimental.extraOptimizations.count(_ == runtime.runtimeJoins) == 1)
     spark.experimental.extraOptimizations = Nil
     assert(pruned(optimized(byKeys("k.name = 'n21'"))) == 1)
   }
@@ -149,7 +149,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    new RegisterScanRules(spark).apply(planned.head)
+    new RegisterScanRules(spark, runtime.runtimeJoins, runtime.rowChecks).apply(planned.head)
     val table = ZoneMapRelation.unapply(planned.head.relation).map(_.table.plannedFiles())
     assert(table.contains(null))
   }
@@ -178,7 +178,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
         val merge = mergeOnRead("WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)")
         val plan = merge.optimizedPlan
         assert(filtersOf(plan).map(_.getClass) == Seq(classOf[DynamicPruningExpression]))
-        assert(RuntimeJoinRule(plan).fastEquals(plan))
+        assert(runtime.runtimeJoins(plan).fastEquals(plan))
         val subqueries = collectWithSubqueries(merge.executedPlan) { case subquery: SubqueryExec => subquery }
         assert(subqueries.size == 1)
         assert(subqueries.flatMap(collectWithSubqueries(_) { case exchange: Exchange => exchange }).isEmpty)
