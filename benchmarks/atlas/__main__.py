@@ -87,7 +87,7 @@ def _plan(spark: SparkSession, sql: str, *, enabled: bool) -> Planned:
 
 def _forget(spark: SparkSession) -> None:
     jvm: Any = spark._jvm
-    jvm.zonemap.iceberg.index.IndexRegistry.clear()
+    jvm.zonemap.spark.HeldIndexes.forget()
 
 
 def _query(spark: SparkSession) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def files(spark, relation: str, where: str) -> int:
 
 def forget(spark) -> None:
     """Lets go of all that this JVM knows of indexes, as a new one would begin."""
-    spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
 
 
 @pytest.fixture(scope="module")

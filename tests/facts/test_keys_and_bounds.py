@@ -122,7 +122,7 @@ def test_status_names_keys_and_drop_takes_one(spark) -> None:
     assert told.startswith("values(tags['host'])=") and " values(tags['type'])=" in told
     product.call(spark, "drop", table, ", facts => 'values(tags[''host''])'")
     assert "host" not in product.status(spark, table).facts
-    spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
     assert (count(spark, table, "tags['type'] = 'gauge'"), count(spark, table, "tags['host'] = 'x'")) == (1, 4)
     spark.sql(f"ALTER TABLE {table} RENAME COLUMN tags TO labels")
     assert count(spark, table, "labels['type'] = 'gauge'") == 1
@@ -224,7 +224,7 @@ def test_wrong_bounds_of_manifests_are_told_of(spark) -> None:
     assert [count(spark, table, w) for w in ("id = 45", "id = 2", "id > 1000", "c = 45 AND id > 3")] == [1, 1, 0, 1]
     last = [row.id for row in spark.sql(f"SELECT id FROM {table} WHERE id < 60 ORDER BY id DESC LIMIT 2").collect()]
     assert last == [59, 58]
-    spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
     assert count(spark, table, "id = 45") == 1
 
 

@@ -45,7 +45,7 @@ def test_upkeep_builds_the_facts_of_what_is_committed(spark) -> None:
             assert spark._jvm.zonemap.spark.PlanningCounters.awaitUpkeep(60_000)
     assert product.status(spark, table).covered
     assert (files(spark, table, MISSING), files(spark, table, "tags['type'] = 'gauge'")) == (0, 2)
-    spark._jvm.zonemap.iceberg.index.IndexRegistry.clear()
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
     assert files(spark, table, MISSING) == 0, "the store names them"
     assert_rows_equal_off_on(
         spark, f"SELECT * FROM {table} WHERE status <> 'a' AND tags['type'] = 'gauge'", at_least=20

@@ -24,6 +24,7 @@ private[zonemap] trait ZoneMapRuntime {
   def fallbacks: Long
   def shadowMismatches: Long
   def awaitUpkeep(timeoutMillis: Long): Boolean
+  def forgetIndexes(): Unit
 }
 
 private[zonemap] object ZoneMapRuntime {

@@ -5,11 +5,12 @@ import java.nio.file.Files
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
-
 /** One local session with the extension and a Hadoop catalog `lake`, shared by the suites of this module. */
 trait SharedSession extends AnyFunSuite {
   protected lazy val spark: SparkSession = SharedSession.spark
+
+  /** The runtime of this JVM, which holds the index. */
+  protected def runtime: IcebergRuntime = SharedSession.runtime
 
   protected def sql(text: String): DataFrame = spark.sql(text)
 
@@ -45,10 +46,12 @@ trait SharedSession extends AnyFunSuite {
     PlanningCounters.plannedScans() - before
   }
 
-  protected def forgetIndexes(): Unit = IndexRegistry.clear()
+  protected def forgetIndexes(): Unit = runtime.forgetIndexes()
 }
 
 object SharedSession {
+  private[spark] def runtime: IcebergRuntime = ZoneMapRuntime.active.get.asInstanceOf[IcebergRuntime]
+
   lazy val spark: SparkSession = {
     val scratch = java.nio.file.Paths.get("target", "tmp")
     Files.createDirectories(scratch)

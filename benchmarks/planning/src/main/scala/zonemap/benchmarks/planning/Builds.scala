@@ -4,9 +4,9 @@ import java.nio.file.Path
 
 import org.apache.iceberg.Table
 
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.upkeep.IndexProcedures
+import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
 
 /** What it costs to index a table as a Spark job, and to keep it indexed commit by commit. */
 private[planning] object Builds {
@@ -18,7 +18,7 @@ private[planning] object Builds {
     try {
       val name = s"lake.`${location.getParent.getFileName}`.`${location.getFileName}`"
       spark.sql(s"CALL zonemap.system.drop(table => '$name')").collect(): Unit
-      IndexRegistry.clear()
+      UpkeepProcess.ofJvm.index.clear()
       Measure.run(spark.sql(s"CALL zonemap.system.build(table => '$name')").collect())._2
     } finally spark.stop()
   }
@@ -28,7 +28,7 @@ private[planning] object Builds {
     (0 until Commits).map { _ =>
       atlas.appendMore(table, commits = 1)
       table.refresh()
-      IndexRegistry.clear()
-      Measure.run(IndexProcedures.refresh(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))._2
+      UpkeepProcess.ofJvm.index.clear()
+      Measure.run(new IndexAdmin(UpkeepProcess.ofJvm.index).refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)))._2
     }
 }

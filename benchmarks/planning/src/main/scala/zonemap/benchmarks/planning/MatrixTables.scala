@@ -7,9 +7,9 @@ import org.apache.iceberg.encryption.EncryptionManager
 import org.apache.iceberg.io.{FileIO, LocationProvider}
 
 import zonemap.benchmarks.planning.MatrixTables.storeOf
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
-import zonemap.iceberg.upkeep.IndexProcedures
+import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
 
 /**
  * A table of [[PlanningMatrix]].
@@ -74,12 +74,12 @@ final class MatrixTables(folder: Path) {
 
   private def index(location: String, ref: String): Unit = {
     val opened = new OpenedTable(location, ref, new RemoteFileIO(0))
-    IndexRegistry.clear()
-    IndexProcedures.build(
+    UpkeepProcess.ofJvm.index.clear()
+    new IndexAdmin(UpkeepProcess.ofJvm.index).build(
       opened.table,
       opened.table.snapshot(opened.snapshotId),
       opened.settings,
-      IndexProcedures.localRunner): Unit
+      new LocalRunner(_)): Unit
   }
 }
 

@@ -11,9 +11,9 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.benchmarks.planning.Measure.median
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
-import zonemap.iceberg.upkeep.IndexProcedures
+import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
 
 /** One query: its filter and why it is here, and perhaps the filter as SQL. */
 final case class Query(name: String, filter: Expression, sql: Option[String] = None)
@@ -42,13 +42,13 @@ object PlanningBenchmark {
     val (table, generated) = Measure.run(atlas.create(location.toString))
     val manifestBytes = table.currentSnapshot().allManifests(table.io()).asScala.map(_.length()).sum
     val (built, building) =
-      Measure.run(IndexProcedures.build(table, table.currentSnapshot(), settings, IndexProcedures.localRunner))
+      Measure.run(new IndexAdmin(UpkeepProcess.ofJvm.index).build(table, table.currentSnapshot(), settings, new LocalRunner(_)))
     println(
       f"  generated in ${generated.wallMillis / 1000}%.1f s, indexed in ${building.wallMillis / 1000}%.1f s wall, " +
         f"${building.cpuMillis / 1000}%.1f s CPU: ${built.bytes / 1e6}%.1f MB beside ${manifestBytes / 1e6}%.1f MB of manifests")
     val cold = coldRuns(table, queries(atlas)(1), pairs)
     val measured = queries(atlas).map(measureQuery(table, _, pairs))
-    val memory = IndexRegistry.of(table).residentBytes
+    val memory = UpkeepProcess.ofJvm.index.tables.of(table).residentBytes
     val commits = Builds.afterCommits(table, atlas, settings)
     val byJob = Builds.bySparkJob(location) // last: its session follows commits
     deleteTree(location)
@@ -136,7 +136,7 @@ object PlanningBenchmark {
   /** First plans of a JVM that holds nothing of the table: the store is opened anew each time. */
   private def coldRuns(table: Table, query: Query, pairs: Int): Seq[Run] =
     (0 until pairs).map { _ =>
-      IndexRegistry.clear()
+      UpkeepProcess.ofJvm.index.clear()
       Measure.run(plan(zoneMap(table), query))._2
     }
 

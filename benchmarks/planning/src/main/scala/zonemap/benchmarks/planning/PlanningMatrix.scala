@@ -8,7 +8,7 @@ import scala.util.Using
 import org.apache.iceberg._
 
 import zonemap.benchmarks.planning.Measure.median
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
  * Planning with one thing varied at a time: files, columns, deletes, and the state of the index.
@@ -224,7 +224,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   private def interleaved(pairs: Int, apart: Int, indexRuns: Int = 1)(
       stock: => Measured,
       index: => Measured): (Seq[Measured], Seq[Measured]) = {
-    IndexRegistry.clear()
+    UpkeepProcess.ofJvm.index.clear()
     def indexed = (1 to indexRuns).map(_ => index)
     (1 to apart).foreach { _ => stock; indexed }
     val (stocks, indexes) = (1 to pairs).map { pair =>
@@ -244,7 +244,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
 
     /** Nothing is held in memory. */
     def cold(): Measured = {
-      IndexRegistry.clear()
+      UpkeepProcess.ofJvm.index.clear()
       hot()
     }
 

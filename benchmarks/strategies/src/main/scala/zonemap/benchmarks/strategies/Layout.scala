@@ -3,11 +3,11 @@ package zonemap.benchmarks.strategies
 import org.apache.iceberg.Table
 
 import zonemap.core.segment.{ByteSource, Segment, SegmentMerger}
-import zonemap.iceberg.build.{LocalRunner, MergePolicy, SnapshotIndexer}
+import zonemap.iceberg.build.{LocalRunner, MergePolicy, SegmentCompactor, SnapshotIndexer}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.store.{IndexStore, Level}
-import zonemap.iceberg.upkeep.{IndexProcedures, MaintenanceSettings, Merging}
+import zonemap.iceberg.upkeep.{IndexAdmin, MaintenanceSettings, Merging, UpkeepProcess}
 
 /**
  * One way to keep an index beside a stream.
@@ -57,7 +57,7 @@ object Layout {
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit = {
       val extended = Layout.extended(table)
-      save(table, Merging.ifDue(table, extended, new TableIndex(table.uuid()), MergePolicy.Deterministic()))
+      save(table, Merging.ifDue(table, extended, new TableIndex(table.uuid(), process.access), MergePolicy.Deterministic(), new SegmentCompactor(process.access.spill)))
     }
     override val hasHotTier = false
   }
@@ -82,7 +82,7 @@ object Layout {
       maintenance = MaintenanceSettings(merge = NeverMerged))
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit =
-      IndexProcedures.refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)): Unit
+      new IndexAdmin(process).refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)): Unit
     override val hasHotTier = true
   }
 
@@ -109,23 +109,26 @@ object Layout {
   val confKeys: Set[String] = (NoIndex +: indexed).flatMap(_.confs.keys).toSet
 
   private def build(table: Table): Unit =
-    IndexProcedures.build(
+    new IndexAdmin(process).build(
       table,
       table.currentSnapshot(),
       PlannerSettings(upkeep = UpkeepMode.Off, maintenance = MaintenanceSettings(merge = NeverMerged)),
       new LocalRunner(_)): Unit
 
-  private def store(table: Table): IndexStore = IndexStore.of(table, None)
+  private def process = UpkeepProcess.ofJvm.index
+
+  private def store(table: Table): IndexStore = IndexStore.of(table, None, process.access)
 
   private def stored(table: Table): SnapshotIndex =
     StoredSnapshots.load(table, table.currentSnapshot(), store(table)).get
 
-  private def save(table: Table, index: SnapshotIndex): Unit = StoredSnapshots.save(table, index, store(table)): Unit
+  private def save(table: Table, index: SnapshotIndex): Unit = 
+    SnapshotWriter.save(table, index, store(table), process.held(table)): Unit
 
   /** The stored index of the parent, with what the current snapshot has added. */
   private def extended(table: Table): SnapshotIndex = {
     val snapshot = table.currentSnapshot()
-    val known = new TableIndex(table.uuid())
+    val known = new TableIndex(table.uuid(), process.access)
     StoredSnapshots.load(table, table.snapshot(snapshot.parentId()), store(table)).foreach(known.put)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     SnapshotIndexer.inStore(table, snapshot, diff, store(table), new LocalRunner(table))

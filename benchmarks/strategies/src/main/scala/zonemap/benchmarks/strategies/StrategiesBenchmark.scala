@@ -11,11 +11,10 @@ import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 
-import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.upkeep.{IndexProcedures, Upkeep}
+import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
 
 /**
  * One stream, written under seven ways to index it: what each costs the writer, and what its queries cost.
@@ -88,7 +87,7 @@ object StrategiesBenchmark {
       (1 to commits).foreach { number =>
         stream.commitFiles(table, number)
         layout.afterCommit(table)
-        Upkeep.await(600000)
+        UpkeepProcess.ofJvm.upkeep.await(600000)
       }
     }
     drop(spark, table, name)
@@ -101,12 +100,12 @@ object StrategiesBenchmark {
 
   private def measure(spark: SparkSession, stream: StreamTable, layout: Layout, pairs: Int): Map[String, Any] = {
     warmUp(spark, stream, layout, warmUpCommits(pairs))
-    IndexRegistry.clear()
+    UpkeepProcess.ofJvm.index.clear()
     val name = tableOf(layout)
     val (indexed, plain) = (stream.create(name), stream.create(s"plain_$name"))
     layout.prepare(indexed)
     under(spark, layout)(planned(spark, coldQuery(stream, name))) // the driver has seen the table
-    Upkeep.await(600000)
+    UpkeepProcess.ofJvm.upkeep.await(600000)
     val upkeepBefore = upkeepCpuMillis
     val ours, theirs = mutable.ArrayBuffer.empty[Batch]
     (0 until pairs).foreach { n =>
@@ -116,10 +115,10 @@ object StrategiesBenchmark {
       if (n % 2 == 0) { writeOurs(); writeTheirs() }
       else { writeTheirs(); writeOurs() }
     }
-    Upkeep.await(600000)
+    UpkeepProcess.ofJvm.upkeep.await(600000)
     val backgroundMillis = upkeepCpuMillis - upkeepBefore
-    val memory = IndexRegistry.residentBytes
-    val status = IndexProcedures.status(
+    val memory = UpkeepProcess.ofJvm.index.tables.residentBytes
+    val status = new IndexAdmin(UpkeepProcess.ofJvm.index).status(
       refreshed(indexed),
       Some(indexed.currentSnapshot()),
       PlannerSettings(upkeep = UpkeepMode.Off))
@@ -196,7 +195,7 @@ object StrategiesBenchmark {
   /** Milliseconds, and the rows when the query is executed; without a hot tier the driver remembers nothing. */
   private def query(spark: SparkSession, layout: Layout, text: String, execute: Boolean): (Double, String) =
     under(spark, layout) {
-      if (!layout.hasHotTier) IndexRegistry.clear()
+      if (!layout.hasHotTier) UpkeepProcess.ofJvm.index.clear()
       val started = System.nanoTime()
       val rows = if (execute) spark.sql(text).collect().mkString else { planned(spark, text); "" }
       ((System.nanoTime() - started) / 1e6, rows)

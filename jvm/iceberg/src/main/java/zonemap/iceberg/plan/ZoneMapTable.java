@@ -8,6 +8,7 @@ import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
+import zonemap.iceberg.upkeep.UpkeepProcess;
 
 /**
  * An Iceberg table whose batch scans are planned from the zonemap index when it covers their snapshot, and by Iceberg
@@ -24,7 +25,7 @@ public final class ZoneMapTable extends BaseTable {
 
   /**
    * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
-   * @param settings the settings of the query
+   * @param settings the settings of the query; its index is that of this JVM
    */
   public ZoneMapTable(
       TableOperations ops,
@@ -32,9 +33,28 @@ public final class ZoneMapTable extends BaseTable {
       MetricsReporter reporter,
       Long snapshotId,
       PlannerSettings settings) {
+    this(ops, name, reporter, snapshotId, settings, UpkeepProcess.ofJvmWith(settings));
+  }
+
+  /**
+   * @param snapshotId the snapshot the relation is pinned to, or null if the table is empty
+   * @param settings the settings of the query
+   * @param process holds the index
+   */
+  public ZoneMapTable(
+      TableOperations ops,
+      String name,
+      MetricsReporter reporter,
+      Long snapshotId,
+      PlannerSettings settings,
+      UpkeepProcess process) {
     this(
-        new PinnedRelation(new BaseTable(ops, name, reporter), snapshotId, settings),
-        ScanHints.Empty());
+        new PinnedRelation(new BaseTable(ops, name, reporter), snapshotId, settings, process));
+  }
+
+  /** @param pinned the relation as the query reads it */
+  public ZoneMapTable(PinnedRelation pinned) {
+    this(pinned, ScanHints.Empty());
   }
 
   private ZoneMapTable(PinnedRelation pinned, ScanHints hints) {

@@ -9,6 +9,7 @@ import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.segment.Provenance
 import zonemap.iceberg.index.TableFacts
+import zonemap.iceberg.convert.MappedNames
 
 /**
  * Which data files a query engine's Iceberg writer wrote, by the sequence numbers of the snapshots that added them.
@@ -53,7 +54,7 @@ private[zonemap] object FileWriters {
       .toSeq
     def numbers(isAsked: Snapshot => Boolean) =
       snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
-    new FileWriters(numbers(isOfEngine), numbers(isImport), TableFacts.hasNameMapping(table))
+    new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.text(table).isDefined)
   }
 
   /** Snapshots of format version 1 have none. */

@@ -15,7 +15,7 @@ private[zonemap] final class LocalRunner(table: Table) extends SegmentTaskRunner
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] = {
     val specs = PartitionTuples.specsById(table.specs())
-    def write(task: SegmentTask): SegmentRef = task.write(table.io(), specs, store.root)
+    def write(task: SegmentTask): SegmentRef = task.write(table.io(), specs, store)
     if (tasks.size <= 1) tasks.map(write)
     else {
       val pool = Executors.newFixedThreadPool(math.min(tasks.size, Runtime.getRuntime.availableProcessors))

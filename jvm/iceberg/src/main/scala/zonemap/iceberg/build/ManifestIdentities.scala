@@ -1,6 +1,8 @@
 package zonemap.iceberg.build
 
-import org.apache.iceberg.ManifestFile
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{ManifestFile, Snapshot, Table}
 
 import zonemap.core.segment.ManifestIdentity
 
@@ -24,6 +26,10 @@ private[zonemap] object ManifestIdentities {
       existingRows = manifest.existingRowsCount(),
       deletedRows = manifest.deletedRowsCount()
     )
+
+  /** The manifests with live entries that a snapshot lists. Iceberg keeps the list with the snapshot. */
+  def live(table: Table, snapshot: Snapshot): Seq[ManifestFile] =
+    snapshot.allManifests(table.io()).asScala.toSeq.filterNot(m => liveEntries(m).contains(0))
 
   /** The number of live entries the manifest list promises, `None` where it says nothing (v1 imports). */
   def liveEntries(manifest: ManifestFile): Option[Int] =

@@ -11,6 +11,7 @@ import org.apache.iceberg.io.FileIO
 
 import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, SegmentBuilder}
 import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.store.StorePool
 
 /** Raised when a manifest does not hold what its manifest-list entry promises, or holds what cannot be indexed. */
 private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
@@ -22,12 +23,14 @@ private[zonemap] final class UnindexableManifestException(message: String) exten
  * Cost: one read of each manifest, 15-25 us of CPU an entry. Not thread-safe; one instance a thread.
  *
  * @param specs the partition specs to read the manifests with, by spec id
+ * @param fetches threads that fetch manifests ahead
  * @param writers who wrote the data files
  */
 private[zonemap] final class ManifestIndexer(
     io: FileIO,
     specs: Map[Int, PartitionSpec],
     columns: IndexedColumns,
+    fetches: StorePool,
     writers: FileWriters = FileWriters.Unknown) {
 
   private val boundsReader = new BoundsReader(columns)
@@ -40,7 +43,7 @@ private[zonemap] final class ManifestIndexer(
    */
   def dataSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
     val builder = new SegmentBuilder(columns.specs)
-    val ahead = new ManifestsAhead(io, manifests)
+    val ahead = new ManifestsAhead(io, manifests, fetches)
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
       val entries = Using.resource(ManifestFiles.read(manifest, ahead.ioOf(manifest), specsById)) { reader =>
@@ -57,7 +60,7 @@ private[zonemap] final class ManifestIndexer(
   /** The bytes of one delete segment that holds the live delete files of `manifests`, in that order. */
   def deleteSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
     val builder = new DeleteSegmentBuilder
-    val ahead = new ManifestsAhead(io, manifests)
+    val ahead = new ManifestsAhead(io, manifests, fetches)
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
       val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, ahead.ioOf(manifest), specsById)) {

@@ -20,7 +20,7 @@ import zonemap.iceberg.store.{FileIOByteSource, StorePool}
  * Left to Iceberg are single manifests, large and encrypted ones, and all where Iceberg caches manifests itself. A fetch
  * that fails is no failure yet: who decodes the manifest reads it again. Not thread-safe.
  */
-private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFile]) {
+private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFile], fetches: StorePool) {
   import ManifestsAhead._
 
   private val toFetch =
@@ -44,7 +44,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
     val fetch = new Fetch(manifest.length())
     underWay.put(manifest.path(), fetch)
     bytesUnderWay += fetch.length
-    StorePool.Fetches.execute(store) {
+    fetches.execute(store) {
       // null for the reader of a failed fetch, who reads for itself
       var fetched: Array[Byte] = null
       try fetched = read(io, manifest)

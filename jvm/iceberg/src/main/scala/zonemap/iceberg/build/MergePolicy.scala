@@ -1,15 +1,6 @@
 package zonemap.iceberg.build
 
-import java.util.{SplittableRandom, UUID}
-
-/**
- * The moment a flush asks whether the runs are to be merged.
- *
- * @param runs micro segments of the snapshot
- * @param sequenceNumber of the snapshot
- * @param previousSequenceNumber the highest one before the newest run
- */
-final case class MergePoint(tableUuid: UUID, sequenceNumber: Long, previousSequenceNumber: Long, runs: Int)
+import java.util.SplittableRandom
 
 /**
  * When the runs (micro segments) of a snapshot are merged. Asked at every flush; pure, so that it replays.

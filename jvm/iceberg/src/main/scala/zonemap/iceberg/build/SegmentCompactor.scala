@@ -2,7 +2,8 @@ package zonemap.iceberg.build
 
 import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegmentBuilder, Segment, SegmentMerger}
 import zonemap.iceberg.index.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
-import zonemap.iceberg.store.Level
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.{Level, SpillFiles}
 
 /**
  * Merges segments of one snapshot: neighbours in commit order, one level up, without their dead manifests.
@@ -10,19 +11,12 @@ import zonemap.iceberg.store.Level
  * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
  * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
  * no memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
- * at most [[SegmentTask.TargetRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ * at most [[zonemap.iceberg.plan.PlannerSettings.SegmentRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ *
+ * @param spill where results above micro go
  */
-private[zonemap] object SegmentCompactor {
-
-  /** Above so many, hours are merged into days before their day is over. */
-  val MaxHours = 16
-
-  /** Above so many small days, days are merged with each other. */
-  val MaxSmallDays = 8
-
-  private val SmallRows = SegmentTask.TargetRows / 2
-  private val HourMillis = 3600L * 1000
-  private val DayMillis = 24 * HourMillis
+private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
+  import SegmentCompactor._
 
   /**
    * All micro segments become hours, the hours of days that are over become days, and days are joined where there are
@@ -75,8 +69,6 @@ private[zonemap] object SegmentCompactor {
     if (small.size < 2) segments else large :+ mergedDeletes(small, choice)
   }
 
-  def isFullyLive(segment: LiveSegment): Boolean = segment.liveManifests.length == segment.segment.manifests.size
-
   private def isStale(segment: LiveSegment, purge: Boolean): Boolean =
     if (purge) !isFullyLive(segment) else segment.liveCount < segment.segment.rows / 2
 
@@ -92,7 +84,8 @@ private[zonemap] object SegmentCompactor {
 
   /** Neighbours packed up to the target of rows. */
   private def packed(ordered: IndexedSeq[LiveSegment]): IndexedSeq[IndexedSeq[LiveSegment]] =
-    neighbours(ordered)((group, next) => group.map(_.liveCount.toLong).sum + next.liveCount <= SegmentTask.TargetRows)
+    neighbours(ordered)((group, next) =>
+      group.map(_.liveCount.toLong).sum + next.liveCount <= PlannerSettings.SegmentRows)
 
   private def neighbours(ordered: IndexedSeq[LiveSegment])(
       joins: (IndexedSeq[LiveSegment], LiveSegment) => Boolean): IndexedSeq[IndexedSeq[LiveSegment]] =
@@ -115,7 +108,7 @@ private[zonemap] object SegmentCompactor {
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
     val origin =
       if (level == Level.Micro) SegmentOrigin.inMemory(source, level, committedAt)
-      else SegmentOrigin.spilled(source, level, committedAt)
+      else SegmentOrigin.spilled(source, level, committedAt, spill)
     val segment = Segment.open(origin.source)
     new LiveSegment(segment, origin, segment.manifests.indices.toArray)
   }
@@ -143,4 +136,19 @@ private[zonemap] object SegmentCompactor {
   /** Segments whose snapshots are expired are older than all others and share one bucket. */
   private def bucket(segment: LiveSegment, lengthMillis: Long): Long =
     segment.origin.committedAtMillis.fold(Long.MinValue)(Math.floorDiv(_, lengthMillis))
+}
+
+private[zonemap] object SegmentCompactor {
+
+  /** Above so many, hours are merged into days before their day is over. */
+  val MaxHours = 16
+
+  /** Above so many small days, days are merged with each other. */
+  val MaxSmallDays = 8
+
+  private val SmallRows = PlannerSettings.SegmentRows / 2
+  private val HourMillis = 3600L * 1000
+  private val DayMillis = 24 * HourMillis
+
+  def isFullyLive(segment: LiveSegment): Boolean = segment.liveManifests.length == segment.segment.manifests.size
 }

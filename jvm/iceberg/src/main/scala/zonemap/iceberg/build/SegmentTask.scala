@@ -4,7 +4,8 @@ import org.apache.iceberg.{ManifestFile, PartitionSpec}
 import org.apache.iceberg.io.FileIO
 
 import zonemap.core.segment.{Checksums, SegmentRef}
-import zonemap.iceberg.store.{IndexStore, Level}
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**
  * The making of one segment from a group of manifests: what a build hands to a thread or to a Spark task.
@@ -22,8 +23,8 @@ private[zonemap] final case class SegmentTask(
     writers: FileWriters = FileWriters.Unknown,
     written: Seq[SegmentRef] = Nil) {
 
-  def bytes(io: FileIO, specs: Map[Int, PartitionSpec]): Array[Byte] = {
-    val indexer = new ManifestIndexer(io, specs, columns, writers)
+  def bytes(io: FileIO, specs: Map[Int, PartitionSpec], fetches: StorePool): Array[Byte] = {
+    val indexer = new ManifestIndexer(io, specs, columns, fetches, writers)
     level match {
       case Level.Deletes => indexer.deleteSegment(manifests)
       case _             => indexer.dataSegment(manifests)
@@ -31,8 +32,8 @@ private[zonemap] final case class SegmentTask(
   }
 
   /** Makes the segment and writes it to the store; answers its name there. */
-  def write(io: FileIO, specs: Map[Int, PartitionSpec], storeRoot: String): SegmentRef =
-    store(bytes(io, specs), new IndexStore(io, storeRoot))
+  def write(io: FileIO, specs: Map[Int, PartitionSpec], store: IndexStore): SegmentRef =
+    this.store(bytes(io, specs, store.access.fetches), store)
 
   def store(bytes: Array[Byte], store: IndexStore): SegmentRef = {
     val hash = Checksums.contentHash(bytes)
@@ -54,9 +55,6 @@ private[zonemap] final case class SegmentTask(
 
 private[zonemap] object SegmentTask {
 
-  /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
-  val TargetRows = 262144
-
   /**
    * Groups manifests, in commit order, into tasks of about `targetRows` entries each; a manifest is never split.
    */
@@ -65,7 +63,7 @@ private[zonemap] object SegmentTask {
       columns: IndexedColumns,
       level: Level,
       writers: FileWriters,
-      targetRows: Int = TargetRows): Seq[SegmentTask] = {
+      targetRows: Int = PlannerSettings.SegmentRows): Seq[SegmentTask] = {
     val inOrder = manifests.sortBy(m => (m.sequenceNumber(), m.minSequenceNumber(), m.path()))
     val groups = inOrder.foldLeft(List.empty[(Long, List[ManifestFile])]) {
       case ((rows, group) :: done, manifest) if rows + entries(manifest) <= targetRows =>
@@ -79,7 +77,7 @@ private[zonemap] object SegmentTask {
 
   /** A segment as large as merging would make it starts at the top. */
   private def levelOf(rows: Long, level: Level): Level =
-    if (level == Level.Micro && rows >= TargetRows / 4) Level.Day else level
+    if (level == Level.Micro && rows >= PlannerSettings.SegmentRows / 4) Level.Day else level
 
   private def entries(manifest: ManifestFile): Long =
     ManifestIdentities.liveEntries(manifest).fold(manifest.length() / BytesPerEntryGuess)(_.toLong)

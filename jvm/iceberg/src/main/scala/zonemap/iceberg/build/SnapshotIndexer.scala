@@ -8,7 +8,8 @@ import org.apache.iceberg.{ManifestContent, ManifestFile, Snapshot, Table}
 import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index._
-import zonemap.iceberg.store.{IndexStore, Level}
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**
  * The manifests of a snapshot, split into those the index knows and those it does not.
@@ -48,11 +49,11 @@ private[zonemap] object SnapshotIndexer {
   def diff(
       table: Table,
       snapshot: Snapshot,
-      index: TableIndex,
+      index: ManifestLookup,
       isUsable: Segment => Boolean = _ => true,
       knowsDeletes: Boolean = true): ManifestDiff = {
     val (dataManifests, deleteManifests) =
-      liveManifests(table, snapshot).partition(_.content() == ManifestContent.DATA)
+      ManifestIdentities.live(table, snapshot).partition(_.content() == ManifestContent.DATA)
     val data =
       dataManifests.map(m => (m, index.dataManifest(ManifestIdentities.of(m)).filter(known => isUsable(known.segment))))
     val deletes =
@@ -67,28 +68,20 @@ private[zonemap] object SnapshotIndexer {
     )
   }
 
-  /** The manifests with live entries that a snapshot lists. Iceberg keeps the list with the snapshot. */
-  def liveManifests(table: Table, snapshot: Snapshot): Seq[ManifestFile] =
-    snapshot
-      .allManifests(table.io())
-      .asScala
-      .toSeq
-      .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
-
-  /** Decodes what `diff` does not know into memory and puts the snapshot together. */
-  def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
+  /** Decodes what `diff` does not know into memory, on threads of `fetches`, and puts the snapshot together. */
+  def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff, fetches: StorePool): SnapshotIndex = {
     val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val writers = FileWriters.of(table, snapshot, diff.unknownData)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
       SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
     val data = SegmentTask.group(diff.unknownData, columns, Level.Micro, writers).map { task =>
-      val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
+      val source = ByteSource.ofBytes(task.bytes(table.io(), specs, fetches))
       val segment = Segment.open(source)
       live(segment, origin(task, source, segment.manifests))
     }
     val deletes = SegmentTask.group(diff.unknownDeletes, columns, Level.Deletes, writers).map { task =>
-      val source = ByteSource.ofBytes(task.bytes(table.io(), specs))
+      val source = ByteSource.ofBytes(task.bytes(table.io(), specs, fetches))
       val segment = KeyedDeletes.open(source)
       liveDeletes(segment, origin(task, source, segment.manifests))
     }
@@ -106,7 +99,7 @@ private[zonemap] object SnapshotIndexer {
       diff: ManifestDiff,
       store: IndexStore,
       runner: SegmentTaskRunner,
-      segmentRows: Int = SegmentTask.TargetRows,
+      segmentRows: Int = PlannerSettings.SegmentRows,
       written: Seq[SegmentRef] = Nil): SnapshotIndex = {
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val writers = FileWriters.of(table, snapshot, diff.unknownData)
@@ -118,18 +111,18 @@ private[zonemap] object SnapshotIndexer {
     val data = run(diff.unknownData, level).map { ref =>
       val source = store.openSegment(ref)
       val segment = Segment.open(source)
-      live(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
+      live(segment, SegmentOrigin.inStore(table, source, ref, segment.manifests, store))
     }
     val deletes = run(diff.unknownDeletes, Level.Deletes).map { ref =>
       val source = store.openSegment(ref)
       val segment = KeyedDeletes.open(source)
-      liveDeletes(segment, StoredSnapshots.origin(table, source, ref, segment.manifests, store))
+      liveDeletes(segment, SegmentOrigin.inStore(table, source, ref, segment.manifests, store))
     }
     assemble(table, snapshot, diff, data, deletes)
   }
 
   /** The live data segments of `snapshot`, each manifest taken from where `index` has it now, after merges and flushes. */
-  def relocated(snapshot: SnapshotIndex, index: TableIndex): IndexedSeq[LiveSegment] = {
+  def relocated(snapshot: SnapshotIndex, index: ManifestLookup): IndexedSeq[LiveSegment] = {
     val located = snapshot.segments.flatMap { live =>
       live.liveManifests.map { ordinal =>
         index

@@ -1,7 +1,7 @@
 package zonemap.iceberg.index
 
 import zonemap.core.segment.{ByteSource, Segment}
-import zonemap.iceberg.store.{FileIOByteSource, SpillFile}
+import zonemap.iceberg.store.{FileIOByteSource, SpillFiles}
 
 /**
  * Lets go of the memory of one segment without forgetting it.
@@ -15,15 +15,17 @@ private[index] object Cooling {
   /**
    * The same segment with less memory; `None` if there is nothing to let go of, or no other place for it.
    *
+   * @param spill where segments go that no store holds
    * @param openStored the bytes of a segment in its store, if that can be reached
    */
   def of(
       segment: Segment,
       origin: SegmentOrigin,
+      spill: SpillFiles,
       openStored: StoredSegment => Option[ByteSource]): Option[(Segment, SegmentOrigin)] =
     origin.place match {
       case SegmentPlace.Memory =>
-        val elsewhere = SpillFile.of(origin.source).map(origin.at(SegmentPlace.Spilled, _)).orElse {
+        val elsewhere = spill.of(origin.source).map(origin.at(SegmentPlace.Spilled, _)).orElse {
           origin.stored.flatMap(openStored).map(origin.at(SegmentPlace.Store, _))
         }
         elsewhere.map(changed => (segment.reopened(changed.source), changed))

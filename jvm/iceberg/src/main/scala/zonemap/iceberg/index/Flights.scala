@@ -9,7 +9,7 @@ import zonemap.iceberg.store.{Completion, StoreBudget, StoreMeter, StorePool, St
  * What is being read for one table: each thing once at a time, on a background thread, to its end, while those who need
  * it wait as long as they may. Thread-safe.
  */
-private[iceberg] final class Flights {
+private[iceberg] final class Flights(loads: StorePool) {
   private val underWay = new ConcurrentHashMap[AnyRef, Flight[_]]
 
   /**
@@ -20,12 +20,12 @@ private[iceberg] final class Flights {
    * @param store whose threads are used
    */
   def of[A](key: AnyRef, store: String)(work: => A): Flight[A] = {
-    if (!underWay.containsKey(key)) StoreBudget.refuseIfStuck(StorePool.Loads, store)
+    if (!underWay.containsKey(key)) StoreBudget.refuseIfStuck(loads, store)
     val mine = new Flight[A](store)
     Option(underWay.putIfAbsent(key, mine)) match {
       case Some(other) => other.asInstanceOf[Flight[A]]
       case None =>
-        try StorePool.Loads.execute(store)(mine.run(work)(underWay.remove(key, mine): Unit))
+        try loads.execute(store)(mine.run(work)(underWay.remove(key, mine): Unit))
         catch { case Survivable(e) => underWay.remove(key, mine); throw e }
         mine
     }

@@ -5,18 +5,18 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 
-import org.apache.iceberg.{HasTableOperations, Snapshot, Table}
+import org.apache.iceberg.{HasTableOperations, Table}
 
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.ColdCache
+import zonemap.iceberg.store.StoreAccess
 
 /**
- * The indexes of this JVM, shared by all its sessions, under one cap in bytes.
+ * The indexes of one process, shared by all its sessions, under one cap in bytes.
  *
  * Tables that hold nothing are forgotten once nobody has asked for them for a while, so that a driver that goes on to new
  * tables for ever does not grow. Thread-safe.
  */
-private[zonemap] object IndexRegistry {
+private[zonemap] final class IndexRegistry(access: StoreAccess) {
   private val tables = new java.util.LinkedHashMap[UUID, TableIndex](16, 0.75f, true)
   private val LeastTables = 64
 
@@ -28,7 +28,7 @@ private[zonemap] object IndexRegistry {
   def of(table: Table): TableIndex = of(table.uuid())
 
   def of(uuid: UUID): TableIndex = synchronized {
-    val index = tables.computeIfAbsent(uuid, new TableIndex(_))
+    val index = tables.computeIfAbsent(uuid, new TableIndex(_, access))
     index.used()
     if (tables.size >= sweepAt) sweep(System.nanoTime())
     index
@@ -98,13 +98,10 @@ private[zonemap] object IndexRegistry {
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 
-  /** Forgets all tables and what is in memory of the cold cache: as after a start of the JVM. */
-  def clear(): Unit = {
-    synchronized {
-      tables.clear()
-      names.clear()
-    }
-    ColdCache.clear()
+  /** Forgets all tables. */
+  def clear(): Unit = synchronized {
+    tables.clear()
+    names.clear()
   }
 
   private def all: Seq[TableIndex] = synchronized {
@@ -112,12 +109,4 @@ private[zonemap] object IndexRegistry {
     tables.values.forEach(t => copy += t)
     copy.toSeq
   }
-
-  /** The snapshot id and its parents, newest first. */
-  def lineage(table: Table, snapshot: Snapshot): Iterator[Long] =
-    Iterator
-      .iterate(Option(snapshot))(_.flatMap(s => Option(s.parentId())).flatMap(id => Option(table.snapshot(id))))
-      .takeWhile(_.isDefined)
-      .flatten
-      .map(_.snapshotId())
 }

@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{ManifestFile, Snapshot, Table}
 
 import zonemap.core.segment.ManifestIdentity
-import zonemap.iceberg.build.{ManifestIdentities, SnapshotIndexer}
+import zonemap.iceberg.build.ManifestIdentities
 import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
 /** The manifests that a snapshot lists, read on another thread while its stored version is. */
@@ -56,11 +56,11 @@ private[index] object ListedManifests {
   private val Data = org.apache.iceberg.ManifestContent.DATA.id()
   private val Deletes = org.apache.iceberg.ManifestContent.DELETES.id()
 
-  /** Starts reading. */
-  def reading(table: Table, snapshot: Snapshot): ListedManifests = {
-    val task = new FutureTask[Seq[ManifestFile]](() => SnapshotIndexer.liveManifests(table, snapshot))
+  /** Starts reading on a thread of `fetches`. */
+  def reading(table: Table, snapshot: Snapshot, fetches: StorePool): ListedManifests = {
+    val task = new FutureTask[Seq[ManifestFile]](() => ManifestIdentities.live(table, snapshot))
     val folder = Option(snapshot.manifestListLocation()).fold("")(FileIOByteSource.folderOf)
-    StorePool.Fetches.execute(folder)(task.run())
+    fetches.execute(folder)(task.run())
     new ListedManifests(task)
   }
 }

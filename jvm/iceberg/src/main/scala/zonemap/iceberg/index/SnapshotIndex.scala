@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.eval.Bitmap
 import zonemap.core.segment.{ByteSource, ColumnChoice, HeapBytes, Segment, SegmentManifest, SegmentRef}
-import zonemap.iceberg.store.{FileIOByteSource, Level, SpillFile}
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore, Level, SpillFiles}
 
 /**
  * Names one snapshot of one table for good.
@@ -79,10 +79,24 @@ private[zonemap] object SegmentOrigin {
     SegmentOrigin(source, SegmentPlace.Memory, None, level, committedAtMillis)
 
   /** The origin of fresh bytes that are not needed on the heap: moved to local disk where that is possible. */
-  def spilled(source: ByteSource, level: Level, committedAtMillis: Option[Long]): SegmentOrigin =
-    SpillFile.of(source).fold(inMemory(source, level, committedAtMillis)) { mapped =>
+  def spilled(source: ByteSource, level: Level, committedAtMillis: Option[Long], spill: SpillFiles): SegmentOrigin =
+    spill.of(source).fold(inMemory(source, level, committedAtMillis)) { mapped =>
       SegmentOrigin(mapped, SegmentPlace.Spilled, None, level, committedAtMillis)
     }
+
+  /** The origin of a segment that a store holds under the name of `ref`. */
+  def inStore(
+      table: Table,
+      source: ByteSource,
+      ref: SegmentRef,
+      manifests: IndexedSeq[SegmentManifest],
+      store: IndexStore): SegmentOrigin =
+    SegmentOrigin(
+      source,
+      SegmentPlace.Store,
+      Some(StoredSegment(store.root, ref)),
+      Level.ofPath(ref.relativePath),
+      committedAtMillis(table, manifests))
 
   /** When the newest of the snapshots that added `manifests` was committed. */
   def committedAtMillis(table: Table, manifests: Iterable[SegmentManifest]): Option[Long] =

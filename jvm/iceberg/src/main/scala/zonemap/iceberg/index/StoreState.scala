@@ -1,5 +1,7 @@
 package zonemap.iceberg.index
 
+import zonemap.core.segment.CorruptIndexException
+
 /**
  * What is known about the stored index of a table: whether it is worth a request, and what failed last.
  *
@@ -65,4 +67,14 @@ private[zonemap] final class StoreState {
     reading.end()
     writing.end()
   }
+}
+
+private[zonemap] object StoreState {
+
+  /** Why the store cannot be used after this error of a read. */
+  def problemOfRead(error: Throwable): String =
+    error match {
+      case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
+      case _                               => s"the store cannot be read: $error"
+    }
 }

@@ -69,7 +69,7 @@ private[zonemap] final class TableFacts private (
    * Those of the facts that were built under the names that the table's mapping has now, which share what was read.
    * A fact of other names may be of other values than readers return from files without field ids.
    */
-  private def readable(table: Table): TableFacts = {
+  private[iceberg] def readable(table: Table): TableFacts = {
     val mapping = MappedNames.text(table)
     if (mapping.isEmpty && refs.forall(_.mapping.isEmpty)) this
     else
@@ -188,9 +188,6 @@ private[zonemap] object TableFacts {
   }
 
   val Empty: TableFacts = new TableFacts(-1, Nil, null)
-
-  /** The facts that this JVM knows of a table, as far as they are of the values that readers return now. */
-  def of(table: Table): TableFacts = IndexRegistry.of(table).facts.readable(table)
 
   private def contradicted(refs: Seq[FactRef]): Set[Int] =
     refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet

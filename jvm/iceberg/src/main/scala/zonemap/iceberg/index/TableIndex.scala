@@ -8,25 +8,24 @@ import org.apache.iceberg.TableOperations
 
 import zonemap.core.segment.{ByteSource, ColumnChoice, ManifestIdentity, Segment}
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.{ColdCache, IndexStore}
-
-/** Where a known manifest's entries stand: a segment and the manifest's ordinal in it. */
-private[zonemap] final case class Located[S](segment: S, origin: SegmentOrigin, ordinal: Int)
+import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
 /**
  * What this JVM knows of one table: the snapshots it has indexed or opened, and through them the manifests.
  *
  * A manifest counts as known only if its whole manifest-list entry matches, see [[ManifestIdentity]]. Snapshots are
  * kept in the order of their last use; [[IndexRegistry]] evicts the oldest. Thread-safe.
+ *
+ * @param access what this process shares for requests to stores
  */
-private[zonemap] final class TableIndex(val uuid: UUID) {
+private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) extends ManifestLookup {
   private val snapshots = new java.util.LinkedHashMap[SnapshotKey, SnapshotIndex](16, 0.75f, true)
   private val data = new KnownManifests[Segment]
   private val deletes = new KnownManifests[KeyedDeletes]
   private var newestPut = Option.empty[SnapshotIndex]
 
   /** What is being read of it: a store that is opened, manifests that are decoded. */
-  private[iceberg] val flights = new Flights
+  private[iceberg] val flights = new Flights(access.loads)
 
   val storeState = new StoreState
 
@@ -63,7 +62,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     nowNanos - usedNanos >= TableIndex.IdleNanos && storeState.isIdle && isEmpty && facts.refs.isEmpty && quarantined.isEmpty
 
   /** The columns that new segments are to hold. */
-  def choice: ColumnChoice = held.columns
+  override def choice: ColumnChoice = held.columns
 
   /** Takes over what the version of a snapshot says of columns, unless a later snapshot's is held. */
   def choose(sequenceNumber: Long, columns: ColumnChoice): Unit = synchronized {
@@ -85,11 +84,12 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
   }
 
   /** The snapshot that was put last, if it is still held. */
-  def newest: Option[SnapshotIndex] = synchronized(newestPut)
+  override def newest: Option[SnapshotIndex] = synchronized(newestPut)
 
-  def dataManifest(identity: ManifestIdentity): Option[Located[Segment]] = synchronized(data.find(identity))
+  override def dataManifest(identity: ManifestIdentity): Option[Located[Segment]] = synchronized(data.find(identity))
 
-  def deleteManifest(identity: ManifestIdentity): Option[Located[KeyedDeletes]] = synchronized(deletes.find(identity))
+  override def deleteManifest(identity: ManifestIdentity): Option[Located[KeyedDeletes]] = synchronized(
+    deletes.find(identity))
 
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
 
@@ -128,7 +128,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
     val cooled = new java.util.IdentityHashMap[Segment, (Segment, SegmentOrigin)]
     while (freed < wantedBytes && oldestFirst.hasNext) {
       val (segment, origin) = oldestFirst.next()
-      Cooling.of(segment, origin, openStored).foreach { case (after, changed) =>
+      Cooling.of(segment, origin, access.spill, openStored).foreach { case (after, changed) =>
         freed += origin.residentBytes(segment) - changed.residentBytes(after)
         cooled.put(segment, (after, changed))
       }
@@ -139,7 +139,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
 
   /** A segment as its store has it; nothing is read. */
   private def openStored(stored: StoredSegment): Option[ByteSource] =
-    lastSeen.map(seen => new IndexStore(seen.operations.io(), stored.storeRoot).openSegment(stored.ref))
+    lastSeen.map(seen => new IndexStore(seen.operations.io(), stored.storeRoot, access).openSegment(stored.ref))
 
   private def replace(cooled: java.util.Map[Segment, (Segment, SegmentOrigin)]): Unit = synchronized {
     val holders = mutable.ArrayBuffer.empty[SnapshotIndex]
@@ -195,7 +195,7 @@ private[zonemap] final class TableIndex(val uuid: UUID) {
    */
   def damaged(why: String): Unit = synchronized {
     // what was wrong may be what was fetched, not what is stored
-    distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(ColdCache.forget)
+    distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(access.cold.forget)
     forgetAll()
     storeState.unusable(s"the stored index is damaged: $why")
   }

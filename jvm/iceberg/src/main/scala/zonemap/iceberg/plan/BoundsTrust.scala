@@ -152,8 +152,8 @@ private[zonemap] object BoundsLevels {
 
 private[plan] object BoundsTrust {
 
-  def of(table: Table, specs: Int => Option[PartitionSpec]): BoundsTrust =
-    new BoundsTrust(TableFacts.hasNameMapping(table), TableFacts.of(table), specs)
+  def of(table: Table, facts: TableFacts, specs: Int => Option[PartitionSpec]): BoundsTrust =
+    new BoundsTrust(TableFacts.hasNameMapping(table), facts, specs)
 
   /** Elements of an IN list beyond which Iceberg does not compare them with bounds. */
   private val MaxElements = 200

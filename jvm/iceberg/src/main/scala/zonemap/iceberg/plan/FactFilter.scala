@@ -77,12 +77,3 @@ private[plan] object FactFilter {
   def of(trust: BoundsTrust, predicate: Predicate): Option[FactFilter] =
     FactEvaluator.of(predicate, trust.facts.known).map(new FactFilter(_, trust))
 }
-
-/**
- * What facts did to one scan.
- *
- * @param asked data files that bounds and partitions had kept
- * @param kept of these, the data files that were kept
- * @param answered the facts that there were of some of them, such as `bloom(user_id)`
- */
-final case class FactReport(asked: Long, kept: Long, answered: Seq[String])

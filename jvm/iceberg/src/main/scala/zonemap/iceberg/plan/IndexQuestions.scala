@@ -9,7 +9,7 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
+import zonemap.iceberg.index.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
 /**
@@ -37,7 +37,7 @@ private[zonemap] object IndexQuestions {
 
   /** The kinds of facts that there are of a column. */
   def factsOf(relation: PinnedRelation, column: ColumnId): Set[FactKind] =
-    if (relation.covers) TableFacts.of(relation.table).kindsOf(column) else Set.empty
+    if (relation.covers) relation.facts.kindsOf(column) else Set.empty
 
   /**
    * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
@@ -46,7 +46,7 @@ private[zonemap] object IndexQuestions {
   def canEvaluate(relation: PinnedRelation, columns: Seq[ColumnRef]): Boolean =
     StoreBudget.within(relation.storeBudget) {
       indexOf(relation).exists { case (index, _) =>
-        val facts = TableFacts.of(relation.table)
+        val facts = relation.facts
         val segments = index.segments.map(_.segment)
         columns.forall { column =>
           facts.kindsOf(column.id)(FactKind.Values) ||

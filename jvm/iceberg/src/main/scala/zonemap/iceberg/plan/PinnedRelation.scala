@@ -1,12 +1,12 @@
 package zonemap.iceberg.plan
 
-import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot, Table}
+import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot}
 
 import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.convert.{Indexable, PartitionTuples}
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.index.{SnapshotKey, TableFacts, TableIndex}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
-import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
+import zonemap.iceberg.upkeep.{ResolvedSnapshot, UpkeepProcess}
 
 /**
  * A table as one query reads it: pinned to a snapshot, with the query's settings. The copies of a [[ZoneMapTable]] share
@@ -15,15 +15,17 @@ import zonemap.iceberg.upkeep.{ResolvedSnapshot, SnapshotResolver}
  *
  * @param table the table that Iceberg would plan
  * @param pinnedId the snapshot that the query reads; null if the table is empty
+ * @param process holds the index
  */
 private[zonemap] final class PinnedRelation(
     val table: BaseTable,
     pinnedId: java.lang.Long,
-    val settings: PlannerSettings) {
+    val settings: PlannerSettings,
+    val process: UpkeepProcess) {
   import PinnedRelation._
 
   /** How long all plans of this relation together may wait for the store. */
-  val storeBudget = new StoreBudget(settings.maxStoreWaitMillis)
+  val storeBudget = new StoreBudget(settings.maxStoreWaitMillis, process.index.access.requests)
 
   @volatile private var resolution: Option[Resolution] = None
   @volatile private var firstReport: Option[PlanReport] = None
@@ -52,7 +54,7 @@ private[zonemap] final class PinnedRelation(
         val millis = (System.nanoTime() - started) / 1e6
         val report = PlanReport.stock(name, latest.snapshotId, reason, millis)
         firstReport = Some(report)
-        PlanLog.record(report)
+        process.index.planLog.record(report)
       }
     resolution = Some(latest)
     latest.found.isRight
@@ -70,11 +72,11 @@ private[zonemap] final class PinnedRelation(
     try
       StoreBudget.within(storeBudget) {
         gate(table)
-          .orElse(IndexRegistry.of(table).quarantined.map(StockReason.Quarantined))
+          .orElse(known.quarantined.map(StockReason.Quarantined))
           .toLeft(())
-          .flatMap(_ => SnapshotResolver.resolve(table, snapshot, settings))
+          .flatMap(_ => process.resolver.resolve(table, snapshot, settings))
       }
-    catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
+    catch { case Survivable(e) => Left(failed(snapshot, e)) }
 
   /** A store that was slow is asked again after a while. */
   private def isOutdated(known: Resolution): Boolean =
@@ -87,9 +89,40 @@ private[zonemap] final class PinnedRelation(
       new FileSet(parts, trust, Some(storeBudget))
     }
 
-  def trust: BoundsTrust = BoundsTrust.of(table, specs)
+  /** The index of the relation's table, all snapshots that the process holds of it. */
+  def known: TableIndex = process.index.tables.of(table)
 
-  private def specs: Int => Option[PartitionSpec] = PartitionTuples.specsById(table.specs()).get
+  /** The facts of the table that hold for the values that readers return now. */
+  def facts: TableFacts = process.index.factsOf(table)
+
+  /** The purposes for which bounds of the relation's files may be used. */
+  def trust: BoundsTrust = trustOf(PartitionTuples.specsById(table.specs()).get)
+
+  def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = BoundsTrust.of(table, facts, specs)
+
+  /**
+   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
+   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
+   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
+   *
+   * @param snapshot null where the scan has none
+   */
+  def failed(snapshot: Snapshot, error: Throwable): StockReason =
+    error match {
+      case damage: CorruptIndexException =>
+        known.damaged(damage.getMessage)
+        StockReason.StoreDamaged(damage.getMessage)
+      case slow: StoreSlowException => StockReason.StoreSlow(slow.waitedMillis, slow.limitMillis)
+      case fault: InternalError =>
+        known.damaged(error.toString)
+        StockReason.StoreDamaged(s"a spilled segment cannot be read: ${fault.getMessage}")
+      case _: OutOfMemoryError =>
+        known.damaged(error.toString)
+        StockReason.PlannerFailed(error.toString)
+      case _ =>
+        Option(snapshot).foreach(s => known.discard(SnapshotKey.of(s)))
+        StockReason.PlannerFailed(error.toString)
+    }
 }
 
 private[plan] object PinnedRelation {
@@ -102,30 +135,4 @@ private[plan] object PinnedRelation {
       case Indexable.FormatVersion(version) => StockReason.FormatVersion(version)
       case Indexable.Encrypted              => StockReason.Encrypted
     }
-
-  /**
-   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
-   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
-   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
-   *
-   * @param snapshot null where the scan has none
-   */
-  def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
-    val index = IndexRegistry.of(table)
-    error match {
-      case damage: CorruptIndexException =>
-        index.damaged(damage.getMessage)
-        StockReason.StoreDamaged(damage.getMessage)
-      case slow: StoreSlowException => StockReason.StoreSlow(slow.waitedMillis, slow.limitMillis)
-      case fault: InternalError =>
-        index.damaged(error.toString)
-        StockReason.StoreDamaged(s"a spilled segment cannot be read: ${fault.getMessage}")
-      case _: OutOfMemoryError =>
-        index.damaged(error.toString)
-        StockReason.PlannerFailed(error.toString)
-      case _ =>
-        Option(snapshot).foreach(s => index.discard(SnapshotKey.of(s)))
-        StockReason.PlannerFailed(error.toString)
-    }
-  }
 }

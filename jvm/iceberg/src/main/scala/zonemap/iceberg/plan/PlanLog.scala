@@ -4,14 +4,14 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
 
-/** Counts the scans of this JVM and writes one line for each. Thread-safe. */
-object PlanLog {
+/** Counts the scans of a process and writes one line for each. Thread-safe. */
+private[zonemap] final class PlanLog {
   private val log = LoggerFactory.getLogger("zonemap.planner")
   private val planned = new LongAdder
   private val stock = new LongAdder
   private val mismatches = new LongAdder
 
-  /** Scans planned from the index since the JVM started. */
+  /** Scans planned from the index since the process started. */
   def plannedScans: Long = planned.sum()
 
   /** Scans that reached the planner and fell back to Iceberg. */
@@ -20,7 +20,7 @@ object PlanLog {
   /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
-  private[plan] def record(report: PlanReport): Unit = {
+  private[iceberg] def record(report: PlanReport): Unit = {
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()

@@ -66,33 +66,3 @@ object PlanReport {
       () => 0,
       millis)
 }
-
-/** How a scan was planned. */
-sealed abstract class PlanMode(val name: String)
-
-object PlanMode {
-
-  /** The index covered the snapshot: the plan read no manifest and no manifest list. */
-  case object Exact extends PlanMode("EXACT")
-
-  /** The index covered an older snapshot: the plan read the manifest list and the manifests that were not indexed. */
-  case object Hybrid extends PlanMode("HYBRID")
-
-  /** Iceberg planned the scan, for this reason. */
-  final case class Stock(reason: StockReason) extends PlanMode("STOCK")
-}
-
-/** Where the evaluated segments were held. */
-sealed abstract class Tier(val name: String)
-
-object Tier {
-
-  /** In this JVM, in memory or mapped. */
-  case object Hot extends Tier("hot")
-
-  /** Fetched for this scan, from the table's store or the cold cache. */
-  case object Cold extends Tier("cold")
-
-  /** Some segments hot, some cold. */
-  case object Both extends Tier("both")
-}

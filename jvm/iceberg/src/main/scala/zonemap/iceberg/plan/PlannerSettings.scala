@@ -1,6 +1,5 @@
 package zonemap.iceberg.plan
 
-import zonemap.iceberg.build.SegmentTask
 import zonemap.iceberg.store.ColdSettings
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
@@ -28,33 +27,11 @@ final case class PlannerSettings(
     maxStoreWaitMillis: Long = 500,
     hotMaxBytes: Long = 512L << 20,
     cold: ColdSettings = ColdSettings(),
-    segmentRows: Int = SegmentTask.TargetRows,
+    segmentRows: Int = PlannerSettings.SegmentRows,
     maintenance: MaintenanceSettings = MaintenanceSettings())
 
-sealed trait UpkeepMode
+private[zonemap] object PlannerSettings {
 
-object UpkeepMode {
-
-  /** Nothing is indexed but by procedures. */
-  case object Off extends UpkeepMode
-
-  /** Snapshots are covered in this JVM's memory only. */
-  case object Memory extends UpkeepMode
-
-  /** Snapshots are covered and written to the table's store. */
-  case object Persist extends UpkeepMode
-
-  /** [[Persist]] where the table already has a store, else [[Memory]]. */
-  case object Auto extends UpkeepMode
-}
-
-sealed trait CoverOnRead
-
-object CoverOnRead {
-
-  /** Iceberg plans without delay; the snapshot is covered meanwhile. */
-  case object Background extends CoverOnRead
-
-  /** The query waits until its snapshot is covered. */
-  case object Wait extends CoverOnRead
+  /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
+  val SegmentRows = 262144
 }

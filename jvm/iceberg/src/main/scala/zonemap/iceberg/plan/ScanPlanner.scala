@@ -4,12 +4,10 @@ import java.util.function.{Consumer, Supplier}
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.{FileScanTask, Table}
+import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.store.StoreBudget
-import zonemap.iceberg.upkeep.Upkeep
 
 /**
  * Plans a scan from the index, or says why Iceberg must.
@@ -35,19 +33,19 @@ private[plan] object ScanPlanner {
         report(table, PlanReport.stock(table.baseName, snapshotId(request), reason, millis))
       stock.get()
     }
-    def failure(e: Throwable) = PinnedRelation.failed(request.table, request.snapshot, e)
+    def failure(e: Throwable) = pinned.failed(request.snapshot, e)
     def attempt[A](work: => Either[StockReason, A]): Either[StockReason, A] =
       try StoreBudget.within(pinned.storeBudget)(work)
       catch { case Survivable(e) => Left(failure(e)) }
     def finished(plan: FilePlan, tasks: TaskCounts): Unit = {
-      if (plan.hasReadMore) Upkeep.trim(pinned.settings)
+      if (plan.hasReadMore) pinned.process.upkeep.trim()
       plan.count(request.metrics, tasks)
       val found = PlannedScan(plan.files, plan.report(table.baseName, millis))
       planned.accept(found)
       report(table, found.report)
     }
     val tasks = attempt(plan(table, request)).flatMap { plan =>
-      if (pinned.settings.shadow) attempt(compared(request.table, plan, unmeasuredStock.get(), finished(plan, _)))
+      if (pinned.settings.shadow) attempt(compared(pinned, plan, unmeasuredStock.get(), finished(plan, _)))
       else Right(new PlannedTasks(() => plan.walk(), e => stockFor(failure(e)), finished(plan, _)))
     }
     tasks.fold(stockFor, identity)
@@ -59,20 +57,20 @@ private[plan] object ScanPlanner {
       resolved <- table.pinned.resolve(request.snapshot)
       bound <- BoundScan.of(request, table.hints)
     } yield {
-      val trust = BoundsTrust.of(request.table, bound.specs.get)
+      val trust = table.pinned.trustOf(bound.specs.get)
       new FilePlan(request, resolved, bound, table.hints, trust, table.pinned.storeBudget)
     }
 
   /** All tasks at once, if they do not differ from Iceberg's. */
   private def compared(
-      table: Table,
+      relation: PinnedRelation,
       plan: FilePlan,
       stock: CloseableIterable[FileScanTask],
       finished: TaskCounts => Unit): Either[StockReason, CloseableIterable[FileScanTask]] = {
     val walk = plan.walk()
     val tasks = Iterator.continually(walk.next()).takeWhile(_ != null).toList.asJava
     val found = ShadowCheck.compare(tasks, stock, plan.refutation)
-    found.foreach(reason => IndexRegistry.of(table).quarantine(reason.message))
+    found.foreach(reason => relation.known.quarantine(reason.message))
     found.toLeft {
       finished(walk.counts)
       CloseableIterable.withNoopClose(tasks)
@@ -89,6 +87,6 @@ private[plan] object ScanPlanner {
 
   private def report(table: ZoneMapTable, report: PlanReport): Unit = {
     table.planned(report)
-    PlanLog.record(report)
+    table.pinned.process.index.planLog.record(report)
   }
 }

@@ -2,20 +2,7 @@ package zonemap.iceberg.store
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import scala.jdk.CollectionConverters._
-
-/**
- * How much of the stores' files is kept near this JVM.
- *
- * @param memoryMaxBytes cap of the fetched ranges in memory
- * @param dir the folder of fetched ranges on local disk, and of what is spilled; `None`: no range is kept on disk, and
- *   what is spilled goes into the JVM's folder for temporary files
- * @param diskMaxBytes cap of the ranges in `dir`, and of what one JVM spills
- */
-final case class ColdSettings(
-    memoryMaxBytes: Long = 256L << 20,
-    dir: Option[String] = None,
-    diskMaxBytes: Long = 4L << 30)
+import zonemap.core.segment.LruBytes
 
 /**
  * A range of a file of a store. Files are immutable and no two have one name, so a range never changes.
@@ -26,26 +13,23 @@ final case class ColdSettings(
 private[store] final case class ColdRange(root: String, path: String, offset: Long, length: Int)
 
 /**
- * What was fetched of stores that are not local, shared by all sessions of this JVM: in memory, and on local disk if a
- * folder is named. The ranges used least recently go. Thread-safe; nothing is fetched under a lock.
- *
- * The settings are those of the query that came last, as with the cap of [[zonemap.iceberg.index.IndexRegistry]].
+ * Fetched ranges of stores that are not local, shared by all sessions of a process: in memory, and on local disk if a
+ * folder is named. The ranges used least recently leave first. Thread-safe; nothing is fetched under a lock.
  */
-private[zonemap] object ColdCache {
-  private val memory = new java.util.LinkedHashMap[ColdRange, ByteBuffer](16, 0.75f, true)
-  private var memoryBytes = 0L
+private[zonemap] final class ColdCache(folders: PrivateFolders) {
+  private val memory = new LruBytes[ColdRange, ByteBuffer](_.capacity.toLong)
   @volatile private var current = ColdSettings()
   @volatile private var disk = Option.empty[ColdDisk]
 
   def settings: ColdSettings = current
 
-  /** Takes over the settings of a query. */
+  /** Changes the caps and the folder. */
   def use(settings: ColdSettings): Unit =
     if (settings != current) synchronized {
       if (settings.dir != current.dir || settings.diskMaxBytes != current.diskMaxBytes)
-        disk = settings.dir.map(dir => new ColdDisk(dir, settings.diskMaxBytes))
+        disk = settings.dir.map(dir => new ColdDisk(folders.under(dir), settings.diskMaxBytes))
       current = settings
-      shrink()
+      memory.shrinkTo(current.memoryMaxBytes)
     }
 
   /** The bytes of a range, position 0: from memory, else from disk, else by `fetch`. */
@@ -75,46 +59,28 @@ private[zonemap] object ColdCache {
 
   /** Forgets the ranges of one table's files: something was wrong with one of them, or they are deleted. */
   def forget(root: String): Unit = {
-    synchronized(memory.entrySet().removeIf { entry =>
-      val gone = entry.getKey.root == root
-      if (gone) memoryBytes -= entry.getValue.capacity
-      gone
-    }): Unit
+    synchronized(memory.removeKeys(_.root == root))
     disk.foreach(_.forget(root))
   }
 
   /** Forgets what is in memory. */
-  def clear(): Unit = synchronized {
-    memory.clear()
-    memoryBytes = 0
-  }
+  def clear(): Unit = synchronized(memory.clear())
 
   /** Bytes in memory of all tables. */
-  def residentBytes: Long = synchronized(memoryBytes)
+  def residentBytes: Long = synchronized(memory.bytes)
 
   /** Bytes in memory of one table's files. */
-  def memoryBytesOf(root: String): Long = synchronized {
-    memory.asScala.iterator.collect { case (range, bytes) if range.root == root => bytes.capacity.toLong }.sum
-  }
+  def memoryBytesOf(root: String): Long = synchronized(memory.bytesOf(_.root == root))
 
   /** Bytes on disk of one table's files, whoever fetched them. */
   def diskBytesOf(root: String): Long = disk.fold(0L)(_.bytesOf(root))
 
-  private def inMemory(range: ColdRange): Option[ByteBuffer] = synchronized(Option(memory.get(range)))
+  private def inMemory(range: ColdRange): Option[ByteBuffer] = synchronized(memory.get(range))
 
   private def keep(range: ColdRange, bytes: ByteBuffer): Unit = synchronized {
     if (range.length <= current.memoryMaxBytes) {
-      Option(memory.put(range, bytes)).foreach(replaced => memoryBytes -= replaced.capacity)
-      memoryBytes += bytes.capacity
-      shrink()
-    }
-  }
-
-  private def shrink(): Unit = {
-    val oldestFirst = memory.values().iterator()
-    while (memoryBytes > current.memoryMaxBytes && oldestFirst.hasNext) {
-      memoryBytes -= oldestFirst.next().capacity
-      oldestFirst.remove()
+      memory.put(range, bytes)
+      memory.shrinkTo(current.memoryMaxBytes)
     }
   }
 

@@ -27,10 +27,9 @@ import zonemap.core.segment.Checksums
  * A JVM sums up what it writes and looks at the folder again at every sixteenth of the cap, so that several together
  * stay near it. A folder that is not this user's alone is left alone ([[PrivateFolder]]).
  */
-private[store] final class ColdDisk(parent: String, maxBytes: Long) {
+private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
   import ColdDisk._
 
-  private val owned = PrivateFolder.under(parent)
   private val folder: Path = owned.path
   private var usedBytes = 0L
   private var writtenSinceListing = Long.MaxValue

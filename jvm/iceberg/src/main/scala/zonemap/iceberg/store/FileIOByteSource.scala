@@ -38,9 +38,15 @@ private[zonemap] object FileIOByteSource {
    * @throws CorruptIndexException from reads of a file that is gone or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
-  def open(io: FileIO, root: String, path: String, sizeBytes: Long, wholeBytes: Option[Long] = None): ByteSource =
+  def open(
+      io: FileIO,
+      root: String,
+      path: String,
+      sizeBytes: Long,
+      access: StoreAccess,
+      wholeBytes: Option[Long] = None): ByteSource =
     local(s"$root/$path", wholeBytes).getOrElse(
-      new Ranges(io, root, path, sizeBytes, wholeBytes.getOrElse(WholeFileBytes)))
+      new Ranges(io, root, path, sizeBytes, access, wholeBytes.getOrElse(WholeFileBytes)))
 
   /** The file, if it is a local one. */
   def local(location: String, wholeBytes: Option[Long] = None): Option[ByteSource] =
@@ -80,7 +86,13 @@ private[zonemap] object FileIOByteSource {
     else if (location.startsWith("/")) Some(Paths.get(location))
     else None
 
-  private final class Ranges(io: FileIO, root: String, path: String, override val sizeBytes: Long, wholeBytes: Long)
+  private final class Ranges(
+      io: FileIO,
+      root: String,
+      path: String,
+      override val sizeBytes: Long,
+      access: StoreAccess,
+      wholeBytes: Long)
       extends ByteSource {
     private val location = s"$root/$path"
     val coldReads = new LongAdder
@@ -94,7 +106,7 @@ private[zonemap] object FileIOByteSource {
     def release(): Unit = whole = None
 
     private val isSmall = sizeBytes <= wholeBytes
-    private val ahead = new RangePrefetch(fetch, coldRange)
+    private val ahead = new RangePrefetch(fetch, coldRange, access)
 
     override def isRemote: Boolean = true
 
@@ -110,7 +122,7 @@ private[zonemap] object FileIOByteSource {
 
     override def prefetch(ranges: Seq[ByteRange]): Unit =
       if (!isSmall) ahead.start(ranges.map(around))
-      else if (whole.isEmpty && ranges.nonEmpty && !StorePool.Fetches.isStuck(root)) startWhole(): Unit
+      else if (whole.isEmpty && ranges.nonEmpty && !access.fetches.isStuck(root)) startWhole(): Unit
 
     private def slice(bytes: ByteBuffer, offset: Long, length: Int) =
       bytes.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
@@ -123,7 +135,7 @@ private[zonemap] object FileIOByteSource {
       else range
 
     private def wholeFile(): ByteBuffer = whole.getOrElse {
-      StoreBudget.refuseIfStuck(StorePool.Fetches, root)
+      StoreBudget.refuseIfStuck(access.fetches, root)
       val underWay = wholeUnderWay.get
       if (underWay == null) startWhole().await(root)
       else
@@ -142,10 +154,10 @@ private[zonemap] object FileIOByteSource {
         coldReads.increment()
         def ended(): Unit = wholeUnderWay.set(null)
         try
-          StorePool.Fetches.execute(root) {
+          access.fetches.execute(root) {
             mine.complete(ended()) {
               val range = ByteRange(0, sizeBytes.toInt)
-              val bytes = ColdCache.read(coldRange(range))(fetch(range))
+              val bytes = access.cold.read(coldRange(range))(fetch(range))
               whole = Some(bytes)
               bytes
             }
@@ -159,17 +171,17 @@ private[zonemap] object FileIOByteSource {
       coldReads.increment()
       // waits first: what is no longer under way then is in the cache
       val awaited = ahead.await(range)
-      awaited.fold(inBudget(range))(bytes => ColdCache.read(coldRange(range))(bytes))
+      awaited.fold(inBudget(range))(bytes => access.cold.read(coldRange(range))(bytes))
     }
 
     /** A plan does not make the request itself, so that it can stop waiting; what comes later is in the cache then. */
     private def inBudget(range: ByteRange): ByteBuffer =
-      if (StoreBudget.current.isEmpty) ColdCache.read(coldRange(range))(fetch(range))
+      if (StoreBudget.current.isEmpty) access.cold.read(coldRange(range))(fetch(range))
       else
-        ColdCache.find(coldRange(range)).getOrElse {
-          StoreBudget.refuseIfStuck(StorePool.Fetches, root)
+        access.cold.find(coldRange(range)).getOrElse {
+          StoreBudget.refuseIfStuck(access.fetches, root)
           val mine = new StoreFetch
-          StorePool.Fetches.execute(root)(mine.complete(())(ColdCache.read(coldRange(range))(fetch(range))))
+          access.fetches.execute(root)(mine.complete(())(access.cold.read(coldRange(range))(fetch(range))))
           mine.await(root)
         }
 
@@ -179,7 +191,7 @@ private[zonemap] object FileIOByteSource {
     private def fetch(range: ByteRange): ByteBuffer =
       try {
         val bytes = new Array[Byte](range.length)
-        StoreRequests.timed(root) {
+        access.requests.timed(root) {
           Using.resource(io.newInputFile(location, sizeBytes).newStream()) {
             case ranges: RangeReadable => ranges.readFully(range.offset, bytes)
             case stream =>

@@ -26,8 +26,9 @@ import zonemap.core.segment.{ByteSource, CorruptIndexException, FactRef, Segment
  * Thread-safe.
  *
  * @param root the folder of this table's index, without a trailing slash
+ * @param access what requests to all stores share
  */
-private[zonemap] final class IndexStore(io: FileIO, val root: String) {
+private[zonemap] final class IndexStore(io: FileIO, val root: String, val access: StoreAccess) {
   private val folder = new StoreFolder(root)
 
   /**
@@ -48,7 +49,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
 
   def openSegment(ref: SegmentRef): ByteSource = {
     folder.check(ref.relativePath)
-    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes)
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access)
   }
 
   /** A segment in a local file; `None` where the store is elsewhere. */
@@ -76,7 +77,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
   /** Facts are asked for many data files at once, so more of their bytes come with one request. */
   def openFacts(ref: FactRef): ByteSource = {
     folder.check(ref.relativePath)
-    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, Some(IndexStore.WholeFactsBytes))
+    FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access, Some(IndexStore.WholeFactsBytes))
   }
 
   /** Whether a file is there and holds just these bytes. */
@@ -168,7 +169,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String) {
     try {
       folder.check(name)
       // not asked for its length first, which would be a request of its own
-      Some(StoreRequests.timed(root) {
+      Some(access.requests.timed(root) {
         Using.resource(io.newInputFile(location).newStream())(readBytes(_))
       })
     } catch {
@@ -210,12 +211,12 @@ private[zonemap] object IndexStore {
    *
    * @throws IllegalArgumentException if it cannot be kept there
    */
-  def of(table: Table, storeLocation: Option[String]): IndexStore = {
+  def of(table: Table, storeLocation: Option[String], access: StoreAccess): IndexStore = {
     storeLocation
       .flatMap(StoreLocation.refusal(table, _))
       .foreach(refusal => throw new IllegalArgumentException(refusal))
     val parent = storeLocation.map(stripSlash).getOrElse(s"${stripSlash(table.location())}/$FolderName")
-    new IndexStore(table.io(), s"$parent/${table.uuid()}")
+    new IndexStore(table.io(), s"$parent/${table.uuid()}", access)
   }
 
   private[store] def withoutScheme(location: String): String =

@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
  * looked at before each use, and left alone, with one warning, unless it is a folder, no link, of this user and mode 0700.
  * Thread-safe.
  */
-private[store] final class PrivateFolder private (parent: String) {
+private[store] final class PrivateFolder(parent: String) {
   import PrivateFolder._
 
   val path: Path = Paths.get(parent).resolve(FolderName)
@@ -85,17 +85,21 @@ private[store] final class PrivateFolder private (parent: String) {
     }
 }
 
+/** The private folders that a process uses, one for each folder that its users name. Thread-safe. */
+private[store] final class PrivateFolders {
+  private val folders = new ConcurrentHashMap[String, PrivateFolder]
+
+  /** The folder under `parent`. */
+  def under(parent: String): PrivateFolder = folders.computeIfAbsent(parent, new PrivateFolder(_))
+}
+
 private[store] object PrivateFolder {
   private val log = LoggerFactory.getLogger("zonemap.store")
-  private val folders = new ConcurrentHashMap[String, PrivateFolder]
   private val FolderName = "zonemap-cold-v1"
   private val FolderMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
   private val FileMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
   private val OfOthers: Set[PosixFilePermission] =
     PosixFilePermission.values.toSet -- PosixFilePermissions.fromString("rwx------").asScala
-
-  /** The folder under `parent`. */
-  def under(parent: String): PrivateFolder = folders.computeIfAbsent(parent, new PrivateFolder(_))
 
   /** A new file that this user alone can open, ready to be written and read. */
   def newFile(path: Path): FileChannel =

@@ -17,19 +17,22 @@ import zonemap.core.segment.ByteRange
  * @param fetch reads bytes of the file, on any thread
  * @param cached the name of a range in the cold cache
  */
-private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached: ByteRange => ColdRange) {
+private[store] final class RangePrefetch(
+    fetch: ByteRange => ByteBuffer,
+    cached: ByteRange => ColdRange,
+    access: StoreAccess) {
   import RangePrefetch._
 
   private val underWay = new ConcurrentHashMap[ByteRange, Run]
 
   def start(ranges: Seq[ByteRange]): Unit = {
-    val missing = ranges.distinct.filter(r => r.length > 0 && !underWay.containsKey(r) && !ColdCache.has(cached(r)))
-    val hasRoom = missing.iterator.map(_.length.toLong).sum <= ColdCache.settings.memoryMaxBytes / 2
-    if (hasRoom && missing.nonEmpty && !StorePool.Fetches.isStuck(cached(missing.head).root))
+    val missing = ranges.distinct.filter(r => r.length > 0 && !underWay.containsKey(r) && !access.cold.has(cached(r)))
+    val hasRoom = missing.iterator.map(_.length.toLong).sum <= access.cold.settings.memoryMaxBytes / 2
+    if (hasRoom && missing.nonEmpty && !access.fetches.isStuck(cached(missing.head).root))
       coalesced(missing).foreach { parts =>
         val run = new Run(parts)
         parts.foreach(underWay.put(_, run))
-        try StorePool.Fetches.execute(storeOf(run))(carryOut(run))
+        try access.fetches.execute(storeOf(run))(carryOut(run))
         catch { case e: Throwable => end(run, null); throw e }
       }
   }
@@ -48,7 +51,7 @@ private[store] final class RangePrefetch(fetch: ByteRange => ByteBuffer, cached:
     var bytes: ByteBuffer = null
     try {
       val fetched = fetch(run.whole)
-      run.parts.foreach(part => ColdCache.read(cached(part))(copied(fetched, run.whole, part)))
+      run.parts.foreach(part => access.cold.read(cached(part))(copied(fetched, run.whole, part)))
       bytes = fetched
     } catch { case NonFatal(_) => () }
     finally end(run, bytes)

@@ -15,7 +15,7 @@ private[zonemap] final class StoreSlowException(val waitedMillis: Long, val limi
  * that has been outstanding for longer than the limit, whoever made it, is waited for no more. After a pause the relation
  * has its budget again: a DataFrame may be run for hours. Thread-safe.
  */
-private[zonemap] final class StoreBudget(baseMillis: Long) {
+private[zonemap] final class StoreBudget(baseMillis: Long, requests: StoreRequests) {
   import StoreBudget._
 
   private val spent = new AtomicLong
@@ -29,7 +29,7 @@ private[zonemap] final class StoreBudget(baseMillis: Long) {
 
   private def limit(store: String): Long = {
     val base = TimeUnit.MILLISECONDS.toNanos(baseMillis)
-    Math.min(base + Requests * StoreRequests.usualNanos(store), MaxBases * base)
+    Math.min(base + Requests * requests.usualNanos(store), MaxBases * base)
   }
 
   /** The result of a request that is under way, with what it fails with if it does. */

@@ -80,15 +80,6 @@ private[iceberg] object StorePool {
   private val IdleSeconds = 20L
   private val StuckNanos = TimeUnit.SECONDS.toNanos(2)
 
-  /**
-   * Single requests, so that they take their time side by side. Tasks here never wait for one another, so no number of
-   * plans can block.
-   */
-  val Fetches = new StorePool("zonemap-fetch", maxThreads = 64, perStore = 8)
-
-  /** What is made of several requests, one after the other: the index of a snapshot. */
-  val Loads = new StorePool("zonemap-load", maxThreads = 32, perStore = 4)
-
   private final class Lane {
     var running = 0
     val waiting = new ArrayDeque[Runnable]

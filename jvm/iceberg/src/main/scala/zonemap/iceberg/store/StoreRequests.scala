@@ -1,16 +1,17 @@
 package zonemap.iceberg.store
 
-import java.util.concurrent.ConcurrentHashMap
+import zonemap.core.segment.LruBytes
 
-/** How long the requests take that are made on this JVM's threads to stores. Thread-safe. */
-private[zonemap] object StoreRequests {
-  private val usual = new ConcurrentHashMap[String, java.lang.Long]
-  private val ofThread = new ThreadLocal[StoreMeter]
+/** How long the requests of a process to stores take. Stores that were not asked for long are forgotten. Thread-safe. */
+private[zonemap] final class StoreRequests {
+  import StoreRequests._
+
+  private val usual = new LruBytes[String, java.lang.Long](_ => 1)
 
   /** Of a store's requests of late, on average; 0 before the first. */
   def usualNanos(store: String): Long = {
-    val known = usual.get(store)
-    if (known == null) 0 else known
+    val known = synchronized(usual.get(store))
+    known.fold(0L)(_.longValue)
   }
 
   /** Makes a request to a store on this thread. */
@@ -18,9 +19,26 @@ private[zonemap] object StoreRequests {
     val started = System.nanoTime()
     val answer = counted(request)
     val nanos = System.nanoTime() - started
-    usual.merge(store, nanos, (before, now) => before + (now - before) / Weight)
+    learn(store, nanos)
     answer
   }
+
+  private def learn(store: String, nanos: Long): Unit = synchronized {
+    usual.put(store, usual.get(store).fold(nanos)(before => before + (nanos - before) / Weight))
+    usual.shrinkTo(MaxStores)
+  }
+
+  /** Of how many stores something is known. */
+  private[store] def storeCount: Int = synchronized(usual.size)
+}
+
+private[zonemap] object StoreRequests {
+  private val Weight = 8
+
+  /** Tables have a store each, so that a driver may go on to new ones for ever. */
+  private[store] val MaxStores = 1024
+
+  private val ofThread = new ThreadLocal[StoreMeter]
 
   /** Waits on this thread for what a store answers. */
   def counted[A](wait: => A): A = {
@@ -34,8 +52,6 @@ private[zonemap] object StoreRequests {
     try meter.started(body)
     finally ofThread.remove()
   }
-
-  private val Weight = 8
 }
 
 /** For how long one piece of work has been waiting: before it started, and for stores since then. Thread-safe to read. */

@@ -5,9 +5,8 @@ import org.apache.iceberg.{Snapshot, Table}
 import zonemap.core.segment.ColumnChoice
 import zonemap.iceberg.build.{IndexedColumns, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.index.IndexProcess
 import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.store.{ColdCache, IndexStore}
 
 /**
  * Which columns the index of a table holds, changed later. Thread-safe: no state.
@@ -25,14 +24,15 @@ private[zonemap] object ColumnChange {
    * it at once.
    */
   def run(
+      process: IndexProcess,
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
       runner: Table => SegmentTaskRunner,
       choice: ColumnChoice): BuildResult = {
     val started = System.nanoTime()
-    val store = IndexStore.of(table, settings.storeLocation)
-    val known = IndexProcedures.stored(table, snapshot, settings)
+    val store = process.storeOf(table, settings)
+    val known = new IndexAdmin(process).stored(table, snapshot, settings)
     val before = known.choice
     known.choose(Long.MaxValue, choice)
     val wanted = IndexedColumns.of(table, snapshot, choice).fieldIds
@@ -45,15 +45,15 @@ private[zonemap] object ColumnChange {
         knowsDeletes = wanted.forall(before.holds))
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows)
     val (stored, hasDeleted) = ExcludedColumns.leaveWith(table, store, choice) {
-      IndexProcedures.save(table, indexed, store, settings, choice = Some(choice))
+      process.save(table, indexed, store, settings, choice = Some(choice))
     }
     if (hasDeleted) {
       // older snapshots are held with what is gone
-      ColdCache.forget(store.root)
-      IndexRegistry.forget(table.uuid())
-      IndexProcedures.remembered(table, stored, settings): Unit
+      process.access.cold.forget(store.root)
+      process.tables.forget(table.uuid())
+      process.remember(table, stored, settings): Unit
     }
-    IndexProcedures.result(stored, started)
+    IndexAdmin.result(stored, started)
   }
 
   /**

@@ -49,7 +49,7 @@ private[upkeep] object FactSample {
       refuse(
         table,
         request,
-        s"each of the ${costs.size} sampled files has more than ${FactProcedures.MaxValues} distinct values",
+        s"each of the ${costs.size} sampled files has more than ${FactBuild.MaxValues} distinct values",
         s"A bloom filter evaluates = and IN of such a column: bloom(${request.name})"
       )
 
@@ -60,13 +60,13 @@ private[upkeep] object FactSample {
       expected: Long,
       files: Seq[FactInput]): Unit = {
     def isTooLarge(cost: (FactInput, Int)) =
-      cost._2 > FactProcedures.FreeBytes && cost._2 > cost._1.sizeBytes * FactProcedures.MaxShare
+      cost._2 > FactBuild.FreeBytes && cost._2 > cost._1.sizeBytes * FactBuild.MaxShare
     if (costs.forall(isTooLarge)) {
       val share = costs.map(_._2.toLong).sum * 100 / costs.map(_._1.sizeBytes).sum
       refuse(
         table,
         request,
-        s"in each of the ${costs.size} sampled files it needs more than ${(FactProcedures.MaxShare * 100).round} % " +
+        s"in each of the ${costs.size} sampled files it needs more than ${(FactBuild.MaxShare * 100).round} % " +
           s"of the file's bytes, $share % together; for all ${files.size} files it needs about $expected bytes for " +
           s"${files.map(_.sizeBytes).sum} bytes of data",
         "Omit this fact, or sort the table by the column, so that its bounds prune"

@@ -2,19 +2,11 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.Snapshot
 
-import zonemap.core.segment.CorruptIndexException
-import zonemap.iceberg.index.TableIndex
+import zonemap.iceberg.index.{Caps, TableIndex}
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 
 /** The text of `status.problem`: why a snapshot is not covered, or why its index is not in the store. */
 private[upkeep] object IndexProblem {
-
-  /** The problem of a store whose read failed with `error`. */
-  def ofRead(error: Throwable): String =
-    error match {
-      case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
-      case _                             => s"the store cannot be read: $error"
-    }
 
   /** The problems of a snapshot, separated by semicolons; empty if the snapshot is covered and stored. */
   def of(
@@ -23,10 +15,11 @@ private[upkeep] object IndexProblem {
       lag: Long,
       index: TableIndex,
       look: StoreLook,
-      settings: PlannerSettings): String = {
+      settings: PlannerSettings,
+      caps: Caps): String = {
     val read = look.error.orElse(index.storeState.lastReadError)
     val write = if (look.isStored) None else index.storeState.lastWriteError
-    val uncovered = if (covered) None else Some(notCovered(snapshot, lag, index, settings))
+    val uncovered = if (covered) None else Some(notCovered(snapshot, lag, index, caps))
     val unstored = if (look.isStored || !covered) None else Some(notStored(index, settings))
     val errors = read.toSeq ++ write
     val wrong =
@@ -34,11 +27,11 @@ private[upkeep] object IndexProblem {
     (wrong.toSeq ++ (if (errors.nonEmpty) errors else uncovered.orElse(unstored).toSeq)).mkString("; ")
   }
 
-  private def notCovered(snapshot: Option[Snapshot], lag: Long, index: TableIndex, settings: PlannerSettings): String =
-    index.oversized.map(_.bytes).filter(_ > settings.hotMaxBytes) match {
+  private def notCovered(snapshot: Option[Snapshot], lag: Long, index: TableIndex, caps: Caps): String =
+    index.oversized.map(_.bytes).filter(_ > caps.hotMaxBytes) match {
       case _ if snapshot.isEmpty => "the table has no snapshot"
       case Some(needed) =>
-        s"the index needs $needed bytes of memory, more than hot.max-bytes=${settings.hotMaxBytes}"
+        s"the index needs $needed bytes of memory, more than hot.max-bytes=${caps.hotMaxBytes}"
       case None if lag > 0 => s"the index is $lag snapshots behind the table"
       case None            => "the table has no index yet"
     }

@@ -4,7 +4,7 @@ import org.apache.iceberg.Table
 
 import zonemap.core.segment.ColumnChoice
 import zonemap.iceberg.build.{MergePoint, MergePolicy, SegmentCompactor, SnapshotIndexer}
-import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex, TableIndex}
+import zonemap.iceberg.index.{LiveSegment, ManifestLookup, SnapshotDeletes, SnapshotIndex}
 import zonemap.iceberg.store.Level
 
 /**
@@ -19,31 +19,38 @@ private[zonemap] object Merging {
     policy.isDue(point(table, snapshot, snapshot.segments)) || snapshot.deletes.segments.size >= policy.hardCap
 
   /** `snapshot` with its segments merged where `policy` says so; the same object where not. */
-  def ifDue(table: Table, snapshot: SnapshotIndex, index: TableIndex, policy: MergePolicy): SnapshotIndex =
+  def ifDue(
+      table: Table,
+      snapshot: SnapshotIndex,
+      index: ManifestLookup,
+      policy: MergePolicy,
+      compactor: SegmentCompactor): SnapshotIndex =
     if (!isDue(table, snapshot, policy)) snapshot
     else {
       // merged by someone else meanwhile, it may no longer be due
       val relocated = snapshot.withSegments(SnapshotIndexer.relocated(snapshot, index))
-      if (isDue(table, relocated, policy)) merged(table, relocated, policy.hardCap, purge = false, index.choice)
+      if (isDue(table, relocated, policy))
+        merged(table, relocated, policy.hardCap, purge = false, index.choice, compactor)
       else relocated
     }
 
   /** `snapshot` with all its segments merged one level up and without dead manifests. */
-  def all(table: Table, snapshot: SnapshotIndex, index: TableIndex): SnapshotIndex =
-    merged(table, snapshot, maxDeletes = 2, purge = true, index.choice)
+  def all(table: Table, snapshot: SnapshotIndex, index: ManifestLookup, compactor: SegmentCompactor): SnapshotIndex =
+    merged(table, snapshot, maxDeletes = 2, purge = true, index.choice, compactor)
 
   private def merged(
       table: Table,
       snapshot: SnapshotIndex,
       maxDeletes: Int,
       purge: Boolean,
-      choice: ColumnChoice): SnapshotIndex = {
-    val data = SegmentCompactor.mergeUp(snapshot.segments, purge, choice)
+      choice: ColumnChoice,
+      compactor: SegmentCompactor): SnapshotIndex = {
+    val data = compactor.mergeUp(snapshot.segments, purge, choice)
     val deletes =
       if (snapshot.deletes.segments.size < maxDeletes) snapshot.deletes
       else
         new SnapshotDeletes(
-          SegmentCompactor.mergeDeletes(snapshot.deletes.segments, choice),
+          compactor.mergeDeletes(snapshot.deletes.segments, choice),
           SnapshotDeletes.unpartitioned(table))
     new SnapshotIndex(snapshot.key, snapshot.sequenceNumber, data, deletes)
   }

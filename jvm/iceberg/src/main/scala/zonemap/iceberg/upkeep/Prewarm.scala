@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.index.{IndexRegistry, LiveSegment}
+import zonemap.iceberg.index.LiveSegment
 import zonemap.iceberg.plan.PlannerSettings
 
 /**
@@ -14,7 +14,7 @@ import zonemap.iceberg.plan.PlannerSettings
 private[zonemap] final case class PrewarmResult(snapshotId: Long, segments: Int, bytes: Long, seconds: Double)
 
 /** Reads the index of a snapshot before a query needs it. Thread-safe: no state. */
-private[zonemap] object Prewarm {
+private[zonemap] final class Prewarm(process: UpkeepProcess) {
 
   /**
    * Opens the index of `snapshot` and reads its young segments, so that plans of conditions on `columns` that touch only
@@ -33,7 +33,7 @@ private[zonemap] object Prewarm {
       columns: Seq[String]): PrewarmResult = {
     val started = System.nanoTime()
     val fieldIds = columns.map(fieldId(table, _)).toSet
-    val index = SnapshotResolver.resolve(table, snapshot, settings) match {
+    val index = process.resolver.resolve(table, snapshot, settings) match {
       case Right(resolved) => resolved.index
       case Left(reason) =>
         throw new IllegalArgumentException(
@@ -42,7 +42,7 @@ private[zonemap] object Prewarm {
     val cutoff = youngMillis.map(System.currentTimeMillis() - _)
     val young = index.segments.filter(live => cutoff.forall(since => live.origin.committedAtMillis.exists(_ >= since)))
     young.foreach(load(_, fieldIds))
-    IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
+    process.index.shrink()
     PrewarmResult(
       snapshot.snapshotId(),
       young.size,

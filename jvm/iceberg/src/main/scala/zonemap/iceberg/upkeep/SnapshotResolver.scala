@@ -9,7 +9,7 @@ import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.build.{SnapshotIndexer, UnindexableManifestException}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan._
-import zonemap.iceberg.store.{ColdCache, IndexStore}
+import zonemap.iceberg.store.IndexStore
 
 /** The index of a snapshot and how it was come by. */
 private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: PlanMode, tier: Tier)
@@ -26,23 +26,15 @@ private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: P
  * within its [[zonemap.iceberg.store.StoreBudget]], if it has one, and for manifests some seconds. Never answers from a snapshot other than the
  * one asked for. Thread-safe.
  */
-private[zonemap] object SnapshotResolver {
-  private val log = LoggerFactory.getLogger("zonemap.index")
+private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upkeep) {
+  import SnapshotResolver._
 
-  /** How many parents of a snapshot are asked for by name when neither it nor the hint has a version. */
-  private val MaxParents = 8
-
-  /** How long a query waits for manifests that Iceberg's plan would read too. */
-  private val ManifestsWaitMillis = 10000L
-
-  /** How long a query with `cover-on-read=wait` waits. */
-  private val CoverWaitMillis = 600000L
+  private val covering = new Covering(process)
 
   def resolve(table: Table, snapshot: Snapshot, settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] = {
-    val index = IndexRegistry.of(table)
+    val index = process.tables.of(table)
     val key = SnapshotKey.of(snapshot)
-    IndexRegistry.seen(index, table, settings)
-    ColdCache.use(settings.cold)
+    process.tables.seen(index, table, settings)
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
       case None =>
@@ -61,8 +53,8 @@ private[zonemap] object SnapshotResolver {
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     index.get(key) match {
       case Some(known) => Right(ResolvedSnapshot(known, PlanMode.Exact, Tier.Hot))
-      case None if index.oversized.exists(o => o.key == key && o.isForGood(settings.hotMaxBytes)) =>
-        Left(StockReason.NotCovered(tooLarge(index, settings)))
+      case None if index.oversized.exists(o => o.key == key && o.isForGood(process.caps.hotMaxBytes)) =>
+        Left(StockReason.NotCovered(tooLarge(index)))
       case None if index.isEmpty && mayNotWait(settings, index) => uncovered(table, snapshot, index, settings)
       case None =>
         val bound = if (index.isEmpty) CoverWaitMillis else ManifestsWaitMillis
@@ -80,7 +72,7 @@ private[zonemap] object SnapshotResolver {
       settings: PlannerSettings): Option[SnapshotIndex] =
     if (!index.storeState.worthALook) None
     else {
-      val store = IndexStore.of(table, settings.storeLocation)
+      val store = process.storeOf(table, settings)
       index.flights.of((key, store.root), store.root)(open(table, snapshot, index, store, settings)).await()
     }
 
@@ -95,15 +87,15 @@ private[zonemap] object SnapshotResolver {
       if (exact.isEmpty && index.isEmpty)
         StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
           index.storeState.found()
-          keep(index, near, settings): Unit
+          process.keep(index, near): Unit
         }
       if (exact.isDefined) index.storeState.found()
       else if (!index.storeState.exists) index.storeState.missed()
-      exact.map(keep(index, _, settings))
+      exact.map(process.keep(index, _))
     } catch {
       case e @ (_: CorruptIndexException | NonFatal(_)) =>
-        index.storeState.unusable(IndexProblem.ofRead(e))
-        ColdCache.forget(store.root)
+        index.storeState.unusable(StoreState.problemOfRead(e))
+        process.access.cold.forget(store.root)
         log.warn(
           s"Zonemap: the index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
             s"Queries are planned without it; CALL zonemap.system.build builds it anew.")
@@ -113,7 +105,7 @@ private[zonemap] object SnapshotResolver {
   /** Whether a table of which nothing is known is left to upkeep. */
   private def mayNotWait(settings: PlannerSettings, index: TableIndex): Boolean =
     settings.upkeep == UpkeepMode.Off || settings.coverOnRead != CoverOnRead.Wait ||
-      index.oversized.exists(_.bytes > settings.hotMaxBytes)
+      index.oversized.exists(_.bytes > process.caps.hotMaxBytes)
 
   private def fromManifests(
       table: Table,
@@ -126,12 +118,12 @@ private[zonemap] object SnapshotResolver {
       if (!diff.knowsAnything && diff.unknownEntries > 0 && settings.upkeep == UpkeepMode.Off)
         Left(StockReason.NotCovered("none of its manifests is indexed"))
       else if (diff.unknownEntries > settings.maxUnknownEntries) {
-        Upkeep.enqueue(table, snapshot, settings)
+        upkeep.enqueue(table, snapshot, settings)
         Left(StockReason.TooManyUnknown(diff.unknownEntries, settings.maxUnknownEntries))
       } else
         indexable {
-          val covered = keep(index, SnapshotIndexer.inMemory(table, snapshot, diff), settings)
-          Upkeep.enqueueCovered(table, snapshot, covered, settings)
+          val covered = process.keep(index, SnapshotIndexer.inMemory(table, snapshot, diff, process.access.fetches))
+          upkeep.enqueueCovered(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Hybrid, Tier.Hot)
         }
     }
@@ -143,39 +135,38 @@ private[zonemap] object SnapshotResolver {
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     (settings.upkeep, settings.coverOnRead) match {
       case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("the table has no index and upkeep is off"))
-      case _ if index.oversized.exists(_.bytes > settings.hotMaxBytes) =>
-        Left(StockReason.NotCovered(tooLarge(index, settings)))
+      case _ if index.oversized.exists(_.bytes > process.caps.hotMaxBytes) =>
+        Left(StockReason.NotCovered(tooLarge(index)))
       case (_, CoverOnRead.Wait) =>
         indexable {
-          val covered = keep(index, cover(table, snapshot, index), settings)
-          Upkeep.enqueueCovered(table, snapshot, covered, settings)
+          val covered = process.keep(index, covering.cover(table, snapshot, index))
+          upkeep.enqueueCovered(table, snapshot, covered, settings)
           ResolvedSnapshot(covered, PlanMode.Exact, Tier.Hot)
         }
       case _ =>
-        Upkeep.enqueue(table, snapshot, settings)
+        upkeep.enqueue(table, snapshot, settings)
         Left(StockReason.NotCovered("it is being indexed in the background"))
     }
 
-  private def tooLarge(index: TableIndex, settings: PlannerSettings): String = {
+  private def tooLarge(index: TableIndex): String = {
     val needed = index.oversized.fold(0L)(_.bytes)
-    s"its index needs $needed bytes, more than hot.max-bytes=${settings.hotMaxBytes}"
-  }
-
-  /** Reads the manifest list and every manifest the index does not know, into memory. */
-  private[upkeep] def cover(table: Table, snapshot: Snapshot, index: TableIndex): SnapshotIndex =
-    SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
-
-  private[upkeep] def keep(index: TableIndex, snapshot: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
-    ColdCache.use(settings.cold)
-    val needed = Oversized(snapshot.key, snapshot.residentBytes, snapshot.deletes.residentBytes)
-    // delete files do not cool: holding them would cost every other table its index first
-    if (!needed.isForGood(settings.hotMaxBytes)) index.put(snapshot)
-    IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis)
-    index.oversized = Option.when(index.get(snapshot.key).isEmpty)(needed)
-    snapshot
+    s"its index needs $needed bytes, more than hot.max-bytes=${process.caps.hotMaxBytes}"
   }
 
   private def indexable(resolve: => ResolvedSnapshot): Either[StockReason, ResolvedSnapshot] =
     try Right(resolve)
     catch { case e: UnindexableManifestException => Left(StockReason.Unindexable(e.getMessage)) }
+}
+
+private object SnapshotResolver {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** How many parents of a snapshot are asked for by name when neither it nor the hint has a version. */
+  private val MaxParents = 8
+
+  /** How long a query waits for manifests that Iceberg's plan would read too. */
+  private val ManifestsWaitMillis = 10000L
+
+  /** How long a query with `cover-on-read=wait` waits. */
+  private val CoverWaitMillis = 600000L
 }

@@ -1,13 +1,11 @@
 package zonemap.iceberg.upkeep
 
-import java.util.concurrent.ConcurrentHashMap
-
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.{CorruptIndexException, LaterFormatException, StoreNames}
+import zonemap.core.segment.{CorruptIndexException, LaterFormatException, Recent, StoreNames}
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
 /** A file of a store that nothing needs any more, and why. */
@@ -22,18 +20,11 @@ private[zonemap] final case class Garbage(path: String, sizeBytes: Long, reason:
  * not known, so no file that versions name is garbage until it is whole or old; the same holds of a version of a later
  * release, for as long as its snapshot is retained. Files may vanish meanwhile. A race with a maintainer costs work that
  * is done again, never an answer.
+ *
+ * @param warned the versions that were warned of, each once
  */
-private[zonemap] object StoreGc {
-  private val log = LoggerFactory.getLogger("zonemap.index")
-
-  /** The versions that were warned of, each once. */
-  private val warned = ConcurrentHashMap.newKeySet[String]()
-
-  /** What a version tells of the files that versions name. */
-  private sealed trait Names
-  private final case class Known(files: Seq[String]) extends Names
-  private final case class Damaged(why: String) extends Names
-  private case object Later extends Names
+private[zonemap] final class StoreGc(warned: Recent[String]) {
+  import StoreGc._
 
   /**
    * @param graceMillis files younger than this stay
@@ -88,4 +79,14 @@ private[zonemap] object StoreGc {
 
   private def garbage(store: IndexStore, file: StoredFile, reason: String): Garbage =
     Garbage(s"${store.root}/${file.relativePath}", file.sizeBytes, reason)
+}
+
+private object StoreGc {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** What a version tells of the files that versions name. */
+  private sealed trait Names
+  private final case class Known(files: Seq[String]) extends Names
+  private final case class Damaged(why: String) extends Names
+  private case object Later extends Names
 }

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.iceberg.index.{SnapshotIndex, StoredSnapshots}
+import zonemap.iceberg.index.{SnapshotIndex, StoredSnapshots, StoreState}
 import zonemap.iceberg.store.IndexStore
 
 /**
@@ -38,5 +38,5 @@ private[upkeep] object StoreLook {
 
   private def attempt[A](read: => Option[A]): Either[String, Option[A]] =
     try Right(read)
-    catch { case NonFatal(e) => Left(IndexProblem.ofRead(e)) }
+    catch { case NonFatal(e) => Left(StoreState.problemOfRead(e)) }
 }

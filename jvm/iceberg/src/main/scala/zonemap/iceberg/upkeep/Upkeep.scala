@@ -1,19 +1,26 @@
 package zonemap.iceberg.upkeep
 
 import java.util.{ArrayList => JArrayList, Collections, UUID, WeakHashMap}
-import java.util.concurrent.{ConcurrentHashMap, ScheduledThreadPoolExecutor, ThreadFactory, TimeUnit}
+import java.util.concurrent.{
+  ConcurrentHashMap,
+  RejectedExecutionException,
+  ScheduledThreadPoolExecutor,
+  ThreadFactory,
+  TimeUnit
+}
 
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 import org.slf4j.LoggerFactory
 
+import zonemap.iceberg.build.SegmentCompactor
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.store.{IndexStore, StoreWriteException}
+import zonemap.iceberg.store.StoreWriteException
 
 /**
- * The one background worker of this JVM: it covers snapshots that queries have asked for or that were committed here,
+ * The one background worker of a process: it covers snapshots that queries have asked for or that were committed here,
  * merges segments by the policy, and writes stores.
  *
  * Memory is updated at once, or for commits as soon as their [[Pace]] allows; a store when the flush interval is over or
@@ -22,16 +29,16 @@ import zonemap.iceberg.store.{IndexStore, StoreWriteException}
  * once each and leave queries to Iceberg. What waits for the interval when the JVM ends is not written; the next reader
  * covers it again. Thread-safe.
  */
-private[zonemap] object Upkeep {
-  private val log = LoggerFactory.getLogger("zonemap.upkeep")
+private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
+  import Upkeep._
+
+  private val covering = new Covering(process)
+  private val compactor = new SegmentCompactor(process.access.spill)
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
   private val commits = new ConcurrentHashMap[String, Commit]
 
   /** A table's state goes with its index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
-
-  /** A transaction's snapshots are announced before it commits. */
-  private val RetryMillis = 1000L
 
   private val worker = {
     val executor = new ScheduledThreadPoolExecutor(
@@ -46,6 +53,8 @@ private[zonemap] object Upkeep {
       }
     )
     executor.setRemoveOnCancelPolicy(true)
+    executor.setKeepAliveTime(IdleSeconds, TimeUnit.SECONDS)
+    executor.allowCoreThreadTimeOut(true)
     executor
   }
 
@@ -53,28 +62,21 @@ private[zonemap] object Upkeep {
   def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
     if (settings.upkeep != UpkeepMode.Off)
       submit(table, snapshot) {
-        val index = IndexRegistry.of(table)
+        val index = process.tables.of(table)
         maintain(table, covered(table, snapshot, index, settings), settings, index)
       }
 
   /** Merges a snapshot that memory covers and writes it to the store, soon and where policy and upkeep mode say so. */
   def enqueueCovered(table: Table, snapshot: Snapshot, covered: SnapshotIndex, settings: PlannerSettings): Unit = {
-    val index = IndexRegistry.of(table)
+    val index = process.tables.of(table)
     if (persists(settings, index) || Merging.isDue(table, covered, settings.maintenance.merge))
       submit(table, snapshot)(maintain(table, covered, settings, index))
   }
 
   /** Keeps the cap after a plan has read more of the segments, off the plan's thread. */
-  def trim(settings: PlannerSettings): Unit =
-    if (IndexRegistry.residentBytes > settings.hotMaxBytes)
-      worker.execute { () =>
-        logged(
-          "keep the index below hot.max-bytes",
-          IndexRegistry.shrinkTo(settings.hotMaxBytes, settings.maintenance.hotWindowMillis))
-      }
-
-  /** A snapshot that was announced, and the settings of who commits it. */
-  private final case class Commit(snapshotId: Long, settings: PlannerSettings)
+  def trim(): Unit =
+    if (process.tables.residentBytes > process.caps.hotMaxBytes)
+      execute(() => logged("keep the index below hot.max-bytes", process.shrink()))
 
   /**
    * A snapshot was committed in this JVM to the table of that name. Only queues, for tables whose index this JVM holds:
@@ -82,11 +84,11 @@ private[zonemap] object Upkeep {
    */
   def committed(tableName: String, snapshotId: Long, settingsOf: SeenTable => Option[PlannerSettings]): Unit =
     for {
-      index <- IndexRegistry.named(tableName)
+      index <- process.tables.named(tableName)
       seen <- index.lastSeen
       settings <- settingsOf(seen)
       if settings.upkeep != UpkeepMode.Off && settings.maintenance.followCommits
-    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) worker.execute(() => followWhenDue(tableName))
+    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) execute(() => followWhenDue(tableName))
 
   /**
    * Waits until everything queued so far is done and written, pauses left out, for tests and orderly ends; `false` when
@@ -106,11 +108,11 @@ private[zonemap] object Upkeep {
 
   private def followWhenDue(tableName: String): Unit =
     if (commits.containsKey(tableName)) {
-      val pause = IndexRegistry.named(tableName).fold(0L)(stateOf(_).pace.millisLeft)
+      val pause = process.tables.named(tableName).fold(0L)(stateOf(_).pace.millisLeft)
       if (pause == 0) followCommit(tableName)
       else {
         val later: Runnable = () => followWhenDue(tableName)
-        worker.schedule(later, pause, TimeUnit.MILLISECONDS): Unit
+        schedule(later, pause)
       }
     }
 
@@ -122,13 +124,13 @@ private[zonemap] object Upkeep {
         val retry: Runnable = () =>
           follow(tableName, commit)(
             log.debug(s"Snapshot ${commit.snapshotId} of $tableName was announced and never committed"))
-        worker.schedule(retry, RetryMillis, TimeUnit.MILLISECONDS): Unit
+        schedule(retry, RetryMillis)
       }
     }
 
   private def follow(tableName: String, commit: Commit)(absent: => Unit): Unit =
     for {
-      index <- IndexRegistry.named(tableName)
+      index <- process.tables.named(tableName)
       seen <- index.lastSeen
       if !index.isEmpty
     } stateOf(index).pace.count(commit.settings.maintenance.maxCpuShare) {
@@ -153,12 +155,12 @@ private[zonemap] object Upkeep {
 
   private def covered(table: Table, snapshot: Snapshot, index: TableIndex, settings: PlannerSettings): SnapshotIndex =
     index.get(SnapshotKey.of(snapshot)).getOrElse {
-      SnapshotResolver.keep(index, SnapshotResolver.cover(table, snapshot, index), settings)
+      process.keep(index, covering.cover(table, snapshot, index))
     }
 
   private def maintain(table: Table, covered: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
-    val merged = Merging.ifDue(table, covered, index, settings.maintenance.merge)
-    if (merged ne covered) SnapshotResolver.keep(index, merged, settings)
+    val merged = Merging.ifDue(table, covered, index, settings.maintenance.merge, compactor)
+    if (merged ne covered) process.keep(index, merged)
     if (persists(settings, index)) flush(table, merged, settings, index)
   }
 
@@ -172,7 +174,7 @@ private[zonemap] object Upkeep {
   /** Writes now if it is time, else leaves it to a timer. */
   private def flush(table: Table, snapshot: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
     val state = stateOf(index)
-    val root = IndexStore.of(table, settings.storeLocation).root
+    val root = process.storeOf(table, settings).root
     state.waiting = Some(() => persist(table, index.get(snapshot.key).getOrElse(snapshot), settings, index))
     val delay = state.millisUntilNextFlush(settings.maintenance.flushIntervalMillis)
     if (delay <= 0 || snapshot.unstoredManifests(root) >= settings.maintenance.flushManifests) state.flushWaiting()
@@ -184,17 +186,17 @@ private[zonemap] object Upkeep {
           logged(s"write the index of ${table.name()}", state.flushWaiting())
         }
       }
-      worker.schedule(later, delay, TimeUnit.MILLISECONDS): Unit
+      schedule(later, delay)
     }
   }
 
   private def persist(table: Table, covered: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit =
     try {
-      val store = IndexStore.of(table, settings.storeLocation)
-      val stored = StoredSnapshots.flush(table, covered, index, store)
+      val store = process.storeOf(table, settings)
+      val stored = covering.flush(table, covered, index, store)
       index.storeState.written()
-      SnapshotResolver.keep(index, stored, settings)
-      Option(table.snapshot(covered.key.snapshotId)).foreach(FactUpkeep.enqueue(table, _, settings))
+      process.keep(index, stored)
+      Option(table.snapshot(covered.key.snapshotId)).foreach(facts.enqueue(table, _, settings))
     } catch {
       case e: StoreWriteException =>
         index.storeState.refused(e.getMessage)
@@ -204,7 +206,7 @@ private[zonemap] object Upkeep {
   private def submit(table: Table, snapshot: Snapshot)(work: => Unit): Unit = {
     val name = (table.uuid(), snapshot.snapshotId())
     if (queued.add(name))
-      worker.execute { () =>
+      execute { () =>
         try logged(s"index snapshot ${snapshot.snapshotId()} of ${table.name()}", work)
         finally queued.remove(name): Unit
       }
@@ -213,4 +215,26 @@ private[zonemap] object Upkeep {
   private def logged(what: => String, work: => Unit): Unit =
     try work
     catch { case NonFatal(e) => log.warn(s"Cannot $what: $e") }
+
+  /** Takes no more work and drops what waits; a turn under way comes to its end. */
+  def close(): Unit = worker.shutdownNow(): Unit
+
+  private def execute(task: Runnable): Unit = schedule(task, 0)
+
+  /** What comes after the end of the process is left out. */
+  private def schedule(task: Runnable, millis: Long): Unit =
+    try worker.schedule(task, millis, TimeUnit.MILLISECONDS): Unit
+    catch { case _: RejectedExecutionException if worker.isShutdown => () }
+}
+
+private object Upkeep {
+  private val log = LoggerFactory.getLogger("zonemap.upkeep")
+
+  /** A transaction's snapshots are announced before it commits. */
+  private val RetryMillis = 1000L
+
+  private val IdleSeconds = 60L
+
+  /** A snapshot that was announced, and the settings of the session that commits it. */
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings)
 }

@@ -11,11 +11,12 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{IndexStore, Level}
-import zonemap.iceberg.testing.{TestFiles, TestTable}
+import zonemap.iceberg.testing.{OwnProcess, TestFiles, TestTable}
 
 /** How manifests are grouped into segments, and that making one is repeatable. */
-class SegmentTaskTest extends AnyFunSuite {
+class SegmentTaskTest extends AnyFunSuite with OwnProcess {
   private val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
   (0 until 5).foreach(k => table.append((0 to k).map(_ => TestFiles.data(table)): _*))
 
@@ -47,7 +48,7 @@ class SegmentTaskTest extends AnyFunSuite {
           method.invoke(manifests.head, Option(arguments).getOrElse(Array.empty[AnyRef]): _*))
       Proxy.newProxyInstance(getClass.getClassLoader, Array(classOf[ManifestFile]), like).asInstanceOf[ManifestFile]
     }
-    val target = SegmentTask.TargetRows
+    val target = PlannerSettings.SegmentRows
     val cases: Seq[(Seq[Int], Seq[Int])] = Seq(
       Seq(target, 1) -> Seq(1, 1),
       Seq(target - 1, 1, 1) -> Seq(2, 1),
@@ -62,21 +63,21 @@ class SegmentTaskTest extends AnyFunSuite {
 
   test("the same manifests make the same bytes, each time under a name of their own") {
     val task = SegmentTask.group(manifests, columns, Level.Day, FileWriters.Unknown).head
-    val store = new IndexStore(table.io, "mem://x/_zonemaps_v2/u")
-    val (a, b) = (task.write(table.io, specs, store.root), task.write(table.io, specs, store.root))
+    val store = new IndexStore(table.io, "mem://x/_zonemaps_v2/u", process.access)
+    val (a, b) = (task.write(table.io, specs, store), task.write(table.io, specs, store))
     assert(a.contentHash == b.contentHash && a.sizeBytes == b.sizeBytes && a.relativePath != b.relativePath)
     Seq(a, b).foreach(ref => assert(ref.relativePath.matches(s"segments/day/1-5-${ref.contentHash}-[0-9a-f]{8}\\.zm")))
-    val again = task.copy(written = Seq(b)).write(table.io, specs, store.root)
+    val again = task.copy(written = Seq(b)).write(table.io, specs, store)
     assert(again == b, "one that is there already is taken")
     table.io.put(s"${store.root}/${b.relativePath}", new Array[Byte](b.sizeBytes.toInt))
-    val healed = task.copy(written = Seq(b)).write(table.io, specs, store.root)
+    val healed = task.copy(written = Seq(b)).write(table.io, specs, store)
     assert(healed.relativePath != b.relativePath, "unless it is damaged")
     val segment = Segment.open(store.openSegment(a))
     assert(segment.rows == 15 && segment.manifests.map(_.rowCount) == Seq(1, 2, 3, 4, 5))
   }
 
   test("the local runner answers in the order of the tasks") {
-    val store = new IndexStore(table.io, "mem://y/_zonemaps_v2/u")
+    val store = new IndexStore(table.io, "mem://y/_zonemaps_v2/u", process.access)
     val tasks = manifests.map(m => SegmentTask(Seq(m), columns, Level.Micro))
     assert(
       new LocalRunner(table.load())

@@ -5,12 +5,12 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.plan.{PlanMode, Planning}
-import zonemap.iceberg.testing.{FileKind, HeldSnapshots}
+import zonemap.iceberg.testing.{FileKind, HeldSnapshots, OwnProcess}
 import zonemap.iceberg.upkeep.Maintained
 
 /** What gives way first when the cap is reached. */
-class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
-  override def beforeEach(): Unit = IndexRegistry.clear()
+class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
+  override def beforeEach(): Unit = process.restart()
 
   private val filter = Expressions.equal("id", 15L)
   private val noTime = -60000L // a window that ended before the commits of this test
@@ -23,12 +23,12 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
     t
   }
 
-  private def held(t: Maintained): Long = IndexRegistry.of(t.table.load()).residentBytes
+  private def held(t: Maintained): Long = process.tables.of(t.table.load()).residentBytes
 
   test("over the cap, segments outside of the window are let go of and stay covered") {
     val t = read()
     val before = held(t)
-    IndexRegistry.shrinkTo(before - 1, hotWindowMillis = noTime)
+    process.tables.shrinkTo(before - 1, hotWindowMillis = noTime)
     assert(held(t) < before && t.isIndexed)
     t.table.io.resetCounts()
     val planned = Planning.ours(t.table, filter)
@@ -40,7 +40,7 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
   test("the table with old segments gives way before one whose segments are in the window") {
     val (old, young) = (read(), read())
     // two hours ago for the index, by way of what it has recorded
-    val index = IndexRegistry.of(old.table.load())
+    val index = process.tables.of(old.table.load())
     val aged = old.index.get.segments.map { s =>
       val origin = s.origin.copy(committedAtMillis = s.origin.committedAtMillis.map(_ - 2 * 3600 * 1000))
       new LiveSegment(s.segment, origin, s.liveManifests)
@@ -48,14 +48,14 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
     index.put(old.index.get.withSegments(aged))
     Planning.ours(old.table, filter) // used last, and yet
     val (beforeOld, beforeYoung) = (held(old), held(young))
-    IndexRegistry.shrinkTo(beforeOld + beforeYoung - 1, hotWindowMillis = 3600L * 1000)
+    process.tables.shrinkTo(beforeOld + beforeYoung - 1, hotWindowMillis = 3600L * 1000)
     assert(held(old) < beforeOld && held(young) == beforeYoung)
     assert(old.isIndexed && young.isIndexed)
   }
 
   test("a cap below what cannot move: whole snapshots go, as the cap is a hard one") {
     val t = read()
-    IndexRegistry.shrinkTo(10, hotWindowMillis = 3600L * 1000)
+    process.tables.shrinkTo(10, hotWindowMillis = 3600L * 1000)
     assert(held(t) <= 10 && !t.isIndexed)
   }
 
@@ -63,15 +63,15 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = read()
     val before = held(t)
     t.table.io.storeFiles.foreach(t.table.io.remove)
-    IndexRegistry.shrinkTo(before - 1, hotWindowMillis = noTime)
+    process.tables.shrinkTo(before - 1, hotWindowMillis = noTime)
     assert(held(t) < before && t.differences().isEmpty)
   }
 
   test("snapshots beyond the limit of one table are let go of; the manifests of those left are known") {
     val t = new Maintained
     (1 to TableIndex.MaxSnapshots + 10).foreach { _ => t.append(1); t.maintain() }
-    val index = IndexRegistry.of(t.table.load())
-    assert(HeldSnapshots.listed(t.table.load()) == TableIndex.MaxSnapshots)
+    val index = process.tables.of(t.table.load())
+    assert(HeldSnapshots.listed(t.table.load(), index) == TableIndex.MaxSnapshots)
     t.append(1)
     t.table.io.resetCounts()
     assert(Planning.ours(t.table, filter).mode == PlanMode.Hybrid)

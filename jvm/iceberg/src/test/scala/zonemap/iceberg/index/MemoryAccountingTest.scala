@@ -15,14 +15,14 @@ import zonemap.core.segment._
 import zonemap.core.value.{BytesValue, LongType, LongValue, Presence, StringType}
 import zonemap.iceberg.plan.DoubtfulFiles
 import zonemap.iceberg.store.{IndexStore, Level}
-import zonemap.iceberg.testing.MemoryFileIO
+import zonemap.iceberg.testing.{MemoryFileIO, OwnProcess}
 
 /** What the index says it holds is what the JVM gets back when it is forgotten. */
-class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
+class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private val files = new MemoryFileIO
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
-  override def afterEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
+  override def afterEach(): Unit = process.restart()
 
   /** The heap and the buffers beside it, after the collector. */
   private def used(): Long = {
@@ -34,9 +34,9 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
   /** @param fill in a frame of its own, so that nothing but the index holds what it makes */
   private def assertCounted(leastMegabytes: Int)(fill: => Unit): Unit = {
     fill
-    val said = IndexRegistry.residentBytes
+    val said = process.tables.residentBytes
     val before = used()
-    IndexRegistry.clear()
+    process.restart()
     val held = before - used()
     info(f"held ${held / 1e6}%.1f MB, said ${said / 1e6}%.1f MB, ${100.0 * said / held}%.0f %%")
     assert(held > leastMegabytes * 1000000L, "too little to measure")
@@ -44,7 +44,7 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(said < held * 1.2, s"said $said, held $held")
   }
 
-  private def index(): TableIndex = IndexRegistry.of(UUID.randomUUID())
+  private def index(): TableIndex = process.tables.of(UUID.randomUUID())
 
   private def manifest(k: Int, files: Int, content: Int = 0): ManifestIdentity = ManifestIdentity(
     s"s3://a-bucket-of-the-lake/warehouse/db/events/metadata/7c9e6679-7425-40de-944b-e07fc1f90ae7-m$k.avro",
@@ -225,7 +225,7 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("facts, opened")(assertCounted(leastMegabytes = 10) {
-    val store = new IndexStore(files, "mem://lake/t/_zonemaps")
+    val store = new IndexStore(files, "mem://lake/t/_zonemaps", process.access)
     val kind = FactKind.Bloom
     val refs = (1 to 12).map { id =>
       val facts = (0 until 20000).map(k => FactKey.of(path(k), k.toLong) -> Array.fill[Byte](40)(k.toByte))

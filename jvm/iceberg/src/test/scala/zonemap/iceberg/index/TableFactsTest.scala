@@ -12,16 +12,16 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.segment.FactRef
 import zonemap.core.value.{LongType, ZoneValues}
 import zonemap.iceberg.store.IndexStore
-import zonemap.iceberg.testing.{MemoryFileIO, TestTable}
+import zonemap.iceberg.testing.{MemoryFileIO, OwnProcess, TestTable}
 
 /** Files of facts that cannot be read, and damaged ones. */
-class TableFactsTest extends AnyFunSuite {
+class TableFactsTest extends AnyFunSuite with OwnProcess {
   private val column = ColumnId(1)
   private val root = "mem://lake/t/_zonemaps_v2/facts-test"
 
   private final class Stored {
     val io = new MemoryFileIO
-    private val store = new IndexStore(io, root)
+    private val store = new IndexStore(io, root, process.access)
     private val bytes = {
       val builder = FactBuilder.of(FactKind.Values, 1L, 100)
       builder.add(ZoneValues.ofLong(5))
@@ -67,7 +67,7 @@ class TableFactsTest extends AnyFunSuite {
     assert(isKnown(facts))
     facts.release()
     stored.isDown = true
-    zonemap.iceberg.store.ColdCache.forget(root)
+    process.access.cold.forget(root)
     assert(!isKnown(facts))
     stored.isDown = false
     assert(isKnown(facts))
@@ -78,11 +78,11 @@ class TableFactsTest extends AnyFunSuite {
       val stored = new Stored
       val whole = stored.io.bytes(stored.location)
       stored.io.put(stored.location, damage(whole))
-      zonemap.iceberg.store.ColdCache.forget(root)
+      process.access.cold.forget(root)
       val facts = stored.facts(pauseNanos = 0L)
       assert(!isKnown(facts))
       stored.io.put(stored.location, whole)
-      zonemap.iceberg.store.ColdCache.forget(root)
+      process.access.cold.forget(root)
       assert(!isKnown(facts))
       assert(isKnown(stored.facts(pauseNanos = 0L)))
     }
@@ -91,10 +91,10 @@ class TableFactsTest extends AnyFunSuite {
   test("a column that a manifest is wrong about stays so when the name mapping makes the facts unreadable") {
     val stored = new Stored
     val t = TestTable.create(new Schema(NestedField.optional(1, "id", Types.LongType.get())))
-    IndexRegistry.of(t.load()).learn(stored.facts(pauseNanos = 0L, contradicts = true))
-    assert(isKnown(TableFacts.of(t.load())) && TableFacts.of(t.load()).distrusted == Set(1))
+    process.tables.of(t.load()).learn(stored.facts(pauseNanos = 0L, contradicts = true))
+    assert(isKnown(process.index.factsOf(t.load())) && process.index.factsOf(t.load()).distrusted == Set(1))
     val mapping = """[{"field-id": 1, "names": ["id", "other"]}]"""
     t.load().updateProperties().set(TableProperties.DEFAULT_NAME_MAPPING, mapping).commit()
-    assert(!isKnown(TableFacts.of(t.load())) && TableFacts.of(t.load()).distrusted == Set(1))
+    assert(!isKnown(process.index.factsOf(t.load())) && process.index.factsOf(t.load()).distrusted == Set(1))
   }
 }

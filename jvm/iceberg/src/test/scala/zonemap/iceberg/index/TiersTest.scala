@@ -11,19 +11,19 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, Tier, UpkeepMode}
-import zonemap.iceberg.store.{ColdCache, ColdSettings, FileIOByteSource}
-import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
-import zonemap.iceberg.upkeep.{Maintained, Prewarm, Upkeep}
+import zonemap.iceberg.store.{ColdSettings, FileIOByteSource}
+import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
+import zonemap.iceberg.upkeep.{Maintained, Prewarm}
 
 /** What plans cost when the index is in memory, in local files, in the cold cache or in its store only. */
-class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
+class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   override def beforeEach(): Unit = forgetAll()
   override def afterEach(): Unit = forgetAll()
 
   /** As after a restart of the JVM, but for what is on disk. */
   private def forgetAll(): Unit = {
-    IndexRegistry.clear()
-    ColdCache.use(ColdSettings())
+    process.restart()
+    process.access.cold.use(ColdSettings())
   }
 
   private val columns = 5
@@ -41,7 +41,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   private def index(t: Maintained): TableIndex = index(t.table)
-  private def index(t: TestTable): TableIndex = IndexRegistry.of(t.load())
+  private def index(t: TestTable): TableIndex = process.tables.of(t.load())
 
   /** The plan, and how often the table's storage was asked for it. */
   private def plan(t: Maintained, filter: Expression, settings: PlannerSettings = Planning.Off): (Planned, Int) = {
@@ -110,14 +110,14 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     val none = cold(memory = 0)
     plan(t, ids(0, 1200), none)
     aged(t)
-    IndexRegistry.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
-    IndexRegistry.shrinkTo(index(t).residentBytes * 3 / 4, hotWindowMillis = hour)
+    process.tables.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
+    process.tables.shrinkTo(index(t).residentBytes * 3 / 4, hotWindowMillis = hour)
     val newest = t.fileCount * 10L
     val (recent, reads) = plan(t, ids(newest - 50, newest), none)
     assert(reads == 0 && recent.report.tier.contains(Tier.Hot) && recent.tasks.size == 5)
     val (everything, some) = plan(t, ids(0, newest), none)
     assert(some > 0 && everything.report.tier.contains(Tier.Both))
-    IndexRegistry.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
+    process.tables.shrinkTo(index(t).residentBytes - 1, hotWindowMillis = hour)
     val (old, more) = plan(t, ids(0, 50), none)
     assert(more == 1 && old.report.tier.contains(Tier.Cold))
   }
@@ -138,7 +138,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
       assert(planned.mode == PlanMode.Exact && t.table.io.totalReads == 0)
       assert(Planning.difference(planned.tasks, Planning.stock(t.table, filter)).isEmpty)
       t.table.io.resetCounts()
-      assert(Upkeep.await(30000) && index(t).residentBytes <= whole / 2)
+      assert(process.upkeep.await(30000) && index(t).residentBytes <= whole / 2)
     }
     assert(t.table.io.storeFiles.isEmpty)
   }
@@ -148,24 +148,25 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     val noRoom = PlannerSettings(upkeep = UpkeepMode.Memory, cold = ColdSettings(diskMaxBytes = 0))
     (1 to 3).foreach { _ => t.append(20); t.maintain(noRoom) }
     Planning.ours(t.table, ids(0, 100), noRoom)
-    IndexRegistry.shrinkTo(2000)
-    assert(IndexRegistry.residentBytes <= 2000 && !t.isIndexed && index(t).spilledBytes == 0)
+    process.tables.shrinkTo(2000)
+    assert(process.tables.residentBytes <= 2000 && !t.isIndexed && index(t).spilledBytes == 0)
     assert(t.differences().isEmpty)
   }
 
   test("prewarm: the next plan asks for nothing, on the columns and the hours that were named") {
     val t = stored()
-    val all = Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Nil)
+    val all = new Prewarm(process.now).run(t.table.load(), t.table.current, Planning.Off, None, Nil)
     assert(all.segments == t.index.get.segments.size && all.bytes > 0)
     for (filter <- Seq(Expressions.equal("c3", 90L), ids(100, 300), Expressions.alwaysTrue()))
       assert(plan(t, filter)._2 == 0)
     forgetAll()
-    val none = Prewarm.run(t.table.load(), t.table.current, Planning.Off, Some(0L), Nil)
+    val none = new Prewarm(process.now).run(t.table.load(), t.table.current, Planning.Off, Some(0L), Nil)
     assert(none.segments == 0)
-    val few = Prewarm.run(t.table.load(), t.table.current, Planning.Off, Some(hour), Seq("ID"))
+    val few = new Prewarm(process.now).run(t.table.load(), t.table.current, Planning.Off, Some(hour), Seq("ID"))
     assert(few.segments == all.segments && few.bytes <= all.bytes && plan(t, ids(100, 300))._2 == 0)
     val wrong =
-      intercept[IllegalArgumentException](Prewarm.run(t.table.load(), t.table.current, Planning.Off, None, Seq("nope")))
+      intercept[IllegalArgumentException](
+        new Prewarm(process.now).run(t.table.load(), t.table.current, Planning.Off, None, Seq("nope")))
     assert(wrong.getMessage.contains("'nope'"))
   }
 
@@ -207,8 +208,8 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   test("prewarm of files too large to be fetched whole: exact bounds and paths too") {
     planLargeCold(oneFile)
     forgetAll()
-    Prewarm.run(large.load(), large.current, Planning.Off, None, Seq("c1"))
-    ColdCache.clear()
+    new Prewarm(process.now).run(large.load(), large.current, Planning.Off, None, Seq("c1"))
+    process.access.cold.clear()
     assert(planLarge(oneFile) == ((1, 0)))
     assert(planLarge(Expressions.lessThan("c1", 3005L)) == ((301, 0)))
     assert(planLarge(Expressions.equal("c2", 150L))._2 > 0, "a column that was not named")

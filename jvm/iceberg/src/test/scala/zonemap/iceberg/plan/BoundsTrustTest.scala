@@ -11,7 +11,6 @@ import zonemap.core.predicate._
 import zonemap.core.value.{ZoneValue, ZoneValues}
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
-import zonemap.iceberg.upkeep.IndexProcedures
 
 /** What bounds are believed for, by who wrote the file and where readers take the column from. */
 class BoundsTrustTest extends AnyFunSuite with FewColumns {
@@ -109,7 +108,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     t.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(1).commit()
     val settings = Planning.Off
     val loaded = t.load()
-    IndexProcedures.merge(loaded, loaded.currentSnapshot(), settings, new LocalRunner(_))
+    process.admin.merge(loaded, loaded.currentSnapshot(), settings, new LocalRunner(_))
     assert(keptByDerived(t) == 1)
     assert(!tellsJoins(t))
   }
@@ -128,7 +127,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     build(t)
     t.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(1).commit()
     val loaded = t.load()
-    IndexProcedures.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
+    process.admin.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
     assert(filesAnswered(t) == 4)
     build(t)
     assert(filesAnswered(t) == 1, "three of four snapshots are expired")

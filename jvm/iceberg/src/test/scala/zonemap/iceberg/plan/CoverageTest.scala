@@ -9,18 +9,16 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, Stats, TestFiles, TestTable}
-import zonemap.iceberg.upkeep.Upkeep
+import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, OwnProcess, Stats, TestFiles, TestTable}
 
 /** How a snapshot comes to be covered, and what every way reads and writes. */
-class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
+class CoverageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import FileKind._
   import Planning._
 
   private val schema = new Schema(required(1, "id", Types.LongType.get()), optional(2, "name", Types.StringType.get()))
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   /** `commits` commits of `files` files each; file k holds ids from 10k to 10k + 9. */
   private def table(commits: Int, files: Int = 2): TestTable = {
@@ -34,7 +32,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
       TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9)))
     }: _*): Unit
 
-  private def awaitUpkeep(): Unit = { assert(Upkeep.await(30000), "upkeep did not end"); () }
+  private def awaitUpkeep(): Unit = { assert(process.upkeep.await(30000), "upkeep did not end"); () }
 
   private val idIs15 = Expressions.equal("id", 15L)
 
@@ -42,7 +40,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     "an exact version: no manifest, a manifest list that Iceberg holds is not read again, few reads of the store; the second plan reads nothing") {
     val t = table(commits = 5)
     build(t)
-    IndexRegistry.clear()
+    process.restart()
     t.io.resetCounts()
     val first = ours(t, idIs15)
     assert(first.mode == PlanMode.Exact && first.report.tier.contains(Tier.Cold))
@@ -58,7 +56,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
   test("an exact version: a manifest list that nobody has read is read once") {
     val t = table(commits = 5)
     build(t)
-    IndexRegistry.clear()
+    process.restart()
     val fresh = new TestTable(new MemoryTableOperations(t.io, t.operations.current()), t.name)
     t.io.resetCounts()
     val planned = ours(fresh, idIs15)
@@ -72,7 +70,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     def coldReads(commits: Int) = {
       val t = table(commits)
       build(t)
-      IndexRegistry.clear()
+      process.restart()
       t.io.resetCounts()
       assert(ours(t, idIs15).mode == PlanMode.Exact)
       t.io.totalReads
@@ -128,7 +126,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = table(commits = 3)
     build(t)
     append(t, 6)
-    IndexRegistry.clear()
+    process.restart()
     t.io.resetCounts()
     val hybrid = ours(t, idIs15)
     assert(hybrid.mode == PlanMode.Hybrid && hybrid.report.considered == 7 && hybrid.tasks.size == 1)
@@ -206,7 +204,7 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
       assert(ours(t, idIs15, PlannerSettings(upkeep = upkeep)).mode == PlanMode.Hybrid)
       awaitUpkeep()
       assert((t.io.writes(Store) > 0) == written)
-      IndexRegistry.clear()
+      process.restart()
       t.io.resetCounts()
       assert(told(ours(t, idIs15)) == (if (written) "EXACT" else "HYBRID"))
       assert(t.io.reads(Manifest) == (if (written) 0 else 1))
@@ -222,9 +220,9 @@ class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
       awaitUpkeep()
       val uuid = t.load().uuid()
       assert(t.io.storeFiles.nonEmpty && t.io.storeFiles.forall(_.startsWith(s"mem://elsewhere/index-store/$uuid/")))
-      IndexRegistry.clear()
+      process.restart()
       assert(ours(t, idIs15, settings).mode == PlanMode.Exact)
-      IndexRegistry.clear()
+      process.restart()
       assert(told(ours(t, idIs15)) == "NOT_COVERED", "the default location must not know of it")
     }
   }

@@ -11,9 +11,7 @@ import org.apache.iceberg.types.Type
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing._
-import zonemap.iceberg.upkeep.IndexProcedures
 
 /**
  * Random tables, index states and filters against Iceberg and against the rows themselves.
@@ -21,7 +19,7 @@ import zonemap.iceberg.upkeep.IndexProcedures
  * `-Dzonemap.checks=N` sets the number of checked plans, `-Dzonemap.seed=S` the first table; a failure names the seed
  * that replays its table first.
  */
-class DifferentialTest extends AnyFunSuite {
+class DifferentialTest extends AnyFunSuite with OwnProcess {
   import DifferentialTest._
 
   private val wanted = sys.props.get("zonemap.checks").fold(3000)(_.toInt)
@@ -31,7 +29,7 @@ class DifferentialTest extends AnyFunSuite {
     val totals = new Totals
     var seed = Rng.baseSeed
     while (totals.checks < wanted) {
-      new TableRun(seed, totals).run()
+      new TableRun(seed, totals, process).run()
       seed += 1
     }
     println(s"DifferentialTest: $totals")
@@ -55,14 +53,15 @@ object DifferentialTest {
   private val StepsPerTable = 12
   private val FiltersPerStep = 15
 
-  private final class TableRun(seed: Long, totals: Totals) {
+  private final class TableRun(seed: Long, totals: Totals, own: TestProcess) {
+    private implicit val process: TestProcess = own
     private val rng = new Rng(seed)
     private val random = new RandomTable(rng)
     private val table = random.table
     private val states = mutable.ArrayBuffer.empty[String]
 
     def run(): Unit = {
-      IndexRegistry.clear()
+      process.restart()
       guarded("making the table")(random.append())
       (0 until StepsPerTable).foreach { _ =>
         guarded("a commit")(random.commit())
@@ -95,17 +94,17 @@ object DifferentialTest {
           Planning.build(table)
           "build"
         case n if n < 35 =>
-          IndexProcedures.refresh(loaded, loaded.currentSnapshot(), Planning.Off, new LocalRunner(_))
+          process.admin.refresh(loaded, loaded.currentSnapshot(), Planning.Off, new LocalRunner(_))
           "refresh"
         case n if n < 45 =>
-          IndexRegistry.clear()
+          process.restart()
           "forget"
         case n if n < 55 && table.io.storeFiles.nonEmpty =>
           damage(rng.pick(table.io.storeFiles))
-          IndexRegistry.clear()
+          process.restart()
           "damage"
         case n if n < 60 =>
-          IndexRegistry.of(loaded).evictOldest()
+          process.tables.of(loaded).evictOldest()
           "evict"
         case _ => "stale"
       }

@@ -7,11 +7,10 @@ import org.scalatest.{BeforeAndAfterEach, Suite}
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.value._
-import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** Tables of a few columns of different types, whose files of ten rows exist in metadata only. Every test starts anew. */
-trait FewColumns extends BeforeAndAfterEach { this: Suite =>
+trait FewColumns extends BeforeAndAfterEach with OwnProcess { this: Suite =>
   protected val schema = new Schema(
     optional(1, "id", Types.LongType.get()),
     optional(2, "d", Types.DoubleType.get()),
@@ -24,7 +23,7 @@ trait FewColumns extends BeforeAndAfterEach { this: Suite =>
   protected val s = ColumnRef(3, StringType, "s")
   protected val p = ColumnRef(4, IntType, "p")
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   /** A file with these statistics in each commit. */
   protected def table(files: Map[String, Stats]*): TestTable = {

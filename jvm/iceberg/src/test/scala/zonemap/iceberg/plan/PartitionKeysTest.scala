@@ -16,14 +16,13 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.predicate._
 import zonemap.core.value._
 import zonemap.iceberg.convert.{IcebergValues, SourceConditions}
-import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{Rng, TestFiles, TestTable}
+import zonemap.iceberg.testing.{OwnProcess, Rng, TestFiles, TestTable}
 
 /** Conditions on columns, told from partitions that transforms make of them; the files have no bounds. */
-class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach {
+class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import Planning._
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private val rng = new Rng(Rng.baseSeed)
   private val instant = Types.TimestampType.withZone()

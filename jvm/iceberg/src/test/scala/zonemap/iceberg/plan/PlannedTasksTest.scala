@@ -12,17 +12,16 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing._
 
 /** Tasks are made while somebody walks through them, and an index that fails half-way loses and doubles none. */
-class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
+class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import PlannedTasksTest._
 
   private val schema = new Schema(required(1, "id", Types.LongType.get()))
   private val FilesACommit = 700 // more than two blocks of paths
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   /** Two commits; one file is in both, and so are its rows twice. */
   private def table(): TestTable = {
@@ -62,13 +61,13 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
       val damaged = whole.clone()
       damaged(position) = (~damaged(position)).toByte
       write(segment, damaged)
-      IndexRegistry.clear()
+      process.restart()
       val walked = walk(t, settings)
       assert(walked.paths.sorted == expected, s"byte $position of ${whole.length}: ${walked.mode}")
       walked
     }
     write(segment, whole)
-    IndexRegistry.clear()
+    process.restart()
     assert(walk(t, settings).mode == PlanMode.Exact)
     walks.count(w => w.startedFromIndex && w.mode.isInstanceOf[PlanMode.Stock])
   }
@@ -103,7 +102,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
       val iterator = tasks.iterator()
       val first = (0 until 300).map(_ => iterator.next())
       t.io.storeFiles.foreach(t.io.remove)
-      IndexRegistry.clear()
+      process.restart()
       val paths = (first ++ iterator.asScala).map(_.asFileScanTask().file().location())
       assert(paths.sorted == expected)
     }
@@ -116,8 +115,8 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
     val reporter = new MetricsReporter {
       override def report(report: MetricsReport): Unit = reports :+= report.asInstanceOf[ScanReport]
     }
-    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off)
-    val planned = PlanLog.plannedScans
+    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off, process.now)
+    val planned = process.index.planLog.plannedScans
     val scan = relation.newBatchScan().asInstanceOf[ZoneMapBatchScan]
     Using.resource(scan.planFiles()) { tasks =>
       val first = tasks.iterator()
@@ -127,7 +126,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
       assertThrows[NoSuchElementException](first.next())
       assert(tasks.iterator().asScala.size == 2 * FilesACommit)
     }
-    assert(PlanLog.plannedScans == planned + 1)
+    assert(process.index.planLog.plannedScans == planned + 1)
     assert(reports.map(_.scanMetrics().resultDataFiles().value()) == Seq(2L * FilesACommit))
   }
 
@@ -139,7 +138,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
       override def report(report: MetricsReport): Unit =
         counted :+= report.asInstanceOf[ScanReport].scanMetrics().resultDataFiles().value()
     }
-    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off)
+    val relation = new ZoneMapTable(t.operations, t.name, reporter, t.current.snapshotId(), Planning.Off, process.now)
     val tasks = relation.newBatchScan().planFiles()
     val iterator = tasks.iterator()
     (0 until 5).foreach(_ => iterator.next())

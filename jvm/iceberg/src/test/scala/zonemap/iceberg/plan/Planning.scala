@@ -9,8 +9,8 @@ import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.metrics.LoggingMetricsReporter
 
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.testing.TestTable
-import zonemap.iceberg.upkeep.{BuildResult, IndexProcedures}
+import zonemap.iceberg.testing.{TestProcess, TestTable}
+import zonemap.iceberg.upkeep.BuildResult
 
 /** One planned scan: its tasks by path, and what was reported of it. */
 final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {
@@ -34,27 +34,30 @@ object Planning {
   /** Every plan is covered, without a store being written. */
   val Covering: PlannerSettings = PlannerSettings(upkeep = UpkeepMode.Memory, coverOnRead = CoverOnRead.Wait)
 
-  def build(table: TestTable, settings: PlannerSettings = Off): BuildResult = {
+  def build(table: TestTable, settings: PlannerSettings = Off)(implicit process: TestProcess): BuildResult = {
     val loaded = table.load()
-    IndexProcedures.build(loaded, loaded.currentSnapshot(), settings, new LocalRunner(_))
+    process.index.use(settings)
+    process.admin.build(loaded, loaded.currentSnapshot(), settings, new LocalRunner(_))
   }
 
   /** A fresh relation of the table, pinned to its current snapshot. */
-  def relation(table: TestTable, settings: PlannerSettings = Off): ZoneMapTable = {
+  def relation(table: TestTable, settings: PlannerSettings = Off)(implicit process: TestProcess): ZoneMapTable = {
+    process.index.use(settings)
     val snapshot = table.current
     new ZoneMapTable(
       table.operations,
       table.name,
       LoggingMetricsReporter.instance(),
       if (snapshot == null) null else Long.box(snapshot.snapshotId()),
-      settings)
+      settings,
+      process.now)
   }
 
   def ours(
       table: TestTable,
       filter: Expression = Expressions.alwaysTrue(),
       settings: PlannerSettings = Off,
-      refine: Refine = identity): Planned = {
+      refine: Refine = identity)(implicit process: TestProcess): Planned = {
     val relation = Planning.relation(table, settings)
     val tasks = plan(relation, filter, refine)
     Planned(tasks, relation.lastPlan())

@@ -6,7 +6,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{InRanges, True, ValueRanges}
 import zonemap.core.value.ZoneValues
-import zonemap.iceberg.index.{IndexRegistry, LiveSegment, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** Faults of an index that shadow mode has to find: files that are missing or foreign. */
@@ -18,7 +18,7 @@ class ShadowTest extends AnyFunSuite with FewColumns {
   private def ids(k: Int): Map[String, Stats] = Map("id" -> Stats.range(k * 10L, k * 10L + 9))
   private def covered(t: TestTable): SnapshotIndex = {
     ours(t, settings = Covering)
-    IndexRegistry.of(t.load()).get(SnapshotKey.of(t.current)).get
+    process.tables.of(t.load()).get(SnapshotKey.of(t.current)).get
   }
 
   private def mismatch(t: TestTable): Option[String] = {
@@ -71,7 +71,7 @@ class ShadowTest extends AnyFunSuite with FewColumns {
   test("a file that the index lacks is found, and the index is not used again until it is built") {
     val t = table((0 until 4).map(ids): _*)
     val right = covered(t)
-    IndexRegistry
+    process.tables
       .of(t.load())
       .put(
         new SnapshotIndex(
@@ -90,7 +90,7 @@ class ShadowTest extends AnyFunSuite with FewColumns {
   test("a file that is not live in the snapshot is found") {
     val (t, other) = (table((0 until 4).map(ids): _*), table((0 until 5).map(ids): _*))
     val right = covered(t)
-    IndexRegistry
+    process.tables
       .of(t.load())
       .put(new SnapshotIndex(right.key, 1, right.segments ++ covered(other).segments, right.deletes))
     assert(mismatch(t).exists(_.contains("not live")))

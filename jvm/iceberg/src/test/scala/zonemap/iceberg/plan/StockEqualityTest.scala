@@ -13,11 +13,10 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** The same scan planned by the index and by Iceberg: every task equal in every field. */
-class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
+class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import Expressions._
   import Planning._
 
@@ -28,7 +27,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     optional(4, "ts", Types.TimestampType.withoutZone())
   )
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private def range(k: Int): Map[String, Stats] = Map("id" -> Stats.range(k * 10L, k * 10L + 9))
 
@@ -492,7 +491,8 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     build(table)
     val relation = Planning.relation(table)
     val reporter = new org.apache.iceberg.metrics.InMemoryMetricsReporter
-    val measured = new ZoneMapTable(table.operations, table.name, reporter, table.current.snapshotId(), Off)
+    val current = table.current.snapshotId()
+    val measured = new ZoneMapTable(table.operations, table.name, reporter, current, Off, process.now)
     scala.util.Using.resource(measured.newBatchScan().filter(equal("k", 1)).planFiles())(_.asScala.size)
     val metrics = reporter.scanReport().scanMetrics()
     assert(metrics.resultDataFiles().value() == 1)

@@ -11,32 +11,30 @@ import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ByteSource
+import zonemap.iceberg.testing.OwnProcess
 
 /** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */
-class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
+class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private var dir: Path = _
   private var fetched = 0
+
+  private def cold = process.access.cold
+  private def spill = process.access.spill
 
   override def beforeEach(): Unit = {
     dir = Files.createTempDirectory("zonemap-cold-test")
     fetched = 0
-    ColdCache.use(ColdSettings())
-    ColdCache.clear()
-  }
-
-  override def afterEach(): Unit = {
-    ColdCache.use(ColdSettings())
-    ColdCache.clear()
+    process.restart()
   }
 
   private def use(memory: Long = 1000, disk: Long = 1000, on: Option[Path] = Some(dir)): Unit =
-    ColdCache.use(ColdSettings(memory, on.map(_.toString), disk))
+    cold.use(ColdSettings(memory, on.map(_.toString), disk))
 
   /** Bytes that tell ranges apart. */
   private def content(path: String, length: Int): Array[Byte] = Array.tabulate(length)(i => (path.hashCode + i).toByte)
 
   private def read(path: String, length: Int = 100, root: String = "mem://store"): Assertion = {
-    val found = ColdCache.read(ColdRange(root, path, 0, length)) {
+    val found = cold.read(ColdRange(root, path, 0, length)) {
       fetched += 1
       ByteBuffer.wrap(content(path, length))
     }
@@ -61,28 +59,28 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(fetches((1 to 3).foreach(_ => read("a"))) == 1)
     assert(fetches(read("a", length = 50)) == 1, "another range of the file")
     assert(fetches(read("a", root = "mem://other")) == 1, "a file of that name in another store")
-    assert(ColdCache.memoryBytesOf("mem://store") == 150 && ColdCache.residentBytes == 250)
+    assert(cold.memoryBytesOf("mem://store") == 150 && cold.residentBytes == 250)
   }
 
   test("memory: the cap is kept, and the range used least recently goes") {
     use(memory = 300, on = None)
     Seq("a", "b", "c").foreach(read(_))
     read("a")
-    assert(fetches(read("d")) == 1 && ColdCache.residentBytes == 300)
+    assert(fetches(read("d")) == 1 && cold.residentBytes == 300)
     assert(fetches { read("a"); read("c"); read("d") } == 0)
     assert(fetches(read("b")) == 1)
     assert(fetches((1 to 2).foreach(_ => read("large", length = 301))) == 2)
     use(memory = 0, on = None)
-    assert(ColdCache.residentBytes == 0 && fetches((1 to 2).foreach(_ => read("a"))) == 2)
+    assert(cold.residentBytes == 0 && fetches((1 to 2).foreach(_ => read("a"))) == 2)
   }
 
   test("disk: what memory forgot is found there, also by another JVM") {
     use()
     Seq("a", "b").foreach(read(_))
-    ColdCache.clear()
+    cold.clear()
     assert(fetches { read("a"); read("b") } == 0)
-    assert(ColdCache.diskBytesOf("mem://store") == onDisk && onDisk == 208)
-    val other = new ColdDisk(dir.toString, 1000)
+    assert(cold.diskBytesOf("mem://store") == onDisk && onDisk == 208)
+    val other = new ColdDisk(new PrivateFolder(dir.toString), 1000)
     assert(other.read(ColdRange("mem://store", "a", 0, 100)).isDefined)
     assert(other.read(ColdRange("mem://store", "a", 1, 100)).isEmpty)
   }
@@ -100,7 +98,8 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("two writers of one folder stay near the cap") {
-    val (one, two) = (new ColdDisk(dir.toString, 3200), new ColdDisk(dir.toString, 3200))
+    val (one, two) =
+      (new ColdDisk(new PrivateFolder(dir.toString), 3200), new ColdDisk(new PrivateFolder(dir.toString), 3200))
     for (k <- 1 to 200; disk <- Seq(one, two))
       disk.write(ColdRange("mem://store", s"$k-${disk eq one}", 0, 96), ByteBuffer.allocate(96))
     assert(onDisk <= 3200 + 2 * 200 + 2 * 100)
@@ -125,7 +124,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
       use()
       read("a")
       files().foreach(damage)
-      ColdCache.clear()
+      cold.clear()
       assert(fetches(read("a")) == 1)
     }
 
@@ -134,7 +133,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     Seq("a", "b").foreach(read(_))
     val both = files()
     Files.write(both.head, Files.readAllBytes(both.last))
-    ColdCache.clear()
+    cold.clear()
     assert(fetches { read("a"); read("b") } == 1)
   }
 
@@ -142,7 +141,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     val file = Files.createFile(dir.resolve("file"))
     use(memory = 0, on = Some(file))
     assert(fetches((1 to 2).foreach(_ => read("a"))) == 2)
-    assert(ColdCache.diskBytesOf("mem://store") == 0)
+    assert(cold.diskBytesOf("mem://store") == 0)
   }
 
   private def mode(path: Path): String =
@@ -177,21 +176,21 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
       use()
       Seq("a", "b").foreach(read(_))
       change(dir.resolve("zonemap-cold-v1"))
-      ColdCache.clear()
+      cold.clear()
       val before = files().toSet
       assert(before.size == 2 && fetches(Seq("a", "b", "c").foreach(read(_))) == 3)
-      assert(!ColdCache.has(ColdRange("mem://store", "d", 0, 100)))
-      ColdCache.forget("mem://store")
-      assert(files().toSet == before && ColdCache.diskBytesOf("mem://store") == 0)
+      assert(!cold.has(ColdRange("mem://store", "d", 0, 100)))
+      cold.forget("mem://store")
+      assert(files().toSet == before && cold.diskBytesOf("mem://store") == 0)
       val bytes = ByteSource.ofBytes(content("spilled", 100))
-      assert(SpillFile.of(bytes).isEmpty && files().toSet == before)
+      assert(spill.of(bytes).isEmpty && files().toSet == before)
     }
 
   test("a spilled file has no name, and one that cannot be private is none") {
     // files of other suites count until the collector comes to them
     use(disk = 1L << 40)
     val bytes = content("spilled", 100)
-    val spilled = SpillFile.of(ByteSource.ofBytes(bytes)).get
+    val spilled = spill.of(ByteSource.ofBytes(bytes)).get
     val back = new Array[Byte](100)
     spilled.read(0, 100).get(back)
     assert(back.sameElements(bytes) && files().isEmpty && mode(dir.resolve("zonemap-cold-v1")) == "rwx------")
@@ -201,8 +200,8 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     use()
     Seq("mem://store", "mem://other").foreach(root => read("a", root = root))
     Files.writeString(files().head.resolveSibling("notes.txt"), "mine")
-    ColdCache.forget("mem://store")
-    assert(ColdCache.memoryBytesOf("mem://store") == 0 && ColdCache.diskBytesOf("mem://store") == 0)
+    cold.forget("mem://store")
+    assert(cold.memoryBytesOf("mem://store") == 0 && cold.diskBytesOf("mem://store") == 0)
     assert(fetches(read("a", root = "mem://other")) == 0)
     assert(fetches(read("a")) == 1)
     assert(files().exists(_.getFileName.toString == "notes.txt"))

@@ -14,19 +14,18 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.{CorruptIndexException, SegmentRef, VersionFile}
-import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots}
+import zonemap.iceberg.index.StoredSnapshots
 import zonemap.iceberg.plan.{PlanMode, Planning}
 import zonemap.iceberg.testing._
-import zonemap.iceberg.upkeep.IndexProcedures
 
 /** Versions that somebody else wrote: what they name is neither planned from nor deleted unless it is the table's own. */
-class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
+class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import Planning._
 
   private val schema = new Schema(required(1, "id", Types.LongType.get()))
   private val all: Expression = Expressions.alwaysTrue()
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private def table(commits: Int): TestTable = {
     val t = TestTable.create(schema)
@@ -34,7 +33,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     t
   }
 
-  private def root(t: TestTable): String = IndexStore.of(t.load(), None).root
+  private def root(t: TestTable): String = process.store(t.load()).root
   private def version(t: TestTable): String = s"${root(t)}/versions/${t.current.snapshotId()}"
   private def decoded(t: TestTable): VersionFile = VersionFile.decode(t.io.bytes(version(t)))
 
@@ -59,15 +58,15 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     Seq(t, other).foreach(build(_))
     val ref = takeSegment(t, other)
     forge(t)(_.copy(segments = Seq(ref)))
-    IndexRegistry.clear()
+    process.restart()
     val refused =
-      intercept[CorruptIndexException](StoredSnapshots.load(t.load(), t.current, IndexStore.of(t.load(), None)))
+      intercept[CorruptIndexException](StoredSnapshots.load(t.load(), t.current, process.store(t.load())))
     assert(refused.getMessage.contains("lacks 3 manifests that its snapshot lists, and names 3 that it does not list"))
     right(t)
-    IndexRegistry.clear()
-    assert(!IndexProcedures.status(t.load(), Some(t.current), Off).covered)
+    process.restart()
+    assert(!process.admin.status(t.load(), Some(t.current), Off).covered)
     build(t)
-    IndexRegistry.clear()
+    process.restart()
     assert(ours(t, all).mode == PlanMode.Exact)
   }
 
@@ -76,9 +75,9 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     build(t)
     val ref = decoded(t).segments.head
     forge(t)(_.copy(segments = Seq(ref.copy(liveManifests = Seq(0)), ref.copy(liveManifests = Seq(0)))))
-    IndexRegistry.clear()
+    process.restart()
     right(t)
-    assert(!IndexProcedures.status(t.load(), Some(t.current), Off).covered)
+    assert(!process.admin.status(t.load(), Some(t.current), Off).covered)
   }
 
   test("a version of another snapshot serves to know manifests from, and is never taken for that snapshot") {
@@ -88,7 +87,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     forge(t)(_.copy(segments = Seq(ref)))
     val forged = t.current.snapshotId()
     t.append(TestFiles.data(t, Map("id" -> Stats.range(90L, 99L))))
-    IndexRegistry.clear()
+    process.restart()
     val settings = Off.copy(maxUnknownEntries = 100, upkeep = zonemap.iceberg.plan.UpkeepMode.Memory)
     val planned = ours(t, all, settings)
     assert(planned.paths == stock(t, all).map(_.file().location()).toSet && planned.mode == PlanMode.Hybrid)
@@ -116,11 +115,11 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
         .map(_.location()) ++ Seq("/etc/passwd", "mem://lake/secret.zm")
       victims.foreach(t.io.put(_, Array[Byte](1)))
       forge(t)(v => v.copy(segments = v.segments :+ SegmentRef(name, "h", 1, Seq(0))))
-      IndexRegistry.clear()
+      process.restart()
       t.io.resetCounts()
       right(t)
       assert(t.io.readLocations(FileKind.Store).forall(l => l.startsWith(root(t)) && !l.contains("..")))
-      val dropped = IndexProcedures.drop(t.load(), Off, dryRun = false)
+      val dropped = process.admin.drop(t.load(), Off, dryRun = false)
       assert(victims.forall(t.io.locations.contains) && !dropped.exists(victims.contains))
       assert(!t.io.locations.contains(version(t)), "the version itself is a file of the store")
     }
@@ -130,13 +129,13 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     build(t)
     forge(t)(_.copy(tableUuid = java.util.UUID.randomUUID().toString))
     val segments = t.io.storeFiles.filter(_.contains("/segments/"))
-    IndexProcedures.drop(t.load(), Off, dryRun = false)
+    process.admin.drop(t.load(), Off, dryRun = false)
     assert(segments.nonEmpty && segments.forall(t.io.locations.contains))
   }
 
   test("delete takes files of the store's own layout only") {
     val t = table(1)
-    val store = IndexStore.of(t.load(), None)
+    val store = process.store(t.load())
     val refused = Seq(
       "mem://lake/data/x.parquet",
       s"${store.root}/../../data/x.parquet",
@@ -157,7 +156,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     val (store, elsewhere) = (folder.resolve("store"), folder.resolve("elsewhere"))
     Seq(store.resolve("segments/micro"), store.resolve("versions"), elsewhere).foreach(Files.createDirectories(_))
     Files.write(elsewhere.resolve("1-1-a.zm"), Array[Byte](1, 2, 3))
-    (store, elsewhere, new IndexStore(new HadoopFileIO(new Configuration), store.toString))
+    (store, elsewhere, new IndexStore(new HadoopFileIO(new Configuration), store.toString, process.access))
   }
 
   test("a folder that is a symbolic link out of the store: nothing behind it is listed, opened or deleted") {
@@ -179,7 +178,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     val (store, _, _) = localStore()
     val link = store.resolveSibling("link")
     Files.createSymbolicLink(link, store)
-    val index = new IndexStore(new HadoopFileIO(new Configuration), link.toString)
+    val index = new IndexStore(new HadoopFileIO(new Configuration), link.toString, process.access)
     val own = index.writeSegment(Level.Micro, 1, 2, "h", Array[Byte](5))
     assert(index.list().map(_.relativePath) == Seq(own))
     assert(index.openSegment(SegmentRef(own, "h", 1, Nil)).sizeBytes == 1)

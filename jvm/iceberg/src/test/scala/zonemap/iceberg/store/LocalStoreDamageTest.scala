@@ -12,15 +12,14 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, StockReason}
 import zonemap.iceberg.testing._
 
 /** Segments in local files that others change while this JVM holds them open: plans stay right, and the JVM stays. */
-class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
+class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import LocalStoreDamageTest._
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private val schema = new Schema(
     required(1, "id", Types.LongType.get()),
@@ -48,7 +47,7 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       Files.createDirectories(Paths.get(file).getParent)
       Files.write(Paths.get(file), t.io.bytes(file))
     }
-    IndexRegistry.clear()
+    process.restart()
     val segments = t.io.storeFiles.filter(_.contains("/segments/"))
     assert(segments.size == 1)
     new Stored(t, settings, Paths.get(segments.head))
@@ -108,7 +107,7 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     val whole = Files.readAllBytes(s.segment)
     val modes = (0 until whole.length by whole.length / 60).map { position =>
       overwrite(s.segment, whole)
-      IndexRegistry.clear()
+      process.restart()
       assert(plan(s, ofId.head).mode == PlanMode.Exact)
       val end = Math.min(whole.length, position + 200)
       overwrite(s.segment, whole.slice(position, end).map(b => (b ^ 0x10).toByte), position)
@@ -132,12 +131,12 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
   test("what is read of a local file counts as held, and goes when the cap is too low") {
     val s = stored()
     ofId.foreach(plan(s, _))
-    val some = IndexRegistry.residentBytes
+    val some = process.tables.residentBytes
     (ofOthers :+ Expressions.alwaysTrue()).foreach(plan(s, _))
-    val more = IndexRegistry.residentBytes
+    val more = process.tables.residentBytes
     assert(more - some > 4 * FileCount)
-    IndexRegistry.shrinkTo(some / 4)
-    assert(IndexRegistry.residentBytes < some)
+    process.tables.shrinkTo(some / 4)
+    assert(process.tables.residentBytes < some)
     assert((ofId ++ ofOthers).forall(plan(s, _).mode == PlanMode.Exact))
   }
 }

@@ -9,16 +9,17 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ByteRange
+import zonemap.iceberg.testing.OwnProcess
 
 /** Ranges that are asked for ahead: which requests they become, and who gets the bytes. */
-class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach {
+class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private val fetched = new ConcurrentLinkedQueue[ByteRange]
+  private def cold = process.access.cold
   private def cached(range: ByteRange) = ColdRange("mem://store", "a", range.offset, range.length)
 
   override def beforeEach(): Unit = afterEach()
   override def afterEach(): Unit = {
-    ColdCache.use(ColdSettings())
-    ColdCache.clear()
+    process.restart()
     fetched.clear()
   }
 
@@ -27,7 +28,7 @@ class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach {
     ByteBuffer.wrap(Array.tabulate(range.length)(i => (range.offset + i).toByte))
 
   private def prefetch(before: ByteRange => Unit = _ => ()): RangePrefetch =
-    new RangePrefetch(range => { before(range); fetched.add(range); bytes(range) }, cached)
+    new RangePrefetch(range => { before(range); fetched.add(range); bytes(range) }, cached, process.access)
 
   private def isRight(range: ByteRange, found: ByteBuffer) = found.duplicate().rewind() == bytes(range)
 
@@ -51,11 +52,11 @@ class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach {
     reader.start()
     ranges.foreach { range =>
       val awaited = ahead.await(range)
-      val found = ColdCache.read(cached(range))(awaited.getOrElse(fail("nobody fetches it")))
+      val found = cold.read(cached(range))(awaited.getOrElse(fail("nobody fetches it")))
       assert(isRight(range, found))
     }
     assert(fetched.asScala.toSeq == Seq(ByteRange(10, 4067)))
-    ColdCache.clear()
+    cold.clear()
     assert(ranges.forall(ahead.await(_).isEmpty), "what is done is not kept here")
   }
 
@@ -63,15 +64,15 @@ class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach {
     val ahead = prefetch(_ => throw new IllegalStateException("no luck"))
     val range = ByteRange(0, 10)
     ahead.start(Seq(range))
-    assert(ahead.await(range).isEmpty && !ColdCache.has(cached(range)))
+    assert(ahead.await(range).isEmpty && !cold.has(cached(range)))
   }
 
   test("what the cold cache has or has no room for is not fetched") {
     val ahead = prefetch()
     val range = ByteRange(0, 100)
-    ColdCache.read(cached(range))(bytes(range))
+    cold.read(cached(range))(bytes(range))
     ahead.start(Seq(range))
-    ColdCache.use(ColdSettings(memoryMaxBytes = 150))
+    cold.use(ColdSettings(memoryMaxBytes = 150))
     ahead.start(Seq(ByteRange(200, 80)))
     assert(ahead.await(range).isEmpty && ahead.await(ByteRange(200, 80)).isEmpty && fetched.isEmpty)
   }

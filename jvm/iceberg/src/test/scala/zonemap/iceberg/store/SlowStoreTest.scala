@@ -15,12 +15,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.LongType
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan._
 import zonemap.iceberg.testing._
 
 /** Stores that hang or are slow: no plan waits beyond its budget, none for another table, and what was read is found later. */
-class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
+class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private val schema = new Schema(required(1, "id", Types.LongType.get()), required(2, "other", Types.LongType.get()))
   private val filter = Expressions.equal("id", 15L)
   private val budgetMillis = 400L
@@ -32,9 +31,9 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
   @volatile private var release = new CountDownLatch(1)
 
   override def beforeEach(): Unit = {
-    IndexRegistry.clear()
-    ColdCache.use(ColdSettings())
-    ColdCache.clear()
+    process.restart()
+    process.access.cold.use(ColdSettings())
+    process.access.cold.clear()
     release = new CountDownLatch(1)
   }
 
@@ -54,7 +53,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
   private def built(commits: Int = 3): TestTable = {
     val t = table(commits)
     Planning.build(t, settings)
-    IndexRegistry.clear()
+    process.restart()
     t
   }
 
@@ -133,7 +132,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
       )
     }: _*)
     Planning.build(t, settings)
-    IndexRegistry.clear()
+    process.restart()
     val largest = t.io.storeFiles.map(t.io.bytes(_).length).max
     assert(largest > FileIOByteSource.WholeFileBytes, largest)
     assert(plan(t, 20000).mode == PlanMode.Exact)
@@ -176,7 +175,8 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach {
               t.name,
               org.apache.iceberg.metrics.LoggingMetricsReporter.instance(),
               id,
-              settings)
+              settings,
+              process.now)
           timed(relation.newBatchScan().useSnapshot(id).filter(filter).planFiles().close())._2
         }
       }

@@ -12,19 +12,17 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.VersionFile
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, Planned, Planning}
 import zonemap.iceberg.testing._
-import zonemap.iceberg.upkeep.IndexProcedures
 
 /** Whatever happens to the stored index, a plan is right and throws nothing, and a build mends it. */
-class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
+class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   import Planning._
 
   private val schema = new Schema(required(1, "id", Types.LongType.get()), required(2, "name", Types.StringType.get()))
   private val filter = Expressions.and(Expressions.equal("id", 15L), Expressions.startsWith("name", "n"))
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private def table(commits: Int = 3): TestTable = {
     val table = TestTable.create(schema)
@@ -36,7 +34,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     table.append(
       TestFiles.data(table, Map("id" -> Stats.range(k * 10L, k * 10L + 9), "name" -> Stats.range("na", "nz")))): Unit
 
-  private def store(t: TestTable): IndexStore = IndexStore.of(t.load(), None)
+  private def store(t: TestTable): IndexStore = process.store(t.load())
   private def versions(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.contains("/versions/"))
   private def segments(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.contains("/segments/"))
   private def latest(t: TestTable): Seq[String] = t.io.storeFiles.filter(_.endsWith("/latest"))
@@ -104,10 +102,10 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       val t = table()
       build(t)
       damage(t)
-      IndexRegistry.clear()
+      process.restart()
       (0 until 3).foreach(_ => right(t, ours(t, filter)))
       build(t)
-      IndexRegistry.clear()
+      process.restart()
       val mended = ours(t, filter)
       right(t, mended)
       assert(mended.mode == PlanMode.Exact)
@@ -118,22 +116,22 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       build(t)
       damage(t)
       append(t, 7)
-      IndexRegistry.clear()
+      process.restart()
       right(t, ours(t, filter))
-      IndexRegistry.clear()
+      process.restart()
       val loaded = t.load()
-      IndexProcedures.status(loaded, Option(loaded.currentSnapshot()), Off)
-      IndexProcedures.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
-      IndexRegistry.clear()
+      process.admin.status(loaded, Option(loaded.currentSnapshot()), Off)
+      process.admin.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
+      process.restart()
       val mended = ours(t, filter)
       right(t, mended)
       // a refresh takes what it knows as it is; damage inside a column shows when a query reads it
       assert(mended.mode == PlanMode.Exact || name == "segment of one flipped byte")
       assert(
-        name == "segment of one flipped byte" || IndexProcedures
+        name == "segment of one flipped byte" || process.admin
           .status(loaded, Option(loaded.currentSnapshot()), Off)
           .covered)
-      IndexProcedures.drop(loaded, Off, dryRun = false)
+      process.admin.drop(loaded, Off, dryRun = false)
       assert(versions(t).forall(!_.endsWith(s"/${t.current.snapshotId()}")))
     }
 
@@ -141,7 +139,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       val t = table()
       build(t)
       damage(t)
-      IndexRegistry.clear()
+      process.restart()
       (0 until 3).foreach(_ => right(t, ours(t, filter, Covering)))
       assert(ours(t, filter, Covering).mode == PlanMode.Exact)
     }
@@ -173,7 +171,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
         val t = table()
         build(t)
         if (ahead) append(t, 9)
-        IndexRegistry.clear()
+        process.restart()
         reached = interrupted(t, read)(() => failure(t))
         read += 1
       }
@@ -192,7 +190,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = table()
     build(t)
     change(t, versions)(garbage)
-    IndexRegistry.clear()
+    process.restart()
     right(t, ours(t, filter))
     t.io.resetCounts()
     right(t, ours(t, filter))
@@ -208,7 +206,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       (64 until hurt.length - 600).foreach(i => hurt(i) = (hurt(i) ^ 0x55).toByte)
       hurt
     }
-    IndexRegistry.clear()
+    process.restart()
     (0 until 3).foreach(_ => right(t, ours(t, filter)))
     t.io.resetCounts()
     right(t, ours(t, filter))
@@ -220,9 +218,9 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     build(t)
     val loaded = t.load()
     val before = t.io.locations
-    val listed = IndexProcedures.drop(loaded, Off, dryRun = true)
+    val listed = process.admin.drop(loaded, Off, dryRun = true)
     assert(listed.toSet == t.io.storeFiles.toSet && t.io.locations == before)
-    IndexProcedures.drop(loaded, Off, dryRun = false)
+    process.admin.drop(loaded, Off, dryRun = false)
     assert(t.io.storeFiles.isEmpty && t.io.locations == before.filterNot(listed.contains))
     assert(
       intercept[IllegalArgumentException](store(t).delete(Seq("mem://lake/data/x.parquet"))).getMessage

@@ -6,11 +6,10 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.plan.Planning
-import zonemap.iceberg.testing.TestTable
-import zonemap.iceberg.upkeep.IndexProcedures
+import zonemap.iceberg.testing.{OwnProcess, TestTable}
 
 /** Where the indexes of tables may be kept. */
-class StoreLocationTest extends AnyFunSuite {
+class StoreLocationTest extends AnyFunSuite with OwnProcess {
   private def table(): TestTable = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
 
   test("absolute are locations with a scheme or a leading slash, and without parts of dots") {
@@ -53,7 +52,7 @@ class StoreLocationTest extends AnyFunSuite {
   test("procedures fail with what is wrong and which key to mend") {
     val t = table()
     val settings = Planning.Off.copy(storeLocation = Some(s"${t.load().location()}/data/index"))
-    val error = intercept[IllegalArgumentException](IndexProcedures.status(t.load(), None, settings))
+    val error = intercept[IllegalArgumentException](process.admin.status(t.load(), None, settings))
     assert(error.getMessage.startsWith(s"Cannot keep the index of '${t.name}' in "))
     assert(error.getMessage.endsWith("Name another folder by spark.sql.zonemap.store.location."))
   }

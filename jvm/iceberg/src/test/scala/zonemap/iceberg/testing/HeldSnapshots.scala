@@ -4,18 +4,16 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.index.{SnapshotKey, TableIndex}
 
-/** How many snapshots of a table this JVM has indexes of. */
+/** The number of snapshots of a table of which a process holds the index. */
 private[iceberg] object HeldSnapshots {
 
-  /** Of those that the table lists. */
-  def listed(table: Table): Int =
-    table.snapshots().asScala.count(s => IndexRegistry.of(table).get(SnapshotKey.of(s)).isDefined)
+  /** Of the snapshots that the table lists. */
+  def listed(table: Table, index: TableIndex): Int =
+    table.snapshots().asScala.count(s => index.get(SnapshotKey.of(s)).isDefined)
 
   /** Of all snapshots, those of transactions that never committed included; afterwards none is held. */
-  def evictAll(table: Table): Int = {
-    val index = IndexRegistry.of(table)
+  def evictAll(index: TableIndex): Int =
     Iterator.continually(index.evictOldest()).takeWhile(identity).size
-  }
 }

@@ -7,28 +7,33 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ColumnChoice
 import zonemap.iceberg.build.{LocalRunner, SnapshotIndexer}
-import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots, TableIndex}
+import zonemap.iceberg.index.{StoredSnapshots, TableIndex}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.store.IndexStore
-import zonemap.iceberg.testing.FileKind
+import zonemap.iceberg.testing.{FileKind, OwnProcess}
 
 /** Columns that are added to an index, or taken from it, when it already has segments. File k holds c2 from 20k on. */
-class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
-  override def beforeEach(): Unit = IndexRegistry.clear()
+class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
+  override def beforeEach(): Unit = process.restart()
 
   private val id = Expressions.equal("id", 15L)
   private val second = Expressions.equal("c2", 25L)
 
   private def choose(t: Maintained, names: String*): BuildResult = {
     val table = t.table.load()
-    ColumnChange.run(table, t.table.current, Planning.Off, new LocalRunner(_), ColumnChange.parse(names, table))
+    ColumnChange.run(
+      process.index,
+      table,
+      t.table.current,
+      Planning.Off,
+      new LocalRunner(_),
+      ColumnChange.parse(names, table))
   }
 
   private def stored(commits: Int = 3): Maintained = {
     val t = new Maintained(columns = 3)
     (1 to commits).foreach { _ =>
       t.append()
-      IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+      process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     }
     t
   }
@@ -42,11 +47,11 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   private def statusOf(t: Maintained): StatusResult =
-    IndexProcedures.status(t.table.load(), Some(t.table.current), Planning.Off)
+    process.admin.status(t.table.load(), Some(t.table.current), Planning.Off)
 
   test("a column taken out: no manifest is read, the column no longer prunes, the others do, the store is smaller") {
     val t = stored()
-    val before = IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    val before = process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     assert(kept(t, id) == 1 && kept(t, second) == 1)
     t.table.io.resetCounts()
     val after = choose(t, "id")
@@ -75,7 +80,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = stored()
     t.table.load().updateSchema().addColumn("c4", Types.LongType.get()).commit()
     t.append()
-    IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     t.table.io.resetCounts()
     choose(t, "id", "c2", "c4")
     assert(t.table.io.reads(FileKind.Manifest) == 3, "the fourth segment has them all")
@@ -87,16 +92,17 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     choose(t, "id")
     t.append()
     val table = t.table.load()
-    IndexRegistry.clear()
+    process.restart()
     // a maintainer that has not heard of the choice
-    val store = IndexStore.of(table, None)
-    val known = new TableIndex(table.uuid())
+    val store = process.store(table)
+    val known = new TableIndex(table.uuid(), process.access)
     StoredSnapshots.loadNearest(table, t.table.current, store, 8).foreach(known.put)
     assert(known.choice == ColumnChoice.only(Seq(1)), "a version tells it")
     known.choose(Long.MaxValue, ColumnChoice.All)
     val wide =
-      SnapshotIndexer.inMemory(table, t.table.current, SnapshotIndexer.diff(table, t.table.current, known))
-    IndexProcedures.save(table, wide, store, Planning.Off)
+      SnapshotIndexer
+        .inMemory(table, t.table.current, SnapshotIndexer.diff(table, t.table.current, known), process.access.fetches)
+    process.index.save(table, wide, store, Planning.Off)
     assert(statusOf(t).columns == "id", "what it writes does not undo the choice")
     assert(indexed(t) == Set(1) && kept(t, second) == t.fileCount)
     choose(t, "id", "c2", "c3")
@@ -109,7 +115,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     def isFollowed = indexed(t) == Set(2) && kept(t, second) == 1 && kept(t, id) == t.fileCount
     assert(isFollowed)
     t.append()
-    IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     assert(isFollowed, "refresh")
     t.append()
     Planning.build(t.table)
@@ -117,14 +123,14 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     t.append()
     t.maintain(PlannerSettings(upkeep = UpkeepMode.Persist))
     assert(isFollowed, "upkeep")
-    IndexRegistry.clear()
+    process.restart()
     t.append()
     assert(kept(t, second, PlannerSettings(upkeep = UpkeepMode.Persist)) == 1)
     t.maintain(PlannerSettings(upkeep = UpkeepMode.Persist))
     assert(isFollowed, "a query of another JVM, and its upkeep")
-    IndexProcedures.merge(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    process.admin.merge(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     assert(isFollowed, "merge")
-    IndexRegistry.clear()
+    process.restart()
     assert(kept(t, second) == 1 && isFollowed, "a JVM that knows nothing")
     assert(t.differences().isEmpty)
   }
@@ -134,7 +140,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     choose(t, "c2")
     t.table.load().updateSchema().renameColumn("c2", "other").commit()
     t.append()
-    IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     assert(statusOf(t).columns == "other" && kept(t, Expressions.equal("other", 25L)) == 1)
     t.table.load().updateSchema().deleteColumn("other").commit()
     assert(statusOf(t).columns == "" && kept(t, id) == t.fileCount)

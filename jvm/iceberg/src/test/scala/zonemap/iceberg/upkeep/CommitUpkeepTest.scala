@@ -6,21 +6,18 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.testing.{FileKind, HeldSnapshots}
+import zonemap.iceberg.testing.{FileKind, HeldSnapshots, OwnProcess}
 
 /** Commits of this JVM are followed by the index, and pay nothing for it. */
-class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll {
-  @volatile private var isRunning = false
+class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll with OwnProcess {
+  override def beforeEach(): Unit = {
+    process.restart()
+    process.now.commits.register(seen => Some(seen.settings))
+  }
 
-  // it stays registered: other suites of the JVM count who covers their commits
-  CommitListener.register(seen => Option.when(isRunning)(seen.settings))
-
-  override def beforeAll(): Unit = isRunning = true
-  override def afterAll(): Unit = isRunning = false
-
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  // Iceberg keeps listeners for good, and other suites of the JVM commit too
+  override def afterAll(): Unit = process.now.close()
 
   private val memory = unpaced(PlannerSettings(upkeep = UpkeepMode.Memory))
 
@@ -66,7 +63,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     val busy = new Maintained
     busy.append()
     busy.table.io.beforeRead = _ => gate.await(30, TimeUnit.SECONDS): Unit
-    Upkeep.enqueue(busy.table.load(), busy.table.current, memory)
+    process.upkeep.enqueue(busy.table.load(), busy.table.current, memory)
     val counts = Seq(followed, unknown).map { t =>
       t.table.current.allManifests(t.table.io): Unit // Iceberg keeps them with the snapshot
       t.table.io.resetCounts()
@@ -88,8 +85,8 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
       _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
     (1 to 20).foreach(_ => t.append(1))
     gate.countDown()
-    assert(Upkeep.await(20000))
-    assert(t.isIndexed && HeldSnapshots.evictAll(t.table.load()) <= 3)
+    assert(process.upkeep.await(20000))
+    assert(t.isIndexed && HeldSnapshots.evictAll(process.tables.of(t.table.load())) <= 3)
   }
 
   test("commits that come sooner than the share of CPU allows wait, and queries do not wait for them") {
@@ -105,7 +102,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
       Planning.ours(t.table, settings = settings).mode == PlanMode.Hybrid && t.table.io.reads(FileKind.Manifest) == 5)
     assert(t.differences(settings).isEmpty)
     t.append()
-    assert(Upkeep.await(20000) && t.isIndexed, "an orderly end leaves nothing out")
+    assert(process.upkeep.await(20000) && t.isIndexed, "an orderly end leaves nothing out")
   }
 
   test("the pause is what a turn took over the share, a minute at most") {
@@ -121,7 +118,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     val t = known()
     val transaction = t.table.load().newTransaction()
     transaction.newFastAppend().appendFile(t.file()).commit()
-    assert(Upkeep.await(20000))
+    assert(process.upkeep.await(20000))
     transaction.commitTransaction()
     eventually(t.isIndexed)
   }
@@ -130,14 +127,14 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     val t = known()
     t.table.load().newTransaction().newFastAppend().appendFile(t.file()).commit()
     Thread.sleep(1500)
-    assert(Upkeep.await(20000) && HeldSnapshots.evictAll(t.table.load()) == 1)
+    assert(process.upkeep.await(20000) && HeldSnapshots.evictAll(process.tables.of(t.table.load())) == 1)
   }
 
   test("upkeep off: commits are not followed") {
     val t = known()
     Planning.ours(t.table, Expressions.equal("id", 15L), Planning.Off)
     t.append()
-    assert(Upkeep.await(20000) && !t.isIndexed)
+    assert(process.upkeep.await(20000) && !t.isIndexed)
   }
 
   test("the store is written at the interval, or when enough manifests wait") {

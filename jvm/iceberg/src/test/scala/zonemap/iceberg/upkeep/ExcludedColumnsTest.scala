@@ -13,14 +13,14 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.CorruptIndexException
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex, SnapshotKey, StoredSnapshots}
+import zonemap.iceberg.index.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
-import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+import zonemap.iceberg.store.FileIOByteSource
+import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** What a store holds of columns that were left out of the index: nothing, in no file, compressed or not. */
-class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
-  override def beforeEach(): Unit = IndexRegistry.clear()
+class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
+  override def beforeEach(): Unit = process.restart()
 
   private val schema = new Schema(
     required(1, "id", Types.LongType.get()),
@@ -56,14 +56,20 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     }
 
     def refresh(): Unit =
-      IndexProcedures.refresh(table.load(), table.current, Planning.Off, new LocalRunner(_)): Unit
+      process.admin.refresh(table.load(), table.current, Planning.Off, new LocalRunner(_)): Unit
 
     def choose(names: String*): Unit = {
       val loaded = table.load()
-      ColumnChange.run(loaded, table.current, Planning.Off, new LocalRunner(_), ColumnChange.parse(names, loaded)): Unit
+      ColumnChange.run(
+        process.index,
+        loaded,
+        table.current,
+        Planning.Off,
+        new LocalRunner(_),
+        ColumnChange.parse(names, loaded)): Unit
     }
 
-    def held: Option[SnapshotIndex] = IndexRegistry.of(table.load()).get(SnapshotKey.of(table.current))
+    def held: Option[SnapshotIndex] = process.tables.of(table.load()).get(SnapshotKey.of(table.current))
 
     /** The files of the store that tell of the secret. */
     def leaks: Seq[String] = table.io.storeFiles.filter(file => tells(table.io.bytes(file)))
@@ -119,19 +125,19 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     lake.delete()
     lake.refresh()
     assert(lake.leaks.isEmpty, "refresh")
-    IndexProcedures.merge(lake.table.load(), lake.table.current, Planning.Off, new LocalRunner(_))
+    process.admin.merge(lake.table.load(), lake.table.current, Planning.Off, new LocalRunner(_))
     assert(lake.leaks.isEmpty, "merge")
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
     Planning.build(lake.table)
     assert(lake.leaks.isEmpty, "build")
-    IndexRegistry.clear()
+    process.restart()
     lake.append()
     lake.delete()
-    Upkeep.enqueue(lake.table.load(), lake.table.current, Persist)
-    assert(Upkeep.await(60000) && lake.held.isDefined)
+    process.upkeep.enqueue(lake.table.load(), lake.table.current, Persist)
+    assert(process.upkeep.await(60000) && lake.held.isDefined)
     assert(lake.leaks.isEmpty, "upkeep")
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
   }
 
@@ -142,30 +148,30 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(Planning.ours(lake.table, settings = Planning.Covering).reason.isEmpty)
     val wide = lake.held.get
     assert(wide.segments.exists(_.segment.columnIds(2)))
-    IndexRegistry.clear()
+    process.restart()
     lake.choose("id")
     val table = lake.table.load()
-    IndexProcedures.save(table, wide, IndexStore.of(table, None), Planning.Off)
+    process.index.save(table, wide, process.store(table), Planning.Off)
     assert(lake.leaks.isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
-    assert(IndexProcedures.status(table, Some(lake.table.current), Planning.Off).columns == "id")
+    assert(process.admin.status(table, Some(lake.table.current), Planning.Off).columns == "id")
   }
 
   test("another driver whose segments have left the store writes nothing, and starts from the store again") {
     val lake = stored()
     val wide = lake.held.get
-    IndexRegistry.clear()
+    process.restart()
     lake.choose("id")
-    IndexRegistry.clear()
+    process.restart()
     val table = lake.table.load()
-    val index = IndexRegistry.of(table)
+    val index = process.tables.of(table)
     index.put(wide)
     val files = lake.table.io.storeFiles
     wide.segments.foreach(live => FileIOByteSource.release(live.origin.source))
-    intercept[CorruptIndexException](StoredSnapshots.flush(table, wide, index, IndexStore.of(table, None)))
+    intercept[CorruptIndexException](new Covering(process.index).flush(table, wide, index, process.store(table)))
     assert(lake.table.io.storeFiles == files && index.isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
   }
 
@@ -186,10 +192,10 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
         Planning.difference(planned.tasks, stockPlan).foreach(fail(_))
       }
     rightOfOlder()
-    IndexRegistry.clear()
-    IndexRegistry.of(lake.table.load()).put(held)
+    process.restart()
+    process.tables.of(lake.table.load()).put(held)
     rightOfOlder()
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
   }
 
@@ -200,11 +206,11 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     lake.refresh()
     lake.choose("id")
     lake.table.load().manageSnapshots().rollbackTo(older).commit()
-    IndexRegistry.clear()
+    process.restart()
     lake.append()
     lake.refresh()
     assert(lake.leaks.isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
   }
 
@@ -232,7 +238,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     lake.table.delete(TestFiles.positionDeletesOf(lake.table, file, byBounds = true))
     lake.refresh()
     lake.choose("note")
-    IndexRegistry.clear()
+    process.restart()
     lake.right()
     assert(Planning.ours(lake.table).tasks.map(_.deletes().size).sorted == Seq(0, 1))
   }

@@ -7,17 +7,17 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.build.{MergePolicy, SegmentCompactor, SnapshotIndexer}
-import zonemap.iceberg.index.{IndexRegistry, StoredSnapshots, TableIndex}
+import zonemap.iceberg.build.{LocalRunner, MergePolicy, SegmentCompactor, SnapshotIndexer}
+import zonemap.iceberg.index.{StoredSnapshots, TableIndex}
 import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.testing.OwnProcess
 
 /**
  * The number of segments that a plan touches, whatever happened to the table before. ZONEMAP_HIERARCHY_COMMITS sets how
  * many commits there are at most.
  */
-class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
-  override def beforeEach(): Unit = IndexRegistry.clear()
+class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
+  override def beforeEach(): Unit = process.restart()
 
   private val bound = MergePolicy.DefaultHardCap + SegmentCompactor.MaxHours + SegmentCompactor.MaxSmallDays
 
@@ -69,7 +69,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     (1 to 3 * MergePolicy.DefaultHardCap).foreach { _ =>
       t.append(1)
       Planning.ours(t.table, Expressions.equal("id", 15L))
-      assert(Upkeep.await(60000))
+      assert(process.upkeep.await(60000))
     }
     assert(t.index.get.segments.size <= bound)
     assert(t.differences().isEmpty)
@@ -85,24 +85,25 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
       assert(t.index.get.deletes.segments.size <= MergePolicy.DefaultHardCap)
     }
     assert(t.differences().isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     assert(t.differences().isEmpty && t.index.get.deletes.count == 60)
   }
 
   /** A maintainer with a memory of its own, as in another JVM. */
   private final class Maintainer(t: Maintained, policy: MergePolicy) {
-    private val index = new TableIndex(t.table.load().uuid())
+    private val index = new TableIndex(t.table.load().uuid(), process.access)
 
     def step(): Unit = {
       val table = t.table.load()
       val snapshot = table.currentSnapshot()
-      val store = IndexStore.of(table, None)
+      val store = process.store(table)
       if (index.isEmpty) StoredSnapshots.loadNearest(table, snapshot, store, 8).foreach(index.put)
-      val covered = SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index))
+      val covered =
+        SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), process.access.fetches)
       index.put(covered)
-      val merged = Merging.ifDue(table, covered, index, policy)
+      val merged = Merging.ifDue(table, covered, index, policy, new SegmentCompactor(process.access.spill))
       index.put(merged)
-      index.put(StoredSnapshots.flush(table, merged, index, store))
+      index.put(new Covering(process.index).flush(table, merged, index, store))
     }
   }
 
@@ -127,7 +128,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     try
       (1 to 60).foreach { _ =>
         t.append(1)
-        IndexRegistry.clear()
+        process.restart()
         // what Iceberg plans is the measure; a snapshot no maintainer has reached yet is covered from the manifests
         val found = t.differences()
         assert(found.isEmpty)
@@ -137,7 +138,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
       threads.foreach(_.join(60000))
     }
     assert(Option(failure.get).isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     new Maintainer(t, policies.head).step()
     assert(Planning.ours(t.table).mode == PlanMode.Exact && t.differences().isEmpty)
   }
@@ -146,16 +147,16 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = new Maintained
     (1 to 6).foreach { _ => t.append(); t.maintain() }
     val before = t.index.get
-    val rows = IndexProcedures.merge(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    val rows = process.admin.merge(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(rows.map(_.level) == Seq("day", "hour", "micro", "deletes"))
     val micro = rows.find(_.level == "micro").get
     assert(micro.segmentsBefore == before.segments.count(_.origin.level.name == "micro") && micro.segmentsAfter == 0)
     assert(rows.map(_.segmentsAfter).sum < rows.map(_.segmentsBefore).sum)
     assert(t.index.get.levels.contains("micro=0"))
     assert(t.differences().isEmpty)
-    IndexRegistry.clear()
+    process.restart()
     assert(Planning.ours(t.table).mode == PlanMode.Exact && t.differences().isEmpty)
-    val again = IndexProcedures.merge(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    val again = process.admin.merge(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(again.forall(row => row.segmentsBefore == row.segmentsAfter && row.bytesBefore == row.bytesAfter))
   }
 
@@ -167,7 +168,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     def check(what: String) = {
       assert(t.differences(Maintained.Persist).isEmpty, what)
       t.maintain()
-      IndexRegistry.clear()
+      process.restart()
       assert(t.differences().isEmpty, s"$what, from the store")
     }
     check("appends")
@@ -190,7 +191,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach {
     check("rolled back")
     t.append()
     check("an append after the rollback")
-    IndexProcedures.merge(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    process.admin.merge(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(t.index.get.segments.forall(SegmentCompactor.isFullyLive), "dead manifests leave at the merge")
     check("merged")
   }

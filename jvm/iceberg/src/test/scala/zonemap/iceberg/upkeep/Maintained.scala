@@ -11,12 +11,12 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.apache.iceberg.types.{Conversions, Types}
 import org.apache.iceberg.types.Types.NestedField.required
 
-import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.index.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.testing.TestTable
+import zonemap.iceberg.testing.{TestProcess, TestTable}
 
 /** A table in memory whose commits add files that exist in metadata only; file k holds ids 10k to 10k + 9. */
-final class Maintained(columns: Int = 1) {
+final class Maintained(columns: Int = 1)(implicit process: TestProcess) {
   val table: TestTable = TestTable.create(
     new Schema((1 to columns).map(id => required(id, if (id == 1) "id" else s"c$id", Types.LongType.get())): _*))
   private val files = new AtomicInteger
@@ -74,14 +74,15 @@ final class Maintained(columns: Int = 1) {
   def rewriteManifests(smallerThan: Long): Unit =
     table.load().rewriteManifests().clusterBy(_ => 0).rewriteIf(_.length() < smallerThan).commit()
 
-  def index: Option[SnapshotIndex] = IndexRegistry.of(table.load()).get(SnapshotKey.of(table.current))
+  def index: Option[SnapshotIndex] = process.tables.of(table.load()).get(SnapshotKey.of(table.current))
 
   def isIndexed: Boolean = index.isDefined
 
   /** Lets upkeep cover the current snapshot and write the store now. */
   def maintain(settings: PlannerSettings = Maintained.Persist): Unit = {
-    Upkeep.enqueue(table.load(), table.current, settings)
-    require(Upkeep.await(60000), "upkeep did not end")
+    process.index.use(settings)
+    process.upkeep.enqueue(table.load(), table.current, settings)
+    require(process.upkeep.await(60000), "upkeep did not end")
   }
 
   /** Plans of several filters, each compared with Iceberg's own, field by field. */
@@ -102,8 +103,8 @@ object Maintained {
   )
 
   /** What a plan in a JVM that knows nothing reads of the store: files and bytes. */
-  def coldReads(table: TestTable): (Int, Long) = {
-    IndexRegistry.clear()
+  def coldReads(table: TestTable)(implicit process: TestProcess): (Int, Long) = {
+    process.restart()
     table.io.resetCounts()
     Planning.ours(table, Expressions.equal("id", 15L))
     val read = table.io.readLocations(zonemap.iceberg.testing.FileKind.Store)

@@ -3,15 +3,15 @@ package zonemap.iceberg.upkeep
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.build.{MergePolicy, SegmentCompactor}
-import zonemap.iceberg.index.{IndexRegistry, SnapshotIndex}
+import zonemap.iceberg.index.SnapshotIndex
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.testing.HeldSnapshots
+import zonemap.iceberg.testing.{HeldSnapshots, OwnProcess}
 
 /**
  * A stream of small commits, the index following in memory. Old snapshots are expired with every commit, small manifests
  * rewritten every hour of commits. ZONEMAP_SOAK_COMMITS sets how many commits, a day of batches of 10 seconds has 8,640; ZONEMAP_SOAK_CAP_BYTES the cap of memory.
  */
-class SoakTest extends AnyFunSuite {
+class SoakTest extends AnyFunSuite with OwnProcess {
   private val commits = sys.env.get("ZONEMAP_SOAK_COMMITS").fold(500)(_.toInt)
   private val cap = sys.env.get("ZONEMAP_SOAK_CAP_BYTES").fold(4L << 30)(_.toLong)
   private val filesACommit = 32
@@ -19,7 +19,7 @@ class SoakTest extends AnyFunSuite {
   private val commitsAnHour = 360
 
   test(s"$commits commits of $filesACommit files with $columns columns: resident bytes a file stay flat") {
-    IndexRegistry.clear()
+    process.restart()
     val t = new Maintained(columns)
     val settings = PlannerSettings(upkeep = UpkeepMode.Memory, hotMaxBytes = cap)
     val bound = MergePolicy.DefaultHardCap + SegmentCompactor.MaxHours + SegmentCompactor.MaxSmallDays
@@ -36,20 +36,20 @@ class SoakTest extends AnyFunSuite {
       Option.when(k % step == 0) {
         assert(t.differences(settings).isEmpty)
         t.maintain(settings)
-        val resident = IndexRegistry.residentBytes
+        val resident = process.tables.residentBytes
         assert(resident <= cap)
         val index = t.index.get
         val asked = allColumnsRead(index)
         info(f"$k%6d commits, ${t.fileCount}%7d files: ${index.levels}, bytes a file ${index.residentBytes.toDouble / t.fileCount}%.1f, " +
           f"all columns read ${asked.toDouble / t.fileCount}%.1f; ${asked / 1e6}%.1f MB, ${resident / 1e6}%.1f MB held with older " +
-          f"snapshots, ${IndexRegistry.of(t.table.load()).spilledBytes / 1e6}%.1f MB in local files, upkeep ${cpuMillis / k}%.2f ms a commit")
+          f"snapshots, ${process.tables.of(t.table.load()).spilledBytes / 1e6}%.1f MB in local files, upkeep ${cpuMillis / k}%.2f ms a commit")
         asked.toDouble / t.fileCount
       }
     }
     assert(bytesPerFile.last <= bytesPerFile(bytesPerFile.size / 2) * 1.2, "bytes a file do not grow")
     assert(bytesPerFile.last <= 100)
-    assert(HeldSnapshots.evictAll(t.table.load()) <= 32)
-    IndexRegistry.clear()
+    assert(HeldSnapshots.evictAll(process.tables.of(t.table.load())) <= 32)
+    process.restart()
   }
 
   /** What the index of a snapshot would hold if a query had asked about every column. */

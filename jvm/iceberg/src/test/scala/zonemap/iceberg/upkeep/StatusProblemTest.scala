@@ -6,17 +6,20 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.{IndexRegistry, Oversized, SnapshotKey}
+import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.index.{Oversized, SnapshotKey}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
-import zonemap.iceberg.testing.FileKind
+import zonemap.iceberg.testing.{FileKind, OwnProcess}
 
 /** What `status` says is wrong. */
-class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
+class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
-  private def status(t: Maintained, settings: PlannerSettings = Maintained.Persist): StatusResult =
-    IndexProcedures.status(t.table.load(), Option(t.table.load().currentSnapshot()), settings)
+  private def status(t: Maintained, settings: PlannerSettings = Maintained.Persist): StatusResult = {
+    process.index.use(settings)
+    process.admin.status(t.table.load(), Option(t.table.load().currentSnapshot()), settings)
+  }
 
   private def problem(t: Maintained, settings: PlannerSettings = Maintained.Persist): String =
     status(t, settings).problem
@@ -24,7 +27,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
   private def built(): Maintained = {
     val t = new Maintained
     t.append()
-    IndexProcedures.build(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    process.admin.build(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     t
   }
 
@@ -42,9 +45,9 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(problem(t) == "the table has no snapshot")
     t.append()
     assert(problem(t) == "the table has no index yet")
-    IndexProcedures.build(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    process.admin.build(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(status(t).covered && problem(t) == "")
-    IndexRegistry.clear()
+    process.restart()
     assert(status(t).covered && problem(t) == "")
     t.append()
     assert(!status(t).covered && problem(t) == "the index is 1 snapshots behind the table")
@@ -68,14 +71,14 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     val covered = status(t)
     assert(covered.covered && covered.problem.startsWith("the store cannot be read: "))
     assert(covered.problem.contains("access denied"))
-    IndexRegistry.clear()
+    process.restart()
     val uncovered = status(t)
     assert(!uncovered.covered && uncovered.problem.contains("access denied"))
   }
 
   test("a store that queries could not read is told of until they can") {
     val t = built()
-    IndexRegistry.clear()
+    process.restart()
     failStore(t, "timed out")
     Planning.ours(t.table, Expressions.equal("id", 15L), Planning.Off)
     t.table.io.beforeRead = _ => ()
@@ -86,7 +89,7 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     test(s"a damaged store: $part") {
       val t = built()
       damage(t, part)
-      IndexRegistry.clear()
+      process.restart()
       val found = status(t)
       assert(!found.covered && found.problem.startsWith("the stored index is damaged: "), found.problem)
     }
@@ -101,14 +104,14 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(
       found.covered && found.problem.contains("Cannot write the index store") && found.problem.contains("disk full"))
     t.table.io.beforeWrite = _ => ()
-    IndexProcedures.refresh(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     assert(problem(t) == "")
   }
 
   test("an index above the cap of memory") {
     val t = new Maintained
     t.append()
-    IndexRegistry.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
+    process.tables.of(t.table.load()).oversized = Some(Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
     val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
     assert(problem(t, small) == "the index needs 5000 bytes of memory, more than hot.max-bytes=4999")
     assert(problem(t, small.copy(hotMaxBytes = 5000L)) == "the table has no index yet")

@@ -11,15 +11,15 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.VersionFile
-import zonemap.iceberg.index.IndexRegistry
+import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{PlanMode, Planning}
-import zonemap.iceberg.testing.{LoggedWarnings, MemoryFileIO}
+import zonemap.iceberg.testing.{LoggedWarnings, MemoryFileIO, OwnProcess}
 
 /** What is garbage in a store, and what is not. */
-class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
+class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private val HourMillis = 3600L * 1000
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   /** A `FileIO` that can list; all files are as old as it says. */
   private final class Listing(inner: MemoryFileIO, ageMillis: String => Long)
@@ -52,13 +52,13 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
     new BaseTable(new Listed(t.table.operations, new Listing(t.table.io, ageMillis)), t.table.name)
 
   private def gc(table: BaseTable, dryRun: Boolean = false, graceHours: Int = 24): Seq[Garbage] =
-    IndexProcedures.gc(table, Maintained.Persist, graceHours * HourMillis, dryRun)
+    process.admin.gc(table, Maintained.Persist, graceHours * HourMillis, dryRun)
 
   /** Six snapshots with a version each, merged at the end; only the newest is retained. */
   private def expired(): Maintained = {
     val t = new Maintained
     (1 to 6).foreach { _ => t.append(); t.maintain() }
-    IndexProcedures.merge(t.table.load(), t.table.current, Maintained.Persist, IndexProcedures.localRunner)
+    process.admin.merge(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
     t.expire(retain = 1)
     t
   }
@@ -78,7 +78,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(kinds(found) == ((5, 6)), found)
     assert(found.forall(g => g.sizeBytes > 0 && !t.table.io.storeFiles.contains(g.path)))
     assert(found.map(_.reason).toSet == Set("its snapshot is expired", "no version of a retained snapshot names it"))
-    IndexRegistry.clear()
+    process.restart()
     assert(Planning.ours(t.table).mode == PlanMode.Exact && t.differences().isEmpty)
     assert(gc(listed(t)).isEmpty)
   }
@@ -163,10 +163,10 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach {
     val tagged = t.table.current.snapshotId()
     t.table.load().manageSnapshots().createTag("kept", tagged).commit()
     val version = damage(t)(_.take(40))
-    def refresh() = IndexProcedures.refresh(t.table.load(), t.table.current, Planning.Off, IndexProcedures.localRunner)
+    def refresh() = process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
     val counts = (1 to 3).map { round =>
       (1 to 10).foreach { _ => t.append(); refresh() }
-      IndexProcedures.merge(t.table.load(), t.table.current, Planning.Off, IndexProcedures.localRunner)
+      process.admin.merge(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
       t.expire(retain = 1)
       var found = Seq.empty[Garbage]
       val warnings = LoggedWarnings.of("zonemap.index") { found = gc(listed(t), graceHours = 0) }

@@ -8,15 +8,16 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
+import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.index.SnapshotKey
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.testing.{FileKind, TestFiles, TestTable}
+import zonemap.iceberg.testing.{FileKind, OwnProcess, TestFiles, TestTable}
 
 /** The background worker. */
-class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
+class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
 
-  override def beforeEach(): Unit = IndexRegistry.clear()
+  override def beforeEach(): Unit = process.restart()
 
   private def table(): TestTable = {
     val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
@@ -24,9 +25,9 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     table
   }
 
-  private def covered(t: TestTable): Boolean = IndexRegistry.of(t.load()).get(SnapshotKey.of(t.current)).isDefined
+  private def covered(t: TestTable): Boolean = process.tables.of(t.load()).get(SnapshotKey.of(t.current)).isDefined
 
-  private def await(): Unit = if (!Upkeep.await(30000)) fail("upkeep did not end")
+  private def await(): Unit = if (!process.upkeep.await(30000)) fail("upkeep did not end")
 
   test("a snapshot asked for many times is read once") {
     val t = table()
@@ -34,7 +35,7 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     t.io.resetCounts()
     t.io.beforeRead =
       _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
-    (0 until 20).foreach(_ => Upkeep.enqueue(t.load(), t.current, memory))
+    (0 until 20).foreach(_ => process.upkeep.enqueue(t.load(), t.current, memory))
     gate.countDown()
     await()
     assert(covered(t) && t.io.reads(FileKind.Manifest) == 1 && t.io.reads(FileKind.ManifestList) == 1)
@@ -44,9 +45,9 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     val (busy, other) = (table(), table())
     val gate = new CountDownLatch(1)
     busy.io.beforeRead = _ => gate.await(30, TimeUnit.SECONDS): Unit
-    Upkeep.enqueue(busy.load(), busy.current, memory)
-    Upkeep.enqueue(other.load(), other.current, memory)
-    assert(!Upkeep.await(1) && !covered(other))
+    process.upkeep.enqueue(busy.load(), busy.current, memory)
+    process.upkeep.enqueue(other.load(), other.current, memory)
+    assert(!process.upkeep.await(1) && !covered(other))
     gate.countDown()
     await()
     assert(covered(busy) && covered(other))
@@ -55,18 +56,18 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
   test("a failure is not thrown, ends nothing, and the snapshot may be queued again") {
     val t = table()
     t.io.beforeRead = _ => throw new IllegalStateException("storage is down")
-    Upkeep.enqueue(t.load(), t.current, memory)
+    process.upkeep.enqueue(t.load(), t.current, memory)
     await()
     assert(!covered(t))
     t.io.beforeRead = _ => ()
-    Upkeep.enqueue(t.load(), t.current, memory)
+    process.upkeep.enqueue(t.load(), t.current, memory)
     await()
     assert(covered(t))
   }
 
   test("off: nothing is queued") {
     val t = table()
-    Upkeep.enqueue(t.load(), t.current, PlannerSettings(upkeep = UpkeepMode.Off))
+    process.upkeep.enqueue(t.load(), t.current, PlannerSettings(upkeep = UpkeepMode.Off))
     await()
     assert(!covered(t))
   }
@@ -76,28 +77,28 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
     (0 until 3).foreach(_ => t.append(TestFiles.data(t)))
     def procedures(run: () => BuildResult) = { t.io.resetCounts(); (run(), t.io.reads(FileKind.Manifest)) }
     val loaded = t.load()
-    val (built, all) = procedures(() => IndexProcedures.build(loaded, t.current, memory, IndexProcedures.localRunner))
+    val (built, all) = procedures(() => process.admin.build(loaded, t.current, memory, new LocalRunner(_)))
     assert(built.dataFiles == 4 && all == 4)
     t.append(TestFiles.data(t))
-    IndexRegistry.clear()
+    process.restart()
     val (refreshed, one) =
-      procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+      procedures(() => process.admin.refresh(t.load(), t.current, memory, new LocalRunner(_)))
     assert(refreshed.dataFiles == 5 && one == 1 && refreshed.segments == 2)
     val (again, none) =
-      procedures(() => IndexProcedures.refresh(t.load(), t.current, memory, IndexProcedures.localRunner))
+      procedures(() => process.admin.refresh(t.load(), t.current, memory, new LocalRunner(_)))
     assert(again.dataFiles == 5 && none == 0)
   }
 
   test("status: what is covered, how far behind, and nothing at all") {
     val t = table()
-    def status() = IndexProcedures.status(t.load(), Some(t.current), memory)
+    def status() = process.admin.status(t.load(), Some(t.current), memory)
     assert(!status().covered && status().lagSnapshots == -1 && status().dataFiles == -1)
-    IndexProcedures.build(t.load(), t.current, memory, IndexProcedures.localRunner)
-    IndexRegistry.clear()
+    process.admin.build(t.load(), t.current, memory, new LocalRunner(_))
+    process.restart()
     assert(status().covered && status().lagSnapshots == 0 && status().dataFiles == 1 && status().bytes > 0)
     (0 until 2).foreach(_ => t.append(TestFiles.data(t)))
     assert(!status().covered && status().lagSnapshots == 2)
     val empty = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
-    assert(IndexProcedures.status(empty.load(), None, memory).snapshotId == -1)
+    assert(process.admin.status(empty.load(), None, memory).snapshotId == -1)
   }
 }

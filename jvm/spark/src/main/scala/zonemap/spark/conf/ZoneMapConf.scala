@@ -6,7 +6,7 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.build.{MergePolicy, SegmentTask}
+import zonemap.iceberg.build.MergePolicy
 import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
 import zonemap.iceberg.upkeep.MaintenanceSettings
@@ -207,12 +207,16 @@ private[spark] object ZoneMapConf {
     millis
   )
 
+  /** The end of the text of a cap. */
+  private val OneForAll =
+    "All sessions of the driver share it: the session that plans first sets it and may change it."
+
   val HotMaxBytes: ConfEntry[Long] = ConfEntry(
     Prefix + "hot.max-bytes",
     "512m",
     "a size such as 512m or 2g",
     "Largest size of the index in one JVM, heap and spilled files together. Above it, segments of the least recently " +
-      "used tables move to local files, oldest first, and bytes read from stored segments are evicted.",
+      "used tables move to local files, oldest first, and bytes read from stored segments are evicted. " + OneForAll,
     bytes
   )
 
@@ -221,7 +225,7 @@ private[spark] object ZoneMapConf {
     "256m",
     "a size such as 256m or 1g",
     "Largest size of the in-memory cache of one JVM for index files from stores that are not local; it is not part " +
-      "of hot.max-bytes.",
+      "of hot.max-bytes. " + OneForAll,
     bytes
   )
 
@@ -232,7 +236,7 @@ private[spark] object ZoneMapConf {
     "Folder that caches index files from stores that are not local on local disk, for later JVMs; several JVMs may " +
       "share it. Segments that do not fit in memory are spilled to this folder too, otherwise to the JVM's folder " +
       "for temporary files. The files contain bounds, which are values of the tables, so the subfolder " +
-      "zonemap-cold-v1 is used only if it belongs to the user of the driver and no other user has access to it.",
+      "zonemap-cold-v1 is used only if it belongs to the user of the driver and no other user has access to it. " + OneForAll,
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
@@ -240,13 +244,13 @@ private[spark] object ZoneMapConf {
     Prefix + "cold.cache-disk-max-bytes",
     "4g",
     "a size such as 4g",
-    "Largest size of the files in cold.cache-dir, and of the local files to which one JVM spills segments.",
+    "Largest size of the files in cold.cache-dir, and of the local files to which one JVM spills segments. " + OneForAll,
     bytes
   )
 
   val SegmentRows: ConfEntry[Int] = ConfEntry(
     Prefix + "build.segment-rows",
-    SegmentTask.TargetRows.toString,
+    PlannerSettings.SegmentRows.toString,
     "a count, 1 or more",
     "Approximate number of files in one segment of a build. A Spark job makes the segments of a build in parallel. A " +
       "manifest is never split.",
@@ -258,7 +262,7 @@ private[spark] object ZoneMapConf {
     "6h",
     "a duration such as 30m, 6h or 1d",
     "Segments with commits younger than this stay in memory longest: above hot.max-bytes, older segments are evicted " +
-      "first. It is also the age limit of prewarm if the call names no hours.",
+      "first. It is also the age limit of prewarm if the call names no hours. All sessions of the driver share the order.",
     millis
   )
 

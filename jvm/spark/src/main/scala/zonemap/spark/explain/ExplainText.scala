@@ -18,7 +18,7 @@ import zonemap.spark.rule.{SwapDecision, SwapRule}
  *
  * Iceberg plans files while Spark optimizes the query, so the text is complete before the query runs.
  */
-private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
+private[spark] final class ExplainText(swap: SwapRule) extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): String = {
     val texts = collectWithSubqueries(plan) {
@@ -52,7 +52,7 @@ private[spark] object ExplainText extends AdaptiveSparkPlanHelper {
         describe(ours, IcebergScans.planned(scan.scan).map(_.report))
       case ours: ZoneMapTable => stock(ours.name(), SwapReason.NotPlannedYet)
       case other =>
-        SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
+        swap.decide(table, CaseInsensitiveStringMap.empty()) match {
           case SwapDecision.Leave(reason) => stock(other.name(), reason)
           case _: SwapDecision.Swap       => stock(other.name(), SwapReason.NotAQueryScan)
         }

@@ -36,8 +36,9 @@ private[join] final class KnownScan(
  *
  * @param ofDelta whether the plan writes deletes: Iceberg then plans the scan of the target by itself, and the live files
  *   of the target's snapshot are looked up instead
+ * @param swap decides whether the index may plan the target
  */
-private[join] final class KnownScans(ofDelta: Boolean) {
+private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
   private val found = new java.util.IdentityHashMap[Scan, Option[KnownScan]]
 
   def of(scan: DataSourceV2ScanRelation): Option[KnownScan] =
@@ -65,9 +66,8 @@ private[join] final class KnownScans(ofDelta: Boolean) {
     } yield new KnownScan(relation, target, pinned.name, files)
 
   private def pinnedTarget(target: SparkTable, relation: DataSourceV2Relation): Option[PinnedRelation] =
-    SwapRule.decide(target, relation.options) match {
-      case SwapDecision.Swap(inner, settings) =>
-        Some(new PinnedRelation(inner, SparkTables.snapshotId(target).map(Long.box).orNull, settings))
-      case _ => None
+    swap.decide(target, relation.options) match {
+      case SwapDecision.Swap(inner, settings) => Some(swap.pinned(target, inner, settings))
+      case _                                  => None
     }
 }

@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.plan.FileSet
-import zonemap.spark.rule.Guarded
+import zonemap.spark.rule.{Guarded, SwapRule}
 
 /**
  * Lets the keys of a broadcast join cut the files of the other side, on any column with bounds.
@@ -22,7 +22,11 @@ import zonemap.spark.rule.Guarded
  * broadcast for and hands to the scan; and it wraps the scan, so that it can use them. The expression is the kind that is
  * dropped when there is no broadcast to reuse: nothing is computed for it alone, but for a MERGE that inserts. See ADR 8.
  */
-private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelectionHelper with PredicateHelper {
+private[spark] final class RuntimeJoinRule(swap: SwapRule)
+    extends Rule[LogicalPlan]
+    with JoinSelectionHelper
+    with PredicateHelper {
+  import RuntimeJoinRule.BuildKey
 
   /** A key that on average may be in more than this part of the files is not worth a filter. */
   private val MaxAverageHits = 0.5
@@ -44,7 +48,7 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
             val once = ScanPlaces.metOnce(plan, ignored = _.isInstanceOf[DynamicPruning])
             val ofDelta = plan.exists(_.isInstanceOf[WriteDelta])
             val inMerge = ofDelta && plan.exists(_.isInstanceOf[MergeRows])
-            val known = new KnownScans(ofDelta)
+            val known = new KnownScans(ofDelta, swap)
             Some(plan.transformUpWithPruning(_.containsPattern(TreePattern.JOIN)) {
               case join: Join if inMerge && join.joinType == RightOuter => withKeysOfSource(join, once, known)
               case join: Join                                           => withFilters(join, once, ofDelta, known)
@@ -81,11 +85,6 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
         if (filtered eq target) join else join.copy(left = filtered)
       case _ => join
     }
-
-  /** One of the keys of a join's build side, of which a broadcast has all. */
-  private final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
-    def key: Expression = all(index)
-  }
 
   /** That a column is one of the keys of a plan, in the way that they are got. */
   private type KeysOf = (Attribute, BuildKey) => DynamicPruning
@@ -216,4 +215,12 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
       case Filter(condition, _) => splitConjunctivePredicates(condition).exists(!_.isInstanceOf[IsNotNull])
       case _                    => false
     }
+}
+
+private object RuntimeJoinRule {
+
+  /** One of the keys of a join's build side, of which a broadcast has all. */
+  final case class BuildKey(build: LogicalPlan, all: Seq[Expression], index: Int) {
+    def key: Expression = all(index)
+  }
 }

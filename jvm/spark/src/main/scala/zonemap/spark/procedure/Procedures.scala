@@ -5,20 +5,15 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.upkeep.{
-  BuildResult,
-  ColumnChange,
-  FactProcedures,
-  FactResult,
-  FactUpkeep,
-  IndexProcedures,
-  LevelMerge
-}
+import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactBuild, FactResult, IndexAdmin, LevelMerge}
 import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
 import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.rule.SparkProcess
 
 /** The registry of `CALL zonemap.system.<name>`. */
-private[spark] object Procedures {
+private[spark] final class Procedures(process: SparkProcess) {
+  private val index = process.iceberg.index
 
   private val table = Parameter("table", StringType, None, "Identifier of the Iceberg table, such as 'lake.db.t'.")
 
@@ -81,8 +76,8 @@ private[spark] object Procedures {
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "refresh")
     val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
-      val refreshed = IndexProcedures.refresh(iceberg, snapshot, settings(spark), runner(spark))
-      FactUpkeep.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+      val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, settings(spark), runner(spark))
+      process.iceberg.facts.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
       refreshed
     }
     Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
@@ -100,7 +95,7 @@ private[spark] object Procedures {
     ResultColumn.schema(StatusColumns.all)
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "show the status of")
-    val status = IndexProcedures.status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
+    val status = new IndexAdmin(index).status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
     Seq(ResultColumn.row(StatusColumns.all, status))
   }
 
@@ -137,7 +132,8 @@ private[spark] object Procedures {
     Option(iceberg.currentSnapshot()) match {
       case None => Seq(Seq[Any](-1L, 0, 0L, 0.0))
       case Some(snapshot) =>
-        val result = UpkeepPrewarm.run(iceberg, snapshot, planner, youngMillis, arguments.texts("columns"))
+        val result =
+          new UpkeepPrewarm(process.iceberg).run(iceberg, snapshot, planner, youngMillis, arguments.texts("columns"))
         Seq(Seq[Any](result.snapshotId, result.segments, result.bytes, result.seconds))
     }
   }
@@ -157,7 +153,7 @@ private[spark] object Procedures {
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "merge")
     val levels = Option(iceberg.currentSnapshot())
-      .fold(LevelMerge.OfNoSnapshot)(IndexProcedures.merge(iceberg, _, settings(spark), runner(spark)))
+      .fold(LevelMerge.OfNoSnapshot)(new IndexAdmin(index).merge(iceberg, _, settings(spark), runner(spark)))
     levels.map { merged =>
       Seq[Any](merged.level, merged.segmentsBefore, merged.segmentsAfter, merged.bytesBefore, merged.bytesAfter)
     }
@@ -179,7 +175,7 @@ private[spark] object Procedures {
   ) { (spark, arguments) =>
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "collect the garbage of the index of")
     val hours = arguments.count("older_than_hours")
-    IndexProcedures.gc(iceberg, settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
+    new IndexAdmin(index).gc(iceberg, settings(spark), hours * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
       Seq[Any](garbage.path, garbage.sizeBytes, garbage.reason)
     }
   }
@@ -199,10 +195,10 @@ private[spark] object Procedures {
     val iceberg = IcebergTables.load(spark, arguments.text("table"), "drop the index of")
     val dryRun = arguments.flag("dry_run")
     val dropped = arguments.text("facts").trim match {
-      case "" => IndexProcedures.drop(iceberg, settings(spark), dryRun)
+      case "" => new IndexAdmin(index).drop(iceberg, settings(spark), dryRun)
       case facts =>
         val requests = Option.when(!facts.equalsIgnoreCase("all"))(FactRequest.parse(facts, iceberg))
-        FactProcedures.drop(iceberg, settings(spark), requests, dryRun)
+        new FactBuild(index).drop(iceberg, settings(spark), requests, dryRun)
     }
     dropped.map(Seq(_))
   }
@@ -218,12 +214,13 @@ private[spark] object Procedures {
     val isNone = facts.equalsIgnoreCase("none")
     val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
     val built =
-      if (columns.isEmpty) IndexProcedures.build(iceberg, snapshot, settings(spark), runner(spark))
-      else ColumnChange.run(iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
-    if (isNone) FactProcedures.drop(iceberg, settings(spark), None, dryRun = false): Unit
+      if (columns.isEmpty) new IndexAdmin(index).build(iceberg, snapshot, settings(spark), runner(spark))
+      else
+        ColumnChange.run(index, iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
+    if (isNone) new FactBuild(index).drop(iceberg, settings(spark), None, dryRun = false): Unit
     val results =
       if (requests.isEmpty) Nil
-      else FactProcedures.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+      else new FactBuild(index).build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
     indexRow(built) +: results.map(r => factRow(snapshot, r))
   }
 
@@ -234,10 +231,13 @@ private[spark] object Procedures {
     iceberg
   }
 
-  private def settings(spark: SparkSession) =
-    ZoneMapConf
+  private def settings(spark: SparkSession): PlannerSettings = {
+    val settings = ZoneMapConf
       .read(org.apache.spark.sql.internal.SQLConf.get, org.apache.spark.sql.util.CaseInsensitiveStringMap.empty())
       .fold(throw _, _.planner)
+    process.use(settings, Some(spark))
+    settings
+  }
 
   private def runner(spark: SparkSession): Table => SparkJobRunner = new SparkJobRunner(spark, _)
 

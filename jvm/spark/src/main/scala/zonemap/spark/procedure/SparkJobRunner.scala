@@ -8,7 +8,7 @@ import org.apache.spark.sql.SparkSession
 import zonemap.core.segment.{FactRef, SegmentRef}
 import zonemap.iceberg.build.{FactTask, FactTaskRunner, LocalRunner, SegmentTask, SegmentTaskRunner}
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
 /**
  * Runs the tasks of a build as a Spark job, one task a segment; builds of one segment run in the driver, and so do all
@@ -27,7 +27,8 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
       val root = store.root
       distribute(s"${tasks.size} segments", tasks) { (onExecutor, bytes) =>
         val task = SparkJobRunner.fromBytes[SegmentTask](bytes)
-        SparkJobRunner.toBytes(task.write(onExecutor.io(), PartitionTuples.specsById(onExecutor.specs()), root))
+        val specs = PartitionTuples.specsById(onExecutor.specs())
+        SparkJobRunner.toBytes(task.write(onExecutor.io(), specs, SparkJobRunner.storeOf(onExecutor, root)))
       }.map(SparkJobRunner.fromBytes[SegmentRef])
     }
 
@@ -39,7 +40,7 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
       val files = tasks.iterator.map(_.files.size).sum
       distribute(s"facts of $files files", tasks) { (onExecutor, bytes) =>
         val task = SparkJobRunner.fromBytes[FactTask](bytes)
-        val written = task.write(new SparkFactReader(onExecutor), new IndexStore(onExecutor.io(), root))
+        val written = task.write(new SparkFactReader(onExecutor), SparkJobRunner.storeOf(onExecutor, root))
         SparkJobRunner.toBytes(written.toVector)
       }.flatMap(SparkJobRunner.fromBytes[Vector[FactRef]])
     }
@@ -70,6 +71,12 @@ private[procedure] object SparkJobRunner {
     try Class.forName(getClass.getName, false, loader) eq getClass
     catch { case _: ClassNotFoundException | _: LinkageError => false }
   }
+
+  /** What tasks share in the JVM of an executor, which has no process of its own. */
+  private lazy val access = new StoreAccess
+
+  /** The store of an index, for a task. */
+  def storeOf(table: Table, root: String): IndexStore = new IndexStore(table.io(), root, access)
 
   def toBytes(value: AnyRef): Array[Byte] = {
     val bytes = new ByteArrayOutputStream

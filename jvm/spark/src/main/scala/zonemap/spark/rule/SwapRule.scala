@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.plan.{PlannerSettings, SwapReason, ZoneMapTable}
+import zonemap.iceberg.plan.{PinnedRelation, PlannerSettings, SwapReason, ZoneMapTable}
 import zonemap.iceberg.store.StoreLocation
 import zonemap.spark.conf.ZoneMapConf
 
@@ -28,13 +28,8 @@ import zonemap.spark.conf.ZoneMapConf
  *
  * Relations that a DELETE by metadata will act on are left alone, and so is every table class that plans for itself.
  */
-private[spark] object SwapRule extends Rule[LogicalPlan] {
-  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
-
-  /** The key of the marker among a relation's options. */
-  val Marker = "zonemap.swapped"
-  private val Swapped = "true"
-  private val Unswapped = "false"
+private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalPlan] {
+  import SwapRule._
 
   override def apply(plan: LogicalPlan): LogicalPlan =
     plan match {
@@ -67,11 +62,15 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
       mark: String): DataSourceV2Relation =
     relation.copy(table = SparkTables.copyAround(table, inner), options = withOption(relation.options, Marker, mark))
 
-  /** What plans scans of the snapshot that `table` is pinned to. */
-  def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable = {
-    val snapshotId = SparkTables.snapshotId(table).map(java.lang.Long.valueOf).orNull
-    new ZoneMapTable(inner.operations(), inner.name(), inner.reporter(), snapshotId, settings)
+  /** The snapshot that `table` is pinned to, for a query with these settings. */
+  def pinned(table: SparkTable, inner: BaseTable, settings: PlannerSettings): PinnedRelation = {
+    process.use(settings)
+    new PinnedRelation(inner, SparkTables.snapshotId(table).map(Long.box).orNull, settings, process.iceberg)
   }
+
+  /** The table that plans scans of the snapshot that `table` is pinned to. */
+  private def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable =
+    new ZoneMapTable(pinned(table, inner, settings))
 
   /** Whether scans of `table` come to our planner, and if not, why. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
@@ -80,13 +79,13 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
       case Some(inner) =>
         ZoneMapConf.read(SQLConf.get, options) match {
           case Left(error) =>
-            ConfWarnings.warnOnce(error.getMessage)
+            warnOnce(error.getMessage)
             SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
           case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
           case Right(conf) =>
             conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
               case Some(refusal) =>
-                ConfWarnings.warnOnce(refusal)
+                warnOnce(refusal)
                 SwapDecision.Leave(SwapReason.MalformedConf(refusal))
               case None => SwapDecision.Swap(inner, conf.planner)
             }
@@ -94,6 +93,19 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
     }
 
   private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
+
+  private def warnOnce(message: String): Unit =
+    if (process.confWarnings.add(message))
+      slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
+}
+
+private[spark] object SwapRule {
+  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /** The key of the marker among a relation's options. */
+  val Marker = "zonemap.swapped"
+  private val Swapped = "true"
+  private val Unswapped = "false"
 
   /** The options with one more. */
   private[spark] def withOption(
@@ -103,19 +115,6 @@ private[spark] object SwapRule extends Rule[LogicalPlan] {
     val entries = new java.util.HashMap[String, String](options.asCaseSensitiveMap())
     entries.put(key, value)
     new CaseInsensitiveStringMap(entries)
-  }
-
-  private object ConfWarnings {
-    private val MaxSeen = 256
-
-    /** The messages of late; one that was pushed out by others may come again. */
-    private val seen = java.util.Collections.newSetFromMap(new java.util.LinkedHashMap[String, java.lang.Boolean] {
-      override def removeEldestEntry(eldest: java.util.Map.Entry[String, java.lang.Boolean]): Boolean = size > MaxSeen
-    })
-
-    def warnOnce(message: String): Unit =
-      if (synchronized(seen.add(message)))
-        slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
   }
 }
 

@@ -9,18 +9,26 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.{PlanLog, PlannerSelfCheck, PlannerSettings}
-import zonemap.iceberg.upkeep.{CommitListener, FactUpkeep, Upkeep}
+import zonemap.iceberg.plan.{PlannerSelfCheck, PlannerSettings}
+import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.{StaticJoinRule, TaskMethods}
+import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule, TaskMethods}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
-import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkTables, SwapRule, TopKRule}
+import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkProcess, SparkTables, SwapRule, TopKRule}
 import zonemap.spark.shadow.RowChecks
 
 /** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
+
+  /** Made after the self check, since it links with Iceberg. */
+  private[spark] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
+  private[spark] lazy val swapRule = new SwapRule(process)
+  private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
+  private[spark] lazy val rowChecks = new RowChecks(process)
+  private[spark] lazy val explainText = new ExplainText(swapRule)
+  private lazy val allProcedures = new Procedures(process).all
 
   override def selfCheck(): Option[String] = {
     val version = IcebergBuild.version()
@@ -38,12 +46,12 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   override def install(extensions: SparkSessionExtensions): Unit = {
-    CommitListener.register(_ => committerSettings)
+    process.iceberg.commits.register(_ => committerSettings)
     registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
-    extensions.injectPlanNormalizationRule(_ => SwapRule)
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, RowChecks.listenTo))
-    extensions.injectPreCBORule(_ => SwapRule)
+    extensions.injectPlanNormalizationRule(_ => swapRule)
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, runtimeJoins, rowChecks))
+    extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
@@ -53,7 +61,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   /** Upkeep reads data with the session that is there when it has to; jobs find our classes as this thread does. */
   private def registerFactRunner(): Unit = {
     val loader = Thread.currentThread().getContextClassLoader
-    FactUpkeep.register { table =>
+    process.iceberg.facts.register { table =>
       Thread.currentThread().setContextClassLoader(loader)
       SparkSession.getDefaultSession.filterNot(_.sparkContext.isStopped).map(new SparkJobRunner(_, table))
     }
@@ -63,13 +71,13 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private def committerSettings: Option[PlannerSettings] =
     ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 
-  override def procedures: Seq[UnboundProcedure] = Procedures.all
-  override def explain(plan: SparkPlan): String = ExplainText.of(plan)
-  override def plannedScans: Long = PlanLog.plannedScans
-  override def fallbacks: Long = PlanLog.fallbacks
-  override def shadowMismatches: Long = PlanLog.shadowMismatches
-  override def awaitUpkeep(timeoutMillis: Long): Boolean =
-    Upkeep.await(timeoutMillis) && FactUpkeep.await(timeoutMillis)
+  override def procedures: Seq[UnboundProcedure] = allProcedures
+  override def explain(plan: SparkPlan): String = explainText.of(plan)
+  override def plannedScans: Long = process.iceberg.index.planLog.plannedScans
+  override def fallbacks: Long = process.iceberg.index.planLog.fallbacks
+  override def shadowMismatches: Long = process.iceberg.index.planLog.shadowMismatches
+  override def awaitUpkeep(timeoutMillis: Long): Boolean = process.iceberg.await(timeoutMillis)
+  override def forgetIndexes(): Unit = process.iceberg.index.clear()
 }
 
 private object IcebergRuntime {

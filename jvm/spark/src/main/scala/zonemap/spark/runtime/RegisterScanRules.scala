@@ -20,13 +20,13 @@ import zonemap.spark.join.{PlannedBefore, RuntimeJoinRule}
  * @param eachQuery called with the session when it plans a query: rules are made while the session's state is, whose
  *   listeners are not there yet
  */
-private[spark] final class RegisterScanRules(session: SparkSession, eachQuery: SparkSession => Unit)
+private[spark] final class RegisterScanRules(session: SparkSession, runtimeJoins: RuntimeJoinRule, rowChecks: RowChecks)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
-    eachQuery(session)
+    rowChecks.listenTo(session)
     val methods = session.experimental
     // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
-    val missing = Seq(AggregateRule, RuntimeJoinRule).filterNot(methods.extraOptimizations.contains)
+    val missing = Seq(AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)

@@ -7,10 +7,8 @@ import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.index.IndexRegistry
-import zonemap.iceberg.plan.PlanLog
 import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
-import zonemap.spark.rule.SwapRule
+import zonemap.spark.rule.{SparkProcess, SwapRule}
 
 /**
  * Runs one query with the product and without, compares the rows, and on a difference finds the rule that makes it
@@ -19,7 +17,7 @@ import zonemap.spark.rule.SwapRule
  * The runs are those of a session of their own with the confs and rules of the user's, which has no listeners, samples
  * nothing, and reads no cached data.
  */
-private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable) {
+private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable, process: SparkProcess) {
   private val confs = user.sessionState.conf.getAllConfs
 
   /** Compares and reports; `Left` if the query gives other rows by itself. */
@@ -48,10 +46,11 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable)
   }
 
   private def report(rule: String, difference: String): Unit = {
+    val index = process.iceberg.index
     compared.tables.foreach { table =>
-      IndexRegistry.of(table.table()).quarantine(s"rows of a query differ (rule: $rule): $difference")
+      index.tables.of(table.table()).quarantine(s"rows of a query differ (rule: $rule): $difference")
     }
-    PlanLog.rowsDiffer(compared.tables.map(_.name()), rule, difference, compared.text)
+    index.planLog.rowsDiffer(compared.tables.map(_.name()), rule, difference, compared.text)
   }
 
   private def without(): RowDigest = digest(Seq(ZoneMapConf.Enabled))

@@ -17,17 +17,16 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.plan.Survivable
 import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.rule.SparkProcess
 
 /**
  * Hears of the queries that sessions have finished and has a sample of them run again by [[RowCheck]] (SOUNDNESS, S170).
  *
  * It is one listener for all sessions, registered with a session when the session plans its first query with a sample. One
- * daemon thread of this JVM runs the checks one after the other; while too many wait, further ones are dropped and counted.
+ * daemon thread of the process runs the checks one after the other; while too many wait, further ones are dropped and counted.
  */
-private[spark] object RowChecks extends QueryExecutionListener {
-  private val log = LoggerFactory.getLogger("zonemap.shadow")
-  private val MaxWaiting = 16
-  private val IdleSeconds = 10L
+private[spark] final class RowChecks(process: SparkProcess) extends QueryExecutionListener {
+  import RowChecks._
 
   private val heard =
     java.util.Collections.newSetFromMap(new java.util.WeakHashMap[SparkSession, java.lang.Boolean])
@@ -37,7 +36,7 @@ private[spark] object RowChecks extends QueryExecutionListener {
 
   private val (comparedCount, skippedCount, droppedCount) = (new LongAdder, new LongAdder, new LongAdder)
 
-  /** Queries that were run again and compared since the JVM started. */
+  /** Queries that were run again and compared since the process started. */
   def compared: Long = comparedCount.sum()
 
   /** Sampled queries that could not be compared. */
@@ -83,7 +82,7 @@ private[spark] object RowChecks extends QueryExecutionListener {
     Comparable.of(query) match {
       case Left(why) => skip(why)
       case Right(compared) =>
-        val check = new RowCheck(query.sparkSession, compared)
+        val check = new RowCheck(query.sparkSession, compared, process)
         try worker.execute(() => run(check))
         catch { case _: RejectedExecutionException => droppedCount.increment() }
     }
@@ -110,4 +109,10 @@ private[spark] object RowChecks extends QueryExecutionListener {
     val text = conf.getConfString(ZoneMapConf.ShadowSample.key, ZoneMapConf.ShadowSample.default)
     ZoneMapConf.ShadowSample.parse(text.trim).getOrElse(0.0)
   }
+}
+
+private object RowChecks {
+  private val log = LoggerFactory.getLogger("zonemap.shadow")
+  private val MaxWaiting = 16
+  private val IdleSeconds = 10L
 }

@@ -8,7 +8,6 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.Assertion
 
 import zonemap.spark.SharedSession
-import zonemap.spark.explain.ExplainText
 import zonemap.spark.join.IcebergScans
 import zonemap.spark.rule.ForwardingScan
 
@@ -72,7 +71,7 @@ trait AggregateTables extends SharedSession {
     assert(ours == theirs, s"only with answers: ${ours.diff(theirs)}, only without: ${theirs.diff(ours)}")
   }
 
-  protected def explained(frame: DataFrame): String = ExplainText.of(frame.queryExecution.executedPlan)
+  protected def explained(frame: DataFrame): String = runtime.explain(frame.queryExecution.executedPlan)
 
   /** How many aggregates of the plan the index has answered, wholly or in part. */
   protected def answered(frame: DataFrame): Int = "files answered from the index".r.findAllIn(explained(frame)).size

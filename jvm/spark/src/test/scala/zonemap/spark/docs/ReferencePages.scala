@@ -3,8 +3,10 @@ package zonemap.spark.docs
 import java.nio.file.{Files, Path, Paths}
 
 import zonemap.iceberg.plan.{AggregateReason, StockReason, SwapReason}
+import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.procedure.Procedures
+import zonemap.spark.rule.SparkProcess
 
 /**
  * The reference pages under docs/reference, made from the registries of confs, procedures and reasons.
@@ -52,7 +54,7 @@ object ReferencePages {
       "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
       "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
     ),
-    Procedures.all.flatMap { procedure =>
+    new Procedures(new SparkProcess(new UpkeepProcess)).all.flatMap { procedure =>
       val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
       Seq(
         "",

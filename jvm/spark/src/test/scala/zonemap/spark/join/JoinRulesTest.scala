@@ -73,7 +73,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     val frame = byKeys("k.name = 'n14'")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]"))
   }
 
@@ -86,7 +86,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       condition.collect { case p: DynamicPruningSubquery => p }
     }
     assert(keysAsked.flatten.map(_.pruningKey.references.head.name).sorted == Seq("id", "s"))
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
   }
 
   test("run time: where Spark prunes partitions itself, its keys cut within them too") {
@@ -99,7 +99,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
       sql(s"SELECT /*+ BROADCAST(k) */ f.id FROM $parted f JOIN $keys k ON f.id = k.k WHERE k.name IN ('n7', 'n14')")
     val plan = optimized(frame)
     assert(pruned(plan) == 1)
-    assert(RuntimeJoinRule(plan).fastEquals(plan))
+    assert(runtime.runtimeJoins(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]", "[7]"))
     val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
     assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
@@ -142,7 +142,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
   test("run time: the rule is registered once, and again when a user has set other rules") {
     byKeys("k.name = 'n14'").queryExecution.optimizedPlan
-    assert(spark.experimental.extraOptimizations.count(_ == RuntimeJoinRule) == 1)
+    assert(spark.experimental.extraOptimizations.count(_ == runtime.runtimeJoins) == 1)
     spark.experimental.extraOptimizations = Nil
     assert(pruned(optimized(byKeys("k.name = 'n21'"))) == 1)
   }
@@ -150,12 +150,12 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    planned.foreach(new RegisterScanRules(spark, _ => ()).apply(_))
+    planned.foreach(new RegisterScanRules(spark, runtime.runtimeJoins, runtime.rowChecks).apply(_))
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))
-    assert(fresh.exists(new KnownScans(ofDelta = false).of(_).isDefined))
-    assert(!planned.exists(new KnownScans(ofDelta = false).of(_).isDefined))
+    def known = new KnownScans(ofDelta = false, runtime.swapRule)
+    assert(fresh.exists(known.of(_).isDefined) && !planned.exists(known.of(_).isDefined))
   }
 
   /** A command that is planned and not run. */
@@ -182,7 +182,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
         val merge = mergeOnRead("WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)")
         val plan = merge.optimizedPlan
         assert(filtersOf(plan).map(_.getClass) == Seq(classOf[DynamicPruningExpression]))
-        assert(RuntimeJoinRule(plan).fastEquals(plan))
+        assert(runtime.runtimeJoins(plan).fastEquals(plan))
         val subqueries = collectWithSubqueries(merge.executedPlan) { case subquery: SubqueryExec => subquery }
         assert(subqueries.size == 1)
         assert(subqueries.flatMap(collectWithSubqueries(_) { case exchange: Exchange => exchange }).isEmpty)

@@ -153,7 +153,7 @@ class ProceduresTest extends SharedSession {
     val t = newTable("cataloged")
     withConf("spark.sql.catalog.zm" -> "zonemap.spark.ZoneMapCatalog") {
       assert(
-        sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == Procedures.all
+        sql("SHOW PROCEDURES IN zm.system").collect().map(_.getAs[String]("procedure_name")).toSet == runtime.procedures
           .map(_.name())
           .toSet)
       assert(sql(s"CALL zm.system.status('$t')").count() == 1)

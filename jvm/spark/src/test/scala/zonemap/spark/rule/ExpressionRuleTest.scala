@@ -139,7 +139,7 @@ class ExpressionRuleTest extends PlannedFiles {
 
   /** As the rule meets it: a filter right above the swapped relation. */
   private def filtered(condition: String): LogicalPlan = {
-    val plan = SwapRule(sql(s"SELECT * FROM $table WHERE $condition").queryExecution.analyzed)
+    val plan = runtime.swapRule(sql(s"SELECT * FROM $table WHERE $condition").queryExecution.analyzed)
     plan.collectFirst { case f: Filter => f }.get.transformUp {
       case v: org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias => v.child
     }

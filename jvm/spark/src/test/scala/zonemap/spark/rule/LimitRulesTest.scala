@@ -21,7 +21,7 @@ class LimitRulesTest extends SharedSession {
 
   /** As the rules meet it: swapped relations, and nothing of the analyzer's between them and what stands above. */
   private def plan(tail: String): LogicalPlan =
-    SwapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias =>
+    runtime.swapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias =>
       a.child
     }
 
@@ -176,7 +176,8 @@ class LimitRulesTest extends SharedSession {
   }
 
   private def joined: LogicalPlan =
-    SwapRule(sql(s"SELECT a.id FROM $table a JOIN VALUES (3L) AS b(k) ON a.id = b.k").queryExecution.analyzed)
+    runtime
+      .swapRule(sql(s"SELECT a.id FROM $table a JOIN VALUES (3L) AS b(k) ON a.id = b.k").queryExecution.analyzed)
       .transformUp { case a: SubqueryAlias =>
         a.child
       }

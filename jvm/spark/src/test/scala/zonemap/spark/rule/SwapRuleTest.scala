@@ -28,9 +28,9 @@ class SwapRuleTest extends SharedSession {
   test("the relation of a query is swapped, once: applied twice the rule gives the same plan object") {
     val t = newTable("idempotent")
     val plan = analyzed(s"SELECT * FROM $t WHERE id = 15")
-    val once = SwapRule(plan)
+    val once = runtime.swapRule(plan)
     assert(swapped(plan) == Seq(false) && swapped(once) == Seq(true))
-    assert(SwapRule(once) eq once)
+    assert(runtime.swapRule(once) eq once)
     assert(relations(once).head.options.containsKey(SwapRule.Marker))
     assert(relations(once).head.output == relations(plan).head.output)
   }
@@ -43,7 +43,7 @@ class SwapRuleTest extends SharedSession {
         s"SELECT * FROM $t WHERE id = (SELECT max(id) FROM $t)",
         s"SELECT * FROM $t WHERE EXISTS (SELECT 1 FROM $t b WHERE b.id = 3)"
       ))
-      assert(swapped(SwapRule(analyzed(text))) == Seq(true, true), text)
+      assert(swapped(runtime.swapRule(analyzed(text))) == Seq(true, true), text)
   }
 
   test("switched off, by session or by read option: the plan is the same object and the rows the same") {
@@ -52,7 +52,7 @@ class SwapRuleTest extends SharedSession {
     val text = s"SELECT * FROM $t WHERE id = 15"
     val plan = analyzed(text)
     withConf("spark.sql.zonemap.enabled" -> "false") {
-      assert(SwapRule(plan) eq plan)
+      assert(runtime.swapRule(plan) eq plan)
       assert(planned(sql(text).collect()) == 0)
       assert(rows(sql(text)) == Seq("[15,1,15]"))
     }
@@ -65,10 +65,10 @@ class SwapRuleTest extends SharedSession {
     build(t)
     withConf("spark.sql.zonemap.upkeep" -> "sometimes") {
       val plan = analyzed(s"SELECT * FROM $t")
-      assert(SwapRule(plan) eq plan)
+      assert(runtime.swapRule(plan) eq plan)
       assert(planned(sql(s"SELECT * FROM $t").collect()) == 0)
       val table = relations(plan).head.table.asInstanceOf[SparkTable]
-      assert(SwapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
+      assert(runtime.swapRule.decide(table, CaseInsensitiveStringMap.empty()) match {
         case SwapDecision.Leave(SwapReason.MalformedConf(error)) =>
           error.contains("spark.sql.zonemap.upkeep='sometimes'")
         case _ => false
@@ -80,14 +80,14 @@ class SwapRuleTest extends SharedSession {
     val t = newTable("metadata")
     for (name <- Seq("files", "manifests", "entries", "snapshots", "partitions", "history", "all_data_files", "refs")) {
       val plan = analyzed(s"SELECT * FROM $t.$name")
-      assert(swapped(plan) == Seq(false) && (SwapRule(plan) eq plan), name)
+      assert(swapped(plan) == Seq(false) && (runtime.swapRule(plan) eq plan), name)
       assert(sql(s"SELECT * FROM $t.$name").count() > 0, name)
     }
   }
 
   test("other sources are left alone") {
     val plan = spark.range(3).queryExecution.analyzed
-    assert(SwapRule(plan) eq plan)
+    assert(runtime.swapRule(plan) eq plan)
   }
 
   test("the pinned snapshot, branch and tag survive the swap") {
@@ -102,7 +102,7 @@ class SwapRuleTest extends SharedSession {
         s"SELECT * FROM $t.branch_b1")) {
       val plan = analyzed(text)
       val before = relations(plan).head.table
-      val after = relations(SwapRule(plan)).head.table
+      val after = relations(runtime.swapRule(plan)).head.table
       assert(after.version() == before.version() && after.schema() == before.schema() && after.name() == before.name())
       assert(sql(text).count() == 10, text)
     }

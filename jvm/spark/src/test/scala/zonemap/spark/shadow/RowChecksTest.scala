@@ -5,7 +5,6 @@ import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.functions.{col, udf}
 
-import zonemap.iceberg.index.IndexRegistry
 import zonemap.spark.{PlanningCounters, SharedSession}
 
 /** Queries that have run are run again with and without the index: SOUNDNESS, S170 and S171. */
@@ -13,13 +12,15 @@ class RowChecksTest extends SharedSession {
   private val Sample = "spark.sql.zonemap.shadow.sample"
   private val Patience = 60000L
 
+  private def checks = runtime.rowChecks
+
   private def until(what: String)(condition: => Boolean): Unit = {
     val deadline = System.currentTimeMillis() + Patience
     while (!condition && System.currentTimeMillis() < deadline) Thread.sleep(20)
     assert(condition, what): Unit
   }
 
-  private def handled: Long = RowChecks.compared + RowChecks.skipped + RowChecks.dropped
+  private def handled: Long = checks.compared + checks.skipped + checks.dropped
 
   /** Listeners hear of a query after it has finished, with the confs of then: those of before must be through. */
   private def awaitListeners(): Unit = {
@@ -31,16 +32,16 @@ class RowChecksTest extends SharedSession {
   private def sampled(confs: (String, String)*)(action: => Any): Seen = {
     awaitListeners()
     val (all, compared, skipped, wrong) =
-      (handled, RowChecks.compared, RowChecks.skipped, PlanningCounters.shadowMismatches())
+      (handled, checks.compared, checks.skipped, PlanningCounters.shadowMismatches())
     withConf((Sample -> "1.0") +: confs: _*) {
       action
       until("the query is looked at")(handled > all)
     }
-    Seen(RowChecks.compared - compared, RowChecks.skipped - skipped, PlanningCounters.shadowMismatches() - wrong)
+    Seen(checks.compared - compared, checks.skipped - skipped, PlanningCounters.shadowMismatches() - wrong)
   }
 
   private def load(table: String): Table = Spark3Util.loadIcebergTable(spark, table)
-  private def problem(table: String): Option[String] = IndexRegistry.of(load(table)).quarantined
+  private def problem(table: String): Option[String] = runtime.process.iceberg.index.tables.of(load(table)).quarantined
 
   /** A built table whose index the JVM holds. */
   private def held(name: String): String = {

@@ -4,8 +4,9 @@ import org.apache.iceberg.Table
 
 import zonemap.core.segment._
 import zonemap.core.value.LongValue
-import zonemap.iceberg.index.{IndexRegistry, LiveSegment, SegmentOrigin, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.index.{LiveSegment, SegmentOrigin, SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.store.Level
+import zonemap.spark.SharedSession
 
 /** Puts an index in the place of a table's right one: the same files, of which it has other bounds or counts. */
 private[shadow] object WrongIndex {
@@ -15,7 +16,7 @@ private[shadow] object WrongIndex {
    * @param rows as how many rows each row of a file counts
    */
   def put(table: Table, moved: Long = 0, rows: Long = 1): Unit = {
-    val index = IndexRegistry.of(table)
+    val index = SharedSession.runtime.process.iceberg.index.tables.of(table)
     val right = index.get(SnapshotKey.of(table.currentSnapshot())).get
     val wrong = right.segments.map { live =>
       val bytes = copy(live.segment, moved, rows)

@@ -2,11 +2,12 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.{ColumnChoice, CorruptIndexException, FactRef}
-import zonemap.iceberg.build.{LocalRunner, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.core.segment.CorruptIndexException
+import zonemap.iceberg.build.{SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
+import zonemap.iceberg.convert.Lineage
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.{BoundsLevels, PlannerSettings}
-import zonemap.iceberg.store.{ColdCache, IndexStore, Level, StoreWriteException}
+import zonemap.iceberg.store.Level
 
 /** What a build or a refresh did. */
 private[zonemap] final case class BuildResult(
@@ -65,7 +66,10 @@ private[zonemap] object LevelMerge {
 }
 
 /** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
-private[zonemap] object IndexProcedures {
+private[zonemap] final class IndexAdmin(process: IndexProcess) {
+  import IndexAdmin._
+
+  private val compactor = new SegmentCompactor(process.access.spill)
 
   /** Indexes `snapshot` from its manifests alone, whatever segments the store holds, and writes it to the store. */
   def build(
@@ -74,7 +78,7 @@ private[zonemap] object IndexProcedures {
       settings: PlannerSettings,
       runner: Table => SegmentTaskRunner): BuildResult = {
     val built = indexInto(table, snapshot, settings, unknown(table, snapshot, settings), runner)
-    IndexRegistry.of(table).rebuilt()
+    process.tables.of(table).rebuilt()
     built
   }
 
@@ -95,11 +99,11 @@ private[zonemap] object IndexProcedures {
       snapshot: Snapshot,
       settings: PlannerSettings,
       runner: Table => SegmentTaskRunner): Seq[LevelMerge] = {
-    val store = IndexStore.of(table, settings.storeLocation)
+    val store = process.storeOf(table, settings)
     val known = stored(table, snapshot, settings)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     val before = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table))
-    val after = save(table, Merging.all(table, before, known), store, settings)
+    val after = process.save(table, Merging.all(table, before, known, compactor), store, settings)
     def data(index: SnapshotIndex, level: Level) =
       index.segments.map(_.origin).filter(_.level == level).map(_.source.sizeBytes)
     def deletes(index: SnapshotIndex) = index.deletes.segments.map(_.origin.source.sizeBytes)
@@ -110,18 +114,13 @@ private[zonemap] object IndexProcedures {
   }
 
   /** Nothing but which columns to index. */
-  private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
-    val store = IndexStore.of(table, settings.storeLocation)
-    val index = new TableIndex(table.uuid())
-    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, index)
-    index
-  }
+  private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex =
+    process.newTable(table, snapshot.snapshotId(), process.storeOf(table, settings))
 
   /** What the store holds of `snapshot` or of one near it. */
   private[upkeep] def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
-    ColdCache.use(settings.cold)
-    val store = IndexStore.of(table, settings.storeLocation)
-    val known = new TableIndex(table.uuid())
+    val store = process.storeOf(table, settings)
+    val known = new TableIndex(table.uuid(), process.access)
     try
       StoredSnapshots
         .load(table, snapshot, store)
@@ -129,7 +128,7 @@ private[zonemap] object IndexProcedures {
         .foreach(known.put)
     catch { case _: CorruptIndexException => () }
     // a later version may have another choice than that of the snapshot
-    StoredSnapshots.followChoice(table, snapshot.snapshotId(), store, known)
+    process.followChoice(table, snapshot.snapshotId(), store, known)
     known
   }
 
@@ -140,69 +139,25 @@ private[zonemap] object IndexProcedures {
       known: TableIndex,
       runner: Table => SegmentTaskRunner): BuildResult = {
     val started = System.nanoTime()
-    ColdCache.use(settings.cold)
-    val store = IndexStore.of(table, settings.storeLocation)
+    val store = process.storeOf(table, settings)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
     // where something is known, only what no version names is built
     val written =
       if (diff.knowsAnything) Nil
       else readable(store.readVersion(snapshot.snapshotId())).toSeq.flatMap(v => v.segments ++ v.deleteSegments)
     val indexed = SnapshotIndexer.inStore(table, snapshot, diff, store, runner(table), settings.segmentRows, written)
-    val merged = Merging.ifDue(table, indexed, known, settings.maintenance.merge)
+    val merged = Merging.ifDue(table, indexed, known, settings.maintenance.merge, compactor)
     val isStored = (merged eq indexed) && known.get(SnapshotKey.of(snapshot)).isDefined
-    IndexRegistry.of(table).learn(known.facts)
-    val stored = if (isStored) remembered(table, merged, settings) else save(table, merged, store, settings)
+    process.tables.of(table).learn(known.facts)
+    val stored =
+      if (isStored) process.remember(table, merged, settings) else process.save(table, merged, store, settings)
     result(stored, started)
   }
 
-  private[upkeep] def result(stored: SnapshotIndex, startedNanos: Long): BuildResult =
-    BuildResult(
-      stored.key.snapshotId,
-      stored.dataFiles,
-      stored.deletes.count.toLong,
-      stored.segments.size + stored.deletes.segments.size,
-      bytes(stored),
-      (System.nanoTime() - startedNanos) / 1e9
-    )
-
-  /**
-   * @param facts the facts that the version is to name; `None`: those that are there
-   * @param choice the columns that are to be indexed; `None`: those that are
-   */
-  private[upkeep] def save(
-      table: Table,
-      snapshot: SnapshotIndex,
-      store: IndexStore,
-      settings: PlannerSettings,
-      facts: Option[Seq[FactRef]] = None,
-      choice: Option[ColumnChoice] = None): SnapshotIndex =
-    try remembered(table, StoredSnapshots.save(table, snapshot, store, facts, choice), settings)
-    catch {
-      case e: StoreWriteException =>
-        IndexRegistry.of(table).storeState.refused(e.getMessage)
-        throw e
-    }
-
-  /** The snapshot, known to this JVM from now on. */
-  private[upkeep] def remembered(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
-    val index = IndexRegistry.of(table)
-    IndexRegistry.seen(index, table, settings)
-    index.storeState.written()
-    SnapshotResolver.keep(index, stored, settings)
-  }
-
-  /** The size of all segments of a snapshot. */
-  private def bytes(index: SnapshotIndex): Long =
-    (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
-
-  /** Local, in-process runner: enough for tables of a few hundred manifests. */
-  def localRunner(table: Table): SegmentTaskRunner = new LocalRunner(table)
-
   /** A store that cannot be read is told of in the result. */
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
-    ColdCache.use(settings.cold)
-    val store = IndexStore.of(table, settings.storeLocation)
-    val index = IndexRegistry.of(table)
+    val store = process.storeOf(table, settings)
+    val index = process.tables.of(table)
     val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
     val look = StoreLook.at(table, snapshot, store, isHeld = held.isDefined)
     val exact = held.orElse(look.opened)
@@ -217,43 +172,61 @@ private[zonemap] object IndexProcedures {
       bytes = exact.fold(-1L)(bytes),
       memoryBytes = index.residentBytes,
       spilledBytes = index.spilledBytes,
-      coldMemoryBytes = ColdCache.memoryBytesOf(store.root),
-      coldDiskBytes = ColdCache.diskBytesOf(store.root),
+      coldMemoryBytes = process.access.cold.memoryBytesOf(store.root),
+      coldDiskBytes = process.access.cold.diskBytesOf(store.root),
       store = store.root,
       levels = exact.fold("")(_.levels),
       columns = ColumnChange
         .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
-      facts = FactProcedures.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
-      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings),
+      facts = FactBuild.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
+      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings, process.caps),
       bounds = exact.fold("")(BoundsLevels.of(table, _).toString)
     )
   }
 
   /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */
   def gc(table: Table, settings: PlannerSettings, graceMillis: Long, dryRun: Boolean): Seq[Garbage] =
-    StoreGc.run(table, IndexStore.of(table, settings.storeLocation), graceMillis, System.currentTimeMillis(), dryRun)
+    new StoreGc(process.warnings)
+      .run(table, process.storeOf(table, settings), graceMillis, System.currentTimeMillis(), dryRun)
 
   /** The files of the table's store, and what was forgotten of it in this JVM; deletes them unless `dryRun`. */
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
-    val store = IndexStore.of(table, settings.storeLocation)
-    val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(IndexRegistry.lineage(table, _))
+    val store = process.storeOf(table, settings)
+    val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(Lineage.of(table, _))
     val files = store.files(snapshotIds, table.uuid().toString)
     if (!dryRun) {
       store.delete(files)
-      ColdCache.forget(store.root)
-      IndexRegistry.forget(table.uuid())
+      process.access.cold.forget(store.root)
+      process.tables.forget(table.uuid())
     }
     files
   }
 
   /** Snapshots from `snapshot` back to the nearest known to be covered; `-1` when no ancestor is known to be. */
   private def lag(table: Table, snapshot: Snapshot, index: TableIndex, look: StoreLook): Long =
-    IndexRegistry
-      .lineage(table, snapshot)
+    Lineage
+      .of(table, snapshot)
       .indexWhere(id => look.latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
       .toLong
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read
     catch { case _: CorruptIndexException => None }
+}
+
+private[upkeep] object IndexAdmin {
+
+  private[upkeep] def result(stored: SnapshotIndex, startedNanos: Long): BuildResult =
+    BuildResult(
+      stored.key.snapshotId,
+      stored.dataFiles,
+      stored.deletes.count.toLong,
+      stored.segments.size + stored.deletes.segments.size,
+      bytes(stored),
+      (System.nanoTime() - startedNanos) / 1e9
+    )
+
+  /** The size of all segments of a snapshot. */
+  private def bytes(index: SnapshotIndex): Long =
+    (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
 }

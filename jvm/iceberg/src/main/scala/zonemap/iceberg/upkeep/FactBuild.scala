@@ -7,7 +7,7 @@ import zonemap.core.fact.{FactFile, FactKey}
 import zonemap.core.segment.{CorruptIndexException, FactRef}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.build.{FactInput, FactRequest, FactTask, FactTaskRunner}
-import zonemap.iceberg.convert.ColumnNames
+import zonemap.iceberg.convert.{ColumnNames, Lineage}
 import zonemap.iceberg.index._
 import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.IndexStore
@@ -31,19 +31,8 @@ private[zonemap] final case class FactResult(
     seconds: Double)
 
 /** The work behind `facts` of the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
-private[zonemap] object FactProcedures {
-  private val log = LoggerFactory.getLogger("zonemap.index")
-
-  /** Distinct values of a column in a file, beyond which the file gets no set of values. */
-  val MaxValues = 256
-
-  /** Of the bytes of a data file, the share that a bloom filter of it may have, in any case [[FreeBytes]]. */
-  val MaxShare = 0.1
-  val FreeBytes = 4096L
-
-  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
-  private val SmallBytes = 4L << 20
-  private val SampledFiles = 3
+private[zonemap] final class FactBuild(process: IndexProcess) {
+  import FactBuild._
 
   /**
    * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
@@ -56,11 +45,11 @@ private[zonemap] object FactProcedures {
       requests: Seq[FactRequest],
       runner: FactTaskRunner): Seq[FactResult] = {
     val started = System.nanoTime()
-    val store = IndexStore.of(table, settings.storeLocation)
+    val store = process.storeOf(table, settings)
     val indexed = snapshotIndex(table, snapshot, store)
     val files = liveFiles(indexed)
     // looked at anew: some may be gone since this JVM read them
-    val held = IndexRegistry.of(table).facts.reopened(store)
+    val held = process.tables.of(table).facts.reopened(store)
     val had = requests.map { request =>
       def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
       request -> held.files(request.column, request.kind).filter { case (ref, file) =>
@@ -128,13 +117,13 @@ private[zonemap] object FactProcedures {
       facts: Seq[FactRef]): Unit = {
     def isLater(other: SnapshotIndex) =
       other.isVerified && other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
-        .exists(IndexRegistry.lineage(table, _).contains(indexed.key.snapshotId))
+        .exists(Lineage.of(table, _).contains(indexed.key.snapshotId))
     // one may have been committed and stored while data was read
-    val newest = IndexRegistry.of(table).newest.filter(isLater).getOrElse(indexed)
+    val newest = process.tables.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
       try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
       catch { case _: CorruptIndexException => false }
-    if (!isNamed) IndexProcedures.save(table, newest, store, settings, Some(facts)): Unit
+    if (!isNamed) process.save(table, newest, store, settings, Some(facts)): Unit
   }
 
   /**
@@ -147,7 +136,7 @@ private[zonemap] object FactProcedures {
       settings: PlannerSettings,
       requests: Option[Seq[FactRequest]],
       dryRun: Boolean): Seq[String] = {
-    val store = IndexStore.of(table, settings.storeLocation)
+    val store = process.storeOf(table, settings)
     val ids = store.readLatest().toSeq ++ Option(table.currentSnapshot()).map(_.snapshotId())
     val versions = ids.distinct.flatMap(store.readVersion).sortBy(_.sequenceNumber)
     def isDropped(ref: FactRef) = requests.forall(_.exists(isOf(_)(ref)))
@@ -156,17 +145,10 @@ private[zonemap] object FactProcedures {
       versions.foreach { version =>
         val left = version.copy(facts = version.facts.filterNot(isDropped))
         store.writeVersion(left)
-        IndexRegistry.of(table).learn(new TableFacts(version.sequenceNumber, left.facts, store))
+        process.tables.of(table).learn(new TableFacts(version.sequenceNumber, left.facts, store))
       }
     dropped.map(path => s"${store.root}/$path")
   }
-
-  /** The facts of a table by what they are called, and their bytes. */
-  def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
-    facts.known.toSeq
-      .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }
-      .sortBy { case (kind, name, column) => (kind.code, column.fieldId, name) }
-      .map { case (kind, name, column) => (s"${kind.name}($name)", facts.bytesOf(column, kind)) }
 
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
@@ -209,7 +191,7 @@ private[zonemap] object FactProcedures {
   }
 
   private def snapshotIndex(table: Table, snapshot: Snapshot, store: IndexStore): SnapshotIndex =
-    IndexRegistry
+    process.tables
       .of(table)
       .get(SnapshotKey.of(snapshot))
       .orElse(StoredSnapshots.load(table, snapshot, store))
@@ -227,4 +209,26 @@ private[zonemap] object FactProcedures {
         (file.key, file)
       }
     }
+}
+
+private[zonemap] object FactBuild {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** Distinct values of a column in a file, beyond which the file gets no set of values. */
+  val MaxValues = 256
+
+  /** Of the bytes of a data file, the share that a bloom filter of it may have, in any case [[FreeBytes]]. */
+  val MaxShare = 0.1
+  val FreeBytes = 4096L
+
+  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
+  private val SmallBytes = 4L << 20
+  private val SampledFiles = 3
+
+  /** The facts of a table by what they are called, and their bytes. */
+  def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
+    facts.known.toSeq
+      .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }
+      .sortBy { case (kind, name, column) => (kind.code, column.fieldId, name) }
+      .map { case (kind, name, column) => (s"${kind.name}($name)", facts.bytesOf(column, kind)) }
 }

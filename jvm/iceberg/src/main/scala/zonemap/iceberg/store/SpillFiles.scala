@@ -19,24 +19,27 @@ import zonemap.core.segment.ByteSource
  * referenced or the JVM ends in whatever way. Where a mapped file cannot be deleted it is when the JVM exits. A file is
  * made, written and mapped through one handle, in a folder of this user alone if one is named ([[PrivateFolder]]).
  * Thread-safe.
+ *
+ * @param settings the cap of what is spilled and the folder, now
  */
-private[zonemap] object SpillFile {
-  private val log = LoggerFactory.getLogger("zonemap.store")
-  private val cleaner = Cleaner.create()
+private[zonemap] final class SpillFiles(settings: () => ColdSettings, folders: PrivateFolders) {
+  import SpillFiles._
 
-  /** Bytes on disk now: of what is referenced, and of what the collector has not come to yet. */
   private val spilled = new AtomicLong
 
   @volatile private var isWarned = false
 
+  /** Bytes on disk now: of files in use, and of unused files that the collector has not freed yet. */
+  def totalBytes: Long = spilled.get
+
   /** The same bytes on disk; `None` if there is no room for them, or no way to write. */
   def of(source: ByteSource): Option[ByteSource] = {
-    val settings = ColdCache.settings
+    val now = settings()
     val size = source.sizeBytes
-    if (spilled.addAndGet(size) > settings.diskMaxBytes) refused(size)
+    if (spilled.addAndGet(size) > now.diskMaxBytes) refused(size)
     else
       try {
-        val mapped = map(source, settings.dir)
+        val mapped = map(source, now.dir)
         // the cleaner's action must not hold what it waits for
         cleaner.register(mapped, () => spilled.addAndGet(-size): Unit)
         Some(mapped)
@@ -71,9 +74,14 @@ private[zonemap] object SpillFile {
   private def folder(dir: Option[String]): Path =
     dir match {
       case Some(parent) =>
-        val owned = PrivateFolder.under(parent)
+        val owned = folders.under(parent)
         if (!owned.create()) throw new IOException(s"'${owned.path}' is not a folder of this user alone")
         owned.path
       case None => Paths.get(System.getProperty("java.io.tmpdir"))
     }
+}
+
+private object SpillFiles {
+  private val log = LoggerFactory.getLogger("zonemap.store")
+  private val cleaner = Cleaner.create()
 }
