@@ -3,8 +3,8 @@ package zonemap.core.eval
 import java.util.Arrays
 
 /**
- * A set of rows in `0 until size`, stored as 64 rows per word. Mutable; not thread-safe. Bits beyond `size` are always
- * 0.
+ * A set of rows in `0 until size`, stored as 64 rows per word. Bits beyond `size` are always 0. Mutable; not
+ * thread-safe.
  */
 final private[zonemap] class Bitmap private (val size: Int, private[core] val words: Array[Long]) {
 

@@ -55,7 +55,10 @@ final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, o
     if (CodeLanes.equal(codes, code, length, zones.lanes)) CodeLanes.addFewBits(zones.lanes, length, zones.open)
 }
 
-/** Proven when upper < start or lower > end: the interval then lies outside a range of values. */
+/**
+ * Proven when upper < start or lower > end: no value v of the zone then lies in the range [start, end], because lower
+ * <= v <= upper.
+ */
 final private[eval] class RangeMisses(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsEnd
@@ -71,7 +74,10 @@ final private[eval] class RangeMisses(range: CodeRange) extends CodeCheck {
   }
 }
 
-/** Proven when lower >= start and upper <= end: the interval then lies inside a range of values. */
+/**
+ * Proven when lower >= start and upper <= end: every value v of the zone then lies in the range [start, end], because
+ * lower <= v <= upper.
+ */
 final private[eval] class RangeContains(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsStart

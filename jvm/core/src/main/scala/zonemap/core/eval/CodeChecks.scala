@@ -79,10 +79,10 @@ private object CodeChecks {
     /** Lower bounds with a code above this one are greater than the end. */
     def lastInsideFromAbove: Int = if (onBoundary && !inclusive) code - 1 else code
 
-    /** Lower bounds with at least this code lie on the inner side of the start. */
+    /** Lower bounds with at least this code are proven to satisfy the start. */
     def firstProvenAbove: Int = if (onBoundary && inclusive) code else code + 1
 
-    /** Upper bounds with at most this code lie on the inner side of the end. */
+    /** Upper bounds with at most this code are proven to satisfy the end. */
     def lastProvenBelow: Int = if (onBoundary && inclusive) code else code - 1
   }
 

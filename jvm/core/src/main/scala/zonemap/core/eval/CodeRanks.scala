@@ -7,8 +7,8 @@ import zonemap.core.segment.{CodeLanes, Dictionary, LongDictionary}
  * The positions of a sorted set's literals among the codes of a column. One look-up evaluates an interval of codes,
  * whatever the size of the set. O(boundaries) memory.
  *
- * @param before by code, how many literals have a lower code: the literals of one code are the elements `before(code)
- *   until before(code + 1)` of the set
+ * @param before by code, the number of literals with a lower code: the literals of a code are the elements of the set
+ *   from `before(code)` to `before(code + 1)`, exclusive
  */
 final private[eval] class CodeRanks private (val before: Array[Int]) {
 
@@ -55,7 +55,10 @@ private[eval] object CodeRanks {
   }
 }
 
-/** Proven when both bounds equal one boundary, and the boundary is an element of the set. */
+/**
+ * Proven when both bounds equal one boundary that is an element of the set: every value of the zone then equals the
+ * element, because lower <= v <= upper for every value v.
+ */
 final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeCheck {
   override def mayBeOpen: Boolean = !exactCodes
 

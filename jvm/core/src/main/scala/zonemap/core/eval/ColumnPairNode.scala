@@ -74,7 +74,8 @@ private object ColumnPairNode {
 
 /**
  * Proves, block by block, that all values of `above` in a file are greater than (if not `strictly`: at least) all
- * values of `below`, because the lower bound of `above` is greater than (at least) the upper bound of `below`.
+ * values of `below`. The proof is that the lower bound of `above` is greater than (at least) the upper bound of
+ * `below`, because no value of `above` is less than the former and no value of `below` is greater than the latter.
  */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)

@@ -97,7 +97,8 @@ private[eval] object FactLeaf {
     Iterator(Cell.Null).filter(_ => hasNulls) ++ Iterator(Cell.NaN).filter(_ => hasNaN)
 
   /**
-   * The values that match the leaf, if the leaf matches only listed values. NaN and null rows do not match such a leaf.
+   * The values that match the leaf, if the leaf matches only listed values; else None. NaN and null rows do not match
+   * such a leaf.
    */
   private def points(leaf: Leaf): Option[Seq[ZoneValue]] = leaf match {
     case Compare(_, CompareOp.Eq, value) => Some(Seq(value))
@@ -138,8 +139,9 @@ private[eval] object FactLeaf {
   }
 
   /**
-   * Whether the literal may match rows of other bytes: bytes that are not valid UTF-8 become U+FFFD when a literal
-   * passes through a Java string, while rows keep their bytes.
+   * Whether a text literal contains U+FFFD. Such a literal may stand for other bytes, because bytes that are not valid
+   * UTF-8 become U+FFFD when a literal passes through a Java string, while rows keep their bytes. So facts prove
+   * nothing for it.
    */
   private def mayStandForOthers(leaf: Leaf, literal: ZoneValue): Boolean = literal match {
     case text: BytesValue if leaf.column.columnType == StringType => occurs(Replacement, text)

@@ -3,8 +3,8 @@ package zonemap.core.eval
 import zonemap.core.segment.{BoundsColumn, Dictionary, LongBounds, LowerOrder}
 
 /**
- * Looks up a few numbers, one after another, in the [[LowerOrder]] of a column, without reading the rows that cannot
- * hold a number. Belongs to one evaluation; not thread-safe.
+ * Looks up a few numbers, one after another, in the [[LowerOrder]] of a column. It reads only rows whose lower bounds
+ * lie in the gap of a number or in one of the few gaps below. Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class KeyLookup(column: BoundsColumn, order: LowerOrder) {
   private val bounds: LongBounds = column.longs().get

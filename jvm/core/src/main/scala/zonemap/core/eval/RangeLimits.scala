@@ -5,8 +5,8 @@ import zonemap.core.segment.Dictionary
 import zonemap.core.value.ZoneValue
 
 /**
- * Limits for upper codes, by lower code, that prove whether an interval misses or lies inside a set of ranges [from,
- * until).
+ * Limits for upper codes, by lower code, that prove whether an interval misses or lies inside a set of ranges. A range
+ * includes its `from` and excludes its `until`.
  */
 private[eval] object RangeLimits {
 

@@ -105,7 +105,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
         BoundsFlags.nans(f))
     }
 
-  /** Null when absent. */
+  /** The lower bound of a row; null if it is absent. */
   def lower(row: Int): ZoneValue = {
     val code = lowerCodes(row)
     if (!BoundsFlags.hasLower(flags(row))) null
@@ -114,7 +114,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     else frames.lower(row)
   }
 
-  /** Null when absent. */
+  /** The upper bound of a row; null if it is absent. */
   def upper(row: Int): ZoneValue = {
     val code = upperCodes(row)
     if (!BoundsFlags.hasUpper(flags(row))) null

@@ -16,7 +16,7 @@ final private[zonemap] case class ByteRange(offset: Long, length: Int) {
 private[zonemap] trait ByteSource extends Closeable {
   def sizeBytes: Long
 
-  /** A read-only little-endian buffer of exactly `length` bytes, position 0. It stays valid after `close`. */
+  /** A read-only little-endian buffer of exactly `length` bytes, position 0. The buffer stays valid after `close`. */
   def read(offset: Long, length: Int): ByteBuffer
 
   /** Whether `prefetch` has an effect: each read is a request, and concurrent requests take the time of one. */

@@ -1,7 +1,7 @@
 package zonemap.core.segment
 
 /**
- * The columns of which a table's index holds bounds.
+ * The columns for which a table's index is configured to hold bounds.
  *
  * @param fieldIds `None` for all columns, including columns that later schema changes add
  */

@@ -75,7 +75,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   /** The largest allowed number of items of a section that holds a list. */
   def mostItems(key: SectionKey): Int = Container.mostItems(length(key))
 
-  /** The raw length of a section; 0 for one that is missing. */
+  /** The raw length of a section; 0 if the section is missing. */
   def rawLength(key: SectionKey): Int = entries.get(key).fold(0)(_.rawLength)
 
   /** Whether sections are fetched from remote storage. */

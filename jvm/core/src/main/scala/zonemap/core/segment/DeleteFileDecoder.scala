@@ -52,7 +52,8 @@ final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
     shared(stats(in, keeps)(in.long()), HeapBytes.instance(8))
 
   /**
-   * Maps of bounds share one object as well: equal arrays are one object here, and so maps of equal arrays are equal.
+   * Equal maps of bounds share one object as well: equal arrays are one object here, so the maps that hold them compare
+   * as equal.
    */
   private def bounds(in: Input, keeps: Int => Boolean): Map[Int, Array[Byte]] =
     shared(stats(in, keeps)(array(in.bytes())), 0L)
@@ -61,7 +62,7 @@ final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
     if (stats == null) null
     else onceOf(stats, stats)(HeapBytes.instance(8 * stats.size) + stats.size * (HeapBytes.instance(4) + valueBytes))
 
-  /** Reads a map by field id. Values of fields that are not kept are skipped. */
+  /** Reads a map by field id. Values of fields that are not retained are skipped. */
   private def stats[V](in: Input, keeps: Int => Boolean)(value: => V): Map[Int, V] =
     in.optional {
       val read = Map.newBuilder[Int, V]

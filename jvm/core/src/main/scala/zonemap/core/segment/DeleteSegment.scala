@@ -76,7 +76,7 @@ final private[zonemap] class DeleteSegment private (
 
 private[zonemap] object DeleteSegment {
 
-  /** Decides by the content and the equality ids of a delete file which fields' counts and bounds are kept. */
+  /** Decides, by the content and the equality ids of a delete file, for which fields counts and bounds are retained. */
   type KeptStats = (Int, Array[Int]) => Int => Boolean
 
   val AllStats: KeptStats = (_, _) => _ => true

@@ -129,8 +129,8 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
   }
 
   /**
-   * The shift that divides a gap into at most `parts` parts: the distance of a value from the boundary before the gap,
-   * shifted right by it, is the ordinal of the value's part.
+   * The shift that divides a gap into at most `parts` parts. The part of a value is the value's distance from the
+   * boundary before the gap, shifted right by the returned number of bits.
    */
   private[core] def partShift(gap: Int, parts: Int): Int =
     if (gap == 0 || gap >= values.length) 0

@@ -40,8 +40,8 @@ final private[zonemap] case class ManifestIdentity(
     deletedRows: JLong) {
 
   /**
-   * The path alone is hashed: each manifest has its own path, so hashing the other fields would cost time for every
-   * look-up.
+   * Only the path is hashed: each manifest has its own path, so hashing the other fields would cost time without
+   * avoiding collisions.
    */
   override def hashCode: Int = path.hashCode
 }

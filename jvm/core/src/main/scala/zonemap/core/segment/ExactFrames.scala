@@ -8,8 +8,8 @@ import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
  * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows.
- * Reading a bound decodes the frame of its row (about ten microseconds), unless the frame is one of the last few used.
- * These are retained until the heap runs short of memory. Thread-safe.
+ * Reading a bound decodes the frame of its row (about ten microseconds), unless the frame is one of the last few used,
+ * which are retained until the heap runs short of memory. Thread-safe.
  */
 final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
   private var lastUsed = new SoftReference(newFrames)

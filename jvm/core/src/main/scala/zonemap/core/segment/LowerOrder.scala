@@ -28,8 +28,8 @@ final private[core] class LowerOrder private (
     val others: Array[Int]) {
 
   /**
-   * The position of a gap's first row: the rows whose lower bound lies in the gap have the positions `start(gap) until
-   * start(gap + 1)`.
+   * The position of a gap's first row. The rows whose lower bound lies in the gap have the positions from `start(gap)`
+   * to `start(gap + 1)`, exclusive.
    */
   def start(gap: Int): Int = starts(gap)
 

@@ -122,8 +122,8 @@ private[segment] object PackedExact {
   val Padding = 8
 
   /**
-   * The widest number that is not stored as 64 bits: with the offset of up to 7 bits in its first byte, it must fit in
-   * eight bytes.
+   * The widest packed number; wider numbers are stored as 64 bits. A packed number may start up to 7 bits into a byte,
+   * and must end within the eight bytes from there.
    */
   private val MaxPartialWidth = 56
 

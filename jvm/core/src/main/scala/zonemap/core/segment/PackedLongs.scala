@@ -27,10 +27,10 @@ final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) 
   /** Whether all rows hold the same number, or all rows hold null. */
   def isConstant: Boolean = shape.widthBytes == 0
 
-  /** True only for a row of a nullable array that holds null. */
+  /** Whether the row holds null, which is possible only in a nullable array. */
   def isNull(row: Int): Boolean = shape.nullable && code(row) == 0L
 
-  /** The number of a row that is not null. */
+  /** The number of a row. The row must not hold null. */
   def apply(row: Int): Long = shape.min + code(row) - (if (shape.nullable) 1L else 0L)
 
   def boxed(row: Int): java.lang.Long = if (isNull(row)) null else Long.box(apply(row))

@@ -107,10 +107,10 @@ final private[zonemap] class Segment private (
   def dataSequenceNumber(row: Int): Long = fixed.dataSequenceNumber(row)
   def fileSequenceNumber(row: Int): Long = fixed.fileSequenceNumber(row)
 
-  /** Null when the file has none. */
+  /** The first row id of a file; null when the file has none. */
   def firstRowId(row: Int): JLong = fixed.firstRowId(row)
 
-  /** Null when the file has none. */
+  /** The sort order id of a file; null when the file has none. */
   def sortOrderId(row: Int): JInteger = fixed.sortOrderId(row)
 
   /** A new array; null when the file has none. */
