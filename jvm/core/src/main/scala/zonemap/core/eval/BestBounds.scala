@@ -4,9 +4,9 @@ import zonemap.core.segment.{BoundsColumn, BoundsFlags, Dictionary}
 import zonemap.core.value.{Presence, ZoneValue}
 
 /**
- * The bounds of one column on one side, asked row by row for those that beat a value that rises meanwhile: lower bounds,
- * of which greater ones are better (`descending`), or upper bounds, of which smaller ones are. A row that does not beat
- * the value costs a comparison of codes and makes no object. Not thread-safe.
+ * Finds, row by row, bounds of one column that beat a value which rises during a scan. With `descending` the lower
+ * bounds are compared and a greater one is better; otherwise the upper bounds are compared and a smaller one is better.
+ * A row that does not beat the value costs one comparison of codes and allocates no object. Not thread-safe.
  *
  * @param nullsCount whether null rows count as rows within the bound
  */
@@ -15,7 +15,10 @@ final private[zonemap] class BestBounds(column: BoundsColumn, descending: Boolea
   private var toBeat: ZoneValue = null
   private var codeToBeat = 0
 
-  /** From now on only bounds better than `value` are of interest. The value must be of the column's encoding. */
+  /**
+   * Sets the value to beat: later calls of `better` return only bounds better than it. The value must have the column's
+   * encoding.
+   */
   def raise(value: ZoneValue): Unit =
     if (!(value eq toBeat)) {
       toBeat = value
@@ -23,8 +26,9 @@ final private[zonemap] class BestBounds(column: BoundsColumn, descending: Boolea
     }
 
   /**
-   * The bound of a row, if it is better than the value to beat and every row of the file is within it; else null. Bounds
-   * that are inverted, and files that hold or may hold NaN, or nulls that do not count, are no answer.
+   * The bound of a row if it beats the value and every row of the file lies within it; else null. The result is null
+   * for inverted bounds, for files that hold or may hold NaN, and for files that hold or may hold nulls unless
+   * `nullsCount` is set.
    */
   def better(row: Int): ZoneValue =
     if (toBeat != null && !mayBeat(codes(row))) null
@@ -37,7 +41,7 @@ final private[zonemap] class BestBounds(column: BoundsColumn, descending: Boolea
       if (inverted || (toBeat != null && !beats(bound))) null else bound
     }
 
-  /** Equal even codes leave the order open, so that the bounds themselves have to be compared. */
+  /** Codes alone cannot order two values with the same even code, so the bounds themselves must be compared. */
   private def mayBeat(code: Int): Boolean =
     if (code == codeToBeat) !Dictionary.isExact(code)
     else if (descending) code > codeToBeat

@@ -2,7 +2,10 @@ package zonemap.core.eval
 
 import java.util.Arrays
 
-/** A set of rows in `0 until size`, 64 a word. Mutable; not thread-safe. Bits beyond `size` are always 0. */
+/**
+ * A set of rows in `0 until size`, stored as 64 rows per word. Bits beyond `size` are always 0. Mutable; not
+ * thread-safe.
+ */
 final private[zonemap] class Bitmap private (val size: Int, private[core] val words: Array[Long]) {
 
   def apply(row: Int): Boolean = (words(row >> 6) & 1L << row) != 0
@@ -26,18 +29,18 @@ final private[zonemap] class Bitmap private (val size: Int, private[core] val wo
       }
     }
 
-  /** Intersects in place; both have one size. */
+  /** Keeps only the rows that `other` holds too, and returns this bitmap. Both bitmaps must have the same size. */
   def and(other: Bitmap): Bitmap = combine(other, (a, b) => a & b)
 
-  /** Adds in place. */
+  /** Adds the rows of `other`, and returns this bitmap. Both bitmaps must have the same size. */
   def or(other: Bitmap): Bitmap = combine(other, (a, b) => a | b)
 
-  /** Removes in place. */
+  /** Removes the rows of `other`, and returns this bitmap. Both bitmaps must have the same size. */
   def andNot(other: Bitmap): Bitmap = combine(other, (a, b) => a & ~b)
 
   def cardinality: Int = cardinality(0, words.length)
 
-  /** Rows of some words. */
+  /** The number of rows in the words `from until until`. */
   private[core] def cardinality(from: Int, until: Int): Int = Bitmap.cardinality(words, from, until)
 
   def isEmpty: Boolean = {
@@ -107,7 +110,7 @@ final private[zonemap] class Bitmap private (val size: Int, private[core] val wo
 
 private[zonemap] object Bitmap {
 
-  /** The bits that are set in some words. */
+  /** The number of bits set in the words `from until until`. */
   private[core] def cardinality(words: Array[Long], from: Int, until: Int): Int = {
     var count = 0
     var word = from
@@ -118,10 +121,10 @@ private[zonemap] object Bitmap {
     count
   }
 
-  /** No row. */
+  /** A bitmap without rows. */
   def empty(size: Int): Bitmap = new Bitmap(size, new Array[Long]((size + 63) >> 6))
 
-  /** Every row. */
+  /** A bitmap of all rows. */
   def full(size: Int): Bitmap = {
     val out = empty(size)
     out.setRange(0, size)

@@ -2,24 +2,25 @@ package zonemap.core.eval
 
 import zonemap.core.segment.{CodeLanes, Dictionary}
 
-/** A yes-or-no question about intervals [lower code, upper code], answered for the zones of a buffer at once. Immutable. */
+/** Checks for each zone of a buffer whether its interval [lower code, upper code] proves a property. Immutable. */
 abstract private[eval] class CodeCheck {
 
-  /** Whether `check` can leave a zone open at all. */
+  /** Whether `check` may set bits of `open`: zones for which codes alone cannot decide. */
   def mayBeOpen: Boolean
 
-  /** Whether the codes of a side are looked at; if not, they may be anything. */
+  /** Whether `check` reads the lower (upper) codes; the caller need not fill in codes that are not read. */
   def readsLower: Boolean = true
   def readsUpper: Boolean = true
 
   /**
-   * Sets `bits` where the codes prove a yes and, if `mayBeOpen`, `open` at least where it may be a yes all the same: a
-   * bound and a literal share an even code. What is proven may be open or not. Bits behind `count` are of no meaning.
+   * Sets the bit of a zone in `bits` if its codes prove the property. If `mayBeOpen`, `check` also sets the bit in
+   * `open` of every zone whose codes do not prove the property though its exact bounds may, because a bound and a
+   * literal share an even code. The bit of a proven zone in `open` is arbitrary, and so are all bits from `count` on.
    */
   def check(zones: ZoneBuffer, count: Int): Unit
 }
 
-/** Never proven. */
+/** A check that proves nothing. */
 private[eval] object NeverProven extends CodeCheck {
   override def mayBeOpen: Boolean = false
   override def readsLower: Boolean = false
@@ -29,8 +30,8 @@ private[eval] object NeverProven extends CodeCheck {
 }
 
 /**
- * A check whether one side is at least `start` and the other at most `end`, four rows at a time; `openStart` and `openEnd`
- * are the even codes that leave it open, or -1.
+ * Checks, four rows at a time, whether the codes of one side are at least `start` and the codes of the other at most
+ * `end`. `openStart` and `openEnd` are the even codes of the literals, for which exact bounds must decide, or -1.
  */
 final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, openEnd: Int) {
   def readsStart: Boolean = start > 0
@@ -54,7 +55,10 @@ final private[eval] case class CodeRange(start: Int, end: Int, openStart: Int, o
     if (CodeLanes.equal(codes, code, length, zones.lanes)) CodeLanes.addFewBits(zones.lanes, length, zones.open)
 }
 
-/** Proven when upper < start or lower > end: the interval lies outside a range of values. */
+/**
+ * Proven when upper < start or lower > end: no value v of the zone then lies in the range [start, end], because lower
+ * <= v <= upper.
+ */
 final private[eval] class RangeMisses(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsEnd
@@ -70,7 +74,10 @@ final private[eval] class RangeMisses(range: CodeRange) extends CodeCheck {
   }
 }
 
-/** Proven when lower >= start and upper <= end: the interval lies inside a range of values. */
+/**
+ * Proven when lower >= start and upper <= end: every value v of the zone then lies in the range [start, end], because
+ * lower <= v <= upper.
+ */
 final private[eval] class RangeContains(range: CodeRange) extends CodeCheck {
   override def mayBeOpen: Boolean = range.mayBeOpen
   override def readsLower: Boolean = range.readsStart
@@ -79,7 +86,10 @@ final private[eval] class RangeContains(range: CodeRange) extends CodeCheck {
   override def check(zones: ZoneBuffer, count: Int): Unit = range.check(zones.lower, zones.upper, count, zones)
 }
 
-/** Leaves every yes of another check open: for bounds whose order the codes do not settle. */
+/**
+ * Turns every proof of another check into an open zone. Used where the order of codes is not the only order of the
+ * values (uuids).
+ */
 final private[eval] class Deferred(deferred: CodeCheck) extends CodeCheck {
   override def mayBeOpen: Boolean = true
 

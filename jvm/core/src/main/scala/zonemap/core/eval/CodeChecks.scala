@@ -3,7 +3,11 @@ package zonemap.core.eval
 import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.{BytesDictionary, Dictionary, LongDictionary}
 
-/** The two checks of a set of values in the codes of one column. Not thread-safe: what they share is made when asked. */
+/**
+ * Makes the two checks of a set of values over the codes of one column: `misses` proves that no value of an interval is
+ * in the set, `contains` proves that every value is. Not thread-safe: parts that both checks share are computed at
+ * first use.
+ */
 final private[eval] class CodeChecks(set: ValueSet, dictionary: Dictionary, exactCodes: Boolean) {
   import CodeChecks.End
 
@@ -24,7 +28,7 @@ final private[eval] class CodeChecks(set: ValueSet, dictionary: Dictionary, exac
   def contains: CodeCheck = set match {
     case _: Interval =>
       val end = endCode.fold(Dictionary.NoUpper)(_.lastProvenBelow)
-      // all bounds are above the end
+      // no code proves that an upper bound lies within the end
       if (end < 0) NeverProven
       else
         new RangeContains(
@@ -38,14 +42,14 @@ final private[eval] class CodeChecks(set: ValueSet, dictionary: Dictionary, exac
     case _: UuidElements => NeverProven
   }
 
-  /** Where the ends of an interval are among the codes. */
+  /** The codes of an interval's endpoints. */
   private lazy val (startCode, endCode): (Option[End], Option[End]) = set match {
     case Interval(start, end) =>
       (start.map(End(_, dictionary, exactCodes)), end.map(End(_, dictionary, exactCodes)))
     case _ => (None, None)
   }
 
-  /** The set for exact bounds; None where they are no longs. */
+  /** The same set as a [[LongSet]], which compares exact bounds; None if the column is not one of longs. */
   def longs: Option[LongSet] = dictionary match {
     case longs: LongDictionary => LongSet.of(set, longs, ranks)
     case _: BytesDictionary    => None
@@ -60,20 +64,25 @@ final private[eval] class CodeChecks(set: ValueSet, dictionary: Dictionary, exac
 
 private object CodeChecks {
 
-  /** An endpoint in codes. Even codes are "between boundaries", so a bound of the same even code is undecided. */
+  /**
+   * An endpoint of an interval as a code. An even code lies between two boundaries, so codes cannot order the endpoint
+   * and a bound of the same even code.
+   *
+   * @param open the even code that leaves a bound undecided, or -1 if there is none
+   */
   final case class End(code: Int, inclusive: Boolean, open: Int) {
     private def onBoundary = Dictionary.isExact(code)
 
-    /** Upper codes below this are below the start. */
+    /** Upper bounds with a code below this one are less than the start. */
     def firstInsideFromBelow: Int = if (onBoundary && !inclusive) code + 1 else code
 
-    /** Lower codes above this are above the end. */
+    /** Lower bounds with a code above this one are greater than the end. */
     def lastInsideFromAbove: Int = if (onBoundary && !inclusive) code - 1 else code
 
-    /** Lower codes from this on are inside the start. */
+    /** Lower bounds with at least this code are proven to satisfy the start. */
     def firstProvenAbove: Int = if (onBoundary && inclusive) code else code + 1
 
-    /** Upper codes up to this are inside the end. */
+    /** Upper bounds with at most this code are proven to satisfy the end. */
     def lastProvenBelow: Int = if (onBoundary && inclusive) code else code - 1
   }
 
@@ -81,7 +90,7 @@ private object CodeChecks {
 
     def apply(endpoint: Endpoint, dictionary: Dictionary, exactCodes: Boolean): End = {
       val code = dictionary.code(endpoint.value)
-      // Below the first and above the last boundary no bound lies, so nothing is open there.
+      // No bound lies below the first or above the last boundary, so codes decide every bound there.
       val open = !exactCodes && !Dictionary.isExact(code) && code > 0 && code < 2 * dictionary.size
       End(code, endpoint.inclusive, if (open) code else -1)
     }

@@ -3,19 +3,19 @@ package zonemap.core.eval
 import zonemap.core.segment.CodeLanes
 
 /**
- * Two limits of one side's code for each code of the other side: below the first the answer is one, from the second on it
- * is another, between them codes leave it open. A row costs one read of a table, whatever the question. O(boundaries)
- * memory.
+ * Two limits for the code of one side of an interval, looked up by the code of the other side. A code below the first
+ * limit proves one result, a code from the second limit on proves the other result, and exact bounds must decide for
+ * the codes between. A row costs one look-up, whatever the leaf. O(boundaries) memory.
  *
- * @param first by code; limits of [[CodeLimits.Always]] are never reached. Both are taken over.
+ * @param first the first limits, by code; no code reaches a limit of [[CodeLimits.Always]]. The arrays are not copied.
  */
 final private[eval] class CodeLimits(first: Array[Char], second: Array[Char]) {
 
-  /** Sets the bits of the codes below the first limits. */
+  /** Sets the bit of each row whose code is below the first limit of its key. */
   def belowFirst(keys: Array[Long], codes: Array[Long], count: Int, out: Array[Long]): Unit =
     CodeLimits.below(first, keys, codes, count, out)
 
-  /** Sets the bits of the codes below the second limits. */
+  /** Sets the bit of each row whose code is below the second limit of its key. */
   def belowSecond(keys: Array[Long], codes: Array[Long], count: Int, out: Array[Long]): Unit =
     CodeLimits.below(second, keys, codes, count, out)
 
@@ -24,16 +24,16 @@ final private[eval] class CodeLimits(first: Array[Char], second: Array[Char]) {
 
 private[eval] object CodeLimits {
 
-  /** Above every code, that of an absent bound too. */
+  /** A limit above every code, including the code of an absent bound. */
   val Always: Char = 0xffff
 
-  /** In place of "no upper bound", above all literals that are not above all boundaries. */
+  /** Replaces the code of an absent upper bound in comparisons: it is above every limit but [[CodeLimits.Always]]. */
   private val Greatest = Always - 1
 
   private def present(codes: Long): Long = codes - ((CodeLanes.equal(codes, -1L) & CodeLanes.Highest) >>> 15)
 
   private def below(limits: Array[Char], keys: Array[Long], codes: Array[Long], count: Int, out: Array[Long]): Unit = {
-    // what is behind the last code is no key
+    // lanes behind the last code hold no valid key, so the last incomplete long is compared code by code
     val whole = count >> 2
     java.util.Arrays.fill(out, 0, (count + 63) >> 6, 0L)
     var lane = 0
@@ -44,7 +44,7 @@ private[eval] object CodeLimits {
       while (lane < stop) {
         val key = keys(lane)
         val code = present(codes(lane))
-        // sign bits: no branch
+        // the sign bit of each difference is the result, so the loop has no branch
         val one = ((code & 0xffff) - limits((key & 0xffff).toInt)) >>> 63
         val two = (((code >>> 16) & 0xffff) - limits(((key >>> 16) & 0xffff).toInt)) >>> 63
         val three = (((code >>> 32) & 0xffff) - limits(((key >>> 32) & 0xffff).toInt)) >>> 63
@@ -63,7 +63,10 @@ private[eval] object CodeLimits {
   }
 }
 
-/** Proven when the upper code is below the first limit of the lower code, not any more from the second on. */
+/**
+ * Proven when the upper code is below the first limit of the lower code; open when the upper code lies between the two
+ * limits.
+ */
 final private[eval] class LimitCheck(limits: CodeLimits, exactCodes: Boolean) extends CodeCheck {
   override def mayBeOpen: Boolean = !exactCodes
 
@@ -73,7 +76,9 @@ final private[eval] class LimitCheck(limits: CodeLimits, exactCodes: Boolean) ex
     else if (mayBeOpen) findOpen(zones, count)
   }
 
-  /** Whether few rows are left, so that they are better looked up one by one. */
+  /**
+   * Whether more than three quarters of the rows are proven, so that looking up the other rows one by one is cheaper.
+   */
   private def isMostly(proven: Array[Long], count: Int): Boolean =
     Bitmap.cardinality(proven, 0, (count + 63) >> 6) > count * 3 / 4
 

@@ -3,24 +3,27 @@ package zonemap.core.eval
 import zonemap.core.segment.{BoundsColumn, BoundsFlags, Dictionary}
 
 /**
- * What the codes of two columns say of one lower and one upper bound, by the code of the upper one: below the first limit
- * the lower bound surely is not `above` (at least as great, or greater where that is asked), from the second on it surely
- * is. Codes between the two share an interval of values with the other column's code.
+ * Compares lower bounds of column A with upper bounds of column B by their codes. For each upper code of B, lower codes
+ * of A under `first` prove A.lower < B.upper, and codes from `second` on prove A.lower >= B.upper. If `strictly`, the
+ * two proofs are A.lower <= B.upper and A.lower > B.upper. For the codes between the two limits, exact bounds decide.
  *
- * @param inLower the codes of the upper column's boundaries in the lower column
- * @param strictly whether a lower bound that equals the upper one is not above it
- * @param size how many codes of the upper column may be asked for
+ * @param inLower the code in A of each boundary of B
+ * @param strictly whether a lower bound that equals the upper bound counts as not above it
+ * @param size how many upper codes of B the limits are looked up by
  */
 final private[eval] class CodePairs private (inLower: Array[Int], strictly: Boolean, size: Int) {
 
-  /** The boundaries of the upper column. */
+  /** The number of boundaries of column B. */
   def boundaries: Int = inLower.length
 
-  /** Of codes that no present bound has, outside the boundaries, neither is said. */
+  /**
+   * The first limit. It is 0, which proves nothing, for codes outside the boundaries, because no present bound has such
+   * a code.
+   */
   def first(upperCode: Int): Int = {
     val ordinal = Dictionary.ordinal(upperCode)
     if (upperCode == 0 || upperCode >= 2 * boundaries) 0
-    // a value of an even code is above the boundary before
+    // an upper bound of an even code is greater than the boundary before it
     else if (!Dictionary.isExact(upperCode)) (inLower(ordinal - 1) + 1) & ~1
     else if (strictly) (inLower(ordinal) + 1) & ~1
     else inLower(ordinal)
@@ -30,11 +33,11 @@ final private[eval] class CodePairs private (inLower: Array[Int], strictly: Bool
     val ordinal = Dictionary.ordinal(upperCode)
     if (upperCode >= 2 * boundaries) CodeLimits.Always.toInt
     else if (strictly && Dictionary.isExact(upperCode)) inLower(ordinal) + 1
-    // and below the one behind
+    // an upper bound of an even code is less than the boundary behind it
     else inLower(ordinal) | 1
   }
 
-  /** How far, at least and at most, boundaries' ordinals in the lower column are above those in the upper one. */
+  /** The least and the greatest difference between a boundary's ordinal in A and its ordinal in B. */
   def ordinalDistances: (Int, Int) = {
     var (least, greatest) = if (boundaries == 0) (0, 0) else (Int.MaxValue, Int.MinValue)
     var i = 0
@@ -47,7 +50,7 @@ final private[eval] class CodePairs private (inLower: Array[Int], strictly: Bool
     (least, greatest)
   }
 
-  /** Both limits of all codes. */
+  /** The first and second limits of all upper codes. */
   lazy val limits: CodeLimits = {
     val codes = 2 * boundaries + 1
     val (firsts, seconds) = (new Array[Char](size), new Array[Char](size))
@@ -63,9 +66,9 @@ final private[eval] class CodePairs private (inLower: Array[Int], strictly: Bool
 
 private[eval] object CodePairs {
 
-  /** Both columns are of one encoding. */
+  /** The pairs of A = `lower` and B = `upper`. Both columns must have the same encoding. */
   def of(lower: BoundsColumn, upper: BoundsColumn, strictly: Boolean): CodePairs = {
-    // rows without an upper bound are looked up as well, whatever is said of them
+    // rows without an upper bound are looked up as well, though the result is not used
     val hasUppers = upper.constantFlags.exists(BoundsFlags.hasUpper)
     val size = if (hasUppers) 2 * upper.dictionary.size + 1 else Dictionary.NoUpper + 1
     new CodePairs(lower.dictionary.codesOf(upper.dictionary), strictly, size)

@@ -4,22 +4,26 @@ import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.{CodeLanes, Dictionary, LongDictionary}
 
 /**
- * Where the literals of a sorted set are among the codes of a column, so that any interval of codes is answered by one
- * read, whatever the size of the set. O(boundaries) memory.
+ * The positions of a sorted set's literals among the codes of a column. One look-up evaluates an interval of codes,
+ * whatever the size of the set. O(boundaries) memory.
  *
- * @param before how many literals have a lower code, by code: those of one code stand in the set from `before(code)` until
- *   `before(code + 1)`
+ * @param before by code, the number of literals with a lower code: the literals of a code are the elements of the set
+ *   from `before(code)` to `before(code + 1)`, exclusive
  */
 final private[eval] class CodeRanks private (val before: Array[Int]) {
 
   /** Whether a literal has the code. */
   def has(code: Int): Boolean = code < before.length - 1 && before(code + 1) > before(code)
 
-  /** Proven is that no literal has a code of the interval; a literal within it but for its even ends is a hit. */
+  /**
+   * Limits that prove that an interval holds no literal: an upper code below the first limit proves that no literal has
+   * a code within the interval. An upper code from the second limit on proves the opposite, because a literal then lies
+   * between the bounds; a literal that shares an even code with a bound leaves the interval open.
+   */
   def limits: CodeLimits = {
     val first = new Array[Char](before.length - 1)
     val second = new Array[Char](first.length)
-    // the least code of a literal from the code on, and from behind the code on
+    // `next`: the least code of a literal at or above `code`; `after`: the least one above it
     var next = CodeLimits.Always
     var code = first.length
     while (code > 0) {
@@ -51,11 +55,17 @@ private[eval] object CodeRanks {
   }
 }
 
-/** Proven when the interval is one boundary that is in the set. */
+/**
+ * Proven when both bounds equal one boundary that is an element of the set: every value of the zone then equals the
+ * element, because lower <= v <= upper for every value v.
+ */
 final private[eval] class SetContains(ranks: CodeRanks, exactCodes: Boolean) extends CodeCheck {
   override def mayBeOpen: Boolean = !exactCodes
 
-  /** Intervals of one code that a literal has: an odd code is a proof, an even one leaves it open. */
+  /**
+   * Checks rows whose two codes are equal to the code of a literal: an odd code proves containment, because both bounds
+   * equal the literal; an even code leaves the row open.
+   */
   override def check(zones: ZoneBuffer, count: Int): Unit = {
     val words = (count + 63) >> 6
     java.util.Arrays.fill(zones.bits, 0, words, 0L)

@@ -3,7 +3,7 @@ package zonemap.core.eval
 import zonemap.core.predicate.CompareOp
 import zonemap.core.value.{ColumnType, Presence, UuidType}
 
-/** Two columns of one zone against each other; docs/design/SOUNDNESS.md, S76 to S78. Never proves that all match. */
+/** Compares two columns of one zone; docs/design/SOUNDNESS.md, S76 to S78. The result is never `Match.All`. */
 private[eval] object ColumnPair {
 
   def evaluate(op: CompareOp, left: ColumnZone, right: ColumnZone): Match =
@@ -19,7 +19,10 @@ private[eval] object ColumnPair {
       (apart || allNaN(left) || allNaN(right)) && !(mayHoldNaN(left) && mayHoldNaN(right))
   }
 
-  /** The least value of `above` against the greatest of `below`; None where there is no value to speak of. */
+  /**
+   * Compares the lower bound of `above` with the upper bound of `below`; None if either is missing or inverted, or if
+   * all values are NaN.
+   */
   private def order(above: ColumnZone, below: ColumnZone): Option[Int] =
     for {
       lower <- Option(above.bounds.lower)
@@ -34,7 +37,10 @@ private[eval] object ColumnPair {
   private def mayHoldNaN(zone: ColumnZone): Boolean =
     zone.columnType.mayHoldNaN && zone.bounds.nans != Presence.None
 
-  /** Values in one encoding and of one order; uuids have two. */
+  /**
+   * Whether the two types share one encoding and one order of values. Uuids do not qualify, because they have two
+   * orders.
+   */
   private[eval] def oneOrder(left: ColumnType, right: ColumnType): Boolean =
     ColumnType.comparable(left, right) && left.encoding == right.encoding && left != UuidType
 }

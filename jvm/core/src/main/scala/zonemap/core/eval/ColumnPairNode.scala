@@ -7,8 +7,8 @@ import zonemap.core.segment.{Blocks, BoundsColumn, BoundsFlags, CodeLanes, Colum
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
- * A comparison of two columns over the rows of a segment: blocks first, then rows by their codes, and by exact bounds
- * where the two columns' codes share an interval. Not thread-safe.
+ * Evaluates a comparison of two columns over the rows of a segment: block zones first, then rows by their codes. Exact
+ * bounds decide where the codes of the two columns cannot order the bounds. Not thread-safe.
  */
 final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, right: BoundsColumn)
     extends EvaluationNode {
@@ -68,18 +68,22 @@ final private[eval] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
 private object ColumnPairNode {
   val BlockWords: Int = Blocks.BlockRows / 64
 
-  /** Against a leaf on codes. */
+  /** The cost of a row, relative to a leaf that compares codes only. */
   val RowCost = 3
 }
 
-/** Whether all values of `above` are greater than (or, not strictly, at least) all of `below`, block by block. */
+/**
+ * Proves, block by block, that all values of `above` in a file are greater than (if not `strictly`: at least) all
+ * values of `below`. The proof is that the lower bound of `above` is greater than (at least) the upper bound of
+ * `below`, because no value of `above` is less than the former and no value of `below` is greater than the latter.
+ */
 final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Boolean) {
   private val pairs = CodePairs.of(above, below, strictly)
   private val together = OrdinalLimits.of(pairs)
   private val lower = new Array[Long](CodeLanes.length(Blocks.BlockRows))
   private val upper = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
-  /** The lower codes of the column whose upper ones are asked. */
+  /** The lower codes of `below`, from which its packed upper codes are decoded. */
   private val beside = new Array[Long](CodeLanes.length(Blocks.BlockRows))
   private val unproven = new Array[Long](ColumnPairNode.BlockWords)
   private val never = new Array[Long](ColumnPairNode.BlockWords)
@@ -98,7 +102,10 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
     }
   }
 
-  /** Those of the `asked` bits of word `i` of the block for which it is proven; their bounds are there. */
+  /**
+   * The bits of `asked`, for word `i` of the block, whose rows are proven. Both compared bounds of these rows must be
+   * present.
+   */
   def proven(firstRow: Int, i: Int, asked: Long): Long = {
     var bits = ~unproven(i) & asked
     var left = unproven(i) & ~never(i) & asked
@@ -122,11 +129,14 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
   }
 }
 
-/** What the flags of a block's rows leave to be asked. */
+/** Decides by the flags of a block's rows which rows to drop, and for which rows the order of bounds decides. */
 final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsColumn) {
   import PairFlags._
 
-  /** Bits of rows: no row of the file matches; none does if the left (right) side is proven to be above. */
+  /**
+   * One bit per row. `drop`: the flags alone prove that no row of the file matches. `askLeftAbove` (`askRightAbove`):
+   * no row matches if all values of the left (right) column are above all values of the other column.
+   */
   val drop: Array[Long] = new Array(ColumnPairNode.BlockWords)
   val askLeftAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
   val askRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
@@ -165,7 +175,10 @@ final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsCo
     decisions(index).toInt
   }
 
-  /** Asks the reference about made-up bounds: those that meet, and those that are apart one way and the other. */
+  /**
+   * Evaluates [[ColumnPair]], the reference, on three made-up pairs of intervals: overlapping, left above right, and
+   * right above left.
+   */
   private def decide(ofLeft: Int, ofRight: Int): Int = {
     def drops(leftFrom: Long, rightFrom: Long) =
       ColumnPair.evaluate(op, zone(left, ofLeft, leftFrom), zone(right, ofRight, rightFrom)) == Match.None

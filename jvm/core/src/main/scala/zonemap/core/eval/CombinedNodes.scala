@@ -1,6 +1,9 @@
 package zonemap.core.eval
 
-/** Children that keep least go first, cheaper ones before dearer; each sees what the ones before it left. */
+/**
+ * AND. The child that keeps fewest blocks is evaluated first, and of equal ones the cheapest. Each child evaluates only
+ * the rows that all earlier children kept.
+ */
 final private[eval] class AndNode(unordered: Seq[EvaluationNode]) extends EvaluationNode {
   private val children = unordered.sortBy(c => (c.survivors, c.work))
 
@@ -18,7 +21,10 @@ final private[eval] class AndNode(unordered: Seq[EvaluationNode]) extends Evalua
   }
 }
 
-/** Children that keep most go first; each is asked only about rows that none before it kept. */
+/**
+ * OR. The child that keeps most blocks is evaluated first. Each child evaluates only the rows that no earlier child
+ * kept.
+ */
 final private[eval] class OrNode(unordered: Seq[EvaluationNode]) extends EvaluationNode {
   private val children = unordered.sortBy(c => (-c.survivors, c.work))
 

@@ -1,20 +1,20 @@
 package zonemap.core.eval
 
-/** Which rows an evaluation keeps: Iceberg's inclusive and strict evaluation. */
+/** Decides which zones an evaluation keeps, as Iceberg's inclusive and strict evaluation do. */
 sealed private[eval] trait EvaluationMode {
 
-  /** Whether a zone with this answer is kept. */
+  /** Whether a zone with this result is kept. */
   def keeps(result: Match): Boolean
 }
 
 private[eval] object EvaluationMode {
 
-  /** Inclusive: rows that are not proven free of matches. */
+  /** Inclusive: keeps the zones that are not proven free of matching rows. */
   case object MayMatch extends EvaluationMode {
     override def keeps(result: Match): Boolean = result != Match.None
   }
 
-  /** Strict: rows that are proven to match as a whole. */
+  /** Strict: keeps the zones of which every row is proven to match. */
   case object MustMatch extends EvaluationMode {
     override def keeps(result: Match): Boolean = result == Match.All
   }

@@ -2,19 +2,19 @@ package zonemap.core.eval
 
 import zonemap.core.segment.Blocks
 
-/** A compiled predicate. Results are fresh bitmaps, subsets of the candidates. */
+/** A compiled predicate. Each method returns a new bitmap, which is a subset of the candidates. */
 private[eval] trait EvaluationNode {
   def mayMatch(candidates: Bitmap): Bitmap
   def mustMatch(candidates: Bitmap): Bitmap
 
-  /** Block zones expected to survive. */
+  /** An estimate of how many blocks the node keeps. */
   def survivors: Int
 
-  /** Expected work, in blocks times cost of a row. */
+  /** An estimate of the node's work: the blocks it compares times the cost of a row. */
   def work: Int
 }
 
-/** One answer for all rows. */
+/** A predicate with the same result for all rows. */
 final private[eval] class ConstantNode(rows: Int, result: Match) extends EvaluationNode {
   private def kept(mode: EvaluationMode, candidates: Bitmap) =
     if (mode.keeps(result)) candidates.copy() else Bitmap.empty(candidates.size)
@@ -27,7 +27,7 @@ final private[eval] class ConstantNode(rows: Int, result: Match) extends Evaluat
   override def work: Int = 0
 }
 
-/** A leaf that compares all rows. */
+/** A leaf that compares every candidate row in the blocks that block zones leave open. */
 final private[eval] class LeafNode(leaf: LeafEvaluator) extends EvaluationNode {
   override def mayMatch(candidates: Bitmap): Bitmap = leaf.mayMatch(candidates)
   override def mustMatch(candidates: Bitmap): Bitmap = leaf.mustMatch(candidates)

@@ -4,38 +4,41 @@ import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate._
 import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
 
-/** What is known of one data file beyond the order of its bounds. */
+/** Looks up what the index knows of one data file besides its bounds. */
 private[zonemap] trait FactLookup {
   def find(column: ColumnId, kind: FactKind): Option[Fact]
 
   /**
-   * All that the rows of the file can hold in a column, null for NULL, where that is one value at most; None where it is
-   * not known to be.
+   * All values that the rows of the file can hold in a column, if the column holds at most one value; the sequence
+   * holds null if rows may be NULL. None if the values are not known.
    */
   def held(column: ColumnRef): Option[Seq[ZoneValue]] = None
 }
 
 /**
- * Asks a predicate of the facts about files that bounds have left over, and of the values of files that hold few. A leaf
- * is NONE if the bounds or a fact prove it; AND is NONE if a child is, OR if all are. Nothing is ever proven to be ALL.
- * Not thread-safe; make one a plan with [[FactEvaluator.of]].
+ * Evaluates a predicate on the facts about files that bounds did not prune, and on the values of columns that hold at
+ * most one value. A leaf is NONE if the bounds or a fact prove it; AND is NONE if a child is, and OR is NONE if all
+ * children are. The evaluator never proves ALL. Not thread-safe; make one per plan with [[FactEvaluator.of]].
  */
 final private[zonemap] class FactEvaluator private (root: FactNode) {
 
-  /** What may be asked for: columns and kinds. */
+  /** The facts that the evaluation may look up, as columns and kinds. */
   val wanted: Set[(ColumnId, FactKind)] = root.wanted
 
   /**
-   * Proven: no row of the file matches.
+   * True if it is proven that no row of the file matches.
    *
-   * @param byBounds what the bounds of the file say of a part of the predicate
+   * @param byBounds evaluates a part of the predicate on the bounds of the file
    */
   def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean = root.excludes(facts, byBounds)
 }
 
 private[zonemap] object FactEvaluator {
 
-  /** None if the predicate has nothing to evaluate and only facts that nobody has could tell more than bounds do. */
+  /**
+   * The evaluator of a predicate; None if it could prove nothing that bounds do not prove, because the predicate holds
+   * no condition to evaluate and no fact in `known` may prove one of its leaves.
+   */
   def of(predicate: Predicate, known: Set[(ColumnId, FactKind)]): Option[FactEvaluator] =
     compile(predicate, known).map(new FactEvaluator(_))
 
@@ -45,7 +48,7 @@ private[zonemap] object FactEvaluator {
         case leaf: Leaf => Left(leaf)
         case other      => Right(other)
       }
-      // values of files that hold few are at hand, facts are looked up
+      // conditions go first, because they need only single values, which are in memory, while facts must be looked up
       val (conditions, rest) = others.partition(_.isInstanceOf[Evaluated])
       val nodes = conditions.flatMap(compile(_, known)) ++
         leaves.groupBy(_.column.id).toSeq.flatMap { case (column, all) => ofColumn(column, all, known) } ++
@@ -60,8 +63,8 @@ private[zonemap] object FactEvaluator {
   }
 
   /**
-   * AND of leaves about one column. What its rows hold is asked of all of them together: no value may satisfy each leaf
-   * though each leaf is satisfied by some.
+   * AND of leaves about one column. A fact that lists the column's values is evaluated on all leaves together, because
+   * it may hold that every value fails some leaf though each leaf matches some value.
    */
   private def ofColumn(column: ColumnId, leaves: Seq[Leaf], known: Set[(ColumnId, FactKind)]): Seq[FactNode] = {
     val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
@@ -90,7 +93,7 @@ final private class LeafExcludes(column: ColumnId, kinds: Seq[FactKind], leaf: F
     kinds.exists(kind => facts.find(column, kind).exists(leaf.isExcludedBy))
 }
 
-/** AND of leaves about one column: each of its values fails one of them. */
+/** AND of leaves about one column: proven if each value that the column holds fails at least one leaf. */
 final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[(Leaf, FactLeaf)]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = Set((column, kind))
 
@@ -103,7 +106,7 @@ final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[
     }
 }
 
-/** AND. The bounds were asked before. */
+/** AND. The bounds were evaluated before, so only facts are evaluated here. */
 final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_.wanted).toSet
 
@@ -111,7 +114,7 @@ final private class AnyExcludes(nodes: Seq[FactNode]) extends FactNode {
     nodes.exists(_.excludes(facts, byBounds))
 }
 
-/** OR: bounds may prove one child and a fact another. */
+/** OR. Bounds may prove one child and a fact may prove another. */
 final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extends FactNode {
   override val wanted: Set[(ColumnId, FactKind)] = nodes.iterator.flatMap(_._2).flatMap(_.wanted).toSet
 
@@ -121,13 +124,16 @@ final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extend
     }
 }
 
-/** A condition that is TRUE for no combination of what the file holds in its columns. SOUNDNESS, S118 to S122. */
+/**
+ * Proves that a condition is TRUE for no combination of the values that the file holds in its columns. SOUNDNESS, S118
+ * to S122.
+ */
 final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId, FactKind)]) extends FactNode {
 
   override val wanted: Set[(ColumnId, FactKind)] =
     evaluated.columns.iterator.map(column => (column.id, FactKind.Values: FactKind)).filter(known).toSet
 
-  /** Files that hold the same often share the very object that says so. */
+  /** Results by the identity of the list of values: files with the same values often share one list object. */
   private val answers = new java.util.IdentityHashMap[Seq[ZoneValue], java.lang.Boolean]
 
   override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
@@ -158,7 +164,10 @@ final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId
       else None
     }
 
-  /** NaN is no value of the index, and a zero may be either of two. */
+  /**
+   * The values of a fact; None if the fact includes NaN, which is no value of the index, or a floating-point zero,
+   * which may be 0.0 or -0.0.
+   */
   private def valuesOf(fact: Fact, column: ColumnRef): Option[Seq[ZoneValue]] = fact match {
     case KnownValues(stored, values, hasNulls, false)
         if ColumnType.comparable(stored, column.columnType) && stored.encoding == column.columnType.encoding &&

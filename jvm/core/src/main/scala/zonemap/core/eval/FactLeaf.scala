@@ -5,7 +5,8 @@ import zonemap.core.predicate._
 import zonemap.core.value._
 
 /**
- * A leaf asked of facts: what is derived from its literals is derived once, not once a file. Not thread-safe.
+ * A leaf that is evaluated on facts. The rules and hashes derived from its literals are computed once, not once per
+ * file. Not thread-safe.
  *
  * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96 and S114.
  */
@@ -13,7 +14,7 @@ final private[eval] class FactLeaf(leaf: Leaf) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]
   private var hashes = Map.empty[ColumnType, Option[Array[Long]]]
 
-  /** The kinds of facts that may prove something. */
+  /** The kinds of facts that may prove that no row matches this leaf. */
   val kinds: Seq[FactKind] =
     if (FactLeaf.literals(leaf).exists(FactLeaf.mayStandForOthers(leaf, _))) Nil
     else
@@ -22,7 +23,7 @@ final private[eval] class FactLeaf(leaf: Leaf) {
         Option.when(FactLeaf.points(leaf).isDefined)(FactKind.Bloom) ++
         Option.when(FactLeaf.texts(leaf).isDefined)(FactKind.NGrams)
 
-  /** Proven: no row of the file that the fact is about matches. */
+  /** True if the fact proves that no row of its file matches. */
   def isExcludedBy(fact: Fact): Boolean =
     ColumnType.comparable(fact.columnType, leaf.column.columnType) && (fact match {
       case _: KnownValues | _: KnownRanges => FactLeaf.cells(fact).forall(isExcludedFor(fact.columnType, _))
@@ -30,7 +31,7 @@ final private[eval] class FactLeaf(leaf: Leaf) {
       case grams: NGramBloom               => textGrams.exists(_.forall(text => !text.forall(grams.mayHold)))
     })
 
-  /** Proven: a row with such a value, stored as `stored`, does not match. */
+  /** True if it is proven that a row with this cell, stored as type `stored`, does not match. */
   def isExcludedFor(stored: ColumnType, cell: Cell): Boolean = (leaf, cell) match {
     case (Contains(_, parts), Cell.Value(value)) => !parts.forall(FactLeaf.occurs(_, value))
     case _ =>
@@ -50,7 +51,7 @@ final private[eval] class FactLeaf(leaf: Leaf) {
     rules(stored)
   }
 
-  /** The hashes of all values that match; None where they cannot be told in the stored type. */
+  /** The hashes of all values that match the leaf; None if a value cannot be encoded in the stored type. */
   private def pointHashes(stored: ColumnType): Option[Array[Long]] = {
     if (!hashes.contains(stored)) {
       val encoded = FactLeaf.points(leaf).map(_.map(stored.reencode(_, leaf.column.columnType)))
@@ -60,12 +61,12 @@ final private[eval] class FactLeaf(leaf: Leaf) {
     hashes(stored)
   }
 
-  /** Of each alternative, the n-grams that a matching text has. */
+  /** For each alternative, the n-grams that every matching text contains. */
   private lazy val textGrams: Option[Seq[Array[Long]]] =
     FactLeaf.texts(leaf).map(_.map(_.flatMap(FactHashes.grams).toArray))
 }
 
-/** What a row may hold in a column. */
+/** A value, or a range of values, that a row may hold in a column. */
 sealed private[eval] trait Cell
 
 private[eval] object Cell {
@@ -73,16 +74,16 @@ private[eval] object Cell {
   case object NaN extends Cell
   final case class Value(value: ZoneValue) extends Cell
 
-  /** Some value from `first` to `last`, which some rows hold. */
+  /** A value from `first` to `last`, held by some rows. */
   final case class Range(first: ZoneValue, last: ZoneValue) extends Cell
 }
 
 private[eval] object FactLeaf {
 
-  /** The kinds of facts that say all that the rows of a file hold. */
+  /** The kinds of facts that describe all values which the rows of a file hold. */
   val kindsOfCells: Seq[FactKind] = Seq(FactKind.Bounds, FactKind.Ranges, FactKind.Values)
 
-  /** All that the rows of a file hold, by a fact of such a kind. */
+  /** All cells that the rows of a file hold, according to a fact of one of these kinds. */
   def cells(fact: Fact): Iterator[Cell] = fact match {
     case known: KnownValues => presence(known.hasNulls, known.hasNaN) ++ known.values.iterator.map(Cell.Value)
     case known: KnownRanges =>
@@ -95,7 +96,10 @@ private[eval] object FactLeaf {
   private def presence(hasNulls: Boolean, hasNaN: Boolean): Iterator[Cell] =
     Iterator(Cell.Null).filter(_ => hasNulls) ++ Iterator(Cell.NaN).filter(_ => hasNaN)
 
-  /** The values that match, if they are a few points: NaN and null rows do not match such a leaf. */
+  /**
+   * The values that match the leaf, if the leaf matches only listed values; else None. NaN and null rows do not match
+   * such a leaf.
+   */
   private def points(leaf: Leaf): Option[Seq[ZoneValue]] = leaf match {
     case Compare(_, CompareOp.Eq, value) => Some(Seq(value))
     case In(_, values)                   => Some(values.iterator.toSeq)
@@ -106,7 +110,10 @@ private[eval] object FactLeaf {
     case _ => None
   }
 
-  /** Alternatives, of each of which a matching text has all parts; None where one of them is too short to tell. */
+  /**
+   * Alternatives, each a list of parts: a matching text contains all parts of at least one alternative. None if every
+   * part of some alternative is shorter than an n-gram.
+   */
   private def texts(leaf: Leaf): Option[Seq[Seq[BytesValue]]] = {
     val alternatives = (leaf, leaf.column.columnType) match {
       case (Contains(_, parts), StringType)    => Some(Seq(parts))
@@ -131,7 +138,11 @@ private[eval] object FactLeaf {
     case _                              => Iterator.empty
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD when a literal passes through a Java string; rows keep their bytes. */
+  /**
+   * Whether a text literal contains U+FFFD. Such a literal may stand for other bytes, because bytes that are not valid
+   * UTF-8 become U+FFFD when a literal passes through a Java string, while rows keep their bytes. So facts prove
+   * nothing for it.
+   */
   private def mayStandForOthers(leaf: Leaf, literal: ZoneValue): Boolean = literal match {
     case text: BytesValue if leaf.column.columnType == StringType => occurs(Replacement, text)
     case _                                                        => false

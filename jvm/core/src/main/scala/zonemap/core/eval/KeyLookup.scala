@@ -3,13 +3,13 @@ package zonemap.core.eval
 import zonemap.core.segment.{BoundsColumn, Dictionary, LongBounds, LowerOrder}
 
 /**
- * Looks up one number after the other in the rows of a column that are in order, where there are few numbers: the other
- * rows are not looked at. Belongs to one evaluation; not thread-safe.
+ * Looks up a few numbers, one after another, in the [[LowerOrder]] of a column. It reads only rows whose lower bounds
+ * lie in the gap of a number or in one of the few gaps below. Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class KeyLookup(column: BoundsColumn, order: LowerOrder) {
   private val bounds: LongBounds = column.longs().get
 
-  /** Sets the bits of the rows whose bounds hold one of the keys. */
+  /** Sets the bit of each row whose bounds include one of the keys. */
   def find(keys: Array[Long], found: Bitmap): Unit = {
     val codes = order.dictionary.codesOf(keys)
     var i = 0
@@ -26,21 +26,24 @@ final private[eval] class KeyLookup(column: BoundsColumn, order: LowerOrder) {
     }
   }
 
-  /** Rows that start in the gap of the key. */
+  /** Finds rows whose lower bound lies in the same gap as the key. */
   private def findIn(gap: Int, part: Int, key: Long, found: Bitmap): Unit = {
     val end = order.start(gap + 1)
     var place = order.start(gap)
     while (place < end) {
       val fromLower = part - order.lowerPart(place)
       val toUpper = order.upperPart(place) - part
-      // both at once: which of them is negative is a guess that a branch loses
+      // one comparison tests both signs, because the processor would mispredict a branch for each
       if ((fromLower | toUpper) >= 0 && ((fromLower > 0 && toUpper > 0) || holds(order.row(place), gap, gap, key)))
         found.set(order.row(place))
       place += 1
     }
   }
 
-  /** Rows that start in a gap before that of the key, and whose upper bounds are in some part of it or a later one. */
+  /**
+   * Finds rows whose lower bound lies in the gap `from` below the gap of the key, and whose upper bound lies in `part`
+   * or in a later part.
+   */
   private def findBefore(from: Int, gap: Int, key: Long, part: Int, found: Bitmap): Unit = {
     val end = order.start(from + 1)
     var place = order.start(from)
@@ -52,7 +55,7 @@ final private[eval] class KeyLookup(column: BoundsColumn, order: LowerOrder) {
   }
 
   private def holds(row: Int, from: Int, gap: Int, key: Long): Boolean = {
-    // all codes of a gap have the same floor, all that a lower bound needs of its code
+    // the floor of the lower code is enough to compute the bound, and all codes of a gap have the same floor
     val lower = bounds.lower(row, 2 * from)
     val upperCode = column.upperCodes(row)
     val upperGap = Dictionary.gap(upperCode)

@@ -4,11 +4,12 @@ import zonemap.core.segment.{Blocks, BoundsColumn, LowerOrder}
 import zonemap.core.value.LongValue
 
 /**
- * A leaf that asks for a few numbers, of a column whose rows are in order of their lower bounds: the rows that hold a
- * number are looked up in that order, where a [[LeafNode]] compares all rows. Belongs to one evaluation; not thread-safe.
+ * A leaf that matches only a few numbers (keys), on a column whose rows are sorted by lower bound. The matching rows
+ * are looked up in that order when the node is created, whereas a [[LeafNode]] compares all rows. Belongs to one
+ * evaluation; not thread-safe.
  *
- * @param hits the rows that may match, of all rows
- * @param comparing the same leaf by comparing all rows
+ * @param hits the rows of the segment that may match
+ * @param comparing the node of the same leaf that compares rows
  */
 final private[eval] class KeyNode(hits: Bitmap, comparing: => LeafNode) extends EvaluationNode {
   override def mayMatch(candidates: Bitmap): Bitmap = candidates.copy().and(hits)
@@ -20,13 +21,13 @@ final private[eval] class KeyNode(hits: Bitmap, comparing: => LeafNode) extends 
 
 private[eval] object KeyNode {
 
-  /** From so many rows for each number on, looking numbers up is cheaper than comparing all rows. */
+  /** From this many candidate rows per key on, looking up keys is cheaper than comparing rows. */
   private val RowsPerKey = 32
 
   /**
-   * The leaf as a [[KeyNode]] where its numbers are few and its rows are in order.
+   * A [[KeyNode]] if the leaf has few keys and the column has a [[LowerOrder]]; otherwise `compared`.
    *
-   * @param asked how many rows are asked about
+   * @param asked the number of candidate rows
    */
   def orElse(rule: LeafRule, column: BoundsColumn, rows: Int, asked: Int)(compared: => LeafNode): EvaluationNode =
     keysOf(rule).filter(_.length <= asked / RowsPerKey) match {
@@ -41,7 +42,10 @@ private[eval] object KeyNode {
         }
     }
 
-  /** The numbers of a leaf of which null and NaN are none, if it is about some. */
+  /**
+   * The numbers that a leaf matches; None if the leaf also matches null or NaN rows, or values other than listed
+   * numbers.
+   */
   private def keysOf(rule: LeafRule): Option[Array[Long]] = rule match {
     case LeafRule(Match.None, Match.None, ValueRule.Inside(set)) =>
       set match {

@@ -3,8 +3,8 @@ package zonemap.core.eval
 import zonemap.core.segment.{Blocks, BoundsColumn, CodeLanes}
 
 /**
- * One leaf over the rows of a segment, two-level: block zones first, then the rows of the blocks that they leave open.
- * Belongs to one evaluation; not thread-safe.
+ * Evaluates one leaf over the rows of a segment on two levels: block zones first, then the rows of the blocks that the
+ * zones do not decide. Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, rows: Int, scratch: ZoneBuffer) {
   private val checks = rule.values match {
@@ -19,23 +19,26 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
   private val mayBlock = ofBlocks(may)
   private val mustBlock = ofBlocks(must)
 
-  /** Blocks that may hold matches: what AND orders its children by. */
+  /** The number of blocks that may hold matches. AND orders its children by this number. */
   val candidateBlocks: Int = mayBlock.cardinality
 
-  /** Blocks whose rows have to be looked at. */
+  /** The number of blocks whose rows must be compared. */
   def openBlocks: Int = candidateBlocks - mustBlock.cardinality
 
-  /** Whether block zones settle less than half of the blocks. */
+  /** Whether block zones decide less than half of the blocks. */
   def comparesMost: Boolean = openBlocks * 2 > blocks
 
-  /** A rough price of a row against the other leaves. */
+  /** A rough cost of comparing a row, relative to other leaves. */
   def rowCost: Int = if (may.constant.isDefined) 0 else if (may.mayBeOpen) 2 else 1
 
   def mayMatch(candidates: Bitmap): Bitmap = evaluate(may, candidates)
 
   def mustMatch(candidates: Bitmap): Bitmap = evaluate(must, candidates)
 
-  /** Open bits of a block zone go to the safe side: it may match, and need not. */
+  /**
+   * Evaluates the block zones. A block that codes leave open is treated as one that may match and not as one that must
+   * match, which is safe.
+   */
   private def ofBlocks(kernel: LeafKernel): Bitmap = {
     val out = Bitmap.empty(blocks)
     val zone = new ZoneBuffer(blocks)
@@ -94,7 +97,7 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
 
   private val someRows = new Array[Int](LeafEvaluator.Few)
 
-  /** Where an AND has left few rows of a block, they are picked out. */
+  /** Evaluates single rows of a block of which earlier children of an AND left only a few. */
   private def ofSome(kernel: LeafKernel, candidates: Bitmap, out: Bitmap, first: Int, last: Int): Unit = {
     var count = 0
     var row = candidates.nextSetBit(first << 6)
@@ -123,6 +126,9 @@ final private[eval] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
 private object LeafEvaluator {
   val BlockWords: Int = Blocks.BlockRows / 64
 
-  /** Up to so many rows of a block are looked at one by one, about ten times as dear a row as all of them together. */
+  /**
+   * Up to this many rows of a block are evaluated one by one, which costs about ten times as much per row as evaluating
+   * the whole block.
+   */
   val Few = 64
 }

@@ -3,11 +3,11 @@ package zonemap.core.eval
 import zonemap.core.segment.{BoundsColumn, BoundsFlags, CodeArray, ExactRows, LongBounds}
 
 /**
- * One leaf in one mode on the codes of one column. The flag byte decides first, by a table over its 128 values:
- * yes, no, or ask the code check; what codes leave open, the exact bounds decide. Buffers belong to the caller. Belongs to
- * one evaluation; not thread-safe.
+ * Evaluates one leaf in one mode on the codes of one column. A table over the 128 values of the flag byte decides
+ * first: keep, drop, or run the code check. Exact bounds decide the rows that codes leave open. The caller owns the
+ * buffers. Belongs to one evaluation; not thread-safe.
  *
- * @param checks the checks of the leaf's values; None for a leaf that asks for none
+ * @param checks the checks of the leaf's values; None for a leaf that does not depend on values
  */
 final private[eval] class LeafKernel(
     rule: LeafRule,
@@ -16,7 +16,10 @@ final private[eval] class LeafKernel(
     mode: EvaluationMode) {
   import LeafKernel._
 
-  /** Whether a proof is that the values of a row miss those of the leaf, or that they are among them. */
+  /**
+   * True if the check proves the row's interval disjoint from the leaf's set of values, false if it proves the interval
+   * contained in the set.
+   */
   private val asksMisses: Boolean = (rule.values, mode) match {
     case (ValueRule.Constant(_), _)       => false
     case (ValueRule.Inside(_), asked)     => asked == EvaluationMode.MayMatch
@@ -25,16 +28,16 @@ final private[eval] class LeafKernel(
 
   private val check: CodeCheck = checks.fold[CodeCheck](NeverProven)(t => if (asksMisses) t.misses else t.contains)
 
-  /** Which codes `evaluate` looks at. */
+  /** Whether `evaluate` reads the lower (upper) codes. */
   val readsLower: Boolean = check.readsLower
   val readsUpper: Boolean = check.readsUpper
 
-  /** What a proven check means for the bit: it excludes a row that may match, it includes one that must. */
+  /** All ones if a proof clears the row's bit (a row proven free of matches is dropped), 0 if a proof sets it. */
   private val inverted: Long = if (mode == EvaluationMode.MayMatch) -1L else 0L
 
   private val decisions: Array[Byte] = Array.tabulate(BoundsFlags.Values)(flags => decide(flags).toByte)
 
-  /** The answer without the check, if the flags alone give it. */
+  /** The decision by the flags alone: Yes, No, or Ask if the check must decide. */
   private def decide(flags: Int): Int = {
     def holds(others: Match) = mode.keeps(rule.combine(BoundsFlags.nulls(flags), BoundsFlags.nans(flags), others))
     val tight = BoundsFlags.isTight(flags)
@@ -48,13 +51,16 @@ final private[eval] class LeafKernel(
     if (holds(unproven) != holds(proven)) Ask else if (holds(proven)) Yes else No
   }
 
-  /** Whether rows may need their exact bounds. */
+  /** Whether exact bounds may be needed to decide a row. */
   val mayBeOpen: Boolean = check.mayBeOpen && decisions.contains(Ask.toByte)
 
-  /** The one answer for every row, when flags are the same everywhere and settle it. */
+  /** The result for every row, if all rows have the same flags and the flags alone decide; else None. */
   val constant: Option[Boolean] = column.constantFlags.map(decisions(_).toInt).filter(_ != Ask).map(_ == Yes)
 
-  /** Bits of `count` zones; where `zones.open` is set afterwards, the bit is only what the codes prove. */
+  /**
+   * Sets the bits of `count` zones. Where a bit of `zones.open` is set afterwards, codes do not decide the zone, and
+   * [[verify]] must correct its bit.
+   */
   def evaluate(zones: ZoneBuffer, count: Int, sameFlags: Option[Int]): Unit = {
     val words = (count + 63) >> 6
     check.check(zones, count)
@@ -89,7 +95,10 @@ final private[eval] class LeafKernel(
   private lazy val longSet: LongSet = checks.flatMap(_.longs).orNull
   private lazy val longBounds: LongBounds = column.longs().orNull
 
-  /** Puts right, by exact bounds, the bits of zones that are `open`; those are rows of one block, see [[ZoneBuffer.row]]. */
+  /**
+   * Corrects the bits of the `open` zones by comparing exact bounds. The zones must be rows of one block, see
+   * [[ZoneBuffer.row]].
+   */
   def verify(zones: ZoneBuffer, count: Int): Unit =
     if (longSet == null) verifyOneByOne(zones, count)
     else {

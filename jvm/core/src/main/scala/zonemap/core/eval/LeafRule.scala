@@ -3,28 +3,32 @@ package zonemap.core.eval
 import zonemap.core.predicate._
 import zonemap.core.value._
 
-/** What a leaf says about the rows of a zone that are neither null nor NaN. */
+/** The part of a leaf that decides rows which are neither null nor NaN. */
 sealed private[eval] trait ValueRule
 
 private[eval] object ValueRule {
 
-  /** The same for every value. */
+  /** The result is the same for every value. */
   final case class Constant(result: Match) extends ValueRule
 
   /** A value matches when it is in the set. */
   final case class Inside(set: ValueSet) extends ValueRule
 
-  /** A value matches when it is not in the set; `needsTight`: that none does may be said of tight bounds only. */
+  /**
+   * A value matches when it is not in the set.
+   *
+   * @param needsTight whether only tight bounds can prove that no value matches
+   */
   final case class Outside(set: ValueSet, needsTight: Boolean) extends ValueRule
 }
 
 /**
- * A leaf split by the three kinds of rows: null rows, NaN rows and the others. A zone's answer is the union of the
- * answers for the kinds it may hold; docs/design/SOUNDNESS.md argues each operator.
+ * A leaf split by three kinds of rows: null rows, NaN rows and all others. The result for a zone is the union of the
+ * results for the kinds of rows that the zone may hold; docs/design/SOUNDNESS.md argues each operator.
  */
 final private[eval] case class LeafRule(nullRows: Match, nanRows: Match, values: ValueRule) {
 
-  /** The answer for a zone whose other rows, if there are any, answer `others`. */
+  /** The result for a zone, given the result `others` for its rows that are neither null nor NaN. */
   def combine(nulls: Presence, nans: Presence, others: Match): Match =
     if (nulls == Presence.All) nullRows
     else if (nans == Presence.All) nanRows
@@ -33,7 +37,7 @@ final private[eval] case class LeafRule(nullRows: Match, nanRows: Match, values:
       if (nans == Presence.None) withNulls else Match.union(withNulls, nanRows)
     }
 
-  /** The answer for values in [lower, upper]; null is no bound. */
+  /** The result for values in [lower, upper]; a null bound is absent. */
   def ofValues(lower: ZoneValue, upper: ZoneValue, tight: Boolean): Match = values match {
     case ValueRule.Constant(result) => result
     case ValueRule.Inside(set) =>
@@ -50,7 +54,7 @@ final private[eval] case class LeafRule(nullRows: Match, nanRows: Match, values:
 private[eval] object LeafRule {
   import ValueRule._
 
-  /** The rule of a leaf on a column stored as `stored`; None when the stored bounds cannot answer it. */
+  /** The rule of a leaf on a column stored as type `stored`; None if bounds of that type cannot evaluate the leaf. */
   def of(leaf: Leaf, stored: ColumnType): Option[LeafRule] =
     if (!ColumnType.comparable(stored, leaf.column.columnType)) None
     else
@@ -76,7 +80,7 @@ private[eval] object LeafRule {
           range(prefix, stored).map(r => LeafRule(Match.None, Match.None, Outside(r, needsTight = false)))
         case NotStartsWithOrNull(_, prefix) =>
           range(prefix, stored).map(r => LeafRule(Match.All, Match.None, Outside(r, needsTight = false)))
-        // bounds tell nothing of what is inside a text
+        // bounds prove nothing about the inside of a text
         case Contains(_, _) => Some(LeafRule(Match.None, Match.None, Constant(Match.Some)))
       }
 
@@ -91,11 +95,14 @@ private[eval] object LeafRule {
 
   private def pointOf(value: ZoneValue): ValueSet = Interval.point(value)
 
-  /** NaN, greater than every value, answers `nanRows`. Uuids have no order to rely on. */
+  /**
+   * A comparison. NaN counts as greater than every value, so the operator determines `nanRows`. Bounds of uuids prove
+   * nothing here, because writers order uuids in two ways.
+   */
   private def ordered(nanRows: Match, set: ValueSet, stored: ColumnType): LeafRule =
     LeafRule(Match.None, nanRows, if (stored == UuidType) Constant(Match.Some) else Inside(set))
 
-  /** NaN differs from every value. */
+  /** An inequality. NaN rows match, because NaN differs from every value. */
   private def differs(nullRows: Match, set: ValueSet, stored: ColumnType): LeafRule =
     LeafRule(nullRows, Match.All, if (stored == UuidType) Constant(Match.Some) else Outside(set, needsTight = true))
 

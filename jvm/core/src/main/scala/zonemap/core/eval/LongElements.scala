@@ -3,10 +3,10 @@ package zonemap.core.eval
 import zonemap.core.segment.{Blocks, BoundsFlags, Dictionary, ExactRows, LongBounds, LongDictionary}
 
 /**
- * The elements of a set against exact bounds. Most rows lie between two boundaries, where a large set has a few elements:
- * a word for each such gap says in which parts of it they are, which settles most rows by how far their bounds are from
- * the boundary before, without the bounds themselves. For the others only the elements that share the code of the lower
- * bound are searched.
+ * Compares the elements of a set with exact bounds. Most rows lie between two neighbouring boundaries, in a gap that
+ * holds few elements even of a large set. One word per gap records which parts of the gap hold elements. Comparing that
+ * word with the distances of a row's bounds from the boundary before the gap decides most rows without computing the
+ * bounds. For the other rows, a search covers only the elements that share the code of the lower bound.
  */
 final private[eval] class LongElements(values: Array[Long], dictionary: LongDictionary, ranks: CodeRanks)
     extends LongSet {
@@ -14,7 +14,7 @@ final private[eval] class LongElements(values: Array[Long], dictionary: LongDict
 
   private lazy val gaps = GapWords.of(values, dictionary, ranks)
 
-  /** Rows that words do not settle. */
+  /** The rows that the words do not decide. */
   private val left = new Array[Int](Blocks.BlockRows)
 
   override def misses(rows: ExactRows, bounds: LongBounds): Unit = {
@@ -30,19 +30,22 @@ final private[eval] class LongElements(values: Array[Long], dictionary: LongDict
     }
   }
 
-  /** Returns how many rows are left. No branch: rows wait for words together, not one after the other. */
+  /**
+   * Returns how many rows remain undecided. The loop has no branch, so that the processor overlaps the memory reads of
+   * several rows.
+   */
   private def missesByWords(rows: ExactRows): Int = {
     val words = gaps
     var count = 0
     var i = 0
     while (i < rows.size) {
       val gap = Dictionary.gap(rows.upperCodes(i).toInt)
-      // rows without an upper bound are outside, and left whatever is found
+      // a row without an upper bound reads the word `Outside`, and `others` keeps it undecided
       val word = words(Math.min(gap, words.length - 1))
       val first = GapWords.part(word, rows.lowers(i))
       val last = GapWords.part(word, rows.uppers(i))
       val touched = word & (-1L << first) & (-1L >>> (63 - last))
-      // an element in a part between the first and the last is a hit, one in either of those may be
+      // an element in a part between the first and the last lies within the bounds; one in the first or last part may
       val inside = touched & ~(1L << first | 1L << last)
       val others = (Dictionary.gap(rows.lowerCodes(i).toInt) ^ gap) | ((rows.flags(i) & Both) ^ Both)
       rows.proven(i) = touched == 0
@@ -79,7 +82,8 @@ final private[eval] class LongElements(values: Array[Long], dictionary: LongDict
       val middle = (low + high) >>> 1
       if (values(middle) < value) low = middle + 1 else high = middle
     }
-    // counted rather than searched: a branch that is as often taken as not costs more than a few comparisons
+    // the last few elements are counted without a branch, because a mispredicted branch costs more than these
+    // comparisons
     var below = low
     while (low < high) {
       below += (if (values(low) < value) 1 else 0)
@@ -95,18 +99,19 @@ private object LongElements {
 }
 
 /**
- * By the ordinal of the boundary behind a gap: a bit for each part of 2^shift values, from the boundary before on, that
- * holds an element, and the shift above these bits.
+ * One word per gap, by the ordinal of the boundary behind the gap. The gap is divided into parts of 2^shift values,
+ * counted from the boundary before it. A low bit is set if its part holds an element; the six highest bits hold the
+ * shift.
  */
 private object GapWords {
 
-  /** Bits below those of the shift. */
+  /** The number of bits below the shift. */
   private val Parts = 58
 
-  /** The part of a value by its distance from the boundary before. */
+  /** The part that holds a value, by the value's distance from the boundary before the gap. */
   def part(word: Long, distance: Long): Int = (distance >>> (word >>> Parts)).toInt
 
-  /** Outside the boundaries, where no bound lies, every distance meets an element. */
+  /** The word of the two gaps outside the boundaries, where no bound lies: every part counts as holding an element. */
   private val Outside = -1L
 
   def of(values: Array[Long], dictionary: LongDictionary, ranks: CodeRanks): Array[Long] = {
@@ -115,7 +120,7 @@ private object GapWords {
     words(dictionary.size) = Outside
     var gap = 1
     while (gap < dictionary.size) {
-      // those that are the boundary before are in its first part
+      // elements that equal the boundary before the gap belong to its first part
       val end = ranks.before(2 * gap + 1)
       var i = ranks.before(2 * gap - 1)
       if (i < end) {

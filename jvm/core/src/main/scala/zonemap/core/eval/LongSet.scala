@@ -5,21 +5,22 @@ import zonemap.core.segment.{BoundsFlags, ExactRows, LongBounds, LongDictionary}
 import zonemap.core.value.{LongValue, ZoneValue}
 
 /**
- * A [[ValueSet]] over a column of longs, asked of exact bounds without an object a row. The flags of a row say which of
- * its bounds is there. Each set has loops of its own, so that no call is made a row. Belongs to one evaluation.
+ * A [[ValueSet]] over a column of longs, which compares exact bounds without allocating an object per row. The flags of
+ * a row determine which of its bounds are present. Each subclass has its own loops, so that no method is called per
+ * row. Belongs to one evaluation.
  */
 abstract private[eval] class LongSet {
 
-  /** For each of the rows, as [[ValueSet.misses]]; their bounds are read here. */
+  /** Reads the bounds of the rows and sets `proven` as [[ValueSet.misses]] for each row. */
   def misses(rows: ExactRows, bounds: LongBounds): Unit
 
-  /** For each of the rows, as [[ValueSet.contains]]; their bounds are read here. */
+  /** Reads the bounds of the rows and sets `proven` as [[ValueSet.contains]] for each row. */
   def contains(rows: ExactRows, bounds: LongBounds): Unit
 }
 
 private[eval] object LongSet {
 
-  /** @param ranks where the codes of the column stand among the elements; asked for a set of elements only */
+  /** @param ranks the positions of the column's codes among the elements; computed only for a set of elements */
   def of(set: ValueSet, dictionary: LongDictionary, ranks: => CodeRanks): Option[LongSet] = set match {
     case Interval(start, end) => Some(new LongInterval(start, end))
     case Elements(values)     => values.longs.map(new LongElements(_, dictionary, ranks))

@@ -1,27 +1,30 @@
 package zonemap.core.eval
 
-/** How many rows of a zone satisfy a predicate, as far as is proven. Only `None` prunes; in doubt it is `Some`. */
+/**
+ * How many rows of a zone satisfy a predicate, as far as is proven: `Some` unless `None` or `All` is proven. Only
+ * `None` prunes.
+ */
 sealed private[zonemap] trait Match
 
 private[zonemap] object Match {
 
-  /** No row can match. */
+  /** It is proven that no row matches. */
   case object None extends Match
 
-  /** Rows may or may not match. */
+  /** Nothing is proven: rows may or may not match. */
   case object Some extends Match
 
-  /** Every row matches. */
+  /** It is proven that every row matches. */
   case object All extends Match
 
-  /** Of a zone made of two parts. */
+  /** The result for a zone that consists of two parts. */
   def union(left: Match, right: Match): Match = if (left == right) left else Some
 
   def and(matches: Iterator[Match]): Match = fold(matches, absorbing = None, neutral = All)
 
   def or(matches: Iterator[Match]): Match = fold(matches, absorbing = All, neutral = None)
 
-  /** Stops at the first absorbing element. */
+  /** Combines results, and stops at the first absorbing one. */
   private def fold(matches: Iterator[Match], absorbing: Match, neutral: Match): Match = {
     var result = neutral
     while (result != absorbing && matches.hasNext) {

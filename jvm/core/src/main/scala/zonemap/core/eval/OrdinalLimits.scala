@@ -3,23 +3,26 @@ package zonemap.core.eval
 import zonemap.core.segment.{Blocks, CodeLanes}
 
 /**
- * What [[CodePairs]] say of all upper codes together, in ordinals: a lower code that is less than `first` above the upper
- * one is below its first limit, one that is at least `second` above it is not below its second limit. So rows are compared
- * four at a time, and where two columns have like values few are left to be looked up one by one. Belongs to one
- * evaluation; not thread-safe.
+ * Summarises the limits of [[CodePairs]] for all upper codes as two differences of ordinals: a lower code whose ordinal
+ * is less than `first` above the ordinal of the upper code is below the first limit, and one that is at least `second`
+ * above it is not below the second limit. Rows are therefore compared four at a time. Where two columns hold similar
+ * values, few rows remain to be looked up one by one. Belongs to one evaluation; not thread-safe.
  */
 final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, second: Int) {
   import OrdinalLimits._
 
-  /** Where the two are far from one another, most rows would be left; distances of 2^15 have no lanes. */
+  /**
+   * Whether `compare` can decide most rows: if the two differences are far apart, most rows would remain undecided, and
+   * a difference of 2^15 does not fit in a lane.
+   */
   private val mayPay = second - first <= Widest && second < Zero
 
   private val distances = new Array[Long](if (mayPay) CodeLanes.length(Blocks.BlockRows) else 0)
 
   /**
-   * Sets the bits of the lower codes that are surely below the first limits of the upper codes, and of those that may be
-   * below the second ones. Rows without an upper bound may get any. Returns whether few are left between the two; if not,
-   * a table of the limits is cheaper.
+   * Sets in `belowFirst` the bits of rows whose lower code is proven to be below the first limit, and in `belowSecond`
+   * the bits of rows whose lower code may be below the second limit. Rows without an upper bound may get any bits.
+   * Returns whether few rows remain undecided; if not, a table of the limits is cheaper.
    */
   def compare(
       upper: Array[Long],
@@ -45,7 +48,7 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
 
   private val compared = new Array[Long](distances.length)
 
-  /** How many rows are not settled; what stands behind the last one counts as well. */
+  /** How many rows are undecided. Bits behind the last row are counted as well. */
   private def between(count: Int, belowFirst: Array[Long], belowSecond: Array[Long]): Int = {
     var rows = 0
     var word = 0
@@ -56,7 +59,7 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
     rows
   }
 
-  /** Puts right the bits of rows that [[compare]] left. */
+  /** Corrects the bits of the rows that [[compare]] left undecided. */
   def lookUp(
       upper: Array[Long],
       lower: Array[Long],
@@ -82,16 +85,16 @@ final private[eval] class OrdinalLimits private (pairs: CodePairs, first: Int, s
 
 private[eval] object OrdinalLimits {
 
-  /** No distance, in lanes. */
+  /** The value of a lane for two equal ordinals. */
   private val Zero = 0x8000
 
-  /** About so many of 32,767 ordinals. */
+  /** The largest useful distance between the two differences, of 32,767 possible ordinals. */
   private val Widest = 4096
 
-  /** For the codes that present upper bounds have: from the first boundary to the last. */
+  /** The limits for the codes of present upper bounds, which lie between the first boundary and the last. */
   def of(pairs: CodePairs): OrdinalLimits = {
     val (least, greatest) = pairs.ordinalDistances
-    // a code between two boundaries has the limits of the one before and of the one behind
+    // an even code takes its limits from the boundaries on both sides, so the differences widen by one
     new OrdinalLimits(pairs, first = least - 1, second = greatest + 1)
   }
 }

@@ -4,21 +4,30 @@ import zonemap.core.predicate.ValueRanges
 import zonemap.core.segment.Dictionary
 import zonemap.core.value.ZoneValue
 
-/** What the codes say of ranges [from, until), by the code of a lower bound. */
+/**
+ * Limits for upper codes, by lower code, that prove whether an interval misses or lies inside a set of ranges. A range
+ * includes its `from` and excludes its `until`.
+ */
 private[eval] object RangeLimits {
 
-  /** No code, below and above every code: an end that is passed at once, and one that never is. */
+  /** No code: `Before` is an end that every lower bound has passed, `Never` an end that no lower bound passes. */
   private val Before = -1
   private val Never = CodeLimits.Always.toInt
 
-  /** An interval misses the ranges when its upper bound is below the first range that does not end by its lower bound. */
+  /**
+   * Limits for `misses`. An interval misses the ranges when its upper bound is below the start of the first range whose
+   * end the lower bound has not passed.
+   */
   def misses(ranges: ValueRanges, dictionary: Dictionary): CodeLimits = {
     val froms = codes(ranges.iterator.map(_.from), dictionary, absent = 0)
     val untils = codes(ranges.iterator.map(_.until), dictionary, absent = Never)
     limits(untils, froms :+ Never, dictionary)
   }
 
-  /** An interval is inside when its upper bound is below the end of the last range that starts by its lower bound. */
+  /**
+   * Limits for `contains`. An interval lies inside a range when its upper bound is below the end of the last range
+   * whose start the lower bound has passed.
+   */
   def contains(ranges: ValueRanges, dictionary: Dictionary): CodeLimits = {
     val froms = codes(ranges.iterator.map(_.from), dictionary, absent = Before)
     val untils = codes(ranges.iterator.map(_.until), dictionary, absent = Never)
@@ -29,11 +38,13 @@ private[eval] object RangeLimits {
     ends.map(end => if (end == null) absent else dictionary.code(end)).toArray
 
   /**
-   * A lower bound passes an end at or below it: its code is greater, or the same boundary. An upper bound is open that
-   * shares an even code with an end, and so is each whose lower bound does.
+   * The limits of all lower codes. A lower bound has passed an end that is less than or equal to it: the code of the
+   * bound is greater than the end's, or both are the same boundary. An interval stays open if its lower or upper bound
+   * shares an even code with an end, because codes cannot order the two.
    *
-   * @param ends codes of one end of each range, ascending
-   * @param limitAfter by how many ends a lower bound has passed: upper bounds below it are proven
+   * @param ends the codes of one end of each range, ascending
+   * @param limitAfter by the number of ends that a lower bound has passed: the limit below which upper bounds are
+   *   proven
    */
   private def limits(ends: Array[Int], limitAfter: Array[Int], dictionary: Dictionary): CodeLimits = {
     val first = new Array[Char](2 * dictionary.size + 1)
@@ -43,7 +54,7 @@ private[eval] object RangeLimits {
     while (code < first.length) {
       while (passed < ends.length && (ends(passed) < code || (ends(passed) == code && Dictionary.isExact(code))))
         passed += 1
-      // ends of one even code that is not passed yet stand side by side
+      // all ends with one even code are consecutive, so testing the next end is enough
       val isOpen = passed < ends.length && ends(passed) == code
       val limit = limitAfter(passed)
       first(code) = limit.toChar

@@ -4,13 +4,16 @@ import zonemap.core.predicate._
 import zonemap.core.segment.{Blocks, ColumnRoot, Segment}
 
 /**
- * Evaluates a predicate on every row (file) of a segment, leaf by leaf over 16-bit codes: segment root, then block
- * zones, then the rows of open blocks, about 1-2 ns per row and leaf. Agrees with [[ZoneMatch]] on the row's own bounds,
- * exactly. Columns are loaded as the predicate names them; a damaged one is a CorruptIndexException. Thread-safe.
+ * Evaluates a predicate on every row (data file) of a segment, leaf by leaf over 16-bit codes: the root zone of the
+ * segment first, then block zones, then the rows of open blocks, at about 1-2 ns per row and leaf. The result for a row
+ * always equals the result of [[ZoneMatch]] on its bounds. Columns are loaded when the predicate names them; a damaged
+ * column is a CorruptIndexException. Thread-safe.
  */
 private[zonemap] object SegmentEvaluator {
 
-  /** The answer for the whole segment, from its roots; those that were read before are asked first. */
+  /**
+   * The result for the whole segment, from the root zones of its columns. Roots that are in memory are evaluated first.
+   */
   def rootMatch(segment: Segment, predicate: Predicate): Match =
     rootMatch(predicate, segment.knownRoot(_)) match {
       case Match.None => Match.None
@@ -20,15 +23,15 @@ private[zonemap] object SegmentEvaluator {
   private def rootMatch(predicate: Predicate, root: Int => Option[ColumnRoot]): Match =
     ZoneMatch.evaluate(predicate, fieldId => root(fieldId).map(r => ColumnZone(r.columnType, r.bounds)))
 
-  /** The answer for one row: the reference. */
+  /** The result for one row, by the reference evaluation [[ZoneMatch]]. */
   def rowMatch(segment: Segment, predicate: Predicate, row: Int): Match =
     ZoneMatch.evaluate(predicate, fieldId => segment.column(fieldId).map(c => ColumnZone(c.columnType, c.bounds(row))))
 
-  /** The candidates that are not proven free of matching rows. The argument is not changed. */
+  /** The candidates that are not proven free of matching rows. `candidates` is not changed. */
   def mayMatch(segment: Segment, predicate: Predicate, candidates: Bitmap): Bitmap =
     evaluate(segment, predicate, candidates)((node, c) => node.mayMatch(c))
 
-  /** The candidates all of whose rows are proven to match. The argument is not changed. */
+  /** The candidates of which every row is proven to match. `candidates` is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, candidates: Bitmap): Bitmap =
     evaluate(segment, predicate, candidates)((node, c) => node.mustMatch(c))
 
@@ -44,7 +47,7 @@ private[zonemap] object SegmentEvaluator {
     }
   }
 
-  /** @param asked how many rows are asked about */
+  /** @param asked the number of candidate rows */
   private def compile(segment: Segment, predicate: Predicate, asked: Int, scratch: ZoneBuffer): EvaluationNode =
     predicate match {
       case True                         => new ConstantNode(segment.rows, Match.All)

@@ -5,13 +5,16 @@ import java.util.Arrays
 import zonemap.core.predicate.{SortedValues, ValueRanges}
 import zonemap.core.value.{UuidOrder, ZoneValue}
 
-/** The values of a leaf, against which the interval [lower, upper] of a zone is held; null is no bound. Immutable. */
+/**
+ * The values that a leaf compares with. The interval [lower, upper] of a zone is compared with the set; a null bound is
+ * absent. Immutable.
+ */
 sealed private[eval] trait ValueSet {
 
-  /** Proven: no value of the interval is in the set. */
+  /** True if it is proven that no value of the interval is in the set. */
   def misses(lower: ZoneValue, upper: ZoneValue): Boolean
 
-  /** Proven: every value of the interval is in the set. */
+  /** True if it is proven that every value of the interval is in the set. */
   def contains(lower: ZoneValue, upper: ZoneValue): Boolean
 }
 
@@ -52,7 +55,7 @@ final private[eval] case class Elements(values: SortedValues) extends ValueSet {
     lower != null && lower == upper && values.contains(lower)
 }
 
-/** Several ranges; one is an [[Interval]], see [[Ranges.set]]. */
+/** A set of several ranges; [[Ranges.set]] makes a single range an [[Interval]]. */
 final private[eval] case class Ranges(ranges: ValueRanges) extends ValueSet {
 
   override def misses(lower: ZoneValue, upper: ZoneValue): Boolean = !ranges.intersects(lower, upper)
@@ -62,7 +65,7 @@ final private[eval] case class Ranges(ranges: ValueRanges) extends ValueSet {
 
 private[eval] object Ranges {
 
-  /** The cheapest set of these values. */
+  /** The set of these ranges that is cheapest to evaluate. */
   def set(ranges: ValueRanges): ValueSet =
     if (ranges.size != 1) Ranges(ranges)
     else
@@ -71,7 +74,10 @@ private[eval] object Ranges {
         Option(ranges(0).until).map(Endpoint(_, inclusive = false)))
 }
 
-/** Uuids, which are outside an interval only if both orders say so and the interval is usable. */
+/**
+ * A set of uuids. An interval misses the set only if it does so in both orders of uuids (signed and unsigned) and its
+ * bounds are usable.
+ */
 final private[eval] case class UuidElements(values: SortedValues) extends ValueSet {
 
   private val signedOrder: Array[ZoneValue] = {

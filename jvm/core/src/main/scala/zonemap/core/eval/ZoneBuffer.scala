@@ -2,7 +2,7 @@ package zonemap.core.eval
 
 import zonemap.core.segment.{CodeLanes, ExactRows}
 
-/** Codes and flags of up to `capacity` zones and the bits computed from them. Belongs to one evaluation. */
+/** Holds the codes and flags of up to `capacity` zones, and the bits computed from them. Belongs to one evaluation. */
 final private[eval] class ZoneBuffer(val capacity: Int) {
   var lower: Array[Long] = new Array(CodeLanes.length(capacity))
   var upper: Array[Long] = new Array(CodeLanes.length(capacity))
@@ -10,22 +10,22 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
   val bits: Array[Long] = new Array((capacity + 63) >> 6)
   val open: Array[Long] = new Array((capacity + 63) >> 6)
 
-  /** For the steps of a test. */
+  /** Intermediate results of a check. */
   val lanes: Array[Long] = new Array(CodeLanes.length(capacity))
 
-  /** For the zones that are open, in their order. */
+  /** The exact bounds of the open zones, in the order of the zones. */
   lazy val exact: ExactRows = new ExactRows(capacity)
 
   private var firstRow = 0
   private var rows: Array[Int] = _
 
-  /** The zones are all rows from one on. */
+  /** Makes the zones the consecutive rows from `row` on. */
   def useRowsFrom(row: Int): Unit = {
     firstRow = row
     rows = null
   }
 
-  /** The zones are some rows. */
+  /** Makes the zones the listed rows. */
   def useRows(some: Array[Int]): Unit = rows = some
 
   /** The row of a zone. */
@@ -37,14 +37,14 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
     bits(i >> 6) = if (bit) others | mask else others
   }
 
-  /** The first open zone from `i` on, or -1. */
+  /** The first open zone at or after `i`, or -1. */
   def nextOpen(i: Int, count: Int): Int = {
     var next = i
     while (next < count && (open(next >> 6) & 1L << next) == 0) next += 1
     if (next < count) next else -1
   }
 
-  /** Puts the rows of the open zones in order to the front of `out`, and says how many they are. */
+  /** Writes the rows of the open zones to the front of `out`, in order, and returns their number. */
   def openRows(count: Int, out: Array[Int]): Int = {
     var next = 0
     var word = 0
@@ -65,7 +65,7 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
     next
   }
 
-  /** Puts the codes of the open zones in order to the front of `out`. */
+  /** Writes the codes of the open zones to the front of `out`, in order. */
   def ofOpen(codes: Array[Long], count: Int, out: Array[Char]): Unit = {
     var next = 0
     var word = 0
@@ -80,7 +80,10 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
     }
   }
 
-  /** The answers for the open zones, in their order, become their bits; `inverted` is -1 where a proof is a no. */
+  /**
+   * Sets the bits of the open zones from `proven`, which is in the order of the open zones. `inverted` is -1 if a proof
+   * clears the bit, else 0.
+   */
   def putOpen(proven: Array[Boolean], count: Int, inverted: Long): Unit = {
     var next = 0
     var word = 0
@@ -88,7 +91,7 @@ final private[eval] class ZoneBuffer(val capacity: Int) {
       var left = open(word)
       var yes = 0L
       while (left != 0) {
-        // the lowest bit that is left or none: no branch
+        // takes the lowest remaining bit if the zone is proven, else no bit, without a branch
         yes |= left & -left & -(if (proven(next)) 1L else 0L)
         next += 1
         left &= left - 1

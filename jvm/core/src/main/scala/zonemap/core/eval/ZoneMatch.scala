@@ -4,17 +4,17 @@ import zonemap.core.predicate._
 import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{ColumnType, Presence, UuidOrder, UuidType}
 
-/** What is known of one column in one zone. */
+/** The type and bounds of one column in one zone. */
 final private[zonemap] case class ColumnZone(columnType: ColumnType, bounds: ColumnBounds)
 
-/** The columns of one zone; None for a field of which nothing is known. */
+/** Looks up the columns of one zone; None for a field that the index knows nothing of. */
 private[zonemap] trait ZoneStats {
   def column(fieldId: Int): Option[ColumnZone]
 }
 
 /**
- * Evaluates a predicate on one zone: a file, a block or a whole segment. This is the reference that the vectorised
- * [[SegmentEvaluator]] agrees with. O(leaves), plus a binary search per IN.
+ * Evaluates a predicate on one zone: a file, a block or a whole segment. This is the reference: the vectorised
+ * [[SegmentEvaluator]] returns the same results. O(leaves), plus a binary search per IN.
  */
 private[zonemap] object ZoneMatch {
 
@@ -31,7 +31,7 @@ private[zonemap] object ZoneMatch {
       zones.fold[Match](Match.Some) { case (l, r) => ColumnPair.evaluate(op, l, r) }
   }
 
-  /** Bounds are of columns; of what a map has for a key they tell nothing. */
+  /** The zone of a column; None for a value of a map, because bounds describe whole columns only. */
   private def zoneOf(column: ColumnRef, stats: ZoneStats): Option[ColumnZone] =
     if (column.mapKey.isDefined) None else stats.column(column.fieldId)
 
@@ -47,7 +47,7 @@ private[zonemap] object ZoneMatch {
     rule.combine(bounds.nulls, nans, others)
   }
 
-  /** Inverted bounds prove nothing, nor does one bound of uuids. */
+  /** Whether the bounds prove nothing: they are inverted, or they are bounds of uuids that are not usable. */
   private[eval] def inverted(zone: ColumnZone): Boolean = {
     val lower = zone.bounds.lower
     val upper = zone.bounds.upper

@@ -3,14 +3,17 @@ package zonemap.core.segment
 import java.nio.ByteBuffer
 import java.util.concurrent.atomic.AtomicLong
 
-/** Independently compressed blocks: one section of frames, one index section of (offset, stored, raw, crc) rows. */
+/**
+ * Blocks that are compressed independently: a data section holds their frames, and an index section holds one row
+ * (offset, stored length, raw length, CRC) per block.
+ */
 private[segment] object BlockedData {
   private[segment] val IndexRowBytes = 16
 
-  /** No frame is shorter. */
+  /** The least length of a frame. */
   private[segment] val LeastFrameBytes = 8
 
-  /** A read of a local file takes as long as this many of its bytes. */
+  /** The fixed cost of reading a local file once, as a number of bytes that take the same time to read. */
   private val ReadBytes = 16L << 10
 
   final class Writer(index: SectionKey, data: SectionKey) {
@@ -32,8 +35,8 @@ private[segment] object BlockedData {
   }
 
   /**
-   * Reads the index; blocks are read, checked and decompressed at each call. Blocks of a local file are held together
-   * once reading them one by one has cost as much as reading all. Thread-safe.
+   * Reads the index when created. Blocks are read, checked and decompressed at each call. For a local file, the reader
+   * loads and retains all blocks once reading them one by one has cost as much as reading all. Thread-safe.
    */
   final class Reader(container: ContainerReader, indexKey: SectionKey, dataKey: SectionKey) {
     private val index = container.section(indexKey)
@@ -45,23 +48,23 @@ private[segment] object BlockedData {
 
     private val readOneByOne = new AtomicLong
 
-    /** Reads all blocks at once; from then on no block is a read of its own. */
+    /** Loads and retains the stored bytes of all blocks in one read; later calls read no block from the source. */
     def hold(): Unit = if (held.isEmpty) synchronized {
       if (held.isEmpty) held = Some(container.stored(dataKey))
     }
 
-    /** Starts reading blocks, by ascending ordinal. */
+    /** Starts fetching blocks of a remote source. The ordinals must ascend. */
     def prefetch(ordinals: Iterator[Int]): Unit =
       if (container.isRemote && held.isEmpty)
         container.prefetchParts(
           dataKey,
           ordinals.map(o => (index.getInt(o * IndexRowBytes), index.getInt(o * IndexRowBytes + 4))))
 
-    /** @param into an array that may be overwritten, to hold the block if it is large enough */
+    /** @param into an array that may be overwritten; it receives the block if it is large enough */
     def block(ordinal: Int, into: Array[Byte] = Array.emptyByteArray): ByteBuffer =
       decoded(ordinal, stored(ordinal), into)
 
-    /** A block as it is stored, not checked. */
+    /** The stored (compressed) bytes of a block, without a check of its CRC. */
     def stored(ordinal: Int): ByteBuffer = {
       val row = ordinal * IndexRowBytes
       val (offset, length) = (index.getInt(row), index.getInt(row + 4))
@@ -77,8 +80,10 @@ private[segment] object BlockedData {
     }
 
     /**
-     * @param stored what [[stored]] gives for the block
-     * @param into as of [[block]]
+     * Checks and decompresses a block.
+     *
+     * @param stored the result of [[stored]] for the block
+     * @param into as for [[block]]
      */
     def decoded(ordinal: Int, stored: ByteBuffer, into: Array[Byte]): ByteBuffer =
       Input.decoding(s"block $ordinal of $dataKey") {

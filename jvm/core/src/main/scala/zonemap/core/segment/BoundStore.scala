@@ -5,27 +5,37 @@ import java.util.Arrays
 import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
- * The lower and upper values of a column while a segment is built; an absent value is a filler that its flag hides.
- * Not thread-safe.
+ * Collects the lower and upper values of a column while a segment is built. An absent value is stored as a filler, and
+ * the row's flags mark it as absent. Not thread-safe.
  */
 sealed private[segment] trait BoundStore {
 
-  /** Null for an absent bound. A value of the wrong encoding is an IllegalArgumentException. */
+  /**
+   * Adds the bounds of one row; null for an absent bound. A value of the wrong encoding is an IllegalArgumentException.
+   */
   def add(lower: ZoneValue, upper: ZoneValue): Unit
 
-  /** Boundaries among the present values: all distinct ones if they are at most `limit`, else as many quantiles. */
+  /**
+   * The dictionary of the column: all distinct present values if there are at most `limit`, else `limit` quantiles of
+   * them.
+   */
   def dictionary(flags: Array[Byte], limit: Int): BoundStore.Coded
 
-  /** Lower and upper values of the rows as [[ExactFrames]] stores them. */
+  /** The lower and upper values of the rows `from until until` in the form that [[ExactFrames]] reads. */
   def frame(from: Int, until: Int): Array[Byte]
 
-  /** All values as [[PackedExact]] stores them; None for an encoding that it does not take. */
+  /** All values in the form that [[PackedExact]] reads; None for an encoding that it does not support. */
   def packed(dictionary: Dictionary, lower: Array[Char], upper: Array[Char], flags: Array[Byte]): Option[Array[Byte]]
 }
 
 private[segment] object BoundStore {
 
-  /** `exact`: every present value is a boundary. `lower` and `upper` give the code of a present value. */
+  /**
+   * A dictionary and the codes of the values in it.
+   *
+   * @param exact whether every present value is a boundary
+   * @param lower the code of a row's lower value, which must be present; `upper` likewise
+   */
   final case class Coded(dictionary: Dictionary, exact: Boolean, lower: Int => Int, upper: Int => Int)
 
   def of(encoding: Encoding): BoundStore = encoding match {
@@ -33,7 +43,7 @@ private[segment] object BoundStore {
     case Encoding.Bytes => new BytesStore
   }
 
-  /** The ordinals of `limit` evenly spread elements of `size`, first and last among them. */
+  /** The ordinals of `limit` evenly spread elements of `size` elements, including the first and the last. */
   private def quantiles(size: Int, limit: Int): Iterator[Int] =
     Iterator.tabulate(limit)(i => (i.toLong * (size - 1) / (limit - 1)).toInt)
 
@@ -86,7 +96,8 @@ private[segment] object BoundStore {
 
     override def frame(from: Int, until: Int): Array[Byte] = {
       val out = new Output((until - from) * 16)
-      // Bounds follow one another and ranges are alike in width where a column is worth an index: small numbers.
+      // Differences are stored, because they are small numbers where a column is worth indexing: lower bounds then
+      // ascend with the rows, and ranges have similar widths.
       var last = 0L
       (from until until).foreach { row =>
         out.long(lowers(row) - last)

@@ -3,9 +3,9 @@ package zonemap.core.segment
 import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
- * The bounds of one column over the rows of a segment. Values come back as they were given to the builder, except what
- * `SegmentBuilder.add` normalises. O(1) per row, but for columns of more distinct values than the dictionary holds,
- * where reading a value may decode a frame. Thread-safe.
+ * The bounds of one column over the rows of a segment. Values equal the values given to the builder, except for those
+ * that `SegmentBuilder.add` normalises. Reading a bound is O(1), except for columns with more distinct values than the
+ * dictionary holds, where it may decode a frame. Thread-safe.
  */
 final private[zonemap] class BoundsColumn private[segment] (container: ContainerReader, val fieldId: Int, rows: Int) {
   private val head = BoundsHead.read(container, fieldId, rows)
@@ -14,7 +14,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   private def detail = head.detail
 
-  /** Whether every bound is a boundary of the dictionary, so that codes say all. */
+  /** Whether every bound is a boundary of the dictionary, so that codes alone determine the bounds. */
   private[core] val exactCodes: Boolean = detail != ColumnDetail.Inexact
 
   private def shape = head.shape
@@ -43,7 +43,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     new ExactFrames(blocked, columnType.encoding, rows)
   }
 
-  /** Exact bounds at random access; null where they are in frames. */
+  /** The exact bounds in the form for random access; null if they are stored in frames. */
   private lazy val packedExact: PackedExact = {
     val key = SectionKey(SectionKind.PackedExactBounds, fieldId)
     (dictionary, Option.when(container.has(key))(container.section(key))) match {
@@ -54,23 +54,24 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     }
   }
 
-  /** Bounds as numbers for one evaluation; None for a column of bytes. */
+  /** The bounds as numbers, for one evaluation; None for a column of bytes. */
   private[core] def longs(): Option[LongBounds] = dictionary match {
     case _: BytesDictionary    => None
     case longs: LongDictionary => Some(new LongBounds(longs, exactLongs))
   }
 
-  /** Not asked for anything where codes are exact. */
+  /** The reader of exact bounds; null if codes are exact, because nothing reads them then. */
   private def exactLongs: ExactLongs = if (exactCodes) null else if (packedExact != null) packedExact else frames.longs
 
   @volatile private var wasSearched = false
 
-  /** Says that most rows were compared with single numbers. */
+  /** Records that an evaluation compared most rows with single numbers. */
   private[core] def searched(): Unit = wasSearched = true
 
   /**
-   * The rows by their lower bounds, once most of them were compared with single numbers: who asks once will not pay for
-   * it with memory. None as well for a column without exact bounds of its own at random access, or where it would not help.
+   * The rows sorted by lower bound. None until an evaluation has compared most rows with single numbers, so that a
+   * single query does not cost memory for the order. None also if the column has no exact bounds for random access, or
+   * if the order would not save work.
    */
   private[core] def lowerOrder: Option[LowerOrder] = if (wasSearched) madeOrder else None
 
@@ -84,14 +85,14 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     order
   }
 
-  /** Reads all that is stored of the column. */
+  /** Loads all sections of the column. */
   def load(): Unit = {
     codes: Unit
     flagBytes: Unit
     if (!exactCodes && packedExact == null) frames.hold()
   }
 
-  /** The bounds of all rows together. */
+  /** Bounds that cover all rows of the segment. */
   val root: ColumnBounds =
     if (rows == 0) ColumnBounds.NothingKnown
     else {
@@ -104,7 +105,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
         BoundsFlags.nans(f))
     }
 
-  /** Null when absent. */
+  /** The lower bound of a row; null if it is absent. */
   def lower(row: Int): ZoneValue = {
     val code = lowerCodes(row)
     if (!BoundsFlags.hasLower(flags(row))) null
@@ -113,7 +114,7 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     else frames.lower(row)
   }
 
-  /** Null when absent. */
+  /** The upper bound of a row; null if it is absent. */
   def upper(row: Int): ZoneValue = {
     val code = upperCodes(row)
     if (!BoundsFlags.hasUpper(flags(row))) null
@@ -128,22 +129,25 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   def bounds(row: Int): ColumnBounds = ColumnBounds(lower(row), upper(row), tight(row), nulls(row), nans(row))
 
-  /** Whether the bounds of a row may meet, by codes alone: those of equal values are equal. */
+  /** Whether the lower and upper bound of a row may be equal, judged by codes alone: equal bounds have equal codes. */
   def mayMeet(row: Int): Boolean = lowerCodes(row) == upperCodes(row)
 
-  /** A number that rows share whose bounds meet in the same value; negative where codes alone do not tell. */
+  /**
+   * A number shared by all rows whose lower and upper bound equal the same boundary; -1 if codes do not prove that the
+   * bounds of the row are equal.
+   */
   def meetingCode(row: Int): Int = {
     val code = lowerCodes(row)
     if (code == upperCodes(row) && Dictionary.isExact(code)) code else -1
   }
 
-  /** Whether some file is known to hold one value only, or nulls only; found once, O(rows). */
+  /** Whether some file is known to hold only one value or only nulls; computed once, in O(rows). */
   lazy val hasSingles: Boolean = (0 until rows).exists { row =>
     val f = flags(row)
     BoundsFlags.nulls(f) == Presence.All || (BoundsFlags.isTight(f) && meetingCode(row) >= 0)
   }
 
-  /** Valid bounds of all rows of a block together. */
+  /** Valid bounds that cover all rows of a block. */
   private[core] def blockBounds(block: Int): ColumnBounds = {
     val f = blocks.flags(block).toInt
     ColumnBounds(
@@ -155,13 +159,13 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
     )
   }
 
-  /** The greatest boundary that is at most any value of the code; null below the first. */
+  /** The greatest boundary that is at most every value of the code; null for a code below the first boundary. */
   private def boundaryBelow(code: Int): ZoneValue =
     if (Dictionary.isExact(code)) boundary(code)
     else if (code == 0) null
     else boundary(code - 1)
 
-  /** The least boundary that is at least any value of the code; null above the last. */
+  /** The least boundary that is at least every value of the code; null for a code above the last boundary. */
   private def boundaryAbove(code: Int): ZoneValue =
     if (Dictionary.isExact(code)) boundary(code)
     else if (Dictionary.ordinal(code) >= dictionary.size) null
@@ -169,14 +173,17 @@ final private[zonemap] class BoundsColumn private[segment] (container: Container
 
   private[core] def flags(row: Int): Int = if (flagBytes == null) shape.flags.get else flagBytes.get(row).toInt
 
-  /** The flags of every row when they are all the same. */
+  /** The flags of every row if all rows have the same flags; else None. */
   private[core] def constantFlags: Option[Int] = shape.flags
 
   private[core] def copyFlags(row: Int, count: Int, target: Array[Byte]): Unit =
     if (flagBytes == null) java.util.Arrays.fill(target, 0, count, shape.flags.get.toByte)
     else flagBytes.get(row, target, 0, count): Unit
 
-  /** The least and the greatest bound are boundaries; the codes of absent bounds are not. */
+  /**
+   * The bound of a code of the root zone; null for the code of an absent bound. The code of a present bound is always
+   * exact, because the least and the greatest bound are boundaries.
+   */
   private def rootBound(code: Int): ZoneValue =
     if (code != Dictionary.NoUpper && Dictionary.isExact(code)) boundary(code) else null
 

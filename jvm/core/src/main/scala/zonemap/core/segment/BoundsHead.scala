@@ -2,7 +2,7 @@ package zonemap.core.segment
 
 import zonemap.core.value.ColumnType
 
-/** What the head of a column holds: all but codes, flags and exact bounds. Immutable. */
+/** The head of a column: everything but its codes, flags and exact bounds. Immutable. */
 final private[segment] class BoundsHead private (
     val columnType: ColumnType,
     val detail: ColumnDetail,
@@ -16,10 +16,10 @@ final private[segment] class BoundsHead private (
 
 private[segment] object BoundsHead {
 
-  /** The objects of a column: views of its arrays, shapes, small tables. */
+  /** The heap size of a column's objects: views of its arrays, shapes and small tables. */
   private val ColumnBytes = 700L
 
-  /** Decodes the section, whose bytes are not kept. */
+  /** Decodes the section. Its bytes are not retained. */
   def read(container: ContainerReader, fieldId: Int, rows: Int): BoundsHead = {
     val key = SectionKey(SectionKind.ColumnHead, fieldId)
     val in = new Input(container.section(key))

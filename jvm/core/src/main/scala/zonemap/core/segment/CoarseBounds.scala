@@ -1,11 +1,11 @@
 package zonemap.core.segment
 
 /**
- * The bounds of a column that hardly ever prunes, rounded outward to a few boundaries: one byte a side.
+ * The bounds of a column that hardly ever prunes, rounded outward to a few boundaries and stored in one byte per bound.
  *
- * Random keys span their domain in every file, and their exact bounds cost 14 to 22 bytes a file that decide next to
- * nothing. Rounded bounds are valid, not tight. The boundaries are quantiles of the bounds themselves, so whatever the
- * values' distribution, a literal keeps at most about 1 / 63 of the files more than exact bounds would.
+ * Random keys span their whole domain in every file: exact bounds would cost 14 to 22 bytes a file and would prune
+ * almost no file. Rounded bounds are valid, but not tight. The boundaries are quantiles of the bounds themselves. So
+ * for any distribution of values, a literal keeps at most about 1 / 63 of the files more than with exact bounds.
  */
 final private[segment] class CoarseBounds(
     val dictionary: Dictionary,
@@ -15,13 +15,15 @@ final private[segment] class CoarseBounds(
 
 private[segment] object CoarseBounds {
 
-  /** Codes stay below 255, which stands for "no upper bound" in an array of bytes. */
+  /**
+   * The number of boundaries: codes stay below 255, because 255 is the code of "no upper bound" in an array of bytes.
+   */
   val MaxBoundaries = 126
 
-  /** Smaller segments keep every bound: there is little to save. */
+  /** Segments with fewer rows keep exact bounds, because rounding would save little. */
   val MinRows: Int = 4 * Blocks.BlockRows
 
-  /** Below this share of pairs of files whose bounds do not meet, a column is stored coarsely. */
+  /** A column is stored coarsely if less than this share of its pairs of files have disjoint bounds. */
   private val MinDisjointShare = 0.01
 
   def pay(lower: Array[Char], upper: Array[Char], rowFlags: Array[Byte], dictionarySize: Int): Boolean =
@@ -30,7 +32,7 @@ private[segment] object CoarseBounds {
 
   def of(full: Dictionary, lower: Array[Char], upper: Array[Char], rowFlags: Array[Byte]): CoarseBounds = {
     val kept = Array.tabulate(MaxBoundaries)(i => (i.toLong * (full.size - 1) / (MaxBoundaries - 1)).toInt)
-    // the kept boundary at or below, and at or above, each boundary of the full dictionary
+    // for each boundary of the full dictionary, the kept boundary at or below it, and the one at or above it
     val below = new Array[Int](full.size)
     val above = new Array[Int](full.size)
     var next = 0
@@ -47,7 +49,10 @@ private[segment] object CoarseBounds {
     )
   }
 
-  /** A code between two boundaries has the ordinal of the upper one. */
+  /**
+   * The ordinal of the boundary at or below a code. [[Dictionary.ordinal]] of a code between two boundaries is that of
+   * the upper one.
+   */
   private def ordinalBelow(code: Int): Int =
     if (Dictionary.isExact(code)) Dictionary.ordinal(code) else Dictionary.ordinal(code) - 1
 
@@ -64,7 +69,10 @@ private[segment] object CoarseBounds {
     out
   }
 
-  /** The share of ordered pairs (a, b) of bounded files with a's upper below b's lower, times two; by code, O(rows). */
+  /**
+   * Twice the share of ordered pairs (a, b) of files with both bounds in which a.upper < b.lower. Computed from codes,
+   * in O(rows).
+   */
   private def disjointShare(lower: Array[Char], upper: Array[Char], rowFlags: Array[Byte]): Double = {
     val lowersAbove = new Array[Int](Char.MaxValue + 2)
     val bounded = rowFlags.indices.filter(r => BoundsFlags.hasLower(rowFlags(r)) && BoundsFlags.hasUpper(rowFlags(r)))

@@ -3,17 +3,17 @@ package zonemap.core.segment
 import java.nio.ByteBuffer
 import java.util.Arrays
 
-/** The codes of one side of a column. Thread-safe. */
+/** The codes of one side (lower or upper bounds) of a column. Thread-safe. */
 private[core] trait CodeArray {
   def apply(row: Int): Int
 
-  /** Copies the codes of the `count` rows of a block to the front of `lanes`: 0.1 to 0.5 ns a row. */
+  /** Copies the codes of the `count` rows of a block to the front of `lanes`, at 0.1 to 0.5 ns per row. */
   def copy(block: Int, count: Int, lanes: Array[Long]): Unit
 
-  /** Whether the codes of a block are stored as distances from the lower codes of their rows. */
+  /** Whether the codes of a block are stored as differences from the lower codes of their rows. */
   def isBeside(block: Int): Boolean = false
 
-  /** As `copy`, where `lower` holds the block's lower codes; it need not if the block is not stored beside them. */
+  /** As `copy`, with the block's lower codes in `lower`. The contents of `lower` are read only if `isBeside(block)`. */
   def copyBeside(block: Int, count: Int, lanes: Array[Long], lower: Array[Long]): Unit = copy(block, count, lanes)
 }
 
@@ -25,14 +25,14 @@ private[segment] object CodeArray {
       Arrays.fill(lanes, 0, CodeLanes.length(count), CodeLanes.same(code))
   }
 
-  /** Two bytes a code. */
+  /** Codes of two bytes each. */
   final class Chars(codes: ByteBuffer) extends CodeArray {
     override def apply(row: Int): Int = codes.getShort(2 * row) & 0xffff
     override def copy(block: Int, count: Int, lanes: Array[Long]): Unit =
       copyChars(codes, 2 * block * Blocks.BlockRows, count, lanes)
   }
 
-  /** One byte a code; 255 is "no upper bound". */
+  /** Codes of one byte each; 255 is the code of "no upper bound". */
   final class Bytes(codes: ByteBuffer) extends CodeArray {
     override def apply(row: Int): Int = wide(codes.get(row) & 0xff)
 
@@ -40,7 +40,7 @@ private[segment] object CodeArray {
       unpack(codes, block * Blocks.BlockRows, 8, count, lanes)
       var lane = 0
       while (lane < CodeLanes.length(count)) {
-        // 255 and what the comparison adds above it make 65,535
+        // a lane of 255 is widened to 65,535, by setting its upper byte
         val isAbsent = (CodeLanes.equal(lanes(lane), Absent) & CodeLanes.Highest) >>> 7
         lanes(lane) |= (isAbsent << 8) - isAbsent
         lane += 1
@@ -52,7 +52,7 @@ private[segment] object CodeArray {
 
   private val Absent = CodeLanes.same(0xff)
 
-  /** `count` codes of two bytes. */
+  /** Copies `count` codes of two bytes each to `lanes`. */
   def copyChars(codes: ByteBuffer, start: Int, count: Int, lanes: Array[Long]): Unit = {
     val whole = count >> 2
     longs(codes, start, whole).get(lanes, 0, whole)
@@ -63,7 +63,7 @@ private[segment] object CodeArray {
     }
   }
 
-  /** `count` codes of 1, 2, 4 or 8 bits. */
+  /** Copies `count` codes of 1, 2, 4 or 8 bits each to `lanes`. */
   def unpack(codes: ByteBuffer, start: Int, width: Int, count: Int, lanes: Array[Long]): Unit = {
     val packed = packedLongs(codes, start, (count * width + 7) >> 3)
     val length = CodeLanes.length(count)
@@ -71,7 +71,7 @@ private[segment] object CodeArray {
     else shift(packed, width, length, lanes)
   }
 
-  /** The lanes of four codes of 1 or 2 bits, by the codes side by side. */
+  /** By width and packed bits: the lanes of four codes of 1 or 2 bits each. */
   private val Spread: Array[Array[Long]] = Array.tabulate(3) { width =>
     Array.tabulate(1 << 4 * width) { codes =>
       (0 until 4).map(i => ((codes >>> i * width) & ((1 << width) - 1)).toLong << 16 * i).sum
@@ -94,7 +94,7 @@ private[segment] object CodeArray {
   }
 
   private def shift(packed: Array[Long], width: Int, length: Int, lanes: Array[Long]): Unit = {
-    // pairs of codes come to stand 32 bits apart, then the codes of a pair 16
+    // moves pairs of codes 32 bits apart, then the two codes of each pair 16 bits apart
     val ofFour = -1L >>> (64 - 4 * width)
     val pairShift = 32 - 2 * width
     val pairs = (ofFour >>> 2 * width) * 0x0000000100000001L

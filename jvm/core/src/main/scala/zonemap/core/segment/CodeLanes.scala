@@ -1,15 +1,16 @@
 package zonemap.core.segment
 
 /**
- * Codes side by side, four a long, the first in the lowest 16 bits. Arithmetic on whole longs is what the compiler
- * vectorises, so that comparing a code costs a fraction of a nanosecond. Lanes behind the last code hold anything.
+ * Arrays of 16-bit codes, with four codes (lanes) per long and the first code in the lowest 16 bits. The compiler
+ * vectorises arithmetic on whole longs, so that comparing a code costs a fraction of a nanosecond. Lanes behind the
+ * last code have arbitrary contents.
  */
 private[core] object CodeLanes {
 
   /** The highest bit of each lane. */
   final val Highest = 0x8000800080008000L
 
-  /** Longs that hold `count` codes. */
+  /** The number of longs that hold `count` codes. */
   def length(count: Int): Int = (count + 3) >> 2
 
   def get(lanes: Array[Long], i: Int): Int = (lanes(i >> 2) >>> ((i & 3) << 4)).toInt & 0xffff
@@ -25,23 +26,23 @@ private[core] object CodeLanes {
     out
   }
 
-  /** One code in all lanes. */
+  /** A long with one code in all four lanes. */
   def same(code: Int): Long = (code & 0xffffL) * 0x0001000100010001L
 
-  /** Lane by lane, modulo 2^16. */
+  /** The sum of two longs, lane by lane, modulo 2^16. */
   def plus(x: Long, y: Long): Long = ((x & ~Highest) + (y & ~Highest)) ^ ((x ^ y) & Highest)
 
-  /** By how much the [[Dictionary.ordinal]] of x is above that of y, lane by lane, and 2^15 more. */
+  /** Writes to `out`, lane by lane, the [[Dictionary.ordinal]] of x minus that of y, plus 2^15. */
   def ordinalDistances(x: Array[Long], y: Array[Long], length: Int, out: Array[Long]): Unit = {
     var lane = 0
     while (lane < length) {
-      // the highest bits are what is borrowed from, so no lane needs its neighbour
+      // the top bit of each lane is set first, so a borrow never crosses into the next lane
       out(lane) = ((x(lane) >>> 1) | Highest) - ((y(lane) >>> 1) & ~Highest)
       lane += 1
     }
   }
 
-  /** Sets the highest bit of each lane whose code is at least `code`; the other bits are of no meaning. */
+  /** Sets the highest bit of each lane whose code is at least `code`; the other bits are arbitrary. */
   def atLeast(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Unit = {
     val low = same(code & 0x7fff)
     val either = if (code < 0x8000) -1L else 0L
@@ -52,7 +53,10 @@ private[core] object CodeLanes {
     }
   }
 
-  /** As `atLeast`, for those which are not, and only where the bit is set before. */
+  /**
+   * Retains the highest bit of each lane whose code is below `code`, and clears it in the other lanes; the other bits
+   * are arbitrary.
+   */
   def andBelow(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Unit = {
     val low = same(code & 0x7fff)
     val either = if (code < 0x8000) -1L else 0L
@@ -63,13 +67,20 @@ private[core] object CodeLanes {
     }
   }
 
-  /** The highest bit stays where the lower 15 are as many as `low` or more; either or both of the two have to be set. */
+  /**
+   * Compares the lanes with a limit. `isMore` has the highest bit of a lane set if the lower 15 bits of its code are at
+   * least `low`. A code is at least the limit if its own highest bit or that of `isMore` is set (limits below 2^15,
+   * `either` is -1), or if both are set (other limits, `either` is 0).
+   */
   private def atLeast(codes: Long, low: Long, either: Long): Long = {
     val isMore = (codes | Highest) - low
     (isMore & codes) | (either & (isMore | codes))
   }
 
-  /** Sets the highest bit of each lane whose code is `code`, of no meaning the others, and says whether there is one. */
+  /**
+   * Sets the highest bit of each lane whose code is `code`; the other bits are arbitrary. Returns whether any lane has
+   * this code.
+   */
   def equal(codes: Array[Long], code: Int, length: Int, out: Array[Long]): Boolean = {
     val all = same(code)
     var any = 0L
@@ -82,18 +93,18 @@ private[core] object CodeLanes {
     (any & Highest) != 0
   }
 
-  /** The highest bit of each lane in which x == y; the other bits are of no meaning. */
+  /** Sets the highest bit of each lane in which x == y; the other bits are arbitrary. */
   def equal(x: Long, y: Long): Long = {
     val differing = x ^ y
     ~(((differing & ~Highest) + ~Highest) | differing)
   }
 
-  /** The highest bits of the lanes as the four lowest bits. */
+  /** Returns the highest bits of the four lanes as the four lowest bits. */
   def bits(lanes: Long): Long =
-    // each of the four bits meets one of the factor's so that they come to stand side by side, at the upper end
+    // the multiplication moves the four bits next to each other, to the upper end
     ((lanes & Highest) * 0x0000200040008001L) >>> 60
 
-  /** The highest bits of `length` lanes as bits, 64 a word. */
+  /** Writes the highest bits of the lanes of `length` longs to `out`, 64 bits per word. */
   def bits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {
     var lane = 0
     while (lane < length) {
@@ -108,7 +119,7 @@ private[core] object CodeLanes {
     }
   }
 
-  /** As `bits`, added to those that are set; for lanes of which few are set. */
+  /** As `bits`, but adds to the bits that are already set in `out`. Fast if few lanes have their highest bit set. */
   def addFewBits(lanes: Array[Long], length: Int, out: Array[Long]): Unit = {
     var lane = 0
     while (lane < length) {

@@ -3,9 +3,9 @@ package zonemap.core.segment
 import zonemap.core.value.{Presence, ZoneValue}
 
 /**
- * What is known of one column in one file. A null bound is absent: unbounded on that side. Bounds are valid (no live
- * value lies outside), not necessarily reached; `tight` says they are the true minimum and maximum of the physical rows.
- * Nulls and NaN lie outside the bounds.
+ * The bounds and presence of nulls and NaN of one column in one file. A null bound is absent. Bounds are valid: no
+ * value of a row lies outside them. They need not be values of a row. `tight` means that they were not cut short
+ * (SOUNDNESS, S4). Nulls and NaN are not covered by the bounds.
  */
 final private[zonemap] case class ColumnBounds(
     lower: ZoneValue,

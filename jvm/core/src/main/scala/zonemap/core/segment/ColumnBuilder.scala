@@ -83,7 +83,10 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     if (shape.flags.isEmpty) container.plain(SectionKey(SectionKind.ColumnFlags, spec.fieldId), rowFlags)
   }
 
-  /** Packed codes where they save a quarter: else plain ones are faster to read. */
+  /**
+   * Writes packed codes if they save at least a quarter of the bytes; otherwise plain codes are used, because they are
+   * faster to read.
+   */
   private def writePacked(
       container: ContainerWriter,
       shape: ColumnShape,
@@ -118,7 +121,10 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
     if (out.size > 0) container.plain(SectionKey(SectionKind.ColumnCodes, spec.fieldId), out.toBytes)
   }
 
-  /** Packed for reads at random, unless the column is so regular that frames, by a sample, are much smaller. */
+  /**
+   * Writes the exact bounds packed for random access, unless frames of the column would be much smaller, as estimated
+   * from a sample.
+   */
   private def writeExact(
       container: ContainerWriter,
       dictionary: Dictionary,
@@ -146,10 +152,11 @@ final private[segment] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int)
 private object ColumnBuilder {
 
   /**
-   * How many boundaries the dictionary of a segment may have. More of them make fewer proofs need an exact bound, which
-   * costs a frame; but the dictionary is in memory as soon as a column is asked about, and codes of a block are the
-   * closer to one another the fewer there are: half a byte a row of longs, and blocks of a column that follows the order
-   * of commits in a byte a row. Segments of few rows keep every bound as a boundary.
+   * The number of boundaries that the dictionary of a segment may have. With more boundaries, fewer proofs need exact
+   * bounds, which may cost decoding a frame. With fewer boundaries, the dictionary uses less memory once a query names
+   * its column (one boundary per 16 rows is half a byte per row for longs), and the codes of a block lie closer
+   * together, so that a column that follows the order of commits needs one byte per code. Segments of few rows keep
+   * every bound as a boundary.
    */
   def boundaries(rows: Int): Int =
     if (rows <= FewRows) Dictionary.MaxBoundaries else Math.max(LeastBoundaries, rows / 16)
@@ -158,21 +165,24 @@ private object ColumnBuilder {
 
   private val SampledFrames = 8
 
-  /** Their codes differ by less than 256. */
+  /** With this many boundaries, codes differ by less than 256. */
   private val LeastBoundaries = 120
 
-  /** Inverted bounds prove nothing; a uuid's come in pairs that are in order both ways. */
+  /**
+   * Whether bounds can prove anything: they must not be inverted, and bounds of uuids must both be present and in order
+   * in both orders of uuids.
+   */
   def usable(spec: ColumnSpec, bounds: ColumnBounds): Boolean =
     if (spec.columnType == UuidType) UuidOrder.usable(bounds.lower, bounds.upper)
     else bounds.lower == null || bounds.upper == null || bounds.lower.compare(bounds.upper) <= 0
 }
 
-/** How finely a column is stored. `codeBytes` is the width of a code in its arrays. */
+/** The precision in which a column is stored. `codeBytes` is the width of a code in its arrays. */
 sealed abstract private[segment] class ColumnDetail(val code: Int, val codeBytes: Int)
 
 private[segment] object ColumnDetail {
 
-  /** Codes are less exact than the bounds, which are stored as well, packed or in frames. */
+  /** Some bounds lie between boundaries, so exact bounds are stored besides the codes, packed or in frames. */
   case object Inexact extends ColumnDetail(0, 2)
 
   /** Every bound is a boundary. */
@@ -185,7 +195,7 @@ private[segment] object ColumnDetail {
     Seq(Inexact, ExactCodes, Coarse).find(_.code == code).getOrElse(Input.damaged(s"a column of detail $code"))
 }
 
-/** Which arrays of a column are one value for every row. */
+/** The arrays of a column that hold the same value for every row: their value, or None for an array that is stored. */
 final private[segment] case class ColumnShape(lower: Option[Int], upper: Option[Int], flags: Option[Int]) {
 
   def write(out: Output): Unit =

@@ -1,9 +1,9 @@
 package zonemap.core.segment
 
 /**
- * The columns that a table's index is to hold bounds of.
+ * The columns for which a table's index is configured to hold bounds.
  *
- * @param fieldIds `None` for all there are, those that come with a schema change included
+ * @param fieldIds `None` for all columns, including columns that later schema changes add
  */
 final private[zonemap] case class ColumnChoice(fieldIds: Option[Set[Int]]) {
   def holds(fieldId: Int): Boolean = fieldIds.forall(_.contains(fieldId))

@@ -2,5 +2,5 @@ package zonemap.core.segment
 
 import zonemap.core.value.ColumnType
 
-/** What is known of a column in a whole segment. */
+/** The type of a column, and bounds that cover all rows of a segment. */
 final private[zonemap] case class ColumnRoot(columnType: ColumnType, bounds: ColumnBounds)

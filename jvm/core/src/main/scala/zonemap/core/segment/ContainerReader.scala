@@ -5,21 +5,24 @@ import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
 /**
- * The sections of a container by key. Opening reads header, tail and section table only; a section is read, checked
- * against its CRC and decompressed at each call of `section`, so callers keep what they need. Thread-safe.
+ * The sections of a container by key. Opening a container reads only its header, tail and section table. Each call of
+ * `section` reads a section again, checks its CRC and decompresses it, so callers retain the result. Thread-safe.
  */
 final private[segment] class ContainerReader private (source: ByteSource, entries: Map[SectionKey, SectionEntry]) {
   private val resident = new AtomicLong
   private val unpacked = new AtomicLong
   private val handedOut = ConcurrentHashMap.newKeySet[SectionKey]
 
-  /** Bytes of the sections handed out so far: memory, or pages of a spilled file. */
+  /** The bytes of the sections returned so far, which are in memory or are pages of a spilled file. */
   def residentBytes: Long = resident.get
 
-  /** Those of them that were decompressed, and what was made of them, so that they are in memory wherever the source is. */
+  /**
+   * The part of `residentBytes` that is on the heap wherever the source is: decompressed sections, and objects made of
+   * sections.
+   */
   def unpackedBytes: Long = unpacked.get
 
-  /** Counts what was made of sections, to find them faster, with what is in memory. */
+  /** Counts objects made of sections, such as look-up tables, as memory. */
   def addUnpacked(bytes: Long): Unit = {
     resident.addAndGet(bytes)
     unpacked.addAndGet(bytes): Unit
@@ -28,17 +31,21 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
   def rawBytes(kinds: Set[SectionKind]): Long =
     entries.valuesIterator.filter(e => kinds(e.key.kind)).map(_.rawLength.toLong).sum
 
-  /** Counts objects on the heap in place of the section that they were made of, and that is let go of. */
+  /** Counts objects on the heap instead of the section from which they were decoded and which is not retained. */
   def replaced(key: SectionKey, heapBytes: Long): Unit = {
     val e = entry(key)
     resident.addAndGet(heapBytes - e.rawLength)
     unpacked.addAndGet(heapBytes - (if (e.compressed) e.rawLength.toLong else 0L)): Unit
   }
 
-  /** An estimate of what the section table takes on the heap. */
+  /** An estimate of the heap size of the section table. */
   def tableBytes: Long = entries.size * ContainerReader.EntryBytes
 
-  /** The same container over another source of the same bytes; nothing is read, so many bytes count as kept. */
+  /**
+   * The same container over another source of the same bytes. Nothing is read.
+   *
+   * @param keptBytes the bytes on the heap that the new container counts from the start
+   */
   def on(other: ByteSource, keptBytes: Long): ContainerReader = {
     val reader = new ContainerReader(other, entries)
     reader.addUnpacked(keptBytes)
@@ -65,33 +72,36 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
   def length(key: SectionKey): Int = entry(key).length
 
-  /** How many items a section may hold that is a list of them. */
+  /** The largest allowed number of items of a section that holds a list. */
   def mostItems(key: SectionKey): Int = Container.mostItems(length(key))
 
-  /** The raw length of a section; 0 for one that is missing. */
+  /** The raw length of a section; 0 if the section is missing. */
   def rawLength(key: SectionKey): Int = entries.get(key).fold(0)(_.rawLength)
 
-  /** Whether sections are fetched from afar. */
+  /** Whether sections are fetched from remote storage. */
   def isRemote: Boolean = source.isRemote
 
   /** Whether reading a section, or a part of one, again costs nothing and cannot fail. */
   def isInMemory: Boolean = source.isInMemory
 
-  /** Starts reading those sections that there are and that were not handed out before: callers keep what they were given. */
+  /**
+   * Starts fetching the sections that exist and were not returned before; sections returned before are retained by the
+   * callers.
+   */
   def prefetch(keys: Iterable[SectionKey]): Unit =
     if (isRemote) {
       val wanted = keys.iterator.filterNot(handedOut.contains).flatMap(entries.get)
       source.prefetch(wanted.map(e => ByteRange(e.offset, e.length)).toSeq)
     }
 
-  /** Starts reading parts, (offset, length), of a section that is checked by block. */
+  /** Starts fetching parts, as (offset, length), of a section that is checked by block. */
   def prefetchParts(key: SectionKey, parts: Iterator[(Int, Int)]): Unit =
     if (isRemote) {
       val start = entry(key).offset
       source.prefetch(parts.map { case (offset, length) => ByteRange(start + offset, length) }.toSeq)
     }
 
-  /** The stored bytes of a section that is checked by block, in one read; the caller checks the blocks. */
+  /** The stored bytes of a section that is checked by block, in one read. The caller must check the blocks. */
   def stored(key: SectionKey): ByteBuffer = {
     val e = entry(key)
     resident.addAndGet(e.length.toLong)
@@ -99,7 +109,7 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
     source.read(e.offset, e.length)
   }
 
-  /** Part of a section that is checked by block; the caller checks it. */
+  /** A part of a section that is checked by block. The caller must check it. */
   def part(key: SectionKey, offset: Int, length: Int): ByteBuffer = {
     val e = entry(key)
     if (offset < 0 || length < 0 || offset.toLong + length > e.length) Input.damaged(s"a block outside section '$key'")
@@ -114,10 +124,10 @@ final private[segment] class ContainerReader private (source: ByteSource, entrie
 
 private[segment] object ContainerReader {
 
-  /** Key and entry in their map, and the key among those that were handed out. */
+  /** The heap size of a section's key and entry in the map, and of the key in the set of returned sections. */
   private val EntryBytes = 150L
 
-  /** Starts reading what [[open]] reads. */
+  /** Starts fetching the bytes that [[open]] reads. */
   def prefetch(source: ByteSource): Unit =
     if (source.isRemote && source.sizeBytes >= Container.HeaderBytes + Container.TailBytes)
       source.prefetch(
@@ -171,7 +181,7 @@ private[segment] object ContainerReader {
       if (offset < 0 || length < 0 || raw < 0 || raw > Int.MaxValue || length > limit || offset > limit - length)
         Input.damaged("a section outside the file")
       if (!compressed && raw != length) Input.damaged(s"a section of $length bytes for $raw bytes")
-      // Sections of unknown kinds are additions that an older reader may ignore.
+      // Sections of unknown kinds are additions of later releases, which this reader may ignore.
       SectionKind.ofCode(kind).foreach { k =>
         val key = SectionKey(k, id)
         found += key -> SectionEntry(key, compressed, offset, length.toInt, raw.toInt, crc)

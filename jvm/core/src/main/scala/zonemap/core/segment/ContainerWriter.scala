@@ -2,7 +2,7 @@ package zonemap.core.segment
 
 import scala.collection.mutable.ArrayBuffer
 
-/** Lays out sections in the order they come: header, aligned sections, section table, tail. Not thread-safe. */
+/** Writes a container: header, aligned sections in the order of the calls, section table, tail. Not thread-safe. */
 final private[segment] class ContainerWriter(kind: Int) {
   private val out = new Output(4096)
   private val entries = ArrayBuffer.empty[SectionEntry]
@@ -10,13 +10,13 @@ final private[segment] class ContainerWriter(kind: Int) {
   out.raw(Container.Magic).short(Container.FormatVersion).short(kind)
   out.int(Checksums.crc32c(out.toBytes)).pad(Container.HeaderBytes)
 
-  /** Stored as it is: for arrays that are used in place. */
+  /** Stores the bytes uncompressed, for arrays that readers use in place. */
   def plain(key: SectionKey, bytes: Array[Byte]): Unit = append(key, compressed = false, bytes, bytes.length)
 
   /**
-   * Stored as a zstd frame when that is smaller, and not by so much that readers would refuse it.
+   * Stores the bytes as a zstd frame if the frame is smaller, unless readers would reject its compression ratio.
    *
-   * @param items how many items the section is a list of
+   * @param items the number of items, if the section is a list
    */
   def packed(key: SectionKey, bytes: Array[Byte], items: Int = 0): Unit = {
     val frame = if (bytes.length < ContainerWriter.WorthPackingBytes) bytes else Zstd.compress(bytes)

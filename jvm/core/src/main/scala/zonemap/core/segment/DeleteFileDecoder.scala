@@ -3,14 +3,14 @@ package zonemap.core.segment
 import java.nio.ByteBuffer
 
 /**
- * Reads the delete files of one segment and counts what they take on the heap. What several of them have in common (the
- * data file they are about, formats, counts, bounds) is one object. Not thread-safe.
+ * Decodes the delete files of one segment and counts their heap size. Values that several files share (the referenced
+ * data file, formats, counts, bounds) become one object. Not thread-safe.
  */
 final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
   private val known = new java.util.HashMap[Any, Any]
   private var bytes = 0L
 
-  /** Of the files read so far. */
+  /** The heap size of the files decoded so far. */
   def heapBytes: Long = bytes
 
   def read(in: Input): DeleteFileEntry = {
@@ -51,7 +51,10 @@ final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
   private def counts(in: Input, keeps: Int => Boolean): Map[Int, Long] =
     shared(stats(in, keeps)(in.long()), HeapBytes.instance(8))
 
-  /** Arrays are equal where they are one object, and so are the maps of them. */
+  /**
+   * Equal maps of bounds share one object as well: equal arrays are one object here, so the maps that hold them compare
+   * as equal.
+   */
   private def bounds(in: Input, keeps: Int => Boolean): Map[Int, Array[Byte]] =
     shared(stats(in, keeps)(array(in.bytes())), 0L)
 
@@ -59,7 +62,7 @@ final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
     if (stats == null) null
     else onceOf(stats, stats)(HeapBytes.instance(8 * stats.size) + stats.size * (HeapBytes.instance(4) + valueBytes))
 
-  /** Values that are not kept are passed over. */
+  /** Reads a map by field id. Values of fields that are not retained are skipped. */
   private def stats[V](in: Input, keeps: Int => Boolean)(value: => V): Map[Int, V] =
     in.optional {
       val read = Map.newBuilder[Int, V]
@@ -87,7 +90,7 @@ final private[segment] class DeleteFileDecoder(kept: DeleteSegment.KeptStats) {
   private def ints(value: Array[Int]): Array[Int] =
     onceOf((4, value.toVector), value)(HeapBytes.array(value.length, 4))
 
-  /** The first value that came with an equal key. */
+  /** The first value that was passed with an equal key. */
   private def onceOf[T](key: Any, value: T)(heapBytes: => Long): T = {
     val before = known.putIfAbsent(key, value)
     if (before == null) {

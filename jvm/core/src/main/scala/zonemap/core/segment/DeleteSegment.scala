@@ -6,8 +6,9 @@ import java.nio.ByteBuffer
 import scala.collection.mutable.ArrayBuffer
 
 /**
- * A delete file or deletion vector as planning needs it. `content` is Iceberg's code (1 position, 2 equality deletes);
- * maps are by field id, bounds in Iceberg's single-value form; nullable fields may be null.
+ * A delete file or deletion vector, with the fields that planning needs. `content` is Iceberg's code (1: position
+ * deletes, 2: equality deletes). Maps are by field id, and bounds are in Iceberg's single-value form. Nullable fields
+ * may be null.
  */
 final private[zonemap] case class DeleteFileEntry(
     content: Int,
@@ -31,7 +32,7 @@ final private[zonemap] case class DeleteFileEntry(
     lowerBounds: Map[Int, Array[Byte]],
     upperBounds: Map[Int, Array[Byte]])
 
-/** Builds a delete segment; as [[SegmentBuilder]], for delete manifests. Not thread-safe. */
+/** Builds a delete segment from delete manifests, as [[SegmentBuilder]] does for data manifests. Not thread-safe. */
 final private[zonemap] class DeleteSegmentBuilder {
   private val manifests = new ManifestTable.Builder
   private val partitions = new PartitionTable.Builder
@@ -61,9 +62,9 @@ final private[zonemap] class DeleteSegmentBuilder {
 }
 
 /**
- * The delete files of one or more delete manifests, wholly in memory. Immutable, thread-safe.
+ * The delete files of one or more delete manifests, held in memory as a whole. Immutable, thread-safe.
  *
- * @param heapBytes an estimate of all of it
+ * @param heapBytes an estimate of the heap size of the segment
  */
 final private[zonemap] class DeleteSegment private (
     val manifests: IndexedSeq[SegmentManifest],
@@ -75,12 +76,12 @@ final private[zonemap] class DeleteSegment private (
 
 private[zonemap] object DeleteSegment {
 
-  /** Decides by the content and the equality ids of a delete file which fields' counts and bounds are kept. */
+  /** Decides, by the content and the equality ids of a delete file, for which fields counts and bounds are retained. */
   type KeptStats = (Int, Array[Int]) => Int => Boolean
 
   val AllStats: KeptStats = (_, _) => _ => true
 
-  /** Reads all and closes nothing; damage is a CorruptIndexException. */
+  /** Reads the whole segment and does not close the source; damage is a CorruptIndexException. */
   def open(source: ByteSource, kept: KeptStats = AllStats): DeleteSegment = Input.decoding("delete segment") {
     val container = ContainerReader.open(source, Container.KindDeletes)
     val (deletes, tuples, listed) =
@@ -106,7 +107,7 @@ private[zonemap] object DeleteSegment {
 
 private object DeleteFileCodec {
 
-  /** No entry is shorter; for checks of counts. */
+  /** The least length of an entry, for checks of counts. */
   val MinimumBytes = 48
 
   def write(out: Output, f: DeleteFileEntry): Unit = {

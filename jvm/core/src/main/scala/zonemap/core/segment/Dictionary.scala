@@ -5,21 +5,24 @@ import java.util.Arrays
 import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
- * The sorted boundary values of a column. A value's code is odd, 2i+1, when it equals boundary i, and even, 2i, when it
- * lies between boundaries i-1 and i; so codes keep the order of values, and only equal even codes leave it open.
- * Immutable, thread-safe.
+ * The sorted boundary values of a column. The code of a value is odd, 2i+1, if the value equals boundary i, and even,
+ * 2i, if it lies between boundaries i-1 and i. So codes preserve the order of values; only two values with the same
+ * even code cannot be ordered by codes. Immutable, thread-safe.
  */
 sealed private[core] trait Dictionary {
   def size: Int
 
-  /** O(log size). The value must be of the column's encoding. */
+  /** The code of a value, in O(log size). The value must have the column's encoding. */
   def code(value: ZoneValue): Int
 
   def value(ordinal: Int): ZoneValue
 
   private[segment] def heapBytes: Long
 
-  /** The codes here of all boundaries of another dictionary of this encoding: O(size of both). */
+  /**
+   * The codes in this dictionary of all boundaries of another dictionary, which must have the same encoding. O(size of
+   * both).
+   */
   def codesOf(other: Dictionary): Array[Int] = {
     val codes = new Array[Int](other.size)
     var here = 0
@@ -32,10 +35,10 @@ sealed private[core] trait Dictionary {
     codes
   }
 
-  /** A boundary of this against one of another of this encoding. */
+  /** Compares a boundary of this dictionary with a boundary of another one, which must have the same encoding. */
   protected def order(ordinal: Int, other: Dictionary, otherOrdinal: Int): Int
 
-  /** The dictionary of some of the boundaries, by ascending ordinal. */
+  /** A dictionary of some of the boundaries, by ascending ordinals. */
   private[segment] def only(ordinals: Array[Int]): Dictionary
 
   private[segment] def write(out: Output): Unit
@@ -65,11 +68,11 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
     case _: BytesDictionary    => super.codesOf(other)
   }
 
-  /** The codes of ascending numbers: O(numbers log boundaries), at most O(numbers + boundaries). */
+  /** The codes of ascending numbers, in O(numbers log boundaries) and at most O(numbers + boundaries). */
   def codesOf(numbers: Array[Long]): Array[Int] =
     if (numbers.length > values.length / 4) mergedCodesOf(numbers) else searchedCodesOf(numbers)
 
-  /** Each is searched from the one before on, in growing steps. */
+  /** Searches each number from the position of the previous one on, in growing steps. */
   private def searchedCodesOf(numbers: Array[Long]): Array[Int] = {
     val codes = new Array[Int](numbers.length)
     var from = 0
@@ -88,8 +91,9 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
   }
 
   /**
-   * Either side goes on by arithmetic: which one does is a guess that a branch loses. Both halves of the numbers go on side
-   * by side, since each step waits for the one before.
+   * Merges the numbers with the boundaries. Arithmetic decides which side advances, because the processor would
+   * mispredict a branch. One loop merges both halves of the numbers, because each step of a merge must wait for the
+   * previous step of the same merge.
    */
   private def mergedCodesOf(numbers: Array[Long]): Array[Int] = {
     val codes = new Array[Int](numbers.length)
@@ -124,21 +128,24 @@ final private[core] class LongDictionary(private val values: Array[Long]) extend
     Arrays.fill(codes, i, Math.max(i, until), 2 * values.length)
   }
 
-  /** By how much distances from the boundary before a gap are shifted so that the gap has at most so many parts. */
+  /**
+   * The shift that divides a gap into at most `parts` parts. The part of a value is the value's distance from the
+   * boundary before the gap, shifted right by the returned number of bits.
+   */
   private[core] def partShift(gap: Int, parts: Int): Int =
     if (gap == 0 || gap >= values.length) 0
     else {
-      // unsigned: a gap may be as wide as all numbers
+      // the difference is unsigned, because a gap may be as wide as the whole range of longs
       val greatest = values(gap) - values(gap - 1) - 1
       val bits = 32 - Integer.numberOfLeadingZeros(parts)
       val shift = Math.max(0, 64 - java.lang.Long.numberOfLeadingZeros(greatest) - bits)
       if ((greatest >>> shift) < parts) shift else shift + 1
     }
 
-  /** As `value`, without an object. */
+  /** As `value`, without allocating an object. */
   def number(ordinal: Int): Long = values(ordinal)
 
-  /** The greatest boundary that is at most any value of the code; 0 below the first. */
+  /** The greatest boundary that is at most every value of the code; 0 if there is none. */
   private[core] def floor(code: Int): Long = {
     val ordinal = Dictionary.gap(code) - 1
     if (ordinal < 0 || ordinal >= values.length) 0L else values(ordinal)
@@ -171,7 +178,7 @@ final private[core] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]
     case _: LongDictionary      => throw new IllegalArgumentException("longs against bytes")
   }
 
-  /** A boundary against bytes. */
+  /** Compares a boundary with bytes. */
   private def order(bytes: Array[Byte], from: Int, until: Int, ordinal: Int): Int =
     Arrays.compareUnsigned(blob, offsets(ordinal), offsets(ordinal + 1), bytes, from, until)
 
@@ -201,23 +208,26 @@ final private[core] class BytesDictionary(offsets: Array[Int], blob: Array[Byte]
 
 private[core] object Dictionary {
 
-  /** The most boundaries that leave room for the two codes of absent bounds in 16 bits. */
+  /** The largest number of boundaries for which the codes of absent bounds still fit in 16 bits. */
   val MaxBoundaries = 32767
 
-  /** Below every literal that is above a boundary: "no lower bound". */
+  /** The code of "no lower bound", which is below the code of every literal but those below the first boundary. */
   val NoLower = 0
 
-  /** Above every code: "no upper bound". */
+  /** The code of "no upper bound", which is above every other code. */
   val NoUpper = 0xffff
 
   def isExact(code: Int): Boolean = (code & 1) == 1
 
   def ordinal(code: Int): Int = code >>> 1
 
-  /** The ordinal of the boundary behind the values that share the boundary before with those of the code. */
+  /**
+   * The gap of a code, as the ordinal of the boundary behind the gap. A gap holds a boundary and the values between it
+   * and the next boundary.
+   */
   def gap(code: Int): Int = (code + 1) >> 1
 
-  /** The code for the result of a binary search (insertion point as -(i + 1)). */
+  /** The code for the result of a binary search, which is -(i + 1) for an insertion point i. */
   private[segment] def code(searched: Int): Int = if (searched >= 0) 2 * searched + 1 else 2 * -(searched + 1)
 
   private[segment] def ofLongs(sorted: Array[Long]): LongDictionary = new LongDictionary(sorted)

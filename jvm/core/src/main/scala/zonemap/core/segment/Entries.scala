@@ -2,7 +2,10 @@ package zonemap.core.segment
 
 import java.lang.{Integer => JInteger, Long => JLong}
 
-/** A data file as planning needs it. `partition` is an ordinal of the segment; nullable fields may be null. */
+/**
+ * A data file, with the fields that planning needs. `partition` is the ordinal of a partition in the segment; nullable
+ * fields may be null.
+ */
 final private[zonemap] case class FileEntry(
     path: String,
     format: String,
@@ -17,8 +20,8 @@ final private[zonemap] case class FileEntry(
     provenance: Provenance = Provenance.Unknown)
 
 /**
- * A manifest as its manifest-list entry describes it. Equality is the test whether a segment knows a manifest: every
- * field must agree, since inherited values depend on them. Nullable fields are null where the list has no value.
+ * A manifest as its manifest-list entry describes it. A segment covers a manifest only if all fields are equal, since
+ * inherited values depend on every field. Nullable fields are null where the manifest list has no value.
  */
 final private[zonemap] case class ManifestIdentity(
     path: String,
@@ -36,12 +39,18 @@ final private[zonemap] case class ManifestIdentity(
     existingRows: JLong,
     deletedRows: JLong) {
 
-  /** Each manifest has a path of its own, so the other fields would tell none apart: plans look up all of a snapshot. */
+  /**
+   * Only the path is hashed: each manifest has its own path, so hashing the other fields would cost time without
+   * avoiding collisions.
+   */
   override def hashCode: Int = path.hashCode
 }
 
-/** A manifest of a segment and its rows `firstRow until firstRow + rowCount`. */
+/** A manifest of a segment. Its files are the rows `firstRow until firstRow + rowCount`. */
 final private[zonemap] case class SegmentManifest(identity: ManifestIdentity, firstRow: Int, rowCount: Int)
 
-/** A partition of a segment: values as in [[TupleCodec]] (null, boxed primitives, String, Array[Byte], BigDecimal, UUID). */
+/**
+ * A partition of a segment. The values have the classes of [[TupleCodec]]: null, boxed primitives, String, Array[Byte],
+ * BigDecimal, UUID.
+ */
 final private[zonemap] case class PartitionTuple(specId: Int, values: Array[AnyRef])

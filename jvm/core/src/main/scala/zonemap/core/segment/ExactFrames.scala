@@ -7,9 +7,9 @@ import java.util.{Arrays, LinkedHashMap}
 import zonemap.core.value.{BytesValue, Encoding, LongValue, ZoneValue}
 
 /**
- * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows. A read
- * decodes the row's frame (about ten microseconds) unless it is one of the last few, which are kept as long as the heap
- * has room for them. Thread-safe.
+ * The exact bounds of a column whose codes are not exact, in compressed frames of [[ExactFrames.FrameRows]] rows.
+ * Reading a bound decodes the frame of its row (about ten microseconds), unless the frame is one of the last few used,
+ * which are retained until the heap runs short of memory. Thread-safe.
  */
 final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: Encoding, rows: Int) {
   private var lastUsed = new SoftReference(newFrames)
@@ -23,7 +23,7 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
 
   def upper(row: Int): ZoneValue = frame(row / ExactFrames.FrameRows).upper(row % ExactFrames.FrameRows)
 
-  /** The values as numbers, for one thread; of a column of longs. */
+  /** The bounds as numbers, for one thread. The column must be one of longs. */
   def longs: ExactLongs = new FrameLongs(frame)
 
   private def frame(ordinal: Int): ExactFrame = synchronized {
@@ -60,7 +60,7 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
     frame
   }
 
-  /** Only where the values are: most of them are never asked for. */
+  /** Decodes only the positions of the values, because most values are never read. */
   private def bytesFrame(in: Input, raw: ByteBuffer, frameRows: Int): BytesFrame = {
     val starts = new Array[Int](in.checked(frameRows * 2, 1))
     val ends = new Array[Int](starts.length)
@@ -73,7 +73,10 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
     new BytesFrame(raw.array(), starts, ends, frameRows)
   }
 
-  /** Stored are a lower bound's distance from the one before, and an upper bound's from its lower. */
+  /**
+   * Restores bounds from stored differences: each lower bound is stored as the difference from the previous lower
+   * bound, and each upper bound as the difference from its row's lower bound.
+   */
   private def restore(values: Array[Long], frameRows: Int): Unit = {
     var row = 0
     while (row < frameRows) {
@@ -86,10 +89,13 @@ final private[segment] class ExactFrames(blocks: BlockedData.Reader, encoding: E
 
 private[segment] object ExactFrames {
 
-  /** Frames of a remote column up to this size come with one request: of a large column only those that are asked for. */
+  /**
+   * The frames of a remote column are fetched in one request if they have at most this size; of larger columns, only
+   * the frames that are read are fetched.
+   */
   private val WholeBytes = 512 << 10
 
-  /** The sections of a column's exact bounds that are read as a whole at their first use. */
+  /** The sections of a column's exact bounds that are read as a whole at first use. */
   def fetchedWhole(container: ContainerReader, fieldId: Int): Seq[SectionKey] = {
     val data = SectionKey(SectionKind.ExactData, fieldId)
     val isSmall = container.has(data) && container.length(data) <= WholeBytes
@@ -97,7 +103,10 @@ private[segment] object ExactFrames {
       Option.when(container.isRemote && isSmall)(data)
   }
 
-  /** As many as a block zone: a proof that needs exact bounds decodes the blocks it is about, not the column. */
+  /**
+   * The rows of a frame, equal to the rows of a block zone: a proof that needs exact bounds decodes only the frames of
+   * its blocks, not the whole column.
+   */
   val FrameRows = Blocks.BlockRows
   private val KeptFrames = 4
 }
@@ -120,7 +129,7 @@ final private class BytesFrame(bytes: Array[Byte], starts: Array[Int], ends: Arr
   override def upper(row: Int): ZoneValue = value(rows + row)
 }
 
-/** Keeps the frame of the last row: rows are asked in order. Not thread-safe. */
+/** Retains the frame of the last row, because rows are read in order. Not thread-safe. */
 final private class FrameLongs(frameOf: Int => ExactFrame) extends ExactLongs {
   private var ordinal = -1
   private var current: LongFrame = _

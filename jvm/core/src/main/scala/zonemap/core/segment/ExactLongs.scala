@@ -1,16 +1,17 @@
 package zonemap.core.segment
 
 /**
- * The bounds of a column of longs that lie between two boundaries, as numbers: no object a value. A code is the one of
- * the row's own bound. Of a bound that is absent the number means nothing.
+ * The exact bounds of a column of longs, as numbers, for bounds that lie between two boundaries. Reading one allocates
+ * no object. The code passed must be the code of the bound that is read. For an absent bound, the returned number is
+ * arbitrary.
  */
 private[segment] trait ExactLongs {
   def lower(row: Int, lowerCode: Int): Long
 
-  /** @param lower what `lower` gives for the row */
+  /** @param lower the result of `lower` for the row */
   def upper(row: Int, lower: Long, upperCode: Int): Long
 
-  /** Fills in the bounds of rows of one block. */
+  /** Sets `lowers` and `uppers` of `rows`, which must be rows of one block. */
   def read(rows: ExactRows): Unit = {
     var i = 0
     while (i < rows.size) {
@@ -20,7 +21,7 @@ private[segment] trait ExactLongs {
     }
   }
 
-  /** As `read`, from the [[LongDictionary.floor]] of the row's lower code on. */
+  /** As `read`, but as distances from the [[LongDictionary.floor]] of the row's lower code. */
   def readDistances(rows: ExactRows, dictionary: LongDictionary): Unit = {
     read(rows)
     var i = 0
@@ -33,7 +34,7 @@ private[segment] trait ExactLongs {
   }
 }
 
-/** Rows of one block that are asked for their exact bounds. Not thread-safe. */
+/** Rows of one block whose exact bounds are read. Not thread-safe. */
 final private[core] class ExactRows(capacity: Int) {
   var size = 0
   val rows = new Array[Int](capacity)
@@ -43,14 +44,14 @@ final private[core] class ExactRows(capacity: Int) {
   val lowers = new Array[Long](capacity)
   val uppers = new Array[Long](capacity)
 
-  /** What is found of them. */
+  /** Whether the exact bounds of a row prove the property that is checked. */
   val proven = new Array[Boolean](capacity)
 }
 
 /**
- * Bounds as numbers, by the codes of their row. Belongs to one evaluation; not thread-safe.
+ * Reads bounds as numbers, given the codes of their row. Belongs to one evaluation; not thread-safe.
  *
- * @param exact null where codes are exact
+ * @param exact null if codes are exact
  */
 final private[core] class LongBounds private[segment] (dictionary: LongDictionary, exact: ExactLongs) {
 
@@ -59,15 +60,17 @@ final private[core] class LongBounds private[segment] (dictionary: LongDictionar
     else if (exact == null) 0L
     else exact.lower(row, lowerCode)
 
-  /** @param lower what `lower` gives for the row */
+  /** @param lower the result of `lower` for the row */
   def upper(row: Int, lower: Long, upperCode: Int): Long =
     if (upperCode == Dictionary.NoUpper) 0L
     else if (Dictionary.isExact(upperCode)) dictionary.number(Dictionary.ordinal(upperCode))
     else exact.upper(row, lower, upperCode)
 
-  /** Fills in the bounds of rows of one block, of a column whose codes are not exact. */
+  /**
+   * Sets `lowers` and `uppers` of `rows`, which must be rows of one block. The codes of the column must not be exact.
+   */
   def read(rows: ExactRows): Unit = exact.read(rows)
 
-  /** As `read`, from the [[LongDictionary.floor]] of the row's lower code on. */
+  /** As `read`, but as distances from the [[LongDictionary.floor]] of the row's lower code. */
   def readDistances(rows: ExactRows): Unit = exact.readDistances(rows, dictionary)
 }

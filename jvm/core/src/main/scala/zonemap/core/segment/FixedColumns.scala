@@ -3,7 +3,10 @@ package zonemap.core.segment
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 
-/** The per-file fields that are not bounds: one packed array each. Slot numbers are part of the format. */
+/**
+ * The fields of a file that are not bounds, with one packed array per field. Slot numbers are part of the stored
+ * format.
+ */
 private[segment] object FixedSlot {
   val Format = 1
   val FileSizeBytes = 2
@@ -39,7 +42,7 @@ final private[segment] class FixedColumnsBuilder {
     if (file.splitOffsets != null) file.splitOffsets.foreach(slots(FixedSlot.SplitOffsets).add)
   }
 
-  /** Writes the shapes of the arrays to `meta`; answers the arrays, as sections. */
+  /** Writes the shapes of the arrays to `meta`, and returns the arrays as sections. */
   def write(meta: Output): Seq[(SectionKey, Array[Byte])] = {
     meta.varint(formats.size)
     formats.keysIterator.foreach(meta.text)
@@ -52,7 +55,7 @@ final private[segment] class FixedColumnsBuilder {
   }
 }
 
-/** Each array is loaded at its first use. Thread-safe; reads are O(1). */
+/** Reads the fields of files. Each array is loaded at its first use. Thread-safe; reads are O(1). */
 final private[segment] class FixedColumns(container: ContainerReader, meta: Input, rows: Int) {
   private val formats = Vector.fill(meta.count(1))(meta.text())
   private val splitTotal = meta.int()
@@ -69,7 +72,7 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
   private lazy val splits =
     new SplitOffsets(load(FixedSlot.SplitCount), load(FixedSlot.SplitOffsets, splitTotal), rows, splitTotal)
 
-  /** Reads all arrays. */
+  /** Loads all arrays. */
   def load(): Unit =
     Seq[AnyRef](
       formatOrdinal,
@@ -111,18 +114,18 @@ private object FixedColumns {
 
 private object SplitOffsets {
 
-  /** The most offsets of one file where those of all files are one number. */
+  /** The largest number of split offsets of one file, if all stored offsets are the same number. */
   val MaxAlike = 65536L
 }
 
-/** Offsets of all files one after the other; the start of every 64th row is remembered. */
+/** The split offsets of all files, one file after another. The start of every 64th row is kept in memory. */
 final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows: Int, total: Int) {
   private val Step = 64
   private val starts = new Array[Int](rows / Step + 1)
 
   locally {
     var start = 0L
-    // offsets that are all alike have no bytes to tell how many there are
+    // a constant array of offsets has no bytes, so its size cannot limit the counts
     val most = if (values.isConstant) SplitOffsets.MaxAlike else total.toLong
     (0 until rows).foreach { row =>
       if (row % Step == 0) starts(row / Step) = Math.toIntExact(start)
@@ -135,10 +138,10 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
 
   private def count(row: Int): Long = if (counts.isNull(row)) 0L else counts(row)
 
-  /** Whether all rows have the same. */
+  /** Whether all rows have the same split offsets. */
   def areAlike: Boolean = counts.isConstant && values.isConstant
 
-  /** Where those of a row are. */
+  /** The position of a row's first offset. */
   private def start(row: Int): Int =
     if (counts.isConstant) Math.toIntExact(count(row) * row)
     else {
@@ -158,7 +161,7 @@ final private class SplitOffsets(counts: PackedLongs, values: PackedLongs, rows:
       Array.tabulate(count(row).toInt)(i => values(first + i))
     }
 
-  /** Whether a row has just these; null is for none. */
+  /** Whether the offsets of a row equal `offsets`; null means no offsets. */
   def areThose(row: Int, offsets: Array[Long]): Boolean =
     if (counts.isNull(row) || offsets == null) counts.isNull(row) && offsets == null
     else

@@ -1,8 +1,9 @@
 package zonemap.core.segment
 
 /**
- * Estimates of what objects take on the heap of a JVM whose references have four bytes, as they have below 32 GB: headers
- * of 12 bytes, of 16 for arrays, all in multiples of eight. Small numbers share their boxes.
+ * Estimates the heap size of objects, for a JVM whose references have four bytes (heaps below 32 GB). Object headers
+ * have 12 bytes, array headers have 16, and all sizes are multiples of eight. Small boxed integers count as 0, because
+ * the JVM shares them.
  */
 private[zonemap] object HeapBytes {
   val Reference = 4
@@ -11,21 +12,21 @@ private[zonemap] object HeapBytes {
   private val Latin1End = 256
   private val LeafLength = 32
 
-  /** An object with so many bytes of fields. */
+  /** The size of an object with `fieldBytes` bytes of fields. */
   def instance(fieldBytes: Int): Long = aligned(Header.toLong + fieldBytes)
 
   def array(length: Int, elementBytes: Int): Long = aligned(ArrayHeader + length.toLong * elementBytes)
 
-  /** A bitmap of so many rows. */
+  /** The size of a bitmap of `rows` rows. */
   def bitmap(rows: Int): Long = instance(Reference + Integer.BYTES) + array((rows + 63) / 64, java.lang.Long.BYTES)
 
-  /** A vector, or another sequence of references. */
+  /** The size of a vector or another sequence of references, without its elements. */
   def sequence(length: Int): Long =
     if (length == 0) 0
     else if (length <= LeafLength) 16 + array(length, Reference)
     else 56 + array(length, Reference) + (length / LeafLength + 1) * array(1, Reference)
 
-  /** A hash map of so many entries, without keys and values. */
+  /** The size of a hash map of `entries` entries, without keys and values. */
   def hashMap(entries: Int): Long = 64 + entries * 40L
 
   def text(text: String): Long = if (text == null) 0 else instance(12) + array(text.length, charBytes(text))

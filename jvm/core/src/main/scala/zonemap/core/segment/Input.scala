@@ -4,8 +4,8 @@ import java.nio.charset.StandardCharsets
 import java.nio.{BufferUnderflowException, ByteBuffer}
 
 /**
- * Reads what [[Output]] wrote. Counts and lengths are checked against the bytes left before anything is allocated, so
- * damaged input costs no memory. Not thread-safe.
+ * Reads bytes written by [[Output]]. Counts and lengths are checked against the remaining bytes before memory is
+ * allocated, so damaged input cannot cause large allocations. Not thread-safe.
  */
 final private[core] class Input(buffer: ByteBuffer) {
 
@@ -30,7 +30,7 @@ final private[core] class Input(buffer: ByteBuffer) {
     value.toInt
   }
 
-  /** A count of items that take at least `itemBytes` each, at most `most`. */
+  /** Reads a count of items of at least `itemBytes` bytes each; more than `most` items count as damage. */
   def count(itemBytes: Int, most: Int = Int.MaxValue): Int = {
     val found = checked(varint(), itemBytes)
     if (found > most) Input.damaged(s"$found items, of at most $most")
@@ -62,14 +62,14 @@ final private[core] class Input(buffer: ByteBuffer) {
 
   def longs(): Array[Long] = Array.fill(count(8))(long())
 
-  /** The next `length` bytes as a little-endian view. */
+  /** Consumes the next `length` bytes and returns them as a little-endian view. */
   def view(length: Int): ByteBuffer = {
     val out = buffer.slice(buffer.position(), checked(length, 1)).order(buffer.order())
     buffer.position(buffer.position() + length)
     out
   }
 
-  /** Passes over the next `length` bytes; answers where they start. */
+  /** Skips the next `length` bytes and returns their start position. */
   def skip(length: Int): Int = {
     val start = buffer.position()
     buffer.position(start + checked(length, 1))
@@ -84,8 +84,8 @@ private[core] object Input {
   def damaged(what: String): Nothing = throw new CorruptIndexException(s"Damaged: $what")
 
   /**
-   * Runs a decoder; whatever it throws on malformed bytes becomes a CorruptIndexException. So does a lack of memory:
-   * what does not fit is of no use, and would not fit the next query either.
+   * Runs a decoder. Exceptions caused by malformed bytes become a CorruptIndexException. So does an OutOfMemoryError:
+   * data that does not fit in memory cannot be used, and would not fit for the next query either.
    */
   def decoding[T](what: String)(decode: => T): T =
     try decode

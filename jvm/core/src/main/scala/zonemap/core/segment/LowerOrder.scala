@@ -1,17 +1,21 @@
 package zonemap.core.segment
 
 /**
- * The rows of a column of longs by the gap between boundaries that their lower bounds lie in, so that the rows whose
- * bounds hold a number are found where they are, and the others are not looked at. Of each row it has in which part of
- * the gap its bounds are, which tells most rows from a number without their bounds. Immutable, thread-safe.
+ * The rows of a column of longs, grouped by the gap between boundaries in which their lower bounds lie. With this
+ * order, an evaluation finds the rows whose bounds include a number without reading the other rows. Each row also
+ * records in which part of the gap its bounds lie, which decides most rows without their exact bounds. Immutable,
+ * thread-safe.
  *
- * Only rows that hold a value and have both bounds, in gaps close to one another, are in it; the rest are the `others`.
+ * Only rows that may hold a value, have both bounds, and whose bounds lie in gaps close to one another are grouped; the
+ * rest are the `others`.
  *
- * @param dictionary of the boundaries
- * @param starts by gap, see [[Dictionary.gap]]: where its rows start in `rows`; they end where those of the next one start
- * @param parts of the rows in `rows`: the part of the lower bound, times 256, and that of the upper bound
+ * @param dictionary the boundaries
+ * @param starts by gap, see [[Dictionary.gap]]: the position of its first row in `rows`; its rows end at the start of
+ *   the next gap
+ * @param parts for each position in `rows`: the part of the lower bound, times 256, plus the part of the upper bound
  * @param shifts by gap: the shift of [[LongDictionary.partShift]]
- * @param reaches by gap: how many gaps above it the upper bounds of its rows are, at most; 0 if they end with it
+ * @param reaches by gap: the largest number of gaps between it and the upper bounds of its rows; 0 if they end in it or
+ *   at the boundary behind it
  * @param others the rows that are not in `rows`
  */
 final private[core] class LowerOrder private (
@@ -23,20 +27,29 @@ final private[core] class LowerOrder private (
     reaches: Array[Byte],
     val others: Array[Int]) {
 
-  /** The rows that start in a gap are those from `start(gap)` until `start(gap + 1)`. */
+  /**
+   * The position of a gap's first row. The rows whose lower bound lies in the gap have the positions from `start(gap)`
+   * to `start(gap + 1)`, exclusive.
+   */
   def start(gap: Int): Int = starts(gap)
 
   def row(place: Int): Int = rows(place)
 
   def lowerPart(place: Int): Int = parts(place) >>> 8
 
-  /** [[LowerOrder.AtEnd]] where the bound is the boundary behind the gap, [[LowerOrder.Beyond]] where it is above that. */
+  /**
+   * The part of the upper bound: [[LowerOrder.AtEnd]] if it equals the boundary behind the gap, [[LowerOrder.Beyond]]
+   * if it is greater.
+   */
   def upperPart(place: Int): Int = parts(place) & 0xff
 
-  /** The part of its gap in which a number is. */
+  /** The part of the gap that holds a number. */
   def part(gap: Int, number: Long): Int = LowerOrder.part(shifts(gap), number - dictionary.floor(2 * gap))
 
-  /** Whether bounds that start in a gap may end in a higher one, or above it, but for its first number. */
+  /**
+   * Whether a row whose lower bound lies in gap `from` may have its upper bound in gap `to` or above. An upper bound
+   * that equals the boundary behind gap `from` does not count.
+   */
   def mayReach(from: Int, to: Int): Boolean = reaches(from) >= to - from
 
   def bytes: Long =
@@ -45,16 +58,19 @@ final private[core] class LowerOrder private (
 
 private[core] object LowerOrder {
 
-  /** Bounds whose ends are more gaps apart are among the others. */
+  /** A row whose bounds are more gaps apart than this is one of the others. */
   val Reach = 4
 
-  /** The part of the boundary behind a gap; those within it are lower. */
+  /** The part of an upper bound that equals the boundary behind the gap; parts within the gap are lower. */
   val AtEnd = 254
 
-  /** The part of what is above that boundary. */
+  /** The part of an upper bound above that boundary. */
   val Beyond = 255
 
-  /** One other row in so many may be looked at one by one. */
+  /**
+   * The order is made if at most one row in this many is one of the others, because each of the others is evaluated for
+   * every leaf.
+   */
   private val OthersShare = 128
 
   private def part(shift: Byte, distance: Long): Int = {
@@ -66,7 +82,7 @@ private[core] object LowerOrder {
     BoundsFlags.hasLower(flags) && BoundsFlags.hasUpper(flags) && BoundsFlags.mayHoldValues(flags)
   }
 
-  /** The order of the rows of a column; None where too many are others. O(rows). */
+  /** The order of the rows of a column; None if too many rows are others. O(rows). */
   private[segment] def of(
       column: BoundsColumn,
       dictionary: LongDictionary,
@@ -76,22 +92,24 @@ private[core] object LowerOrder {
     Option.when(making.others <= rows / OthersShare)(making.order(bounds))
   }
 
-  /** Goes through the rows block by block, as their codes and bounds are stored. */
+  /** Makes the order in two passes over the rows, block by block, as codes and bounds are stored. */
   private final class Making(column: BoundsColumn, dictionary: LongDictionary, rows: Int) {
     private val block = new ExactRows(Blocks.BlockRows)
     private val lowerLanes = new Array[Long](CodeLanes.length(Blocks.BlockRows))
     private val upperLanes = new Array[Long](CodeLanes.length(Blocks.BlockRows))
 
-    /** By row; 0 for the others: a present lower bound is not below the first boundary. */
+    /**
+     * The gap of each row. It is 0 for the others, because a present lower bound never lies below the first boundary.
+     */
     private val gaps = new Array[Char](rows)
     private val reaches = new Array[Byte](dictionary.size + 1)
 
-    /** The rows of each gap, one place further on. */
+    /** The number of rows of gap g, at index g + 1. */
     private val counts = new Array[Int](dictionary.size + 2)
 
     val others: Int = (0 until rows by Blocks.BlockRows).map(countFrom).sum
 
-    /** Counts the rows of a block by their gaps, and says how many are others. */
+    /** Counts the rows of a block by their gaps, and returns how many are others. */
     private def countFrom(first: Int): Int = {
       readCodes(first)
       var others = 0
@@ -110,7 +128,7 @@ private[core] object LowerOrder {
       others
     }
 
-    /** The code of the boundary behind it. */
+    /** The code of the boundary behind a gap. */
     private def endOf(gap: Int): Int = 2 * gap + 1
 
     private def readCodes(first: Int): Unit = {

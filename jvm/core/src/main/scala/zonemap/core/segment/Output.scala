@@ -33,7 +33,7 @@ final private[core] class Output(initialBytes: Int = 256) {
 
   def text(value: String): Output = bytes(value.getBytes(StandardCharsets.UTF_8))
 
-  /** One presence byte, then the value if there is one. */
+  /** Writes one presence byte, then the value if it is present. */
   def optional[T](value: Option[T])(write: T => Output): Output = {
     byte(if (value.isDefined) 1 else 0)
     value.foreach(write)

@@ -3,15 +3,15 @@ package zonemap.core.segment
 import java.nio.{ByteBuffer, ByteOrder}
 
 /**
- * The codes of one side of a column, block by block in as few bits as their range needs.
+ * The codes of one side of a column, stored block by block in as few bits as the block's range of codes needs.
  *
- * A block of a column that follows the order of commits has codes close to one another, and upper codes close to the
- * lower ones of their rows: a byte or less instead of two. A code is the block's base plus what is packed, and plus the
- * row's lower code where the block says so, modulo 2^16. Widths are powers of two, so that unpacking a row is a shift
- * and a mask. Thread-safe.
+ * If a column follows the order of commits, the codes of a block lie close together, and upper codes lie close to the
+ * lower codes of their rows, so that a code needs one byte or less instead of two. A code is the block's base plus the
+ * packed number, plus the row's lower code if the block is relative, modulo 2^16. Widths are powers of two, so that a
+ * row is unpacked by a shift and a mask. Thread-safe.
  *
  * @param bytes the block table, then the blocks
- * @param lower the other side, for blocks that are relative to it; null for the lower side itself
+ * @param lower the codes of the lower side, for relative blocks; null for the lower side itself
  */
 final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: CodeArray) extends CodeArray {
   import PackedCodes._
@@ -19,7 +19,7 @@ final private[segment] class PackedCodes(bytes: ByteBuffer, rows: Int, lower: Co
   private val blocks = Blocks.count(rows)
   private val starts = new Array[Int](blocks)
 
-  /** The bytes of this side. */
+  /** The number of bytes of this side. */
   val length: Int = (0 until blocks).foldLeft(blocks * EntryBytes) { (start, block) =>
     starts(block) = start
     val isKnown = Widths.contains(width(block)) && (relative(block) == 0 || (relative(block) == 1 && lower != null))
@@ -87,7 +87,9 @@ private[segment] object PackedCodes {
   val EntryBytes = 4
   private val Widths = Seq(0, 1, 2, 4, 8, 16)
 
-  /** @param lower the codes of the other side that blocks may be relative to; null for the lower side itself */
+  /**
+   * @param lower the codes of the lower side, from which blocks may store differences; null for the lower side itself
+   */
   def encode(codes: Array[Char], lower: Array[Char]): Array[Byte] = {
     val firsts = codes.indices.by(Blocks.BlockRows)
     val table = new Output(firsts.size * EntryBytes)

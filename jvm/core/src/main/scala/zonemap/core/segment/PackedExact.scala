@@ -3,12 +3,13 @@ package zonemap.core.segment
 import java.nio.{ByteBuffer, ByteOrder}
 
 /**
- * The exact bounds of a column of longs at random access: of a bound only its distance from a number that is known
- * without it is stored, block by block in as few bits as the block needs.
+ * The exact bounds of a column of longs, for random access. Each bound is stored as its distance from a number that can
+ * be computed without the bound, block by block in as few bits as the block needs.
  *
- * A lower bound counts from the boundary at or below it, which its code tells. An upper bound counts from that of its own
- * code or from the row's lower bound, whichever is narrower in the block. Random keys and measures take no more bytes so
- * than in compressed frames, and reading one is a few nanoseconds where a frame is tens of microseconds. Thread-safe.
+ * A lower bound is stored as its distance from the boundary at or below it, which its code determines. An upper bound
+ * is stored as its distance from the boundary at or below it, or from the row's lower bound, whichever needs fewer bits
+ * in the block. For random keys and measures, this form takes no more bytes than compressed frames; reading a bound
+ * takes a few nanoseconds, while decoding a frame takes tens of microseconds. Thread-safe.
  */
 final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDictionary, rows: Int) extends ExactLongs {
   import PackedExact._
@@ -51,7 +52,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
     }
   }
 
-  /** One table row a block, then the blocks. */
+  /** One side (lower or upper bounds): a table with one row per block, then the blocks. */
   private final class Side(start: Int) {
     private val blocks = Blocks.count(rows)
     private val bases = new Array[Long](blocks)
@@ -72,7 +73,7 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
       offset + blockBytes(Math.min(Blocks.BlockRows, rows - block * Blocks.BlockRows), width)
     }
 
-    /** The bounds of rows of one block: what differs from row to row is the place and the code. */
+    /** Computes the bounds of rows of one block. */
     def add(asked: ExactRows, codes: Array[Char], out: Array[Long]): Unit = {
       numbers(asked, out)
       val isFollowing = follow(asked)
@@ -83,10 +84,10 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
       }
     }
 
-    /** Whether rows of one block count from their lower bounds. */
+    /** Whether the numbers of the rows' block are distances from the lower bounds of their rows. */
     def follow(asked: ExactRows): Boolean = asked.size > 0 && follows(asked.rows(0) / Blocks.BlockRows)
 
-    /** What is stored of rows of one block. */
+    /** Reads the stored distances of rows of one block. */
     def numbers(asked: ExactRows, out: Array[Long]): Unit = if (asked.size > 0) {
       val block = asked.rows(0) / Blocks.BlockRows
       val base = bases(block)
@@ -117,10 +118,13 @@ final private[segment] class PackedExact(bytes: ByteBuffer, dictionary: LongDict
 private[segment] object PackedExact {
   val EntryBytes = 10
 
-  /** A number is read with the eight bytes it starts in. */
+  /** Bytes after the last block: a number is read as part of eight bytes, which may extend past the last number. */
   val Padding = 8
 
-  /** Numbers that are not whole bytes must lie within eight bytes wherever they start. */
+  /**
+   * The widest packed number; wider numbers are stored as 64 bits. A packed number may start up to 7 bits into a byte,
+   * and must end within the eight bytes from there.
+   */
   private val MaxPartialWidth = 56
 
   private def isWidth(width: Int): Boolean = (width >= 0 && width <= MaxPartialWidth) || width == 64
@@ -128,8 +132,8 @@ private[segment] object PackedExact {
   private def blockBytes(rows: Int, width: Int): Int = (rows * width + 7) / 8
 
   /**
-   * @param lower the code of each lower bound, as `upper` of each upper one
-   * @param flags which bounds are there; the others are not stored
+   * @param lower the code of each lower bound; `upper` holds the codes of the upper bounds
+   * @param flags which bounds are present; absent bounds are not stored
    */
   def encode(
       dictionary: LongDictionary,
@@ -159,7 +163,7 @@ private[segment] object PackedExact {
     out.raw(new Array[Byte](Padding)).toBytes
   }
 
-  /** Unsigned numbers from `base` on. */
+  /** Numbers stored as unsigned differences from `base`. */
   private final class Block(numbers: Array[Long], val base: Long, val follows: Boolean) {
 
     val width: Int = {
@@ -182,7 +186,7 @@ private[segment] object PackedExact {
 
   private object Block {
 
-    /** An absent number is stored as the least one. */
+    /** Makes the block of some rows. An absent number is stored as the least present number. */
     def of(rows: Int, present: Int => Boolean, number: Int => Long, follows: Boolean): Block = {
       val there = Array.tabulate(rows)(present)
       val numbers = Array.tabulate(rows)(i => if (there(i)) number(i) else 0L)

@@ -3,8 +3,8 @@ package zonemap.core.segment
 import java.nio.{ByteBuffer, ByteOrder}
 
 /**
- * One 64-bit number per row as `min + code` with codes of 0, 1, 2, 4 or 8 bytes; width 0 is a constant. In a nullable
- * array code 0 is null and the number is `min + code - 1`.
+ * Stores one 64-bit number per row as `min + code`, with codes of 0, 1, 2, 4 or 8 bytes; an array of width 0 is
+ * constant. In a nullable array, code 0 is null and the number is `min + code - 1`.
  */
 final private[segment] case class PackedShape(nullable: Boolean, widthBytes: Int, min: Long) {
 
@@ -21,16 +21,16 @@ private[segment] object PackedShape {
   }
 }
 
-/** The reading side. Thread-safe; a read is O(1) without allocation. */
+/** Reads a packed array. Thread-safe; a read is O(1) and allocates nothing. */
 final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) {
 
-  /** Whether all rows hold one number, or all of them null. */
+  /** Whether all rows hold the same number, or all rows hold null. */
   def isConstant: Boolean = shape.widthBytes == 0
 
-  /** True only for a row of a nullable array that holds null. */
+  /** Whether the row holds null, which is possible only in a nullable array. */
   def isNull(row: Int): Boolean = shape.nullable && code(row) == 0L
 
-  /** The number of a row that is not null. */
+  /** The number of a row. The row must not hold null. */
   def apply(row: Int): Long = shape.min + code(row) - (if (shape.nullable) 1L else 0L)
 
   def boxed(row: Int): java.lang.Long = if (isNull(row)) null else Long.box(apply(row))
@@ -44,7 +44,7 @@ final private[segment] class PackedLongs(shape: PackedShape, codes: ByteBuffer) 
   }
 }
 
-/** The writing side: collects numbers, then picks the narrowest shape. Not thread-safe. */
+/** Writes a packed array: collects numbers, then chooses the narrowest shape. Not thread-safe. */
 final private[segment] class PackedLongsBuilder {
   private var values = new Array[Long](16)
   private val nulls = new java.util.BitSet
@@ -64,7 +64,7 @@ final private[segment] class PackedLongsBuilder {
       add(0L)
     } else add(value)
 
-  /** The shape and the codes. */
+  /** The shape and the codes of the array. */
   def result(): (PackedShape, Array[Byte]) = {
     val nullable = !nulls.isEmpty
     if (nulls.cardinality == length_) (PackedShape(nullable, 0, 0L), Array.emptyByteArray)
@@ -103,7 +103,10 @@ final private[segment] class PackedLongsBuilder {
 
 private object PackedLongsBuilder {
 
-  /** The narrowest shape; a range that does not fit in 63 bits is stored whole (and cannot be nullable). */
+  /**
+   * The narrowest shape for numbers from `min` to `max`. A range that does not fit in 63 bits is stored as 8-byte
+   * numbers, and cannot be nullable.
+   */
   private def shape(nullable: Boolean, min: Long, max: Long): PackedShape = {
     val codes = max - min + (if (nullable) 1L else 0L)
     if (max - min < 0 || codes < 0) {

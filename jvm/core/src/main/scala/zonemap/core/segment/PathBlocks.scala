@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets
 private[segment] object PathBlocks {
   val BlockRows = 256
 
-  /** The blocks of so many rows. */
+  /** The number of blocks of `rows` paths. */
   def blocksOf(rows: Int): Int = ((rows.toLong + BlockRows - 1) / BlockRows).toInt
 }
 
@@ -35,18 +35,18 @@ final private[segment] class PathsBuilder {
 }
 
 /**
- * The blocks of paths that a reader has read, as they are stored, so that another reader of the segment can read them
- * again wherever the segment is by then: some 20 bytes a path. Not thread-safe.
+ * Stored bytes of the blocks that a path reader has read. Another reader of the segment can decode them again without
+ * reading the segment, wherever the segment is by then. About 20 bytes per path. Not thread-safe.
  */
 final private[zonemap] class ReadPaths private[segment] (blocks: Int) {
   private[segment] val stored = new Array[ByteBuffer](blocks)
 }
 
 /**
- * Reads paths, fastest in row order: the last block stays decoded, another block costs one decompression (tens of
- * microseconds). Not thread-safe: take one per thread from [[Segment.newPathReader]].
+ * Reads paths, fastest in row order: the last block stays decoded, and another block costs one decompression (tens of
+ * microseconds). Not thread-safe: each thread needs its own reader from [[Segment.newPathReader]].
  *
- * @param read where blocks are kept, and taken from if they are there; None to keep none
+ * @param read takes and retains the stored bytes of blocks; None to retain none
  */
 final private[zonemap] class PathReader private[segment] (
     blocks: BlockedData.Reader,

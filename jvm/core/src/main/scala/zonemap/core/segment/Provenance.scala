@@ -1,19 +1,25 @@
 package zonemap.core.segment
 
-/** How a data file came into its table, which decides what its bounds may be believed for. The codes are stored. */
+/**
+ * How a data file was added to its table. The provenance limits which proofs the file's bounds allow. The codes are
+ * stored.
+ */
 sealed abstract private[zonemap] class Provenance(val code: Byte)
 
 private[zonemap] object Provenance {
 
-  /** The writer is not known: bounds are valid, and need not be extremes. */
+  /** The writer is not known: bounds are valid, but need not be the least and greatest value of the file. */
   case object Unknown extends Provenance(0)
 
-  /** Written with field ids by the Iceberg writer of a query engine: bounds of fixed-width Parquet values are extremes. */
+  /**
+   * The Iceberg writer of a query engine wrote the file, with field ids: bounds of fixed-width Parquet values are the
+   * least and greatest value.
+   */
   case object Engine extends Provenance(1)
 
   /**
-   * The file may lack field ids: the table resolved columns by a name mapping when the file was indexed. Bounds and counts
-   * may be those of other values than readers return.
+   * The file may lack field ids, because the table resolved columns by a name mapping when the file was indexed.
+   * Readers may return other values than the values that the bounds and counts describe.
    */
   case object Imported extends Provenance(2)
 

@@ -8,7 +8,10 @@ final private[segment] class ProvenancesBuilder {
 
   def add(provenance: Provenance): Unit = codes.write(provenance.code.toInt)
 
-  /** One byte where all files have the same; nothing where none is known, as in segments of before there was the section. */
+  /**
+   * Writes one byte if all files have the same provenance. Writes no section if no provenance is known; segments of
+   * earlier releases lack the section as well.
+   */
   def write(container: ContainerWriter): Unit = {
     val all = codes.toByteArray
     val isConstant = all.forall(_ == all.head)
@@ -17,10 +20,10 @@ final private[segment] class ProvenancesBuilder {
   }
 }
 
-/** The provenance of each file of a segment. Immutable, thread-safe; O(1) a file. */
+/** The provenance of each file of a segment. Immutable, thread-safe; O(1) per file. */
 final private[segment] class Provenances private (codes: Array[Byte]) {
 
-  /** That of all files, where it is the same. */
+  /** The provenance of all files, if it is the same; else None. */
   val common: Option[Provenance] = Option.when(codes.length == 1)(Provenance.ofCode(codes(0)))
 
   def apply(row: Int): Provenance = common.getOrElse(Provenance.ofCode(codes(row)))

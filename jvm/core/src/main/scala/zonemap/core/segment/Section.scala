@@ -1,6 +1,6 @@
 package zonemap.core.segment
 
-/** What a section of a container holds. The codes are part of the format. */
+/** The kind of data that a section of a container holds. The codes are part of the stored format. */
 sealed abstract private[segment] class SectionKind(val code: Int, val name: String) {
   override def toString: String = name
 }
@@ -22,7 +22,10 @@ private[segment] object SectionKind {
   case object Provenances extends SectionKind(14, "provenances")
   case object DeleteFiles extends SectionKind(20, "delete files")
 
-  /** Data of these kinds is checked block by block, against the checksums in its index, not as a whole. */
+  /**
+   * Sections of these kinds have one checksum per block, stored in their index section, instead of one for the whole
+   * section.
+   */
   val checkedByBlock: Set[SectionKind] = Set(PathData, ExactData)
 
   private val byCode: Map[Int, SectionKind] =
@@ -47,12 +50,14 @@ private[segment] object SectionKind {
   def ofCode(code: Int): Option[SectionKind] = byCode.get(code)
 }
 
-/** A section's name: its kind, and the field id (columns) or slot (fixed arrays) it is for, else 0. */
+/**
+ * The key of a section: its kind, and the field id (sections of columns) or slot (fixed arrays) it belongs to, else 0.
+ */
 final private[segment] case class SectionKey(kind: SectionKind, id: Int = 0) {
   override def toString: String = if (id == 0) kind.name else s"${kind.name} $id"
 }
 
-/** A row of the section table. `compressed` sections are one zstd frame of `rawLength` bytes. */
+/** A row of the section table. A `compressed` section is one zstd frame of `rawLength` bytes. */
 final private[segment] case class SectionEntry(
     key: SectionKey,
     compressed: Boolean,
@@ -69,10 +74,13 @@ private[segment] object Container {
   val TailBytes = 16
   val EntryBytes = 36
 
-  /** A list has so many items, whatever its bytes: small lists may be alike. */
+  /** The number of items that any list may have, however few bytes it is stored in: equal items compress well. */
   private val FreeItems = 8192L
 
-  /** How many items a list may have that is stored in so many bytes: what promises more is not decoded. */
+  /**
+   * The largest number of items of a list that is stored in `storedBytes` bytes. A list that declares more is not
+   * decoded.
+   */
   def mostItems(storedBytes: Int): Int = Math.min(Int.MaxValue.toLong, FreeItems + 2L * storedBytes).toInt
 
   val KindData = 1

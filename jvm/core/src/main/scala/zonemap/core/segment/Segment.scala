@@ -5,10 +5,10 @@ import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening reads the section table
- * and the row count; everything else is read, and checked, at its first use and then kept, so a plan touches only the
- * columns it names. Damage met at any time is a CorruptIndexException; a failing medium is an IOException. Rows
- * outside `0 until rows` are the caller's error. Immutable, thread-safe.
+ * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening a segment reads the
+ * section table and the row count. All other sections are read and checked at their first use and then retained, so a
+ * plan loads only the columns that its predicate names. Damage is a CorruptIndexException whenever it is found; a
+ * failing medium is an IOException. Callers must pass only rows in `0 until rows`. Immutable, thread-safe.
  */
 final private[zonemap] class Segment private (
     container: ContainerReader,
@@ -39,7 +39,7 @@ final private[zonemap] class Segment private (
   private val roots = new ConcurrentHashMap[Int, ColumnRoot]
   before.foreach(b => roots.putAll(b.roots))
 
-  /** What is on the heap of every segment that is open: its own objects and the section table. */
+  /** The heap size of every open segment: its own objects and the section table. */
   private val ownBytes = Segment.OwnBytes + metaBytes.length + container.tableBytes
 
   /** Field ids of the indexed columns. */
@@ -75,19 +75,19 @@ final private[zonemap] class Segment private (
 
   private lazy val provenances = Input.decoding("provenances")(Provenances.read(container, rows))
 
-  /** How the file came into its table. */
+  /** How the file of a row was added to its table. */
   def provenance(row: Int): Provenance = provenances(row)
 
-  /** That of all files, where it is the same. */
+  /** The provenance of all files, if it is the same; else None. */
   def commonProvenance: Option[Provenance] = provenances.common
 
   private val derived = new ConcurrentHashMap[AnyRef, AnyRef]
 
   /**
-   * The result of the first call of `make` for `key`, kept with the segment and counted in its memory: it must depend on the
-   * segment and the key alone.
+   * The result of the first call of `make` for `key`. The segment retains the result and counts it as its memory, so
+   * the result must depend only on the segment and the key.
    *
-   * @param heapBytes an estimate of what the result takes on the heap
+   * @param heapBytes an estimate of the heap size of the result
    */
   private[zonemap] def derivedOnce[A <: AnyRef](key: AnyRef, heapBytes: A => Long)(make: => A): A =
     derived
@@ -107,46 +107,46 @@ final private[zonemap] class Segment private (
   def dataSequenceNumber(row: Int): Long = fixed.dataSequenceNumber(row)
   def fileSequenceNumber(row: Int): Long = fixed.fileSequenceNumber(row)
 
-  /** Null when the file has none. */
+  /** The first row id of a file; null when the file has none. */
   def firstRowId(row: Int): JLong = fixed.firstRowId(row)
 
-  /** Null when the file has none. */
+  /** The sort order id of a file; null when the file has none. */
   def sortOrderId(row: Int): JInteger = fixed.sortOrderId(row)
 
-  /** A fresh array; null when the file has none. */
+  /** A new array; null when the file has none. */
   def splitOffsets(row: Int): Array[Long] = fixed.splitOffsets(row)
 
-  /** As comparing with `splitOffsets`, without an array. */
+  /** Whether the split offsets of a row equal `offsets`, compared without allocating an array. */
   def hasSplitOffsets(row: Int, offsets: Array[Long]): Boolean = fixed.hasSplitOffsets(row, offsets)
 
-  /** Whether all files have one format, one sort order or none, and the same split offsets. */
+  /** Whether all files have the same format, the same sort order or none, and the same split offsets. */
   def filesAreAlike: Boolean = fixed.filesAreAlike
 
   /** A reader for one thread. */
   def newPathReader(): PathReader = new PathReader(paths, rows, None)
 
-  /** The same, which keeps what it reads, and reads what is kept from there. */
+  /** A reader for one thread that retains the blocks it reads in `read`, and takes blocks from there. */
   def newPathReader(read: ReadPaths): PathReader = new PathReader(paths, rows, Some(read))
 
-  /** For [[newPathReader]]: nothing is read yet. */
+  /** A new [[ReadPaths]] without blocks, for [[newPathReader]]. */
   def newReadPaths(): ReadPaths = new ReadPaths(paths.blocks)
 
-  /** The path of one row; a loop should use one `newPathReader`. */
+  /** The path of one row. A loop should use one `newPathReader` instead. */
   def path(row: Int): String = newPathReader().path(row)
 
-  /** The bounds of a field; None when the segment does not index it. */
+  /** The bounds of a field, which are loaded at first use; None when the segment does not index the field. */
   def column(fieldId: Int): Option[BoundsColumn] =
     if (!columnIds(fieldId)) None
     else
       Some(loaded.computeIfAbsent(fieldId, id => Input.decoding(s"column $id")(new BoundsColumn(container, id, rows))))
 
-  /** The bounds of a field, if they were asked for before: reads nothing. */
+  /** The bounds of a field if they are loaded; else None. Reads nothing. */
   def loadedColumn(fieldId: Int): Option[BoundsColumn] = Option(loaded.get(fieldId))
 
-  /** The bounds of all rows of a field, if they were read before: of this segment or of the one it was reopened from. */
+  /** The root zone of a field if this segment, or the segment from which it was reopened, has read it; else None. */
   def knownRoot(fieldId: Int): Option[ColumnRoot] = Option(roots.get(fieldId))
 
-  /** The bounds of all rows of a field; None when the segment does not index it. */
+  /** The root zone of a field; None when the segment does not index the field. */
   def root(fieldId: Int): Option[ColumnRoot] = knownRoot(fieldId).orElse {
     column(fieldId).map { column =>
       val root = ColumnRoot(column.columnType, column.root)
@@ -155,7 +155,7 @@ final private[zonemap] class Segment private (
     }
   }
 
-  /** Reads, in few large pieces, all that a plan may need of these fields and of the files themselves. */
+  /** Loads, in few large reads, all sections that a plan may need for these fields and for the files themselves. */
   def load(fieldIds: Set[Int]): Unit = {
     partitions: Unit
     fixed.load()
@@ -164,17 +164,20 @@ final private[zonemap] class Segment private (
     fieldIds.foreach(root)
   }
 
-  /** Whether it pays to say ahead what will be read: the segment is not at hand. */
+  /** Whether the bytes of the segment are remote, so that starting to fetch them early saves time. */
   def isRemote: Boolean = container.isRemote
 
-  /** Whether what was read once can be read again, at no cost. */
+  /** Whether bytes that were read once can be read again at no cost. */
   def isInMemory: Boolean = container.isInMemory
 
-  /** Starts reading what [[root]] reads of these fields. */
+  /** Starts fetching the bytes that [[root]] reads for these fields. */
   def prefetchRoots(fieldIds: Set[Int]): Unit =
     container.prefetch(fieldIds.filter(knownRoot(_).isEmpty).map(SectionKey(SectionKind.ColumnHead, _)))
 
-  /** Starts reading what tells of single files: of these fields, their partitions, and where their paths are. */
+  /**
+   * Starts fetching the sections that describe single files: the codes and flags of these fields, the partitions, and
+   * the index of the path blocks.
+   */
   def prefetchZones(fieldIds: Set[Int]): Unit =
     container.prefetch(
       fieldIds.toSeq.flatMap { id =>
@@ -186,9 +189,9 @@ final private[zonemap] class Segment private (
         SectionKey(SectionKind.PathIndex)))
 
   /**
-   * Starts reading all that makes data files of some rows.
+   * Starts fetching all sections from which the data files of some rows are made.
    *
-   * @param next the first of these rows from a row on, or -1
+   * @param next returns the first of these rows at or after a row, or -1
    */
   def prefetchFiles(next: Int => Int): Unit =
     if (isRemote) {
@@ -203,19 +206,19 @@ final private[zonemap] class Segment private (
     }
 
   /**
-   * This segment over `source`, which holds the same bytes, with nothing kept of it but what tells whether a plan needs
-   * it: its manifests and the roots seen so far. Nothing is read.
+   * This segment over `source`, which must hold the same bytes. The new segment retains only its manifests and the
+   * roots read so far, by which a plan decides whether it needs the segment. Nothing is read.
    */
   def reopened(source: ByteSource): Segment =
     new Segment(container.on(source, openedBytes), metaBytes, Some(this))
 
-  /** Bytes of the sections read so far, in memory or pages of a spilled file, and of what was made of them. */
+  /** The size of the sections read so far (in memory or in pages of a spilled file) and of the objects made of them. */
   def residentBytes: Long = container.residentBytes
 
-  /** What stays of them when the segment is reopened. */
+  /** The part of `residentBytes` that a reopened segment retains. */
   def openedBytes: Long = ownBytes + manifestBytes + roots.size * Segment.RootBytes
 
-  /** Those of them that are in memory wherever the bytes of the segment are. */
+  /** The part of `residentBytes` that is on the heap wherever the bytes of the segment are. */
   def unpackedBytes: Long = container.unpackedBytes
 
   override def close(): Unit = container.close()
@@ -223,19 +226,19 @@ final private[zonemap] class Segment private (
 
 private[zonemap] object Segment {
 
-  /** The objects of a segment: its maps, the views of its arrays, their shapes. */
+  /** The heap size of a segment's objects: its maps, the views of its arrays, their shapes. */
   private val OwnBytes = 1800L
 
-  /** A root with two bounds, in its map. */
+  /** The heap size of a root with two bounds and its map entry. */
   private val RootBytes = 150L
 
-  /** The key of a derived result, in its map. */
+  /** The heap size of the key of a derived result and its map entry. */
   private val DerivedBytes = 150L
 
-  /** Starts reading what [[open]] reads, of data and of delete segments. */
+  /** Starts fetching the bytes that [[open]] reads, for data segments and for delete segments. */
   def prefetch(source: ByteSource): Unit = ContainerReader.prefetch(source)
 
-  /** Takes over the source. */
+  /** Opens a segment, which from then on owns the source and closes it. */
   def open(source: ByteSource): Segment = Input.decoding("segment") {
     val container = ContainerReader.open(source, Container.KindData)
     val meta = container.section(SectionKey(SectionKind.Meta))

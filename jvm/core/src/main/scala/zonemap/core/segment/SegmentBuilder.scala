@@ -1,10 +1,11 @@
 package zonemap.core.segment
 
 /**
- * Builds a data segment in memory: O(rows x columns) memory, O(n log n) per column in `build`. Rows keep the order in
- * which they are added. Not thread-safe; an instance builds one segment.
+ * Builds a data segment in memory, with O(rows x columns) memory and O(n log n) time per column in `build`. Rows keep
+ * the order in which they are added. Not thread-safe; an instance builds one segment.
  *
- * @param maxBoundaries the dictionary size above which a column's codes stop being exact (tests lower it)
+ * @param maxBoundaries the largest dictionary of a column; a column with more distinct bounds has inexact codes (tests
+ *   lower it)
  */
 final private[zonemap] class SegmentBuilder(
     val columns: Seq[ColumnSpec],
@@ -21,15 +22,20 @@ final private[zonemap] class SegmentBuilder(
 
   def rows: Int = fixed.rows
 
-  /** The files added from now on belong to this manifest. A manifest may have none. */
+  /** Starts a manifest: files added after this call belong to it. A manifest may have no files. */
   def beginManifest(manifest: ManifestIdentity): Unit = manifests.begin(manifest, rows)
 
-  /** The ordinal of a partition in this segment; equal ones share it. See [[PartitionTuple]] for the value classes. */
+  /**
+   * The ordinal of a partition in this segment; equal partitions share one ordinal. [[PartitionTuple]] lists the value
+   * classes.
+   */
   def partition(specId: Int, tuple: Array[AnyRef]): Int = partitions.intern(specId, tuple)
 
   /**
-   * `bounds(i)` belongs to `columns(i)`; null when nothing is known. Stored as absent, and not tight, are inverted bounds
-   * and those of a file of nulls or NaN only; NaN presence of a type without NaN, or of nulls only, is stored as none. A value of another
+   * Adds a file. `bounds(i)` are the bounds of `columns(i)`; null when nothing is known.
+   *
+   * Inverted bounds, and bounds of files that hold only nulls or only NaN, are stored as absent and not tight. The
+   * presence of NaN is stored as none if the type has no NaN or if the file holds only nulls. A value in another
    * encoding than its column's is an IllegalArgumentException.
    */
   def add(file: FileEntry, bounds: Array[ColumnBounds]): Unit = {
@@ -46,12 +52,12 @@ final private[zonemap] class SegmentBuilder(
     }
   }
 
-  /** The segment file; below 2 GB. */
+  /** The bytes of the segment file, which must be below 2 GB. */
   def build(): Array[Byte] = {
     val container = new ContainerWriter(Container.KindData)
     val meta = new Output().int(rows).int(Blocks.BlockRows).int(PathBlocks.BlockRows).int(ExactFrames.FrameRows)
     val arrays = fixed.write(meta)
-    // what every reader asks for first is near the header, so that one request brings it
+    // sections that every reader reads first are near the header, so that one request fetches them
     container.plain(SectionKey(SectionKind.Meta), meta.toBytes)
     provenances.write(container)
     container.packed(SectionKey(SectionKind.Manifests), manifests.encode(rows), manifests.size)

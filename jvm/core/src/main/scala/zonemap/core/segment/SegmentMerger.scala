@@ -3,15 +3,16 @@ package zonemap.core.segment
 import zonemap.core.value.{ColumnType, ZoneValue}
 
 /**
- * Concatenates the live manifests of segments into one segment: rows keep their order, dead manifests go, partitions
- * are shared. Columns are the union of all; a file of a segment without a column, or with one of a type that does not
- * compare, has nothing known of it. O(rows x columns) time and memory.
+ * Concatenates the live manifests of segments into one segment. Rows keep their order, dead manifests are dropped, and
+ * equal partitions are shared. The columns are the union of the columns of all segments. A file has no known bounds in
+ * a column if its segment lacks the column, or stores it in a type that is not comparable with the merged type. O(rows
+ * x columns) time and memory.
  */
 private[zonemap] object SegmentMerger {
 
   /**
-   * @param segments in commit order, each with the ordinals of its live manifests in ascending order
-   * @param choice the columns to keep of those they have
+   * @param segments in commit order, each with the ascending ordinals of its live manifests
+   * @param choice the columns to keep, of the columns that the segments have
    */
   def merge(
       segments: Seq[(Segment, Seq[Int])],
@@ -23,7 +24,10 @@ private[zonemap] object SegmentMerger {
     builder.build()
   }
 
-  /** The widest comparable type of each field; of types that do not compare the last. */
+  /**
+   * The columns of the merged segment, each with the widest of its types; if two types are not comparable, the later
+   * one is used.
+   */
   private def columns(segments: Seq[Segment]): Seq[ColumnSpec] = {
     val specs = for (segment <- segments; id <- segment.columnIds.toSeq.sorted) yield id -> typeOf(segment, id)
     val types = specs.foldLeft(Map.empty[Int, ColumnType]) { case (known, (id, found)) =>
@@ -62,7 +66,7 @@ private[zonemap] object SegmentMerger {
       b.copy(lower = value(b.lower), upper = value(b.upper))
     }
 
-  /** One file of a segment as a builder takes it, in the builder's `partition`. */
+  /** One file of a segment as a [[FileEntry]] for a builder, whose ordinal of the file's partition is `partition`. */
   private[zonemap] def file(segment: Segment, paths: PathReader, partition: Int, row: Int): FileEntry =
     FileEntry(
       path = paths.path(row),

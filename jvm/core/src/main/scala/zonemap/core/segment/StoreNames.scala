@@ -3,8 +3,8 @@ package zonemap.core.segment
 /**
  * The names of the files of a store, relative to its folder (docs/design/FORMAT.md, "Names in a store").
  *
- * Each part is letters, digits, `-` and `_`, so no name leads out of the folder: none is absolute, has a scheme, an empty
- * part or one of dots. What a store reads or deletes has such a name.
+ * Each part of a name consists of letters, digits, `-` and `_`. So no name leads out of the folder: a name is never
+ * absolute, and has no scheme, no empty part and no part of dots. A store reads and deletes only files with such names.
  */
 private[zonemap] object StoreNames {
   private val Part = "[A-Za-z0-9_-]+"
@@ -13,7 +13,7 @@ private[zonemap] object StoreNames {
   private val Facts = s"facts/$Part/-?[0-9]+/$Part\\.zmf".r
   private val Version = "versions/[0-9]{1,19}".r
 
-  /** The hint at the version written last. */
+  /** The name of the hint file, which names the version written last. */
   val Latest = "latest"
 
   def isDataSegment(path: String): Boolean = DataSegment.matches(path)
@@ -24,9 +24,9 @@ private[zonemap] object StoreNames {
 
   def isVersion(path: String): Boolean = Version.matches(path)
 
-  /** Whether versions name files of that name. */
+  /** Whether a version may name a file of this name. */
   def isNamed(path: String): Boolean = isDataSegment(path) || isDeleteSegment(path) || isFacts(path)
 
-  /** Whether a store has files of that name. */
+  /** Whether a store may contain a file of this name. */
   def isOwn(path: String): Boolean = isNamed(path) || isVersion(path) || path == Latest
 }

@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
 
-/** The manifest table, shared by data and delete segments. */
+/** The manifest table, with the same form in data segments and delete segments. */
 private[segment] object ManifestTable {
 
   /** Collects manifests with their row ranges. */
@@ -30,7 +30,7 @@ private[segment] object ManifestTable {
     }
   }
 
-  /** No manifest is shorter. */
+  /** The least length of a manifest. */
   private val MinimumBytes = 42
 
   def decode(bytes: ByteBuffer, rows: Int, most: Int): IndexedSeq[SegmentManifest] = {
@@ -48,7 +48,7 @@ private[segment] object ManifestTable {
     manifests
   }
 
-  /** An estimate of what decoded manifests take on the heap. */
+  /** An estimate of the heap size of decoded manifests. */
   def heapBytes(manifests: Iterable[SegmentManifest]): Long =
     HeapBytes.sequence(manifests.size) + manifests.iterator.map(m => HeapBytes.instance(12) + heapBytes(m.identity)).sum
 
@@ -93,7 +93,7 @@ private[segment] object ManifestTable {
   }
 }
 
-/** The partition table, shared by data and delete segments. */
+/** The partition table, with the same form in data segments and delete segments. */
 private[segment] object PartitionTable {
 
   /** Gives equal (spec, tuple) pairs one ordinal, in order of first use. */
@@ -121,7 +121,7 @@ private[segment] object PartitionTable {
     tuples
   }
 
-  /** An estimate of what decoded partitions take on the heap. */
+  /** An estimate of the heap size of decoded partitions. */
   def heapBytes(partitions: Iterable[PartitionTuple]): Long =
     HeapBytes.sequence(partitions.size) + partitions.iterator.map { tuple =>
       val values = HeapBytes.array(tuple.values.length, HeapBytes.Reference)

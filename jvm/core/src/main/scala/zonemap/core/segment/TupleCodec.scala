@@ -20,7 +20,10 @@ private[segment] object TupleCodec {
     val Uuid = 9
   }
 
-  /** Decimals of Iceberg have 38 digits; with more, or with a scale far off, comparing one with another takes memory. */
+  /**
+   * Limits for decimals. Iceberg's decimals have at most 38 digits; comparing decimals with many more digits, or with
+   * an extreme scale, would take much memory.
+   */
   private val MaxScale = 1000L
   private val MaxUnscaledBytes = 64
 

@@ -5,7 +5,7 @@ import java.nio.{ByteBuffer, ByteOrder}
 import zonemap.core.fact.{FactFile, FactKind}
 import zonemap.core.predicate.ColumnId
 
-/** A segment file and which of its manifests (ordinals, ascending) the snapshot of a version has. */
+/** A segment file, and the manifests in it (ascending ordinals) that belong to the snapshot of a version. */
 final private[zonemap] case class SegmentRef(
     relativePath: String,
     contentHash: String,
@@ -13,9 +13,10 @@ final private[zonemap] case class SegmentRef(
     liveManifests: Seq[Int])
 
 /**
- * A file of facts about one column. `files` are the data files entered in it, `facts` those it has a fact about.
+ * A file of facts about one column. `files` is the number of data files with an entry, and `facts` the number of data
+ * files with a fact.
  *
- * @param contradictsManifests whether rows of some live data file contradict what its manifest says of the column
+ * @param contradictsManifests whether rows of some live data file contradict the column's statistics in its manifest
  */
 final private[zonemap] case class FactRef(
     relativePath: String,
@@ -29,9 +30,9 @@ final private[zonemap] case class FactRef(
     mapping: Option[String] = None)
 
 /**
- * What the index holds for one snapshot. Counts are of live data and delete files.
+ * The content of the index for one snapshot. Counts are those of live data files and delete files.
  *
- * @param columns what maintainers are to index; segments may hold more columns, or fewer
+ * @param columns the columns that maintenance indexes; segments may hold more columns, or fewer
  */
 final private[zonemap] case class VersionFile(
     tableUuid: String,
@@ -45,14 +46,14 @@ final private[zonemap] case class VersionFile(
     facts: Seq[FactRef] = Nil,
     columns: ColumnChoice = ColumnChoice.All) {
 
-  /** The files of the store that the version names. */
+  /** The names of the files in the store that the version refers to. */
   def fileNames: Seq[String] = (segments ++ deleteSegments).map(_.relativePath) ++ facts.map(_.relativePath)
 }
 
 private[zonemap] object VersionFile {
   private val Magic = "ZMVERSON".getBytes("US-ASCII")
 
-  /** A version is written in the least format that has room for what it names. */
+  /** The formats of a version file. A version is written in the lowest format that can store its content. */
   private val SegmentsOnly = 1
   private val WithFacts = 2
   private val WithColumns = 3
@@ -60,15 +61,15 @@ private[zonemap] object VersionFile {
   private val WithMappings = 5
   val HeaderBytes = 18
 
-  /** Versions are smaller; what promises more is not read. */
+  /** The largest size of a version file. A file that declares more is not read. */
   val MaxBytes: Int = 16 << 20
 
-  /** No reference is shorter. */
+  /** The least length of a reference. */
   private val RefBytes = 11
 
   /**
-   * The length of the version file that begins with these bytes; fails with CorruptIndexException if none of up to
-   * [[MaxBytes]] does.
+   * The length of the version file that begins with these bytes. Fails with CorruptIndexException if they are not the
+   * beginning of a version file of at most [[MaxBytes]].
    */
   def lengthOf(header: Array[Byte]): Int = {
     val isWhole = header.length >= HeaderBytes && header.startsWith(Magic)
@@ -110,7 +111,7 @@ private[zonemap] object VersionFile {
     else if (version.facts.nonEmpty) WithFacts
     else SegmentsOnly
 
-  /** Anything but the intact bytes of `encode` is a CorruptIndexException. */
+  /** Decodes the bytes of `encode`; any other bytes are a CorruptIndexException. */
   def decode(bytes: Array[Byte]): VersionFile = Input.decoding("version file") {
     val source = ByteSource.ofBytes(bytes)
     val in = new Input(source.read(0, bytes.length))
@@ -171,7 +172,10 @@ private[zonemap] object VersionFile {
     if (format >= WithMappings) out.optional(ref.mapping)(out.text): Unit
   }
 
-  /** The name of a file of the store itself: a version names no other. */
+  /**
+   * Reads the name of a file. A name that no file of a store has is damage, because a version names only files of its
+   * own store.
+   */
   private def readName(in: Input, isKnown: String => Boolean): String = {
     val path = in.text()
     if (!isKnown(path)) Input.damaged(s"a file name that no index store uses: '${path.take(200)}'")
@@ -204,7 +208,7 @@ private[zonemap] object VersionFile {
     out.text(ref.relativePath).text(ref.contentHash).long(ref.sizeBytes)
     val ranges = ranged(ref.liveManifests)
     out.varint(ranges.size)
-    // Each range as its distance from the end of the one before and its length.
+    // Each range is stored as its distance from the end of the previous range, and its length.
     ranges.foldLeft(0) { case (end, (first, count)) =>
       out.varint(first - end).varint(count)
       first + count
@@ -245,10 +249,13 @@ private[zonemap] object VersionFile {
   }
 }
 
-/** Ascending ordinals as the ranges they are stored in: a file that promises many of them costs no memory. */
+/**
+ * Ascending ordinals, held as the ranges in which they are stored, so that a file that declares many ordinals uses
+ * little memory.
+ */
 final private class Ordinals(starts: Array[Int], ends: Array[Int]) extends scala.collection.immutable.IndexedSeq[Int] {
 
-  /** How many ordinals there are before each range, and in all. */
+  /** The number of ordinals before each range, followed by the number of all ordinals. */
   private val before = starts.indices.scanLeft(0)((count, range) => count + ends(range) - starts(range)).toArray
 
   override def length: Int = before.last

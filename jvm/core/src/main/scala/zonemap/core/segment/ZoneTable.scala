@@ -3,8 +3,9 @@ package zonemap.core.segment
 import zonemap.core.value.Presence
 
 /**
- * Zones of one column as parallel arrays: lowest lower code, highest upper code, merged flags. A zone lacks a bound as
- * soon as one of its files with values lacks it; files of nulls or NaN only do not count. Immutable once built.
+ * Zones of one column as parallel arrays: lowest lower code, highest upper code, merged flags. A zone lacks a bound if
+ * any of its files lacks it; files of only nulls or only NaN are ignored here, because bounds do not describe them.
+ * Immutable once built.
  */
 final private[core] class ZoneTable(val lower: Array[Char], val upper: Array[Char], val flags: Array[Byte]) {
   def size: Int = flags.length
@@ -32,7 +33,7 @@ private[segment] object ZoneTable {
     new ZoneTable(codes(), codes(), in.raw(zones))
   }
 
-  /** The zones of consecutive runs of `zoneRows` rows. */
+  /** The zones of one column, with one zone for each `zoneRows` consecutive rows. */
   def of(lower: Array[Char], upper: Array[Char], flags: Array[Byte], zoneRows: Int): ZoneTable = {
     val zones = (flags.length + zoneRows - 1) / zoneRows
     val out = new ZoneTable(new Array(zones), new Array(zones), new Array(zones))

@@ -4,27 +4,31 @@ import java.nio.{ByteBuffer, ByteOrder}
 
 import com.github.luben.zstd.{Zstd => Codec, ZstdException}
 
-/** zstd frames of known raw length. */
+/** Compresses and decompresses zstd frames of known raw length. */
 private[segment] object Zstd {
   private val Level = 1
 
-  /** No section has so many raw bytes for each stored one, but small ones: what promises more is not decompressed. */
+  /**
+   * The largest allowed ratio of raw bytes to stored bytes. A frame that declares more, beyond the free bytes, is not
+   * decompressed.
+   */
   private val MaxRatio = 256L
 
-  /** Raw bytes that any frame of a section may have, however small it is. */
+  /** The raw bytes that any frame of a section may have, however small the frame is. */
   private val FreeBytes = 2L << 20
 
-  /** The same of a block: those of the longest paths and values are this large. */
+  /** The raw bytes that any frame of a block may have; blocks of the longest paths and values reach this size. */
   val FreeBlockBytes: Long = 16L << 20
 
   def compress(raw: Array[Byte]): Array[Byte] = Codec.compress(raw, Level)
 
-  /** The raw bytes that a frame of so many bytes may promise. */
+  /** The largest number of raw bytes that a frame of `frameBytes` bytes may declare. */
   def mostOf(frameBytes: Int, free: Long = FreeBytes): Long = free + MaxRatio * frameBytes
 
   /**
-   * Fails with CorruptIndexException unless the frame holds exactly `rawLength` bytes, at most `most`, before memory is
-   * taken for more. They are put `into` the array if it is large enough.
+   * Decompresses a frame. Fails with CorruptIndexException, before it allocates memory for the raw bytes, unless the
+   * frame declares exactly `rawLength` bytes and `rawLength` is at most `most`. The raw bytes are written to `into` if
+   * it is large enough.
    */
   def decompress(
       frame: ByteBuffer,
