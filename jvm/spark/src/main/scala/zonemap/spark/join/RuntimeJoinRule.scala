@@ -210,8 +210,8 @@ private[spark] object RuntimeJoinRule extends Rule[LogicalPlan] with JoinSelecti
     rowsAtMost(build).exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))
 
   /**
-   * Returns an upper bound of the number of rows, if need be the row count of the leaf below projections, filters, aliases
-   * and aggregates: Spark itself derives it through these operators only with its cost-based optimizer.
+   * Returns an upper bound of the number of rows. Spark derives row counts through operators only with its cost-based
+   * optimizer, so for projections, filters, aliases and aggregates this method uses the row count of their leaf.
    */
   private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
     plan.maxRows.map(BigInt(_)).orElse {
