@@ -1,1 +1,1 @@
-"""Random tables x random queries, with the product on and off in one session, and nothing of the product's to judge by."""
+"""Random tables and queries, with the product on and off in one session. The oracle uses no code of the product."""

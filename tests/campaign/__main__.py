@@ -1,7 +1,8 @@
-"""Runs the campaign: `python -m campaign --checks 1000 --seed 7`; from where it was stopped, if it was.
+"""Runs the campaign: `python -m campaign --checks 1000 --seed 7`. A stopped run continues where it was stopped.
 
-Each worker is a JVM of its own. A line a round goes into a journal under --folder, by seed, so that a run that is
-started again goes on with the rounds that are missing. The exit code is 1 if anything is wrong, or never reached.
+Each worker starts its own JVM. Workers append a line for each round to journals under --folder, in a folder for each
+seed; a run that is started again continues with the missing rounds. The exit code is 1 if a check is wrong, a worker
+fails, or a kind of check never occurs.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from support import session
 from campaign import queries, worlds
 from campaign.rounds import TURNS, Rounds, Totals
 
-ALL_KINDS_FROM = 2000  # checks, from which on every kind must have had its turn
+ALL_KINDS_FROM = 2000  # number of checks from which each kind must have occurred
 
 
 def main() -> int:
@@ -91,7 +92,7 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
 
 
 def _journal(folder: Path) -> dict[int, str]:
-    """The rounds that are done, by number; a line that was cut off is not."""
+    """Returns the lines of the finished rounds by number, without lines that were written incompletely."""
     found = {}
     for path in sorted(folder.glob("journal-*.jsonl")):
         for line in path.read_text().splitlines():

@@ -1,4 +1,4 @@
-"""Statements that change tables, on twins: rows after them and errors are those of the twin that the product leaves alone."""
+"""Runs row-level commands on twins, with the product for one table only, and compares the twins' rows and errors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from campaign.worlds import World, keys_of
 
 
 def statement(rng: random.Random, world: World) -> str:
-    """A statement about `{t}` with keys of `{k}`."""
+    """Draws a statement about `{t}` with keys of `{k}`."""
     column = rng.choice([c for c in world.columns if c.name in world.keys])
     key = world.keys[column.name]
     tier = rng.choice(("", f" WHERE tier = {rng.randrange(3)}"))
@@ -48,7 +48,7 @@ def statement(rng: random.Random, world: World) -> str:
 
 
 def run(spark: SparkSession, twins: tuple[str, str], text: str) -> Verdict:
-    """Runs it on the first with the product off and on the second with it on; afterwards both hold the same rows."""
+    """Runs the statement on the first twin with the product off and on the second with it on; compares their rows."""
     stock, ours = twins
     with product.off(spark):
         expected = _failure(spark, text, stock, stock)

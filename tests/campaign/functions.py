@@ -1,4 +1,4 @@
-"""Conditions on functions of a column: a function of the column compared with the same function of a literal."""
+"""Conditions that compare a function of a column with the same function of a literal."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from support.fuzz.predicates import STRINGS, Predicate, value
 from support.fuzz.recipe import Column
 from support.fuzz.values import TYPES
 
-#: Units that date_trunc and trunc know, some that one of them does not know, and one that nobody knows.
+#: Units of date_trunc and trunc; ODD_UNITS has units that at least one of the two functions does not support.
 UNITS = ("YEAR", "YYYY", "QUARTER", "MONTH", "MM", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND", "MICROSECOND")
 ODD_UNITS = ("nonsense", "", "HOURS", "day ", "CENTURY", "decade")
 _UNIT = "{unit}"
@@ -40,7 +40,7 @@ _STAMPS = (
     *("minute({x})", "second({x})", "to_date({x})", "CAST({x} AS DATE)", "{x} + INTERVAL 1 DAY"),
     *("date_format({x}, 'yyyy-MM-dd')", "date_format({x}, 'HH')", "{x} - INTERVAL 2 HOURS"),
 )
-#: A unit is a domain of its own, so that these are drawn as often as all others together.
+#: These functions have many units to test, so they are drawn as often as all other functions together.
 _TRUNCATED = ("date_trunc('{unit}', {x})",) * 30 + ("trunc({x}, '{unit}')",) * 10
 _INSTANTS = ("unix_timestamp({x})", "unix_micros({x})", "CAST({x} AS BIGINT)", "CAST({x} AS DOUBLE)")
 _ANY = (
@@ -61,13 +61,13 @@ BY_KIND: dict[str, tuple[str, ...]] = {
 
 
 def predicate(rng: random.Random, columns: list[Column], alias: str = "") -> Predicate:
-    """One condition; the shape says the function."""
+    """Draws one condition; the shape of the predicate is the name of the function."""
     column = rng.choice(columns)
     template = rng.choice(BY_KIND.get(column.kind, ()) * 2 + _ANY)
     tested_often = 0.35
     if _UNIT in template:
         unit = rng.choice(UNITS if rng.random() < 0.6 else ODD_UNITS)
-        tested_often = 0.7 if unit in ODD_UNITS else tested_often  # such a function has no value but NULL
+        tested_often = 0.7 if unit in ODD_UNITS else tested_often  # with such a unit the function always returns NULL
         template = template.replace(_UNIT, unit)
     literal = lambda: TYPES[column.kind].literal(value(rng, column))  # noqa: E731
     pivot = literal()

@@ -1,4 +1,4 @@
-"""The oracle: the same query with the product off, and where that differs, over all rows of the table held in memory."""
+"""The oracle: the query with the product off and, if its rows differ, the query over all rows in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HELD = "campaign_held"
 
 @dataclass(frozen=True)
 class Outcome:
-    """Rows of one run, or the class of its error."""
+    """The rows of one run, or the class of its error."""
 
     rows: Counter | None
     error: str | None = None
@@ -30,17 +30,17 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a check came to: "equal", "alike" (both fail), "stock errs", "undecided", or "WRONG" with the details."""
+    """The result of a check: "equal", "alike" (both fail), "stock errs", "undecided", or "WRONG" with details."""
 
     result: str
     details: str = ""
 
 
 def _one_zero(value: Any) -> Any:
-    """Both zeros are one value: which of them a group or an extreme shows is a matter of chance."""
+    """Replaces -0.0 by 0.0: a group key or an extreme may be either of the two zeros in different runs."""
     if not isinstance(value, tuple):
         return value
-    if value == (0.0, -1.0):  # as `canonical` writes -0.0
+    if value == (0.0, -1.0):  # the form of -0.0 that `canonical` returns
         return (0.0, 1.0)
     return tuple(map(_one_zero, value))
 
@@ -50,7 +50,7 @@ def bag(rows: list[Row]) -> Counter:
 
 
 class Judge:
-    """Compares queries about one table as it is now."""
+    """Compares queries about the current state of one table."""
 
     def __init__(self, spark: SparkSession, table: str) -> None:
         self.spark = spark
@@ -68,7 +68,7 @@ class Judge:
             return self._compare(check, off, on)
 
     def pruned_files(self, check: Check) -> Verdict:
-        """Every file that a plan leaves out is read, by Spark alone: no row of it matches the condition."""
+        """Checks pruned files: Spark evaluates the condition on all rows, and no row of a pruned file may match."""
         relation = self._relation(check)
         with product.raw_conf(self.spark, check.confs):
             try:
@@ -78,7 +78,7 @@ class Judge:
                 with product.off(self.spark):
                     found = self.spark.sql(f"SELECT DISTINCT _file FROM {HELD} WHERE {check.condition}").collect()
                     lost = {row[0] for row in found} - kept
-                    if lost:  # as Iceberg plans and reads them: its readers do not agree about some imported files
+                    if lost:  # Iceberg's readers disagree about some imported files: ignore rows it does not return
                         sql = f"SELECT DISTINCT _file FROM {relation} WHERE {check.condition}"
                         lost &= {row[0] for row in self.spark.sql(sql).collect()}
             except (Py4JJavaError, PySparkException) as error:
@@ -137,7 +137,7 @@ class Judge:
         return Verdict("WRONG", f"{on.total()} rows instead of {off.total()}, strange ones {list(on - whole)[:3]}")
 
     def _truth(self, sql: str, check: Check) -> Counter | None:
-        """The rows over the whole table in memory: nothing is pruned, no reader has a condition."""
+        """Evaluates the query over all rows in memory, so no file is pruned and no reader gets a condition."""
         self._hold(self._relation(check))
         with product.off(self.spark):
             return self._rows(sql, HELD).rows

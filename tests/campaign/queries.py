@@ -1,4 +1,4 @@
-"""Kinds of queries about `{t}`, with keys in `{k}`. Each is made so that its rows, or what is compared of them, are determined."""
+"""Kinds of queries about `{t}`, with keys in `{k}`. The compared part of each query's rows is deterministic."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ SWITCHES = ("spark.sql.ansi.enabled", "spark.sql.iceberg.aggregate-push-down.ena
 
 @dataclass(frozen=True)
 class Check:
-    """A query and how its rows are compared.
+    """A query and the way to compare its rows.
 
-    compare: "rows" as bags; "some", any rows of `whole` (a query) as many as there are.
-    relation: what stands for `{t}`; `{s0}` is the first snapshot of the table, and so on.
+    compare: "rows" compares bags of rows; "some" compares only the number of rows, which must be rows of `whole`.
+    relation: the text that replaces `{t}`; in it, `{s0}` is the first snapshot of the table, `{s1}` the second, ...
     """
 
     kind: str
@@ -31,14 +31,14 @@ class Check:
     relation: str
     compare: str = "rows"
     whole: str | None = None
-    condition: str | None = None  # the only one, where it is on `{t}` alone
+    condition: str | None = None  # the condition, if the query has only one and it is on `{t}`
     confs: dict[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
 
 
 @dataclass
 class Draw:
-    """What a kind of query is drawn from."""
+    """The random choices from which a kind of query is drawn."""
 
     rng: random.Random
     world: World
@@ -49,7 +49,7 @@ class Draw:
         return self.world.columns
 
     def some(self) -> list[Column]:
-        """All columns, or more often those that the kind of table is about."""
+        """Returns all columns or, more often, the columns that this kind of table aims at."""
         return self.world.aim if self.world.aim and self.rng.random() < 0.7 else self.columns
 
     def column(self) -> Column:
@@ -81,7 +81,7 @@ class Draw:
         return self.rng.choice(("", "", "", f" OFFSET {self.rng.randrange(9)}"))
 
 
-Made = tuple[str, str, str | None, str | None]  # query, how compared, whole, condition
+Made = tuple[str, str, str | None, str | None]  # sql, compare, whole and condition of a Check
 
 
 def filters(d: Draw) -> Made:
@@ -102,7 +102,7 @@ def _order(d: Draw, columns: list[Column]) -> str:
 
 
 def topk(d: Draw) -> Made:
-    """Only the sort keys are compared: rows of equal keys may be exchanged."""
+    """Compares only the sort keys, because the query may return any of the rows with equal keys."""
     columns = d.two()[: d.rng.choice((1, 1, 2))]
     names = ", ".join(f"{c.name} AS o{i}" for i, c in enumerate(columns))
     inner = f"SELECT * FROM {{t}}{d.where(0.4)} ORDER BY {_order(d, columns)} LIMIT {d.limit()}{d.offset()}"
@@ -110,7 +110,7 @@ def topk(d: Draw) -> Made:
 
 
 def topk_by_all(d: Draw) -> Made:
-    """The number of the row ends every tie, so that whole rows are determined; expressions in the order too."""
+    """Also orders by the row id, so that there are no ties and whole rows are deterministic."""
     column = d.column()
     key = d.rng.choice(("{}", "{}", "{}", "{} IS NULL", "coalesce({}, {})")).replace("{}", column.name)
     order = f"{key}{d.rng.choice(('', ' DESC'))}{d.rng.choice(('', ' NULLS FIRST', ' NULLS LAST'))}, rid"
@@ -162,7 +162,7 @@ def aggregates(d: Draw) -> Made:
 
 
 def ranges_of_extremes(d: Draw) -> Made:
-    """MIN and MAX under a filter of whole files, which bounds could answer."""
+    """Draws MIN and MAX with a filter that selects whole files, so that bounds may provide the result."""
     low = d.rng.randrange(max(1, d.world.recipe.rows))
     where = d.rng.choice((f"rid >= {low}", f"rid < {low}", f"rid BETWEEN {low} AND {low + 20}", "rid >= 0"))
     names = [c.name for c in d.two()[: d.rng.choice((1, 1, 2))]]
@@ -171,7 +171,7 @@ def ranges_of_extremes(d: Draw) -> Made:
 
 
 def _key_side(d: Draw) -> tuple[str, str]:
-    """A relation of keys `k`, and the column of `{t}` that they are of."""
+    """Returns a relation with a column of keys, `k`, and the column of `{t}` that has these keys."""
     column = d.joinable()
     key = d.world.keys[column.name]
     if d.rng.random() < 0.3:
@@ -237,7 +237,7 @@ def windows(d: Draw) -> Made:
 
 
 def shapes(d: Draw) -> Made:
-    """The same table in two places of a query, with conditions of their own."""
+    """Draws a query that reads the table twice, with different conditions."""
     a, b = d.where(0.9), d.where(0.9)
     column = d.joinable()
     forms = (
@@ -267,16 +267,16 @@ KINDS: tuple[Callable[[Draw], Made], ...] = (
 )
 
 
-#: Ways to read a table; the first four are of its past.
+#: Ways to read a table; the first four read earlier snapshots.
 READS = ("incremental", "increment", "version", "option", "branch", "split", "now")
 
 
 def relation(rng: random.Random, world: World) -> tuple[str, str]:
-    """What is read of the table: its kind, and what stands behind FROM."""
+    """Draws a way to read the table; returns its name and the text after FROM."""
     options = ["now"] * 5
     if world.older:
         options += ["incremental", "incremental", "increment"]
-    if world.older[1:]:  # the first may have been written under another schema
+    if world.older[1:]:  # the first snapshot may have another schema
         options += ["version", "option"]
     if world.branch:
         options.append("branch")
@@ -298,7 +298,7 @@ def relation(rng: random.Random, world: World) -> tuple[str, str]:
 
 
 def draw(rng: random.Random, world: World, number: int) -> Check:
-    """The check of a number: kinds take turns, so that none is left out."""
+    """Draws the check with this number. The number determines the kind, so that each kind occurs."""
     kind = KINDS[number % len(KINDS)]
     read, text = relation(rng, world)
     d = Draw(rng, world)

@@ -1,4 +1,4 @@
-"""What the script of a finding calls, and how it is written."""
+"""Writes the script of a finding, and runs its steps and its check again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from campaign.steps import Step
 
 @dataclass(frozen=True)
 class Statements:
-    """Statements on twins, one after the other."""
+    """Statements to run on twins, one after the other."""
 
     stock: str
     texts: tuple[str, ...]
@@ -25,7 +25,7 @@ class Statements:
 
 @dataclass(frozen=True)
 class PrunedFiles:
-    """The condition of a check, asked of the files that its plan leaves out."""
+    """A check that no row of a pruned file matches the condition."""
 
     check: Check
 
@@ -43,7 +43,7 @@ def ask(spark: SparkSession, table: str, asked: Asked) -> Verdict:
 
 
 def replay(spark: SparkSession, table: str, made_by: Sequence[Step], asked: Asked) -> None:
-    """Makes the table and asks; fails if the product changes what comes of it."""
+    """Creates the table and runs the check; fails if the product changes the result."""
     for step in made_by:
         steps.run(spark, step)
     verdict = ask(spark, table, asked)
@@ -51,7 +51,7 @@ def replay(spark: SparkSession, table: str, made_by: Sequence[Step], asked: Aske
 
 
 def script(table: str, made_by: Sequence[Step], asked: Asked, replay_with: str, details: str) -> str:
-    """A test module that needs no generator: it holds the steps and the query themselves."""
+    """Returns the text of a test module that contains the steps and the query, so it needs no generator."""
     text = ",\n    ".join(steps.source(step) for step in made_by)
     told = re.sub(r"\s+", " ", details).replace("\\", "/").replace('"""', "'''")[:600]
     return f'''"""Found by `{replay_with}`:

@@ -1,4 +1,4 @@
-"""Rounds: a table each, many queries about it, then statements that change it beside a twin. A seed and a number make a round."""
+"""Rounds. A seed and a number determine a round: a table, many queries about it, then statements on it and a twin."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from campaign.shrink import shrunk
 from campaign.steps import Step, run
 from campaign.worlds import World
 
-TURNS = 3  # of each kind of query in a round
+TURNS = 3  # queries of each kind in a round
 STATEMENTS = 3
-STATEMENT = 1000  # the number of the first of them
-DML_EVERY = 3  # rounds; not a divisor of the number of kinds of tables, so that each gets its turn
+STATEMENT = 1000  # the number of the first statement of a round
+DML_EVERY = 3  # rounds between statements; no divisor of the number of kinds, so each kind gets some
 SCRIPTS_OF_A_KIND = 2
 WRONG = "WRONG"
-#: Kinds of checks that are not kinds of queries.
+#: Kinds of checks in addition to the kinds of queries.
 PRUNED, CHANGED = "pruned_files", "statements"
-#: Reads whose plans show files by path, for the check of pruned files.
+#: Ways to read for which the check of pruned files can list the planned files.
 PLAIN_READS = ("now", "version", "option")
 
 
@@ -48,7 +48,7 @@ class Finding:
 
 @dataclass
 class Round:
-    """What one round did: how many checks of each kind, with what results."""
+    """The number of checks of a round by kind, way to read and result, and its findings."""
 
     number: int
     world: str
@@ -64,10 +64,10 @@ class Round:
 
 
 class Rounds:
-    """Runs rounds of one seed and leaves scripts of what is wrong in a folder."""
+    """Runs rounds of one seed and writes the scripts of findings to a folder."""
 
     def __init__(self, spark: SparkSession, seed: str, folder: Path, turns: int = TURNS, tries: int = 0) -> None:
-        """`turns` of each kind of query in a round; so many `tries` to make the script of a finding shorter."""
+        """`turns`: queries of each kind in a round. `tries`: attempts to shorten the script of a finding."""
         self.spark = spark
         self.seed = seed
         self.folder = folder
@@ -77,7 +77,7 @@ class Rounds:
         self._found: list[tuple[Finding, World, Asked, str]] = []
 
     def run(self, number: int, only: int | None = None) -> Round:
-        """One round; `only` the check of that number, for a replay."""
+        """Runs one round; with `only`, just the check with this number, for a replay."""
         started = time.monotonic()
         kind = worlds.kind_of(number)
         done = Round(number, kind)
@@ -112,7 +112,7 @@ class Rounds:
             asked = Statements(twin.table, tuple(texts))
             self._count(done, world, CHANGED, STATEMENT + step, asked, verdict)
             if verdict.result == WRONG:
-                break  # the twins differ from here on
+                break  # from here on the twins differ
         for table in (twin.table, worlds.keys_of(twin.table)):
             self.spark.sql(f"DROP TABLE IF EXISTS {table}")
 
@@ -146,12 +146,12 @@ class Rounds:
                 run(self.spark, step)
             return ask(self.spark, table, asked).result == WRONG
         except (Py4JJavaError, PySparkException, IndexError, AssertionError):
-            return False  # steps that do not go together
+            return False  # without the removed step, another step fails
 
 
 @dataclass
 class Totals:
-    """Rounds added up."""
+    """The sums over all rounds."""
 
     rounds: int = 0
     checks: int = 0
@@ -171,7 +171,7 @@ class Totals:
         self.findings += [{"round": made["number"], **finding} for finding in made["findings"]]
 
     def missing(self) -> list[str]:
-        """Kinds of tables, queries and reads that no check was about."""
+        """Returns the kinds of tables, checks and reads without a check."""
         wanted = {
             "worlds": [world.__name__ for world in worlds.WORLDS],
             "kinds": [*(kind.__name__ for kind in queries.KINDS), PRUNED, CHANGED],

@@ -1,4 +1,4 @@
-"""Makes the steps of a finding fewer, as long as it stays one."""
+"""Removes steps of a finding that its wrong result does not need."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from campaign.steps import Step
 
-#: Steps whose first argument that is a list of slices may be cut.
+#: Steps with a list of slices that may be shortened, and the position of this argument.
 _SLICED = {"append": 1, "parquet": 1}
 
 
 def shrunk(steps: Sequence[Step], is_wrong: Callable[[list[Step]], bool], tries: int) -> list[Step]:
-    """A smaller list of steps for which `is_wrong` holds, found with so many tries at most."""
+    """Returns a shorter list of steps for which `is_wrong` is still true, after at most `tries` calls of it."""
     left = list(steps)
     again = True
     while again and tries > 0:
@@ -27,7 +27,7 @@ def shrunk(steps: Sequence[Step], is_wrong: Callable[[list[Step]], bool], tries:
 
 
 def _smaller(steps: list[Step]) -> Iterator[list[Step]]:
-    """Without one step, the last first; then with half of the slices of one."""
+    """Yields the list without one step, the last step first, then with half of the slices of one step."""
     for place in reversed(range(len(steps))):
         if not _is_creation(steps[place]):
             yield steps[:place] + steps[place + 1 :]

@@ -1,4 +1,4 @@
-"""The steps that make a table, as data: run once by the campaign, written into the script of a finding, run again there."""
+"""Steps that create a table, as data, so that the script of a finding can contain them and run them again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from support import iceberg_api, product, session, tables
 
 Step = tuple[str, tuple[Any, ...]]
 
-#: Stands for the folder of the session's files in texts and paths.
+#: Placeholder for the folder of the session's files in texts and paths.
 BASE = "{base}"
 _WIDTHS = {"int": "<i", "date": "<i", "long": "<q", "timestamp": "<q", "timestamp_ntz": "<q"}
 CAN_BE_LOOSE = frozenset(_WIDTHS)
@@ -28,9 +28,9 @@ def _placed(argument: Any) -> Any:
 
 
 class Notebook:
-    """A session that writes down what it is told to do, so that a script can do it again.
+    """A session that records its steps, so that a script can run them again.
 
-    It stands for the SparkSession in the makers of tables; what only reads is handed on.
+    The functions that create tables use it in place of the SparkSession. It forwards other methods without recording.
     """
 
     def __init__(self, spark: SparkSession) -> None:
@@ -72,13 +72,13 @@ def append(
 def parquet(
     spark: SparkSession, folder: str, slices: Sequence[Sequence[tuple]], sent: str, select: Sequence[str], stamps: str
 ) -> None:
-    """Files that Spark writes without field ids, a file a slice."""
+    """Writes one file for each slice with Spark alone, so that the files have no field ids."""
     with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": stamps}):
         tables.sliced(spark, slices, sent).selectExpr(*select).write.mode("overwrite").parquet(folder)
 
 
 def add_default(spark: SparkSession, table: str, name: str, java_type: str, value: Any) -> None:
-    """A column that rows written before it have a value in."""
+    """Adds a column with an initial default, the value of the column in existing rows."""
     jvm = spark._jvm
     kind = getattr(jvm.org.apache.iceberg.types.Types, java_type).get()
     literal = jvm.org.apache.iceberg.expressions.Expressions.lit(value).to(kind)
@@ -87,7 +87,7 @@ def add_default(spark: SparkSession, table: str, name: str, java_type: str, valu
 
 
 def loosen(spark: SparkSession, table: str, columns: dict[str, str], by: int) -> None:
-    """Widens the bounds of every data file: valid ones still, but no longer values of the file."""
+    """Widens the bounds of every data file: the bounds remain valid, but are no longer values in the file."""
 
     def edit(path: str, metrics: iceberg_api.Metrics) -> None:
         for column, kind in columns.items():
@@ -122,7 +122,7 @@ STEPS: dict[str, Callable[..., None]] = {
 
 
 def source(value: Any) -> str:
-    """Python text of a value of a step; a script has `nan`, `inf` and `Decimal` in scope."""
+    """Returns the Python source of a step's value. Scripts import `nan`, `inf` and `Decimal`, which it may use."""
     if isinstance(value, float) and not math.isfinite(value):
         return "nan" if math.isnan(value) else ("inf" if value > 0 else "-inf")
     if isinstance(value, tuple):

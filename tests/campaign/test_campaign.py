@@ -1,7 +1,7 @@
-"""A slice of the campaign: as many rounds as fit into some minutes, of the seed of the commit.
+"""Runs a slice of the campaign: at least one round of each kind of table, then more until the time is over.
 
-ZONEMAP_SEED repeats a run, ZONEMAP_CAMPAIGN_SECONDS makes it shorter or longer; `make campaign` runs as much as is asked
-for. What is wrong leaves a script that needs no generator, see campaign/README.md.
+ZONEMAP_SEED repeats a run, and ZONEMAP_CAMPAIGN_SECONDS sets its time; `make campaign` runs a chosen number of checks.
+Each finding is written as a script that needs no generator, see campaign/README.md.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KINDS = len(worlds.WORLDS)
 
 @pytest.mark.skipif(STOCK, reason="compares the product with stock")
 def test_a_slice(spark) -> None:
-    """Every kind of table and query has its turn, and none has other rows than without the product."""
+    """Runs every kind of table and query; no query returns other rows with the product than without it."""
     started = time.monotonic()
     rounds, totals = Rounds(spark, SEED, FOLDER, turns=1), Totals()
     number = 0

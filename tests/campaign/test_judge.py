@@ -1,4 +1,4 @@
-"""The oracle and the scripts by themselves: what counts as wrong, and that a step comes back from its text."""
+"""Tests of the oracle's verdicts, of the shortening of steps, and of the scripts, which reproduce their steps."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHECK = Check("filters", "SELECT rid FROM {t}", "lake.db.t")
 
 
 class _Told(Judge):
-    """A judge that is told the rows over the whole table."""
+    """A judge with given rows in place of the query over all rows in memory."""
 
     def __init__(self, truth: Counter | None) -> None:
         self.truth = truth
@@ -35,10 +35,10 @@ def _rows(*numbers: int) -> Counter:
     ("off", "on", "truth", "result"),
     [
         ((1, 2), (2, 1), None, "equal"),
-        ((1, 2), (1,), (1, 2), "WRONG"),  # a row is lost
-        ((1,), (1, 1), (1,), "WRONG"),  # a row is there twice
-        ((1,), (1, 2), (1, 2), "stock errs"),  # Iceberg loses it, the product does not
-        ((1,), (1, 2), (1, 2, 3), "stock errs"),  # both lose some, the product fewer
+        ((1, 2), (1,), (1, 2), "WRONG"),  # the product loses a row
+        ((1,), (1, 1), (1,), "WRONG"),  # the product returns a row twice
+        ((1,), (1, 2), (1, 2), "stock errs"),  # Iceberg loses a row that the product returns
+        ((1,), (1, 2), (1, 2, 3), "stock errs"),  # both lose rows, the product fewer
         ((1, 3), (1,), (1, 2, 3), "undecided"),
         ((1, 2), (1,), None, "undecided"),
     ],

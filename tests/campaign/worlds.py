@@ -1,4 +1,4 @@
-"""Kinds of tables. Each is made by steps, from a seed alone, under any name, so that twins can be made of it."""
+"""Kinds of tables. A seed determines the steps that create a table; a twin has the same seed and another name."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
 
 @dataclass
 class World:
-    """A table as it is now.
+    """A table in its current state.
 
-    `keys` names the column of the key table that holds values of a column. `older` holds the numbers of earlier
-    snapshots that have the schema of now. `aim` are the columns that this kind of table is about.
+    `keys` maps a column to the column of the key table that holds values of it. `older` holds the numbers of earlier
+    snapshots with the current schema. `aim` holds the columns that queries about this kind of table use most.
     """
 
     kind: str
@@ -58,7 +58,7 @@ def columns_of(rng: random.Random, *needed: str) -> list[Column]:
 
 
 def plain(rng: random.Random, seed: str, table: str, *needed: str, version: int | None = None) -> Recipe:
-    """An unpartitioned table of Parquet files, with bounds."""
+    """Creates the recipe of an unpartitioned table of Parquet files with bounds."""
     return recipes.make(
         seed,
         table,
@@ -72,7 +72,7 @@ def plain(rng: random.Random, seed: str, table: str, *needed: str, version: int 
 
 
 def native(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Any recipe: all types, partitions and their evolution, formats, metrics modes."""
+    """Creates a table of any recipe: all types, partition specs and their evolution, formats and metrics modes."""
     recipe = recipes.make(seed, table)
     recipes.fill(spark, recipe)
     world = World("native", recipe, spark)
@@ -84,7 +84,7 @@ def native(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
 
 
 def deletes(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Position deletes or deletion vectors, and equality deletes."""
+    """Creates a table with position deletes or deletion vectors, and with equality deletes."""
     recipe = plain(rng, seed, table, "int", "string", version=rng.choice((2, 2, 3)))
     recipes.create(spark, recipe)
     modes = ", ".join(f"'{mode}'='merge-on-read'" for mode in MODES)
@@ -102,7 +102,7 @@ def deletes(rng: random.Random, spark: Notebook, seed: str, table: str) -> World
 
 
 def imported(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Files without field ids by add_files, whose timestamps may be of milliseconds, then rows written by Iceberg."""
+    """Imports files without field ids by add_files, some with timestamps in milliseconds; Iceberg may add rows."""
     recipe = plain(rng, seed, table, "timestamp", "int", "string")
     stamps = rng.choice(STAMPS)
     recipes.create(spark, recipe)
@@ -121,7 +121,7 @@ def add_files(spark: Notebook, recipe: Recipe, slices: int, stamps: str) -> None
 
 
 def moved(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """An import whose name mapping then says that the files' column is another one."""
+    """Imports files, then renames a column and adds another of its old name, so that the name mapping changes."""
     kind = rng.choice(("int", "long", "string", "date", "decimal9"))
     recipe = plain(rng, seed, table, kind, "int")
     recipes.create(spark, recipe)
@@ -138,7 +138,7 @@ def moved(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
 
 
 def hive(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Folders few=0 to few=5, whose files may hold another value of the column."""
+    """Imports partition folders few=0 to few=5, whose files may hold another value of the column."""
     recipe = plain(rng, seed, table, "int", "string")
     few = recipe.columns[-1]
     recipe.partitioned = few.name
@@ -156,7 +156,7 @@ def hive(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
 
 
 def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """The table that the procedure `snapshot` makes of a Parquet table of Spark's."""
+    """Creates a table from a Parquet table of Spark's with Iceberg's procedure `snapshot`."""
     recipe = plain(rng, seed, table, "timestamp", "int", version=2)
     stamps = rng.choice(STAMPS)
     rows = recipes.batch(recipe, rng.randint(5, 8))
@@ -171,12 +171,12 @@ def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     return World("copied", recipe, spark, {stamps}, aim=recipe.columns[:1])
 
 
-#: A type that may have an initial default: the name of its class and a value, which lies outside of what is sent later.
+#: Types that may have an initial default: the class of the type, and a value beyond all values that are sent later.
 DEFAULTS = {"int": ("IntegerType", 2_000_000), "long": ("LongType", 2**60), "string": ("StringType", "zz-default")}
 
 
 def defaults(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Columns that rows of before have a value in, which no file of theirs holds."""
+    """Adds columns with initial defaults: older rows have the default, although their files lack the columns."""
     recipe = plain(rng, seed, table, "int", version=3)
     recipes.create(spark, recipe)
     recipes.append(spark, recipe, rng.randint(3, 5))
@@ -191,7 +191,7 @@ def defaults(rng: random.Random, spark: Notebook, seed: str, table: str) -> Worl
 
 
 def loose(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
-    """Bounds that are wider than the values, as other writers may leave them."""
+    """Creates a table with bounds that are wider than the values, as other writers may write them."""
     recipe = plain(rng, seed, table, "int", "long", "timestamp", "date")
     recipes.create(spark, recipe)
     recipes.append(spark, recipe, rng.randint(4, 6))
@@ -213,12 +213,12 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
 
 
 def kind_of(number: int) -> str:
-    """The kind of table of a round: kinds take turns."""
+    """Returns the kind of table of a round; the rounds alternate between the kinds."""
     return WORLDS[number % len(WORLDS)].__name__
 
 
 def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
-    """The table of a kind and seed, with its key table, its index as the seed says, and snapshots to go back to."""
+    """Creates the table of a kind and seed with its key table, a random state of its index, and earlier snapshots."""
     rng = random.Random(f"{seed}/{kind}")
     notebook = Notebook(spark)
     world = next(w for w in WORLDS if w.__name__ == kind)(rng, notebook, seed, table)
@@ -243,7 +243,7 @@ def _snapshots(spark: SparkSession, table: str) -> int:
 
 
 def _indexed(rng: random.Random, world: World) -> None:
-    """Most tables have an index, some with facts; some are covered by the first query."""
+    """Builds an index for most tables, some with facts. For other tables the first query builds it."""
     how = rng.choice(("built", "built", "built", "facts", "columns", "none"))
     world.tags.add(f"index {how}")
     if how == "none":
@@ -254,7 +254,7 @@ def _indexed(rng: random.Random, world: World) -> None:
 
 
 def _facts(world: World, names: list[str]) -> str:
-    """Facts of two columns; of columns that are partitions as they are there are none."""
+    """Returns the argument for facts of two columns, but not of identity-partition columns, which cannot have facts."""
     loaded = tables.java_table(world.notebook.spark, world.table)
     fields = [field for spec in loaded.specs().values() for field in spec.fields()]
     constant = {loaded.schema().findColumnName(f.sourceId()) for f in fields if f.transform().isIdentity()}
@@ -263,7 +263,7 @@ def _facts(world: World, names: list[str]) -> str:
 
 
 def _add_keys(rng: random.Random, world: World) -> None:
-    """A small indexed table with values of each column, and of none."""
+    """Creates a small indexed table with values that the columns hold and values that they do not hold."""
     usable = [c for c in world.columns if "." not in c.name and c.kind not in JAVA_TYPES]
     table = f"{KEYS}_{world.table.rpartition('.')[2]}"
     world.keys = {c.name: f"k{i}" for i, c in enumerate(usable)}

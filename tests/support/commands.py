@@ -1,4 +1,4 @@
-"""Row-level commands on twins: the same statement on a table that the product plans and on one that it does not."""
+"""Row-level commands on twins: two equal tables of which the product plans one and Iceberg alone plans the other."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from support import product, session, tables
 from support.compare import assert_same_rows
 
 FILES = 40
-#: Keys of one file in ten, by `c`.
+#: Table of join keys. The keys with one value of `c` are in one tenth of a target's files.
 SOURCE = "lake.merge.src"
-# Sizes differ with the paths inside delete files and footers; ids name applications.
+# Sizes depend on the paths within delete files and footers, and ids on the application.
 NOT_COMPARED = ("size", "app-id", "bytes", "version")
 ONE_TASK = {"read.split.adaptive-size.enabled": "false", "read.split.open-file-cost": "1"}
 
@@ -27,7 +27,7 @@ def create_source(spark) -> str:
 
 
 def create_target(spark, name: str, mode: str, version: int = 2, props: dict[str, str] | None = None) -> str:
-    """FILES files of ten ids each, in order."""
+    """Creates a table of FILES files with ten ascending ids each."""
     table = f"lake.merge.{name}"
     modes = {f"write.{command}.mode": mode for command in ("delete", "update", "merge")}
     tables.create(spark, table, tables.RANGES_DDL, version=version, props=ONE_TASK | modes | (props or {}))
@@ -46,10 +46,10 @@ def summary(spark, table: str) -> tuple[str, dict[str, str]]:
 
 
 def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "*") -> list[tuple[int, int]]:
-    """Runs a statement about ``{t}`` on both; rows and snapshot summaries are the same.
+    """Runs a statement about ``{t}`` on both twins and asserts equal rows and snapshot summaries.
 
     Returns:
-        The cuts (files before, after) by keys of `id` that the product made.
+        For each pruning by keys of `id`: the number of files before and after.
     """
     stock, ours = twins
     with product.off(spark):
@@ -68,7 +68,7 @@ def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "
 
 
 def run_meanwhile(spark, scratch: Path, statement: str, meanwhile: Callable[[], None]) -> None:
-    """Runs a statement that calls ``slow(double)``, and something else once it has read its first row."""
+    """Runs a statement that calls ``slow(double)``, and calls ``meanwhile`` once the statement has read a row."""
     started, go_on = str(scratch / "started"), str(scratch / "go_on")
 
     def slow(value: float) -> float:

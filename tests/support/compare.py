@@ -1,4 +1,4 @@
-"""Assertions about a query planned by the index and by Iceberg."""
+"""Assertions that compare a query planned from the index with the same query planned by Iceberg."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from support.session import STOCK
 
 
 def canonical(value: Any) -> Any:
-    """A value that equals itself and can be counted: NaN, lists, maps and bytes included."""
+    """Converts a value, such as NaN, a list, a map or bytes, to a hashable value that equals itself."""
     if isinstance(value, float):
         return "NaN" if math.isnan(value) else (value, math.copysign(1.0, value))
     if isinstance(value, Row):
@@ -39,7 +39,7 @@ def assert_same_rows(actual: list[Row], expected: list[Row], what: str) -> None:
 
 
 def assert_rows_equal_off_on(spark: SparkSession, sql: str, *, at_least: int = 0) -> list[Row]:
-    """The query gives the same bag of rows with the product off and on; returns the rows."""
+    """Asserts that the query returns the same bag of rows with the product off and on; returns the rows."""
     with product.off(spark):
         expected = spark.sql(sql).collect()
     with product.on(spark):
@@ -50,7 +50,7 @@ def assert_rows_equal_off_on(spark: SparkSession, sql: str, *, at_least: int = 0
 
 
 def assert_planned_by_index(spark: SparkSession, sql: str, *, scans: int = 1, mode: str | None = None) -> None:
-    """Planning the query (by EXPLAIN) raises the counter of scans planned from the index, and none falls back."""
+    """Asserts that EXPLAIN of the query plans at least `scans` scans from the index and that no scan falls back."""
     if STOCK:
         return
     before = product.counters(spark)
@@ -63,7 +63,7 @@ def assert_planned_by_index(spark: SparkSession, sql: str, *, scans: int = 1, mo
 
 
 def explain(spark: SparkSession, sql: str) -> str:
-    """The section of the product in EXPLAIN."""
+    """Returns the product's section of EXPLAIN."""
     text = "\n".join(r[0] for r in spark.sql(f"EXPLAIN {sql}").collect())
     _, found, section = text.partition("Zonemap")
     return found + section
@@ -78,7 +78,7 @@ def files_off_on(spark: SparkSession, sql: str) -> tuple[set[str], set[str]]:
 
 
 def assert_skips(spark: SparkSession, table: str, where: str, *, at_least: int) -> set[str]:
-    """The plan leaves out so many files of the table; returns the files kept."""
+    """Asserts that the plan prunes `at_least` files of the table; returns the files that it retains."""
     total = plans.planned_files(spark.sql(f"SELECT * FROM {table}"))
     kept = plans.planned_files(spark.sql(f"SELECT * FROM {table} WHERE {where}"))
     skipped = len(total) - len(kept)

@@ -1,4 +1,4 @@
-"""Writes that Spark SQL cannot make, through Iceberg's own public API: equality deletes, forged column metrics."""
+"""Changes tables with Iceberg's public API where Spark SQL cannot: equality deletes and forged column metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def equality_delete(
 ) -> None:
     """Commits one equality delete file on one column. Values must be int32, str, bool or float.
 
-    For a partitioned table, `partition_of` is a data file's path: the delete belongs to that file's partition.
+    For a partitioned table, `partition_of` is the path of a data file in the partition of the delete file.
     """
     jvm = spark._jvm
     loaded = tables.java_table(spark, table)
@@ -46,7 +46,7 @@ def equality_delete(
 
 
 def data_files(spark: SparkSession, table: str) -> dict[str, Any]:
-    """Iceberg's DataFile objects with their column statistics, by path."""
+    """Returns Iceberg's DataFile objects with their column statistics, by path."""
     tasks = tables.java_table(spark, table).newScan().includeColumnStats().planFiles()
     found = {}
     iterator = tasks.iterator()
@@ -74,12 +74,12 @@ class Metrics:
         return self.schema.findField(column).fieldId()
 
     def forget(self, column: str, *what: str) -> None:
-        """Removes the column from the maps named: value_counts, null_counts, nan_counts, lower, upper."""
+        """Removes the column from the named maps: value_counts, null_counts, nan_counts, lower, upper."""
         for name in what:
             getattr(self, name).remove(self.field_id(column))
 
     def bounds(self, column: str, lower: bytes | None, upper: bytes | None) -> None:
-        """Sets the raw bounds; None removes one."""
+        """Sets the raw bounds of the column; None removes a bound."""
         for held, raw in ((self.lower, lower), (self.upper, upper)):
             if raw is None:
                 held.remove(self.field_id(column))
@@ -94,7 +94,7 @@ class Metrics:
 
 
 def forge_metrics(spark: SparkSession, table: str, edit: Callable[[str, Metrics], None]) -> None:
-    """Replaces the manifest entry of every data file by one with edited column metrics; data stays as it is."""
+    """Replaces the manifest entry of every data file by one with edited column metrics, without changing data."""
     jvm = spark._jvm
     loaded = tables.java_table(spark, table)
     overwrite = loaded.newOverwrite()

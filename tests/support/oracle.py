@@ -1,4 +1,4 @@
-"""What data files physically hold, read without Spark and without Iceberg."""
+"""Reads the rows of data files without Spark and without Iceberg."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pyarrow.parquet
 
 
 def read(path: str) -> list[dict]:
-    """All rows of a Parquet or ORC data file, deletes not applied."""
+    """Returns all rows of a Parquet or ORC data file, without applying deletes."""
     plain = path.removeprefix("file:")
     if plain.endswith(".parquet"):
         return pyarrow.parquet.ParquetFile(plain).read().to_pylist()
@@ -19,5 +19,5 @@ def read(path: str) -> list[dict]:
 
 
 def files_with(paths: Iterable[str], matches: Callable[[dict], bool | None]) -> set[str]:
-    """The files that hold a row for which `matches` is true."""
+    """Returns the files that hold a row for which `matches` is true."""
     return {path for path in paths if any(matches(row) is True for row in read(path))}

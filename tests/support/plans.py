@@ -1,4 +1,4 @@
-"""What a query will read, without running it."""
+"""Determines the files that a query will read, from its plan."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _method(jvm, java_class, name: str):
 
 
 def _invoke(spark: SparkSession, target, name: str):
-    """Calls a method that Java's access rules hide (Iceberg's scans are package-private)."""
+    """Calls a method that is not public in Java: Iceberg's scans are package-private."""
     method = _method(spark._jvm, target.getClass(), name)
     if method is None:
         raise AttributeError(f"{target.getClass().getName()} has no method {name}()")
@@ -31,7 +31,7 @@ def _invoke(spark: SparkSession, target, name: str):
 
 
 def _scan_files(spark: SparkSession, scan) -> list[str]:
-    """Paths of the tasks of one Iceberg scan, one entry a task, before splitting."""
+    """Returns the path of each task of an Iceberg scan, before Iceberg splits the tasks."""
     if scan.getClass().getSimpleName() in ("KeyFilteredScan", "RemainingFilesScan"):
         scan = scan.inner()
     if _method(spark._jvm, scan.getClass(), "tasks") is not None:
@@ -60,25 +60,25 @@ def _leaves(plan) -> list:
 
 
 def scans(df: DataFrame) -> list:
-    """The BatchScanExec nodes of the plan, left to right."""
+    """Returns the BatchScanExec nodes of the plan, left to right."""
     leaves = _leaves(df._jdf.queryExecution().executedPlan())
     return [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "BatchScanExec"]
 
 
 def planned_files(df: DataFrame) -> set[str]:
-    """Data files the plan will read, before any filter found at run time; nothing is executed."""
+    """Returns the data files that the plan will read before runtime filters, without running the query."""
     spark = df.sparkSession
     return {path for node in scans(df) for path in _scan_files(spark, node.scan())}
 
 
 def planned_tasks(df: DataFrame) -> list[str]:
-    """Like planned_files, but a file twice in the plan is twice in the list."""
+    """Like planned_files, but the list contains a file once for each scan that reads it."""
     spark = df.sparkSession
     return [path for node in scans(df) for path in _scan_files(spark, node.scan())]
 
 
 def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) -> list[set[str]]:
-    """Data files planned for each predicate, all predicates in one query (a branch of a UNION ALL each)."""
+    """Returns the data files planned for each predicate, by one query with a UNION ALL branch for each predicate."""
     query = " UNION ALL ".join(
         f"SELECT _pos, {i} AS plan_no FROM {relation} WHERE {p}" for i, p in enumerate(predicates)
     )
@@ -95,7 +95,7 @@ def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) 
 
 
 def _branch_of_leaf(tree: str) -> list[int]:
-    """For each leaf of the printed plan, the number its branch projects."""
+    """Returns, for each leaf of the printed plan, the branch number that its projection contains."""
     numbers, current = [], None
     for line in tree.splitlines():
         found = _NUMBERED.search(line)
@@ -108,7 +108,7 @@ def _branch_of_leaf(tree: str) -> list[int]:
 
 @dataclass(frozen=True)
 class Executed:
-    """One run of a query: its rows and what its scans say they did."""
+    """One run of a query: its rows, and the metrics and files of its scans."""
 
     rows: list
     metrics: list[dict[str, int]]
@@ -117,7 +117,7 @@ class Executed:
 
 
 def execute(df: DataFrame) -> Executed:
-    """Runs the query and reads its plan afterwards, when filters found at run time have been applied."""
+    """Runs the query and then inspects its plan, to which Spark has applied runtime filters."""
     rows = df.collect()
     spark = df.sparkSession
     nodes = scans(df)

@@ -1,4 +1,4 @@
-"""The product as a user reaches it: confs, CALL, counters, files of its store."""
+"""Uses the product through its public interface: confs, CALL, counters and the files of its store."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREFIX = "spark.sql.zonemap."
 
 @contextlib.contextmanager
 def conf(spark: SparkSession, **values: str) -> Iterator[None]:
-    """Sets `spark.sql.zonemap.*` keys (underscores stand for dots and hyphens as in KEYS) and puts the old values back."""
+    """Sets `spark.sql.zonemap.*` confs by their names in KEYS, and restores the previous values at the end."""
     with raw_conf(spark, {KEYS[k]: v for k, v in values.items()}):
         yield
 
@@ -102,5 +102,5 @@ def store_folder(location: str) -> Path:
 
 
 def store_files(location: str, pattern: str = "*") -> list[Path]:
-    """Files of the store under a table location; versions, segments and the hint."""
+    """Returns the files of the store under a table location: versions, segments and the hint."""
     return sorted(p for p in store_folder(location).rglob(pattern) if p.is_file() and not p.name.endswith(".crc"))

@@ -1,4 +1,4 @@
-"""The Spark session the tests run in: one JVM at a time, restartable, logging the product's lines to a file."""
+"""The Spark session of the tests: one JVM at a time, which can be restarted and logs the product's lines to a file."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-#: Runs the suites with Iceberg alone, to check the tests themselves. Nothing about the product is asserted then.
+#: True: the suites run with Iceberg alone, to check the tests themselves, and assert nothing about the product.
 STOCK = os.environ.get("ZONEMAP_TEST_STOCK") == "1"
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = "iceberg-spark-runtime-4.1_2.13"
-#: Versions of Iceberg's runtime that dev/jars.txt lists: the one built against, then the newer one.
+#: Versions of Iceberg's runtime in dev/jars.txt: first the version that the build uses, then the newer version.
 BUILT_AGAINST, NEWER = re.findall(
     rf"^org\.apache\.iceberg:{RUNTIME}:(.+)$", (ROOT / "dev" / "jars.txt").read_text(), re.M
 )
 ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", ROOT / "build" / "jars"))
-#: VFORK: Hadoop runs two ``chmod`` processes for each local file it writes, half of what a small file costs.
+#: VFORK: Hadoop runs two ``chmod`` processes for each local file, which is half the time to write a small file.
 PLAIN_JVM_FLAGS = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Duser.timezone=UTC -Djdk.lang.Process.launchMechanism=VFORK"
 )
-#: Java prints a warning where an archive does not fit the class path, as in layouts that change it.
+#: Suppresses Java's warning that an archive does not fit the class path, which some layouts change.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
-#: `make test` writes it (support/archive.py): Spark's classes need not be parsed and verified again in each JVM.
+#: The class archive that `make test` writes (support/archive.py), so that JVMs do not parse Spark's classes again.
 ARCHIVE = ROOT / "build" / "spark-classes.jsa"
 SHARED_CLASSES = f"-XX:SharedArchiveFile={ARCHIVE} -Xshare:auto {QUIET}" if ARCHIVE.exists() else ""
 JVM_FLAGS = f"{PLAIN_JVM_FLAGS} {SHARED_CLASSES}".strip()
@@ -62,7 +62,7 @@ _base: Path | None = None
 
 
 def use_directory(base: Path) -> None:
-    """Names the folder that holds the warehouse and the log; it outlives a restart of the JVM."""
+    """Sets the folder of the warehouse and the log. The folder remains when the JVM restarts."""
     global _base
     _base = base
     (base / "warehouse").mkdir(parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ def directory() -> Path:
 
 
 def jar(name_starts: str) -> str:
-    """The one jar whose file name starts so; a missing one fails with the name of the folder to fill."""
+    """Returns the jar with this start of its file name. Fails with the searched folder if there is none."""
     found = sorted(JARS.glob(f"{name_starts}*.jar"))
     assert found, f"Cannot find a jar '{name_starts}*.jar' in '{JARS}'. Run 'make jars' or set ZONEMAP_TEST_JARS."
     return str(found[-1])
@@ -93,7 +93,7 @@ def lake_confs(name: str = "lake") -> dict[str, str]:
 
 
 def base_confs(options: str = "") -> dict[str, str]:
-    """Confs of every test session; `options` is appended to the JVM's."""
+    """Returns the confs of every test session, with `options` appended to the options of the JVM."""
     log4j = directory() / "log4j2.properties"
     log4j.write_text(LOG4J.format(log=log_file()))
     return {
@@ -113,12 +113,12 @@ def base_confs(options: str = "") -> dict[str, str]:
     }
 
 
-#: Plans must not wait for a background thread to be comparable.
+#: With these confs plans do not depend on the progress of background threads, so tests can compare them.
 PRODUCT_CONFS = {"spark.sql.zonemap.cover-on-read": "wait", "spark.sql.zonemap.upkeep.follow-commits": "false"}
 
 
 def start(confs: dict[str, str] | None = None) -> SparkSession:
-    """A new session in a new JVM, with the product configured by its own helper."""
+    """Starts a session in a new JVM and configures the product with `zonemap.configure`."""
     global _active
     assert _active is None, "a session is running"
     builder = SparkSession.Builder().master("local[2]").appName("zonemap-tests")
@@ -141,7 +141,7 @@ def get() -> SparkSession:
 
 
 def stop(seconds: int = 60) -> None:
-    """Ends the session and its JVM, which has so many seconds to end."""
+    """Ends the session and waits for its JVM to end, `seconds` at most."""
     global _active
     if _active is None:
         return
@@ -156,7 +156,7 @@ def stop(seconds: int = 60) -> None:
 
 
 def restart(confs: dict[str, str] | None = None) -> SparkSession:
-    """A JVM that remembers nothing; tables and stores on disk stay."""
+    """Starts a new JVM with empty memory; tables and stores on disk remain."""
     stop()
     return start(confs)
 

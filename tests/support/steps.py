@@ -1,4 +1,4 @@
-"""Tables of eight files of ten rows with ascending ids, each column a function of the id."""
+"""Tables of eight files with ten rows each. Ids ascend, and each column is a function of the id."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables made fast: every data file is named by the slice of rows that goes into it."""
+"""Creates tables quickly: the caller gives one slice of rows for each data file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyspark.serializers import BatchedSerializer, CPickleSerializer
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-#: One task writes one file, in the order given.
+#: With these properties one task writes one file, with rows in the given order.
 ONE_FILE_A_TASK = {
     "write.distribution-mode": "none",
     "write.spark.fanout.enabled": "true",
@@ -21,9 +21,9 @@ ONE_FILE_A_TASK = {
 
 
 def sliced(spark: SparkSession, slices: Sequence[Sequence[tuple]], schema: StructType | str) -> DataFrame:
-    """A DataFrame whose partition i holds exactly slices[i]; every slice needs the same number of rows.
+    """Returns a DataFrame whose partition i holds exactly slices[i]. All slices must have the same number of rows.
 
-    Values are of the types Spark keeps inside rows; no Python worker is started.
+    Values must have the types that Spark uses within rows. No Python worker is started.
     """
     size = {len(s) for s in slices}
     assert len(size) == 1, "slices must be of one size"
@@ -55,7 +55,7 @@ def create(
     version: int = 2,
     props: dict[str, str] | None = None,
 ) -> str:
-    """A new empty table in place of any table of that name; returns its name."""
+    """Creates an empty table, replacing any table of this name; returns the name."""
     spark.sql(f"DROP TABLE IF EXISTS {table}")
     by = f"PARTITIONED BY ({partitioned})" if partitioned else ""
     spark.sql(f"CREATE TABLE {table} ({columns}) USING iceberg {by} {properties(props, version)}")
@@ -72,8 +72,8 @@ def append(
     file_format: str | None = None,
     branch: str | None = None,
 ) -> None:
-    """One commit with one file a slice (more when the slice spans partitions)."""
-    if hasattr(spark, "noted"):  # a session whose steps are written down
+    """Commits one file for each slice, or several files if the slice spans partitions."""
+    if hasattr(spark, "noted"):  # a campaign's Notebook, which records the steps
         spark.noted("append", table, slices, schema, select, file_format, branch)
         return
     writer = sliced(spark, slices, schema).selectExpr(*select).writeTo(f"{table}.branch_{branch}" if branch else table)
@@ -83,7 +83,7 @@ def append(
 
 
 def add_java_column(spark: SparkSession, table: str, name: str, java_type: str) -> None:
-    """Adds a column of a type that Spark's SQL has no name for, by the name of its class in Iceberg's `Types`."""
+    """Adds a column of a type without a name in Spark SQL; `java_type` names its class within Iceberg's `Types`."""
     if hasattr(spark, "noted"):
         spark.noted("add_java_column", table, name, java_type)
         return
@@ -93,7 +93,7 @@ def add_java_column(spark: SparkSession, table: str, name: str, java_type: str) 
 
 
 def ranges(files: int, rows: int, start: int = 0) -> list[list[tuple[Any, ...]]]:
-    """Slices of (id, 'k<id>', id / 2, id % 10) with ascending, disjoint ids: the shape min and max prune best."""
+    """Returns slices of rows (id, 'k<id>', id / 2, id % 10). Ids ascend, so bounds of different files are disjoint."""
     return [
         [(i, f"k{i:05d}", i / 2.0, i % 10) for i in range(start + f * rows, start + (f + 1) * rows)]
         for f in range(files)
@@ -104,14 +104,14 @@ RANGES_DDL = "id BIGINT, s STRING, d DOUBLE, m INT"
 
 
 def range_table(spark: SparkSession, table: str, *, files: int = 8, rows: int = 10, **options: Any) -> str:
-    """A table of `ranges`, written in one commit."""
+    """Creates a table of `ranges`, written in one commit."""
     create(spark, table, RANGES_DDL, **options)
     append(spark, table, ranges(files, rows), RANGES_DDL)
     return table
 
 
 def java_table(spark: SparkSession, table: str):
-    """Iceberg's own Table of a catalog table, loaded anew."""
+    """Loads Iceberg's Java table with its current metadata."""
     loaded = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table)
     loaded.refresh()
     return loaded
@@ -126,7 +126,7 @@ def snapshot_id(spark: SparkSession, table: str) -> int:
 
 
 def files(spark: SparkSession, table: str) -> list[str]:
-    """Live data files by path, in path order."""
+    """Returns the paths of the live data files, sorted."""
     return sorted(r[0] for r in spark.sql(f"SELECT file_path FROM {table}.data_files").collect())
 
 

@@ -1,4 +1,4 @@
-"""One state of one table against many predicates: files planned and rows read, with and without the index."""
+"""Checks many predicates on one state of a table: compares planned files and rows with and without the index."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ from support.fuzz.states import State
 from support.session import STOCK
 
 FAILURES = Path(os.environ.get("ZONEMAP_TEST_FAILURES", "build/test-failures"))
-BATCH = 25  # predicates planned in one query; every other batch is planned by Iceberg too
+BATCH = 25  # predicates planned in one query; Iceberg plans every second batch too
 
-#: Types for which Iceberg may leave out a file with matching rows (NaN is outside its bounds; UUIDs compare as
-#: signed longs there), so that keeping more files than Iceberg is right. So may leaves of a struct: the null counts that
-#: ORC writes for them, and Parquet for floats, miss the rows without the struct. Nothing else may keep more.
+#: Types for which Iceberg may prune a file with matching rows: its bounds exclude NaN, and it compares UUIDs as signed
+#: longs. For these types the index may retain more files than Iceberg. It may also do so for leaves of structs, because
+#: their null counts do not count rows without the struct (in ORC, and in Parquet for floats). For all other columns the
+#: index must retain no more files than Iceberg.
 KEEPS_MORE_THAN_STOCK = frozenset({"float", "double", "uuid"})
 
-#: Queries Iceberg itself cannot plan: IN and LIKE 'p%' on a partition of strings with a null in it.
+#: Errors of Iceberg's own planning: IN and LIKE 'p%' fail on a partition of strings that contains a null.
 STOCK_DEFECTS = ("Invalid object: null", 'because the return value of "org.apache.iceberg.expressions.BoundReference')
 
 
@@ -35,20 +36,20 @@ class Totals:
     row_checks: int = 0
     files_considered: int = 0
     files_kept: int = 0
-    compared: int = 0  # plan checks that Iceberg planned too
+    compared: int = 0  # plan checks for which Iceberg planned the files too
     files_kept_compared: int = 0
     files_kept_stock: int = 0
     files_with_match: int = 0
-    narrow_considered: int = 0  # of narrow predicates on tables with bounds in every file
+    narrow_considered: int = 0  # files, for narrow predicates on tables with bounds in every file
     narrow_kept: int = 0
     planned_scans: int = 0
     fallbacks: int = 0
-    index_checks: int = 0  # plan checks that Iceberg may not answer for the index
-    index_scans: int = 0  # scans planned by the index in those
+    index_checks: int = 0  # plan checks that must not fall back to Iceberg
+    index_scans: int = 0  # scans planned from the index in these checks
     shadow_mismatches: int = 0
-    stock_extra_rows: int = 0  # rows that do not match and that Iceberg gives too
-    stock_lost_files: int = 0  # predicates for which Iceberg leaves out a file with matching rows
-    stock_errors: int = 0  # predicates Iceberg cannot plan (STOCK_DEFECTS)
+    stock_extra_rows: int = 0  # rows that do not match but that Iceberg returns too
+    stock_lost_files: int = 0  # predicates for which Iceberg prunes a file with matching rows
+    stock_errors: int = 0  # predicates that Iceberg cannot plan (STOCK_DEFECTS)
     states: dict[str, int] = field(default_factory=dict)
 
     def line(self) -> str:
@@ -71,10 +72,10 @@ class Checker:
     recipe: Recipe
     totals: Totals
     replay: str
-    may_fall_back: bool = False  # nothing of the snapshot is indexed and upkeep is off
+    may_fall_back: bool = False  # the snapshot is not indexed and upkeep is off
 
     def run(self, state: State, count: int, rows: int) -> None:
-        """`count` predicates at plan level, the first `rows` of them also by their rows."""
+        """Checks the planned files of `count` predicates, and the rows of the first `rows` predicates."""
         predicates = many(self.recipe.rng, state.columns, count)
         everything, expected = self._truth(state, predicates)
         for start in range(0, count, BATCH):
@@ -85,7 +86,7 @@ class Checker:
         self.totals.states[state.name] = self.totals.states.get(state.name, 0) + count
 
     def _truth(self, state: State, predicates: list[Predicate]) -> tuple[set[str], list[Expected]]:
-        """Which live rows match, computed by Spark over all rows with no filter under the scan."""
+        """Returns the matching live rows. Spark computes them over all rows in memory, without a filter on the scan."""
         with product.off(self.spark):
             held = self.spark.sql(f"SELECT *, _file FROM {state.relation}").localCheckpoint()
         held.createOrReplaceTempView("held")
@@ -106,12 +107,12 @@ class Checker:
         )
 
     def _stock_confs(self, state: State) -> dict[str, str]:
-        # Iceberg 1.11 cannot plan time travel on a since renamed column in its distributed mode.
+        # In its distributed mode, Iceberg 1.11 cannot plan time travel on a column that was renamed later.
         keys = ("data-planning-mode", "delete-planning-mode") if state.time_travel else ()
         return {f"spark.sql.iceberg.{key}": "local" for key in keys}
 
     def _planned(self, state: State, texts: list[str]) -> list[set[str] | None]:
-        """Files planned for each predicate; None where planning fails for a reason Iceberg is known for."""
+        """Returns the files planned for each predicate; None if planning fails with one of STOCK_DEFECTS."""
         try:
             return list(plans.planned_files_of(self.spark, state.relation, texts))
         except Py4JJavaError as error:
@@ -201,8 +202,8 @@ class Checker:
         rids = [row["rid"] for row in ours]
         extra = set(rids) - want.rids
         if state.time_travel:
-            # Iceberg judges with today's schema whether partitions alone decide a filter; where names have been swapped
-            # since, it tells Spark to drop conditions (a date compared with a far number is always true).
+            # Iceberg decides with the current schema whether partitions alone evaluate a filter. If column names were
+            # swapped later, Iceberg lets Spark drop conditions: a date compared with a far number is always true.
             undecided = {row["rid"] for row in theirs} - want.rids
             self.totals.stock_extra_rows += len(undecided)
             extra -= undecided

@@ -1,4 +1,4 @@
-"""Random predicates as SQL text, aimed at the values a table really holds."""
+"""Random predicates as SQL text, mostly with values that the table holds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.fuzz.recipe import Column
 from support.fuzz.values import SPAN, TYPES, draw, quote
 
 COMPARE = ("=", "=", "=", "<>", "<=>", "<", "<=", ">", ">=")
-UNORDERED = ("boolean", "uuid", "float", "double")  # two values, another order, NaN
+UNORDERED = ("boolean", "uuid", "float", "double")  # only two values, another order in Iceberg, or NaN
 STRINGS = ("string", "long_prefix", "emoji")
 ORDERED = ("int", "long", "decimal9", "decimal18", "date", "timestamp", "timestamp_ntz", "float", "double")
 
@@ -18,16 +18,16 @@ ORDERED = ("int", "long", "decimal9", "decimal18", "date", "timestamp", "timesta
 @dataclass(frozen=True)
 class Predicate:
     sql: str
-    kinds: frozenset[str]  # types of the columns named
-    shape: str  # of the outermost node: a leaf's operator, AND, OR, NOT
-    narrow: bool = False  # few files of a table with bounds can match: = or BETWEEN near values of a clustered column
+    kinds: frozenset[str]  # types of the columns in the predicate
+    shape: str  # the operator of the outermost node: AND, OR, NOT, or a leaf's operator
+    narrow: bool = False  # bounds can prune most files: = or BETWEEN near values of a clustered column
 
     def __str__(self) -> str:
         return self.sql
 
 
 def value(rng: random.Random, column: Column) -> Any:
-    """Mostly a value of the column, else one that may lie anywhere."""
+    """Draws mostly a value that the column holds, else any value of its type."""
     if column.seen and rng.random() < 0.75:
         return rng.choice(column.seen)
     specials = TYPES[column.kind].specials
@@ -55,7 +55,7 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
     if choice < 0.66:
         word = rng.choice(("IN", "IN", "IN", "NOT IN"))
         items = [lit() for _ in range(rng.choice((1, 2, 3, 8)))]
-        if rng.random() < 0.1 and column.kind != "binary":  # Spark 4.1 cannot print a null binary literal it pushes
+        if rng.random() < 0.1 and column.kind != "binary":  # Spark 4.1 cannot print a pushed binary null
             items.append("NULL")
         return made(f"{name} {word} ({', '.join(items)})", word)
     if choice < 0.69:
@@ -78,7 +78,7 @@ def leaf(rng: random.Random, columns: list[Column]) -> Predicate:
 
 
 def _near(rng: random.Random, column: Column) -> tuple[Any, Any]:
-    """Two values of the column not far from each other, in order; any two when it holds none."""
+    """Draws two values of the column that are close together, in order; any two values if the column holds none."""
     held = sorted(v for v in column.seen if v == v)
     if not held:
         return value(rng, column), value(rng, column)
@@ -166,5 +166,5 @@ def tree(rng: random.Random, columns: list[Column], depth: int = 2) -> Predicate
 
 
 def many(rng: random.Random, columns: list[Column], count: int) -> list[Predicate]:
-    """Half of them single leaves (which must prune well), half trees."""
+    """Draws `count` predicates: half of them single leaves, which must prune well, and half trees."""
     return [leaf(rng, columns) if i % 2 == 0 else tree(rng, columns) for i in range(count)]

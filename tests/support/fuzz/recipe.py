@@ -1,4 +1,4 @@
-"""A random table: columns, partition spec, format and how its files are filled. All of it follows from one seed."""
+"""A random table: its columns, partition spec, file formats and rows. One seed determines all of it."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ FIRST_COLUMNS = ("rid",)
 
 @dataclass
 class Column:
-    name: str  # as queries write it; "st.x" is a leaf of a struct
+    name: str  # the name in queries; "st.x" is a leaf of a struct
     kind: str
     style: str
     null_rate: float
     special_rate: float
-    seen: list[Any] = field(default_factory=list)  # values sent so far, specials included
+    seen: list[Any] = field(default_factory=list)  # values written so far, including special values
 
     @property
     def sent_name(self) -> str:
@@ -84,7 +84,7 @@ class Recipe:
 
 
 def make(seed: str, table: str, **fixed: Any) -> Recipe:
-    """The recipe of one seed; `fixed` overrides fields for tests that need one."""
+    """Creates the recipe of a seed; `fixed` overrides fields for tests that need certain values."""
     rng = random.Random(seed)
     kinds = rng.sample(sorted(TYPES), rng.randint(5, 8))
     columns = [
@@ -131,7 +131,7 @@ PROPERTIES: tuple[dict[str, str], ...] = (
 
 
 def create(spark: SparkSession, recipe: Recipe) -> None:
-    """The empty table."""
+    """Creates the empty table."""
     top = ["rid BIGINT"] + [
         f"{c.name} {TYPES[c.kind].ddl}" for c in recipe.columns if "." not in c.name and c.kind not in JAVA_TYPES
     ]
@@ -151,7 +151,7 @@ def create(spark: SparkSession, recipe: Recipe) -> None:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows of one commit, as `tables.append` takes them."""
+    """Rows of one commit, as arguments of `tables.append`."""
 
     slices: list[list[tuple]]
     sent: str
@@ -160,13 +160,13 @@ class Batch:
 
 
 def append(spark: SparkSession, recipe: Recipe, slices: int) -> None:
-    """One commit of `slices` tasks, each with rows of its own part of every clustered column's range."""
+    """Commits `slices` tasks. Each task writes a different part of the range of every clustered column."""
     rows = batch(recipe, slices)
     tables.append(spark, recipe.table, rows.slices, rows.sent, select=rows.select, file_format=rows.file_format)
 
 
 def batch(recipe: Recipe, slices: int) -> Batch:
-    """The rows that the recipe goes on with."""
+    """Draws the next rows of the recipe."""
     rng, data = recipe.rng, []
     order = rng.sample(range(slices), slices)
     for slice_no in order:
@@ -185,7 +185,7 @@ def batch(recipe: Recipe, slices: int) -> Batch:
 
 
 def fill(spark: SparkSession, recipe: Recipe) -> None:
-    """The table as the index first sees it: two or three commits, the partition spec evolved between them."""
+    """Creates and fills the table: two commits, and between them the change of the partition spec, if there is one."""
     create(spark, recipe)
     append(spark, recipe, recipe.rng.randint(5, 8))
     if recipe.evolved_to is not None:

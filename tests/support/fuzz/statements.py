@@ -1,4 +1,4 @@
-"""Random MERGE, UPDATE and DELETE statements about `{t}`, and the tables they are run on. All of it follows from one seed."""
+"""Random MERGE, UPDATE and DELETE statements about `{t}`, and their tables. One seed determines all of it."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ NUMBERS = FILES * ROWS
 SOURCE = "lake.fuzz.keys"
 LEVELS = ("serializable", "snapshot")
 MODES = ("copy-on-write", "merge-on-read")
-#: Partitioning, and into how many slices rows go. Not by texts: Iceberg's own filter of keys fails on a null among them.
+#: The number of slices for each partitioning. None is by strings: Iceberg's own key filter fails on null strings.
 LAYOUTS = {"": FILES, "bucket(4, id)": 3, "truncate(12, id)": 1, "days(ts)": 1, "bucket(4, id), n": 1}
 
 
 def row(rng: random.Random, number: int, nulls: float = 0.04) -> tuple:
-    """A row whose columns ascend with the number; a file, a day and a value of `n` hold ROWS of them."""
+    """Returns a row whose columns ascend with the number. A file, a day and a value of `n` have ROWS rows each."""
     values = (number, number // ROWS, f"k{number // ROWS:02d}{number % ROWS:02d}", 400_000 + number * 2)
     return (*(None if rng.random() < nulls else v for v in values), number / 2.0, rng.randrange(10))
 
 
 def create_source(spark: SparkSession, rng: random.Random) -> str:
-    """Every third number of the targets' and some beyond them; `c` is 0 to 9 by tenths of the range."""
+    """Creates a source with every third number of the targets and some beyond; `c` numbers the tenths of the range."""
     tables.create(spark, SOURCE, DDL)
     rows = [(*row(rng, v, nulls=0.0)[:4], -1.0 - v, v * 10 // NUMBERS) for v in range(0, NUMBERS + 30, 3)]
     rows += [(None, None, None, None, -0.5, c) for c in (1, 5)]
@@ -41,7 +41,7 @@ def create_source(spark: SparkSession, rng: random.Random) -> str:
 
 @dataclass(frozen=True)
 class Target:
-    """How a table is laid out, and changed."""
+    """The layout of a target table, and its mode and isolation level for row-level commands."""
 
     mode: str
     version: int
@@ -92,7 +92,7 @@ def predicate(rng: random.Random, alias: str = "") -> str:
 
 
 def keys(rng: random.Random, few: bool = False) -> str:
-    """A query of source rows: keys of few files, of none, of all; null keys; rows of the statement; the target itself."""
+    """Draws a query of source rows: keys in few, no or all files, null keys, literal rows, or the target itself."""
     kind = 0 if few else rng.randrange(10)
     if kind < 5:
         where = rng.choice(
@@ -121,7 +121,7 @@ def merge(rng: random.Random) -> str:
         on += f" AND {predicate(rng, rng.choice(('t.', 's.')))}"
     clauses = []
     for _ in range(rng.choice((0, 1, 1, 1, 2))):
-        # the last of a kind only may be without a condition
+        # only the last clause of a kind may have no condition
         action = rng.choice(("DELETE", "UPDATE SET d = s.d", "UPDATE SET t.d = t.d + 1, t.c = s.c", "UPDATE SET *"))
         clauses.append(f"WHEN MATCHED AND {predicate(rng, rng.choice(('t.', 's.')))} THEN {action}")
     if rng.random() < 0.6:
@@ -138,7 +138,7 @@ def merge(rng: random.Random) -> str:
 
 
 def condition(rng: random.Random) -> str:
-    """The WHERE of an UPDATE or DELETE of `t`."""
+    """Draws the WHERE condition of an UPDATE or DELETE of `t`."""
     if rng.random() < 0.3:
         return predicate(rng, "t.")
     key = rng.choice(KEYS)
@@ -163,7 +163,7 @@ def condition(rng: random.Random) -> str:
 
 
 def narrow(rng: random.Random) -> str:
-    """A statement that changes rows of few files, which the keys tell."""
+    """Draws a statement that changes rows of few files, which join keys can prove."""
     key, source = rng.choice(KEYS), keys(rng, few=True)
     if rng.random() < 0.5:
         insert = " WHEN NOT MATCHED THEN INSERT *" if rng.random() < 0.5 else ""

@@ -1,4 +1,4 @@
-"""What happens to a table after its index was built. Each state changes the table and says how it is then queried."""
+"""Changes to a table after its index was built. Each function changes the table and returns the relation to query."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from support.fuzz.values import JAVA_TYPES, TYPES
 @dataclass(frozen=True)
 class State:
     name: str
-    relation: str  # what stands behind FROM
+    relation: str  # the text after FROM
     columns: list[Column]
     time_travel: bool = False
 
 
 @dataclass
 class Life:
-    """A table and the snapshots worth going back to."""
+    """A table and its earlier snapshots, for time travel."""
 
     recipe: Recipe
     past: list[tuple[int, list[Column]]] = field(default_factory=list)
@@ -40,7 +40,7 @@ def fresh(spark: SparkSession, life: Life) -> State:
 
 
 def appended(spark: SparkSession, life: Life) -> State:
-    """Stale: two more commits that no version in the store knows."""
+    """Makes the index stale: adds two commits that no stored version covers."""
     recipes.append(spark, life.recipe, life.recipe.rng.randint(2, 4))
     recipes.append(spark, life.recipe, 2)
     return life.now(spark, "appended")
@@ -75,7 +75,7 @@ def manifests_rewritten(spark: SparkSession, life: Life) -> State:
 
 
 def evolved(spark: SparkSession, life: Life) -> State:
-    """Columns promoted, renamed, swapped, dropped, re-added and added, then rows under the new schema."""
+    """Promotes, renames, swaps, drops, re-adds and adds columns, then appends rows with the new schema."""
     recipe, rng = life.recipe, life.recipe.rng
     used = f"{recipe.partitioned} {recipe.evolved_to or ''}"
     free = [c for c in recipe.columns if "." not in c.name and c.kind not in JAVA_TYPES and c.name not in used]
@@ -106,7 +106,7 @@ def evolved(spark: SparkSession, life: Life) -> State:
 
 
 def rolled_back(spark: SparkSession, life: Life) -> State:
-    """Time travel to the snapshot the index was built at, after everything else happened."""
+    """Reads the snapshot at which the index was built, after all other changes."""
     snapshot, columns = life.past[0]
     return State("time travel", f"{life.recipe.table} VERSION AS OF {snapshot}", columns, time_travel=True)
 

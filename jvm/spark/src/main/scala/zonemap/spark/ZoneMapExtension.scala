@@ -10,14 +10,14 @@ import org.apache.spark.sql.SparkSessionExtensions
  * {{{
  *   CALL zonemap.system...   hint batch of the analyzer   ProcedureRule   resolves the procedures without a catalog
  *   query                    plan normalization           SwapRule        Iceberg tables become ZoneMapTables
- *                            pre-CBO                      SwapRule        the same for relations born in the optimizer
- *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: files beyond a bound of x
- *                            pre-CBO                      LimitRule       LIMIT k: no more files than hold k rows
+ *                            pre-CBO                      SwapRule        the same for relations added by the optimizer
+ *                            pre-CBO                      TopKRule        ORDER BY x LIMIT k: a bound of x prunes files
+ *                            pre-CBO                      LimitRule       LIMIT k: plans only files that hold k rows
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
- *                            pre-CBO                      StaticJoinRule  keys of joins become ranges
- *   V2 scan push-down        Iceberg's scan asks ZoneMapTable.newBatchScan() for its files
+ *                            pre-CBO                      StaticJoinRule  join keys become ranges
+ *   V2 scan push-down        Iceberg's scan calls ZoneMapTable.newBatchScan() to plan its files
  *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
- *                            user provided optimizers     RuntimeJoinRule keys of broadcasts cut the planned files
+ *                            user provided optimizers     RuntimeJoinRule keys of broadcasts prune planned files
  * }}}
  *
  * Without Iceberg, or with a version that it does not support, the extension logs one line and does nothing.

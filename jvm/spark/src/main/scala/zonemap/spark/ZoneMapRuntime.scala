@@ -11,10 +11,10 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.slf4j.LoggerFactory
 
 /**
- * Everything of this extension that needs Iceberg, behind an interface that does not.
+ * An interface without Iceberg types to the part of this extension that needs Iceberg.
  *
- * The classes that users name in confs ([[ZoneMapExtension]], [[ZoneMapCatalog]], [[ZoneMapExplain]]) hold no Iceberg
- * type, so they load in every class-loader layout; they reach the rest through [[ZoneMapRuntime.get]].
+ * The classes that users name in confs ([[ZoneMapExtension]], [[ZoneMapCatalog]], [[ZoneMapExplain]]) refer to no
+ * Iceberg type, so they load in every class-loader layout. They call [[ZoneMapRuntime.get]] to use the other classes.
  */
 private[zonemap] trait ZoneMapRuntime {
   def install(extensions: SparkSessionExtensions): Unit
@@ -32,7 +32,7 @@ private[zonemap] object ZoneMapRuntime {
   private val Implementation = "zonemap.spark.runtime.IcebergRuntime"
   private val IcebergProbe = "org.apache.iceberg.spark.source.SparkTable"
 
-  /** The runtime, or why this JVM has none. Decided once; the reason is logged once. */
+  /** The runtime, or the reason why this JVM has none. It is determined once, and the reason is logged once. */
   lazy val get: Either[String, ZoneMapRuntime] = {
     val loaded =
       try unsupportedSpark.toLeft(()).flatMap(_ => loader).flatMap(load)
@@ -56,10 +56,11 @@ private[zonemap] object ZoneMapRuntime {
   }
 
   /**
-   * The loader that sees both our classes and Iceberg's.
+   * Returns a loader that finds both zonemap's and Iceberg's classes.
    *
-   * Usually our own. When Spark starts with us in its `jars` and Iceberg in `spark.jars`, Iceberg is visible only from
-   * the thread's context loader: then a child-first copy of our classes is loaded above it.
+   * Usually this is the loader of this class. If zonemap's jar is in Spark's `jars` folder and Iceberg's in
+   * `spark.jars`, only the thread's context loader finds Iceberg. A child loader of it then loads zonemap's classes a
+   * second time.
    */
   private def loader: Either[String, ClassLoader] = {
     val own = getClass.getClassLoader
@@ -80,7 +81,7 @@ private[zonemap] object ZoneMapRuntime {
     Array(location.getLocation)
   }
 
-  /** Loads our classes anew, except those that the outer and the inner copy must share. */
+  /** Loads zonemap's classes a second time, except the classes that both copies must share. */
   private final class ChildFirstLoader(urls: Array[URL], parent: ClassLoader) extends URLClassLoader(urls, parent) {
     override def loadClass(name: String, resolve: Boolean): Class[_] =
       if (name.startsWith("zonemap.") && !shared(name)) getClassLoadingLock(name).synchronized {
@@ -97,10 +98,10 @@ private[zonemap] object ZoneMapRuntime {
   }
 }
 
-/** A runtime that checks whether its version of Iceberg has the internals that it relies on. */
+/** A runtime that checks whether this version of Iceberg has the internals that the runtime uses. */
 private[zonemap] trait SelfCheck {
 
-  /** The first failed check; `None` if all succeed. */
+  /** Returns the first failed check; `None` if all checks succeed. */
   def selfCheck(): Option[String]
 }
 

@@ -4,13 +4,16 @@ import org.apache.iceberg.spark.source.SparkTable;
 import org.apache.spark.sql.connector.catalog.Table;
 import org.apache.spark.sql.connector.write.RowLevelOperationTable;
 
-/** What row-level commands read their target through; Java, because Spark keeps the class from Scala. */
+/**
+ * Finds the Iceberg table that a row-level command reads. The class is written in Java because Scala code cannot access
+ * Spark's `RowLevelOperationTable`.
+ */
 final class RowLevelTables {
   private static final String MERGE_ON_READ = "org.apache.iceberg.spark.source.SparkPositionDeltaOperation";
 
   private RowLevelTables() {}
 
-  /** The target of a command that writes deletes and reads with Iceberg's ordinary scan; null if it is no such thing. */
+  /** Returns the target of a merge-on-read command, which Iceberg's ordinary scan reads; null for other tables. */
   static SparkTable mergeOnReadTarget(Table table) {
     if (table instanceof RowLevelOperationTable target
         && target.table() instanceof SparkTable sparkTable

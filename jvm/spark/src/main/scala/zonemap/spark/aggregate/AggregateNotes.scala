@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import zonemap.iceberg.plan.{AggregateReason, PlanReport, ZoneMapTable}
 
 /**
- * A scan whose files were all answered from the index, for EXPLAIN: the note belongs to the rows that replaced the scan.
+ * A scan that rows from the index replaced completely. EXPLAIN finds it as a tag of these rows.
  *
- * @param report how the scan was planned
+ * @param report the report of the scan's plan
  */
 private[spark] final case class AnsweredScan(table: ZoneMapTable, report: Option[PlanReport], note: String)
 
@@ -18,13 +18,13 @@ private[spark] object AnsweredScan {
   val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")
 }
 
-/** Why an aggregate over a scan was not answered from the index, for EXPLAIN: the note belongs to the scan. */
+/** The reason why the index does not provide an aggregate over a scan. EXPLAIN finds it as a tag of the scan. */
 private[spark] object NotAnswered {
   private val Tag = TreeNodeTag[AggregateReason]("zonemap.not-answered")
 
   def note(scan: DataSourceV2ScanRelation, reason: AggregateReason): Unit = scan.setTagValue(Tag, reason)
 
-  /** The reason noted for a scan below a plan. */
+  /** Returns the reason that is noted for a scan within a plan. */
   def reasonFor(scan: Scan, plan: LogicalPlan): Option[AggregateReason] =
     plan
       .collectFirst { case relation: DataSourceV2ScanRelation if relation.scan eq scan => relation }

@@ -11,11 +11,11 @@ import zonemap.spark.join.{IcebergScans, OtherEngines, PlannedBefore, ScanPlaces
 import zonemap.spark.rule.Guarded
 
 /**
- * COUNT, MIN and MAX over a scan: whole files of which the index knows the answer are taken out of the scan, and their
- * results put beside it as rows (SOUNDNESS, S101 to S110).
+ * Evaluates COUNT, MIN and MAX over a scan from the index where possible: files whose exact results the index holds are
+ * removed from the scan, and their results are added to the plan as rows (SOUNDNESS, S101 to S110).
  *
- * It runs over planned scans, after Iceberg had its turn to answer the aggregate itself: what a file adds is decided for
- * each planned task, so that every file is either answered or read, whoever planned it. See ADR 11.
+ * The rule runs on planned scans, after Iceberg tried to evaluate the aggregate itself. It decides for each planned
+ * task whether the index provides the file's result, so every planned file is either answered or read. See ADR 11.
  */
 private[spark] object AggregateRule extends Rule[LogicalPlan] {
 
@@ -57,13 +57,13 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
   private def plannedFrom(scan: DataSourceV2ScanRelation): Option[PlannedScan] =
     if (PlannedBefore.isMarked(scan)) None else IcebergScans.planned(scan.scan)
 
-  /** The answers, if there are any; EXPLAIN finds on the scan why there are none. */
+  /** Returns the answers. If there are none, notes the reason on the scan for EXPLAIN. */
   private def explained(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
     answers.left.foreach(NotAnswered.note(found.scan, _))
     answers.toOption
   }
 
-  /** Nothing may fail once the scan's tasks have been taken away. */
+  /** Builds the new plan, then removes the answered tasks from the scan: no step after the removal can fail. */
   private def replaced(
       found: AggregatedScan,
       tasks: IndexedSeq[FileScanTask],

@@ -13,10 +13,10 @@ import zonemap.spark.expression.ExactTranslator
 import zonemap.spark.join.ZoneMapRelation
 
 /**
- * An aggregate right above projections and filters, all deterministic, over a planned scan of ours.
+ * An aggregate directly above deterministic projections and filters over a planned scan of a [[ZoneMapRelation]].
  *
- * @param output what the topmost projection puts out, in terms of the scan's columns
- * @param conditions all conditions of the filters that Spark still checks, in the same terms
+ * @param output the output of the topmost projection, as expressions of the scan's columns
+ * @param conditions all conditions of the filters that Spark evaluates, as expressions of the scan's columns
  */
 private[aggregate] final class AggregatedScan(
     val aggregate: Aggregate,
@@ -25,10 +25,10 @@ private[aggregate] final class AggregatedScan(
     val scan: DataSourceV2ScanRelation,
     val relation: ZoneMapRelation) {
 
-  /** The keys of the groups as attributes of the aggregate's child. */
+  /** The grouping keys, as attributes of the aggregate's child. */
   lazy val keys: Seq[AttributeReference] = aggregate.groupingExpressions.collect { case a: AttributeReference => a }
 
-  /** Each aggregate function once. */
+  /** The distinct aggregate functions. */
   lazy val functions: Seq[AggregateExpression] =
     aggregate.aggregateExpressions
       .flatMap(_.collect { case function: AggregateExpression => function })
@@ -64,7 +64,7 @@ private[aggregate] final class AggregatedScan(
   private def columnOf(expression: Expression): Option[ColumnRef] =
     sourceOf(expression).flatMap(relation.columns.column)
 
-  /** The column of the scan that an attribute is, as it is or by another name. */
+  /** Returns the column of the scan that an attribute copies, with or without an alias. */
   private def sourceOf(expression: Expression): Option[AttributeReference] =
     expression match {
       case attribute: AttributeReference =>

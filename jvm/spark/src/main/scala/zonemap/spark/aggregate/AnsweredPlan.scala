@@ -11,17 +11,20 @@ import zonemap.iceberg.plan.GroupAnswer
 import zonemap.spark.expression.BoundLiteral
 
 /**
- * The plan that takes the place of an aggregate: over the rows that the index answered, and over what the rest of the files
- * give, aggregated alike.
+ * The plan that replaces an aggregate. It combines rows from the index with the same aggregate over the remaining
+ * files.
  *
- * All of it is ordinary Catalyst. Counts of parts are summed, and of least and greatest values the least and the greatest
- * taken; the columns that come out are those of the aggregate, by their ids.
+ * The plan has only ordinary Catalyst operators. It sums partial counts and takes the least of partial minima and the
+ * greatest of partial maxima. Its output columns have the ids of the aggregate's output columns.
  */
 private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[GroupAnswer]) {
   private val keys = found.keys
   private val functions = found.functions
 
-  /** A row for each group; `None` where a value does not fit its type, as after time travel to a narrower one. */
+  /**
+   * One row for each group. `None` if a value does not fit the type of its column, which happens when time travel reads
+   * a column by an older, narrower type.
+   */
   val rows: Option[LocalRelation] = {
     val types = keys.map(_.dataType) ++ functions.map(_.dataType)
     val data = groups.map { group =>
@@ -34,10 +37,14 @@ private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[G
     Option.when(data.forall(_.isDefined))(LocalRelation(output, data.flatten))
   }
 
-  /** Nothing is left to read: each group is in one row. */
+  /** The plan if no file remains to be read: `rows` holds each group once. */
   def whole(rows: LocalRelation): LogicalPlan = Project(results(rows.output, (_, part) => part), rows)
 
-  /** @param rest the aggregate's child over the files that are left */
+  /**
+   * The plan if some files remain to be read.
+   *
+   * @param rest the aggregate's child over the remaining files
+   */
   def withRest(rows: LocalRelation, rest: LogicalPlan): LogicalPlan = {
     val partial = Aggregate(
       found.aggregate.groupingExpressions,
@@ -54,7 +61,7 @@ private[aggregate] final class AnsweredPlan(found: AggregatedScan, groups: Seq[G
       case _      => Coalesce(Seq(Sum(part).toAggregateExpression(), Literal(0L)))
     }
 
-  /** What the aggregate puts out, over columns that hold its keys and the results of its functions. */
+  /** The aggregate's output expressions, over columns that hold the group keys and the results of the functions. */
   private def results(
       parts: Seq[Attribute],
       total: (AggregateExpression, Attribute) => Expression): Seq[NamedExpression] = {

@@ -5,13 +5,13 @@ import org.apache.spark.sql.connector.read._
 import zonemap.spark.rule.ForwardingScan
 
 /**
- * Iceberg's scan without the files that the index has answered for.
+ * Iceberg's scan without the files whose results the index provides.
  *
- * It reads other files than any scan that looks like it, so it equals none that reads other ones: neither as a scan nor as
- * a batch, which is what Spark compares to share what was read (SOUNDNESS, S108).
+ * Spark compares scans and batches to reuse the rows of one for another. Two of these scans, and their batches, are
+ * therefore equal only if they read the same files (SOUNDNESS, S108).
  *
- * @param remaining paths of the files that are read
- * @param note what people are told
+ * @param remaining paths of the files that the scan reads
+ * @param note the text that EXPLAIN shows
  */
 private[spark] final class RemainingFilesScan(
     val inner: Scan,

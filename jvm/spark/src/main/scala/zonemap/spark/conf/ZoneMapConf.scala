@@ -11,13 +11,13 @@ import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
 import zonemap.iceberg.upkeep.MaintenanceSettings
 
-/** A conf has a value that is not allowed; the message names the key, the value and the allowed values. */
+/** Signals a conf value that is not allowed. The message names the key, the value and the allowed values. */
 private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
 
 /**
  * One conf of the extension.
  *
- * @param key full name, `spark.sql.zonemap.` and a kebab-case path
+ * @param key the full name: `spark.sql.zonemap.` followed by a kebab-case path
  * @param default the value of an unset conf, as text
  * @param allowed the allowed values, for messages and for the reference page
  * @param doc one or two sentences for the reference page
@@ -29,7 +29,7 @@ private[spark] final case class ConfEntry[A](
     doc: String,
     parse: String => Option[A]) {
 
-  /** The name as a read option of one DataFrame: without the `spark.sql.` prefix. */
+  /** The name of the read option for a single DataFrame: the key without the `spark.sql.` prefix. */
   def option: String = key.stripPrefix("spark.sql.")
 
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): A = {
@@ -53,7 +53,7 @@ private[spark] final case class ZoneMapConf(
     planner: PlannerSettings)
 
 /**
- * The registry of all confs. A read option wins over the session conf, which wins over the default; table properties
+ * The registry of all confs. A read option overrides the session conf, which overrides the default. Table properties
  * are never read. docs/reference/configuration.md is generated from this registry.
  */
 private[spark] object ZoneMapConf {
@@ -381,7 +381,7 @@ private[spark] object ZoneMapConf {
     MergeHardCap
   )
 
-  /** The confs of a query on a relation with these read options, or the first that is malformed. */
+  /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
     try
       Right(

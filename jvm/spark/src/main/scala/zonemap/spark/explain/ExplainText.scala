@@ -14,7 +14,7 @@ import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
 import zonemap.spark.rule.{SwapDecision, SwapRule}
 
 /**
- * The text of the EXPLAIN section: how each scan of a plan was planned.
+ * Creates the text of the EXPLAIN section, which describes how each scan of a query was planned.
  *
  * Iceberg plans files while Spark optimizes the query, so the text is complete before the query runs.
  */

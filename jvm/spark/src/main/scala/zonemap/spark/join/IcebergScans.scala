@@ -9,9 +9,9 @@ import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
 import zonemap.spark.rule.ForwardingScan
 
 /**
- * Iceberg's batch scan, as far as our rules need it: what it was planned from, its tasks, and how to remove some.
+ * Access to Iceberg's batch scan for zonemap's rules: its [[PlannedScan]], its tasks, and the removal of tasks.
  *
- * Iceberg's own runtime filter knows partitions only; without [[TaskMethods]] no scan is filterable.
+ * Iceberg's own runtime filter prunes by partitions only. Without [[TaskMethods]] no scan is filterable.
  */
 private[spark] object IcebergScans {
   private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
@@ -25,36 +25,36 @@ private[spark] object IcebergScans {
 
   private val methods: Option[TaskMethods] = TaskMethods.ofIceberg.toOption
 
-  /** Whether the scan is one that can be wrapped without anything being lost. */
+  /** True for Iceberg's batch scan if it has no interface of Spark's that a wrapping scan would hide. */
   def isFilterable(scan: Scan): Boolean =
     methods.isDefined && scan.getClass.getName == BatchQueryScan &&
       interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
 
   /**
-   * Whether the tasks of a scan that is filterable are read as columnar batches. Iceberg reads so only where each of them
-   * can be, so any part of them, and none, is read so too.
+   * True if Iceberg reads the tasks of a filterable scan as columnar batches. Iceberg does so only if it can read each
+   * task so, thus it also does so after some or all tasks are removed.
    */
   def readsBatches(scan: Scan): Boolean =
     scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
 
-  /** What the scan was planned from, all of its tasks; `None` where Iceberg planned it, and for other kinds of scans. */
+  /** Returns the plan from the index of all tasks; `None` if Iceberg planned the scan, and for other kinds of scans. */
   def planned(scan: Scan): Option[PlannedScan] = {
     val inner = ForwardingScan.unwrapped(scan)
     if (!isFilterable(inner)) None
     else {
-      tasks(inner): Unit // a plan is complete when its last task has been made
+      tasks(inner): Unit // the plan is complete once its last task is created
       methods.map(_.below.invoke(inner)).collect { case ours: ZoneMapBatchScan => ours.planned().toScala }.flatten
     }
   }
 
-  /** The planned tasks, a file each; `None` when it is another kind of scan. */
+  /** Returns the planned tasks, one for each file; `None` if a task is of another kind. */
   def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {
     val planned = tasks(scan)
     val files = planned.collect { case task: FileScanTask => task }
     Option.when(files.size == planned.size)(files)
   }
 
-  /** Takes away the tasks of these files; returns how many were and are left. */
+  /** Removes the tasks of these files. Returns the number of tasks before and after. */
   def remove(scan: Scan, paths: java.util.Set[String]): (Int, Int) = {
     val before = tasks(scan)
     val after = new java.util.ArrayList[AnyRef](before.size)
@@ -62,7 +62,7 @@ private[spark] object IcebergScans {
       case task: FileScanTask if paths.contains(task.file().location()) => ()
       case task                                                         => after.add(task): Unit
     }
-    // without an effect the splits need not be planned again
+    // if no task was removed, Iceberg keeps its planned splits
     if (after.size < before.size) methods.foreach(_.reset.invoke(scan, after): Unit)
     (before.size, after.size)
   }

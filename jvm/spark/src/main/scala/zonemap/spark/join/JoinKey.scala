@@ -7,12 +7,12 @@ import org.apache.spark.sql.types._
 
 import zonemap.spark.expression.CatalystValues.isIntegral
 
-/** Columns that have to be equal for a row of one plan to meet a row of another. */
+/** One equality of a join condition: a column of the left plan that must equal a column of the right plan. */
 private[join] final case class JoinKey(left: Attribute, right: Attribute)
 
 private[join] object JoinKey extends PredicateHelper {
 
-  /** The equalities of plain columns that a condition asks for, as pairs of (column of left, column of right). */
+  /** Returns the equalities between a column of `left` and a column of `right` that the conditions require. */
   def of(conditions: Seq[Expression], left: LogicalPlan, right: LogicalPlan): Seq[JoinKey] =
     conditions
       .flatMap(splitConjunctivePredicates)
@@ -25,14 +25,17 @@ private[join] object JoinKey extends PredicateHelper {
       }
       .filter(key => shareOrder(key.left.dataType, key.right.dataType))
 
-  /** Whether values of the two types are equal exactly when their encodings are. */
+  /** True if values of the two types are equal exactly if their encodings are equal. */
   def shareOrder(left: DataType, right: DataType): Boolean =
     left == right || (isIntegral(left) && isIntegral(right)) || (isFloating(left) && isFloating(right))
 
   private def isFloating(dataType: DataType): Boolean = dataType == FloatType || dataType == DoubleType
 }
 
-/** A column, bare or in what keeps its values apart and equal: a widening cast, Spark's one form of NaN and zero. */
+/**
+ * Matches a column, also within expressions that preserve whether two values are equal: widening casts, and Spark's
+ * normalization of NaN and zero.
+ */
 private[join] object Column {
   def unapply(expression: Expression): Option[Attribute] =
     expression match {

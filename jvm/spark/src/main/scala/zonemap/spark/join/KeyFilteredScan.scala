@@ -14,12 +14,14 @@ import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.rule.ForwardingScan
 
 /**
- * Iceberg's scan, whose tasks are cut by join keys on any column with bounds once Spark knows the keys.
+ * Iceberg's scan with pruning by join keys: once Spark has the keys, this scan removes the tasks of files that cannot
+ * hold a key. The keys may be of any column with bounds.
  *
- * Everything but `filter` is Iceberg's. Like Iceberg's own runtime filter it changes the scan's tasks, before Spark asks
- * for partitions and on the driver only; the keys are part of Spark's plan, which tells scans apart. SOUNDNESS, S70.
+ * All other methods forward to Iceberg's scan. Like Iceberg's own runtime filter, `filter` changes the scan's tasks, on
+ * the driver only and before Spark plans partitions. The keys are part of Spark's plan, so Spark does not reuse the
+ * scan for other keys. SOUNDNESS, S70.
  *
- * @param files what the index knows of the files that `inner` was planned with
+ * @param files the index's entries of the files that `inner` was planned with
  * @param columns the join keys by name
  */
 private[spark] final class KeyFilteredScan(
@@ -37,7 +39,7 @@ private[spark] final class KeyFilteredScan(
   private val filterable = inner.asInstanceOf[SupportsRuntimeV2Filtering]
   @volatile private var skipped = 0L
 
-  /** What has been done so far, for people. */
+  /** One line for each join key, for EXPLAIN: the number of files before and after pruning, once `filter` ran. */
   @volatile var notes: Seq[String] = columns.keys.toSeq.sorted.map(name => s"join pruning on $name: at run time")
 
   def withColumn(name: String, column: ColumnRef): KeyFilteredScan =
@@ -46,8 +48,9 @@ private[spark] final class KeyFilteredScan(
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
 
   /**
-   * The index knows partitions too, and asks each of them once; Iceberg is asked of its partition columns where the index
-   * was not. Its own filter fails on a null among partitions of texts.
+   * Prunes by the index where a predicate has keys of one of `columns`. Only the other predicates on partition columns
+   * go to Iceberg's own filter, because that filter fails if a partition of strings is null. The index also evaluates
+   * partitions, so nothing is lost.
    */
   override def filter(predicates: Array[SparkPredicate]): Unit = {
     fixColumnarMode()
@@ -57,7 +60,7 @@ private[spark] final class KeyFilteredScan(
     if (forIceberg.nonEmpty) filterable.filter(forIceberg)
   }
 
-  /** Cuts the tasks by the keys if they are of a column of ours; whether it did. */
+  /** Prunes the tasks if the predicate has keys of one of `columns`. Returns true if it did. */
   private def isCut(predicate: SparkPredicate): Boolean =
     keyName(predicate).collect { case Seq(one) => one }.flatMap(columns.get).exists { column =>
       try {
@@ -81,15 +84,16 @@ private[spark] final class KeyFilteredScan(
   }
 
   /**
-   * Known here without partitions; Iceberg's scan has Spark plan them anew for each copy of the node to find it out. It is
-   * told of all planned tasks: files of a format that is read by rows may fall out, but readers may have been made before.
+   * The columnar mode, determined without planning partitions. With Iceberg's answer, `PARTITION_DEFINED`, Spark would
+   * plan the partitions again for each copy of the node. The mode is determined from all planned tasks, before any is
+   * removed: pruning could remove the files that are read by rows, but Spark may have created readers before.
    */
   private lazy val columnarMode =
     if (inner.columnarSupportMode() == Scan.ColumnarSupportMode.PARTITION_DEFINED && IcebergScans.readsBatches(inner))
       Scan.ColumnarSupportMode.SUPPORTED
     else inner.columnarSupportMode()
 
-  /** Before the first task falls out, see [[columnarMode]]. */
+  /** Determines [[columnarMode]] before the first task is removed. */
   private def fixColumnarMode(): Unit = columnarMode: Unit
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
@@ -118,7 +122,7 @@ private[spark] final class KeyFilteredScan(
 private[spark] object KeyFilteredScan {
   private val log = LoggerFactory.getLogger("zonemap.planner")
 
-  /** The column that a set of keys is about. */
+  /** Returns the name parts of the column whose keys the predicate lists. */
   private def keyName(predicate: SparkPredicate): Option[Seq[String]] =
     predicate.children().headOption.collect {
       case reference: NamedReference if predicate.name() == "IN" => reference.fieldNames().toSeq
@@ -130,14 +134,14 @@ private[spark] object KeyFilteredScan {
       case other               => throw new IllegalArgumentException(s"'$other' is no literal")
     }
 
-  /** Null equals nothing, and NaN itself. */
+  /** The predicate `column IN keys` with the equality of joins: null equals no value, and NaN equals NaN. */
   private def holding(column: ColumnRef, keys: Seq[Encoded]): Predicate = {
     val values = In(column, SortedValues.of(keys.collect { case Encoded.Value(v) => v }))
     if (keys.contains(Encoded.NaN)) Predicate.or(values, IsNaN(column)) else values
   }
 }
 
-/** Data files that were planned and then left out by the keys of joins. */
+/** Spark's metric for data files that were planned and then pruned by join keys. */
 final class FilesSkippedByJoinKeys extends org.apache.spark.sql.connector.metric.CustomSumMetric {
   override def name(): String = FilesSkippedByJoinKeys.Name
   override def description(): String = "number of data files pruned by join keys"

@@ -9,16 +9,16 @@ import zonemap.iceberg.plan.FileSet
 import zonemap.spark.expression.{CatalystValues, Encoded}
 
 /**
- * The values that a column of a plan can have, told from the bounds of the files that the plan will read.
+ * Computes the values that a column of a plan can have, from the bounds of the files that the plan will read.
  *
- * Always at least the values: operators that pass rows on unchanged, or leave some out, or add nulls, are looked
- * through. Nulls are not told of, because they equal nothing. SOUNDNESS, S60 to S63.
+ * The result contains all values of the column except nulls, which equal no value, and may contain more. The search
+ * continues below operators that return rows unchanged, remove rows, or add nulls. SOUNDNESS, S60 to S63.
  */
 private[join] object KeySource {
   val MaxRanges = 64
   private val MaxLocalRows = 10000
 
-  /** `None` when nothing can be told; the ranges are in the encoding of the column's type. */
+  /** Returns ranges in the encoding of the column's type; `None` if the values are unknown. */
   def valuesOf(plan: LogicalPlan, column: Attribute): Option[ValueRanges] =
     plan match {
       case ZoneMapRelation(found)                     => fromFiles(found, found.files(Nil), column)
@@ -37,7 +37,7 @@ private[join] object KeySource {
       case _ => None
     }
 
-  /** The column below a projection that `column` is, unchanged. */
+  /** Returns the column below a projection from which `column` is copied unchanged. */
   def lineage(list: Seq[NamedExpression], column: Attribute): Option[Attribute] =
     list.find(_.exprId == column.exprId).flatMap {
       case Alias(Column(below), _) => Some(below)
@@ -52,7 +52,7 @@ private[join] object KeySource {
       values <- known.valuesOf(ref, MaxRanges)
     } yield values
 
-  /** A scan that has been planned already, as those of optimized subqueries are. */
+  /** Handles scans that are already planned, such as the scans of optimized subqueries. */
   private def planned(scan: DataSourceV2ScanRelation, column: Attribute): Option[ValueRanges] =
     ZoneMapRelation.unapply(scan.relation).flatMap { relation =>
       val files = IcebergScans.planned(scan.scan).map(_.files).orElse(relation.table.pinned.liveFiles)

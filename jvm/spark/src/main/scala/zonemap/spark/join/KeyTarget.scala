@@ -5,18 +5,19 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
- * Finds the relation that a column of a plan is read from, where leaving out rows of the relation by that column leaves
- * out just the rows of the plan with these values: below projections, filters and the kept sides of joins that are all
- * deterministic. Limits, windows, aggregates and unions end the search. SOUNDNESS, S65.
+ * Finds the relation that provides a column of a plan, if pruning rows of the relation by values of this column removes
+ * exactly the plan's rows with these values. The search continues below deterministic projections, filters and joins,
+ * and in joins only on a side that the join never fills with nulls. It ends at limits, windows, aggregates and unions.
+ * SOUNDNESS, S65.
  */
 private[join] object KeyTarget {
 
   /**
-   * The plan with another relation at the bottom, or `None` when there is none or `change` declines.
+   * Returns the plan with the relation replaced; `None` if there is no such relation or `change` returns `None`.
    *
-   * @param change gets the relation, the conditions of the filters right above it, and the relation's column
-   * @param enters whether the search may go on below a side of a join
-   * @param ignored what a projection may make of whatever rows there are
+   * @param enters true if the search may continue below this side of the join
+   * @param ignored non-deterministic expressions that a projection may contain
+   * @param change gets the relation, the conditions of the filters above it, and the relation's column
    */
   def changed(
       plan: LogicalPlan,

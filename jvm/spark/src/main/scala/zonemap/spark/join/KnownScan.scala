@@ -12,9 +12,9 @@ import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.rule.{ForwardingScan, SchemaColumns, SparkTables, SwapDecision, SwapRule}
 
 /**
- * A planned scan from which the keys of joins may remove files.
+ * A planned scan from which join keys may prune files.
  *
- * @param files the files that the scan was planned with, or more
+ * @param files at least the files that the scan was planned with
  */
 private[join] final class KnownScan(
     relation: DataSourceV2Relation,
@@ -23,7 +23,7 @@ private[join] final class KnownScan(
     val files: FileSet) {
   private val columns = new SchemaColumns(relation, SparkTables.schema(sparkTable))
 
-  /** The column of the index that an attribute is. */
+  /** Returns the column of the index for an attribute of the scan. */
   def column(attribute: Attribute): Option[ColumnRef] =
     attribute match {
       case reference: AttributeReference => columns.column(reference)
@@ -32,10 +32,10 @@ private[join] final class KnownScan(
 }
 
 /**
- * The known scans of one plan, each looked up once.
+ * The [[KnownScan]]s of one query plan; the result of each lookup is cached.
  *
- * @param ofDelta whether the plan writes deletes: Iceberg then plans the scan of the target by itself, and the live files
- *   of the target's snapshot are looked up instead
+ * @param ofDelta true if the plan writes delete files. Iceberg then plans the scan of the target table, and the
+ *   [[KnownScan]] of the target has the live files of its snapshot instead of the planned files
  * @param swap decides whether the index may plan the target
  */
 private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
@@ -56,7 +56,7 @@ private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
       case None            => None
     }
 
-  /** Its operation reads the very snapshot that the table below it is pinned to. */
+  /** Returns the scan of a command's target. The command reads the snapshot that its table is pinned to. */
   private def ofTarget(relation: DataSourceV2Relation): Option[KnownScan] =
     for {
       target <- Option(RowLevelTables.mergeOnReadTarget(relation.table))

@@ -2,7 +2,7 @@ package zonemap.spark.join
 
 import org.apache.spark.sql.internal.SQLConf
 
-/** Engines that know Spark's and Iceberg's scans by their class, so that none may be wrapped beside them. */
+/** Engines that recognize Spark's and Iceberg's scans by class; next to them, zonemap wraps no scan. */
 private[spark] object OtherEngines {
   def areConfigured(conf: SQLConf): Boolean =
     Seq("spark.plugins", "spark.sql.extensions").exists { key =>

@@ -4,8 +4,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
- * The mark of scans that were planned before their plan came to the optimizer. Such a plan may run again with other keys,
- * as recursive queries do, so no rule may remove files from these scans.
+ * Marks scans that were planned before the optimizer received their plan. A recursive query may run such a plan again
+ * with other join keys, so no rule may remove files from these scans.
  */
 private[spark] object PlannedBefore {
   private val Tag = TreeNodeTag[Unit]("zonemap.planned-before")

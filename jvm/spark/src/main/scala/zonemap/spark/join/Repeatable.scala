@@ -6,8 +6,8 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 /**
- * Plans that give the same rows however often they are run within a query: rows that stand in the plan or in pinned
- * snapshots, projected and filtered by functions of Spark's own. SOUNDNESS, S72.
+ * True for plans that return the same rows at each evaluation within a query: their rows are literals of the plan or
+ * come from pinned snapshots, and only Spark's own deterministic functions project and filter them. SOUNDNESS, S72.
  */
 private[join] object Repeatable {
 
@@ -22,7 +22,7 @@ private[join] object Repeatable {
       !known || node.expressions.exists(e => !e.deterministic || e.exists(isForeign))
     }
 
-  /** Code that may be anything, whatever it says of itself; and plans within plans. */
+  /** True for user code, which may be wrong about its own determinism, and for subqueries. */
   private def isForeign(expression: Expression): Boolean =
     expression match {
       case _: UserDefinedExpression | _: ApplyFunctionExpression | _: Invoke | _: NewInstance => true

@@ -15,12 +15,13 @@ import zonemap.iceberg.plan.FileSet
 import zonemap.spark.rule.{Guarded, SwapRule}
 
 /**
- * Lets the keys of a broadcast join cut the files of the other side, on any column with bounds.
+ * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.
  *
- * Spark's dynamic partition pruning does it for partition columns, and only when the broadcast side is filtered. This
- * rule runs after that one, over planned scans: it puts the same expression above the scan, which Spark plans, reuses the
- * broadcast for and hands to the scan; and it wraps the scan, so that it can use them. The expression is the kind that is
- * dropped when there is no broadcast to reuse: nothing is computed for it alone, but for a MERGE that inserts. See ADR 8.
+ * Spark's dynamic partition pruning does this for partition columns only, and only if the broadcast side is filtered.
+ * This rule runs after it, on planned scans. The rule adds the expression of dynamic partition pruning above the scan:
+ * Spark plans the expression, reuses the broadcast to evaluate it, and passes the keys to the scan. The rule also wraps
+ * the scan in a [[KeyFilteredScan]], which prunes by the keys. Spark drops the expression if there is no broadcast to
+ * reuse, so no query computes the keys only for pruning, except a MERGE that inserts. See ADR 8.
  */
 private[spark] final class RuntimeJoinRule(swap: SwapRule)
     extends Rule[LogicalPlan]
@@ -28,10 +29,13 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
     with PredicateHelper {
   import RuntimeJoinRule.BuildKey
 
-  /** A key that on average may be in more than this part of the files is not worth a filter. */
+  /** No filter is added for a column if a key can on average be in more than this share of the files. */
   private val MaxAverageHits = 0.5
 
-  /** So many keys, or so many a file, most likely leave no file out unless a filter chose them. */
+  /**
+   * An unfiltered build side with more rows than both [[FewKeys]] and [[FewKeysAFile]] for each file most likely prunes
+   * no file.
+   */
   private val FewKeys = 10000
   private val FewKeysAFile = 16
 
@@ -73,8 +77,9 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
     }
 
   /**
-   * A MERGE that inserts keeps every row of its source, which Spark then does not broadcast. Its keys are found by running
-   * the source once more, where that is sure to give the same rows: a target row that is missed would be inserted again.
+   * Prunes the target of a MERGE that inserts. Such a MERGE retains every row of its source, so Spark does not
+   * broadcast the source, and the keys are computed by evaluating the source a second time. This is done only if both
+   * evaluations return the same rows: MERGE would insert a duplicate of a target row that pruning has lost.
    */
   private def withKeysOfSource(join: Join, once: Scan => Boolean, known: KnownScans): LogicalPlan =
     join match {
@@ -86,13 +91,13 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       case _ => join
     }
 
-  /** That a column is one of the keys of a plan, in the way that they are got. */
+  /** Creates the expression that restricts a column to the values of a build key. */
   private type KeysOf = (Attribute, BuildKey) => DynamicPruning
 
   private val keysOfBroadcast: KeysOf = (column, of) =>
     DynamicPruningSubquery(column, of.build, of.all, Seq(of.index), onlyInBroadcast = true)
 
-  /** The plan is run for its keys as it stands: it is small, and to tell its keys apart would take Spark a shuffle. */
+  /** Spark evaluates the plan for its keys, without DISTINCT: the plan is small, and DISTINCT would need a shuffle. */
   private val keysOfPlan: KeysOf = (column, of) => {
     val key = of.key match {
       case attribute: Attribute => attribute
@@ -101,7 +106,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
     DynamicPruningExpression(InSubquery(Seq(column), ListQuery(Project(Seq(key), of.build), numCols = 1)))
   }
 
-  /** The side that Spark is going to broadcast, as far as it can be known; hints ask for other joins too. */
+  /** Predicts the side that Spark will broadcast; `None` if there is none, also because a hint selects another join. */
   private def buildSide(join: Join): Option[BuildSide] =
     getBroadcastBuildSide(join, hintOnly = true, conf).orElse {
       val otherwise = Seq(join.hint.leftHint, join.hint.rightHint).flatten.flatMap(_.strategy).exists {
@@ -129,7 +134,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
         if isWorthIt(found.files, ref, build)
       } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
-    // Spark's own filter of a partition column brings the keys, of which bounds tell more
+    // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
     def wrapped(scan: DataSourceV2ScanRelation, column: Attribute): Option[LogicalPlan] =
       for {
         found <- known.of(scan)
@@ -155,14 +160,17 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       }
   }
 
-  /** The numbers by which a MERGE tells its target's rows apart, whatever they are. */
+  /** True for the row ids that a MERGE adds to its target's rows. Any distinct ids are correct. */
   private def numbersRows(expression: Expression): Boolean =
     expression match {
       case Alias(MonotonicallyIncreasingID(), MergeRows.ROW_ID) => true
       case _                                                    => false
     }
 
-  /** A filter below the broadcast side of another join would make its broadcast differ from what its own filters reuse. */
+  /**
+   * True if `side` is not the broadcast side of the join. A filter below a broadcast side would change the broadcast,
+   * and the filters of that join could no longer reuse it.
+   */
   private def isProbeSide(join: Join, side: LogicalPlan): Boolean =
     buildSide(join).forall {
       case BuildLeft  => side eq join.right
@@ -200,7 +208,10 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
   private def hasFewKeys(build: LogicalPlan, files: FileSet): Boolean =
     rowsAtMost(build).exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))
 
-  /** Spark keeps row counts through operators only when it optimizes by cost. */
+  /**
+   * Returns an upper bound of the number of rows. Spark derives row counts through operators only with its cost-based
+   * optimizer, so for projections, filters, aliases and aggregates this method uses the row count of their leaf.
+   */
   private def rowsAtMost(plan: LogicalPlan): Option[BigInt] =
     plan.maxRows.map(BigInt(_)).orElse {
       plan match {

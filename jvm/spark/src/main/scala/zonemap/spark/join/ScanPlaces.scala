@@ -10,10 +10,10 @@ import zonemap.spark.rule.ForwardingScan
 private[spark] object ScanPlaces {
 
   /**
-   * Whether a scan is at one place of the plan only. Rules that change a scan change it for good, so that one which another
-   * rule has copied cannot be changed for a single place.
+   * Returns a function that is true for scans that occur exactly once in the plan. A rule that changes a scan changes
+   * it at each of its places, so a scan that another rule has copied cannot be changed for a single place.
    *
-   * @param ignored expressions whose subqueries do not count
+   * @param ignored expressions whose subqueries are not counted
    */
   def metOnce(plan: LogicalPlan, ignored: Expression => Boolean = _ => false): Scan => Boolean = {
     val places = new java.util.IdentityHashMap[Scan, Int]

@@ -10,17 +10,17 @@ import zonemap.core.predicate.{InRanges, Predicate}
 import zonemap.spark.rule.Guarded
 
 /**
- * Hands to the scans on one side of a join what the other side's files tell of the key, as ranges of the key's column.
+ * Prunes files of one side of a join by the key values of the other side's files, which the bounds of these files limit
+ * to ranges.
  *
- * A row that meets no row of the other side is of no use to an inner or semi join, nor on the side of an outer join that
- * is filled up with nulls. So the files whose keys lie outside everything that the files of the other side hold are left
- * out. Nothing is changed unless that leaves out files, so that other scans of the table stay the same and are shared.
- * See ADR 8.
+ * Inner and semi joins drop rows without a matching row on the other side; an outer join drops such rows of its
+ * optional side. So the rule prunes files whose keys lie outside the ranges of the other side. It changes a relation
+ * only if this prunes files; otherwise Spark can still reuse the scan for other relations of the table. See ADR 8.
  */
 private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHelper {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
-  /** A chain of joins a -> b -> c needs a round for each step; each round leaves out files or is the last. */
+  /** A chain of joins a -> b -> c needs a round for each step. A round that prunes no file is the last. */
   private val MaxRounds = 4
 
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -44,7 +44,10 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
         splitConjunctivePredicates(condition).foldLeft[LogicalPlan](filter)(narrowBySubquery)
     }
 
-  /** Subqueries become semi joins only after scans have been planned. Theirs are optimized, and planned, by now. */
+  /**
+   * Prunes files of a filter's child by the keys of an IN or EXISTS subquery. Spark converts such subqueries to semi
+   * joins only after it has planned scans. The subquery itself is already optimized, and its scans are planned.
+   */
   private def narrowBySubquery(filter: LogicalPlan, conjunct: Expression): LogicalPlan =
     conjunct match {
       case InSubquery(values, ListQuery(plan, _, _, _, conditions, _)) if !sharesColumns(filter, plan) =>
@@ -75,7 +78,7 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
       case _                            => false
     }
 
-  /** `target` with the relation of `column` reading only files that can hold values of `sourceColumn`. */
+  /** Returns `target` with a relation of `column` that reads only files that can hold values of `sourceColumn`. */
   private def narrow(
       target: LogicalPlan,
       column: Attribute,

@@ -8,11 +8,11 @@ import org.apache.iceberg.spark.source.SparkTable
 import org.slf4j.LoggerFactory
 
 /**
- * The methods of Iceberg's batch scan that our rules call; none of them is public.
+ * The methods of Iceberg's batch scan that zonemap's rules call by reflection; none of them is public.
  *
  * @param tasks returns the planned tasks
- * @param reset replaces them
- * @param below returns the scan that planned them
+ * @param reset replaces the planned tasks
+ * @param below returns the Iceberg scan that planned the tasks
  */
 private[spark] final case class TaskMethods(tasks: Method, reset: Method, below: Method)
 
@@ -20,7 +20,7 @@ private[spark] object TaskMethods {
   private val log = LoggerFactory.getLogger("zonemap")
   private val Scan = "org.apache.iceberg.spark.source.SparkPartitioningAwareScan"
 
-  /** The methods of this Iceberg; `Left` names what it lacks. */
+  /** The methods of this version of Iceberg; `Left` names the missing class or method. */
   lazy val ofIceberg: Either[String, TaskMethods] =
     try of(Class.forName(Scan, false, classOf[SparkTable].getClassLoader))
     catch { case e @ (NonFatal(_) | _: LinkageError) => Left(s"class $Scan ($e)") }
@@ -45,7 +45,7 @@ private[spark] object TaskMethods {
       case NonFatal(e) => Left(s"method ${scan.getName}.$name(${parameters.map(_.getName).mkString(", ")}) ($e)")
     }
 
-  /** Logs one warning where a method is missing: the rules that need the methods then leave plans as they are. */
+  /** Logs a warning if a method is missing: the rules that need the methods then leave plans unchanged. */
   def check(found: Either[String, TaskMethods], icebergVersion: String): Unit =
     found.left.foreach { missing =>
       log.warn(

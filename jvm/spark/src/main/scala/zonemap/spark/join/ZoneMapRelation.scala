@@ -15,9 +15,9 @@ import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
 import zonemap.spark.rule.{ReadOptions, SchemaColumns, SparkTables, SwapRule}
 
 /**
- * A relation whose scans read the files of one pinned snapshot, no others, and are planned by us.
+ * A relation with a [[ZoneMapTable]] whose scans read exactly the files of one pinned snapshot.
  *
- * Every rule that asks the index about a relation finds it here, before there is a scan and after.
+ * Every rule that looks up a relation in the index matches it by this class, both before and after its scan is planned.
  */
 private[spark] final case class ZoneMapRelation(
     relation: DataSourceV2Relation,
@@ -27,10 +27,10 @@ private[spark] final case class ZoneMapRelation(
   /** The schema that the relation was resolved with. */
   def schema: Schema = SparkTables.schema(sparkTable)
 
-  /** The columns of the index, by what Spark calls them. */
+  /** Resolves Spark's columns of the relation to columns of the index. */
   def columns: ColumnResolver = new SchemaColumns(relation, schema)
 
-  /** The column of the index that an attribute is. */
+  /** Returns the column of the index for an attribute of the relation. */
   def column(attribute: Attribute): Option[ColumnRef] =
     attribute match {
       case reference: AttributeReference => columns.column(reference)
@@ -38,9 +38,9 @@ private[spark] final case class ZoneMapRelation(
     }
 
   /**
-   * At least the files that hold rows for which all `conditions` are TRUE and which the query needs; `None` when the snapshot
-   * is not covered. A bound of first rows counts: whoever looks at the relation does so through the sort and the limit that
-   * the bound comes from (S142).
+   * Returns at least the files with rows that the query needs and for which all `conditions` are TRUE; `None` if the
+   * index does not cover the snapshot. The table's top-k bound is applied too: every operator that uses these rows is
+   * above the sort and the limit that the bound comes from (S142).
    */
   def files(conditions: Seq[Expression]): Option[FileSet] = {
     val translator = new ExpressionTranslator(columns)
@@ -48,7 +48,7 @@ private[spark] final case class ZoneMapRelation(
     table.pinned.liveFiles.map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
   }
 
-  /** The parts of a condition that the columns of the relation decide, the same for equal rows. */
+  /** Returns the deterministic conjuncts that refer only to columns of the relation and have no subquery. */
   def conjuncts(condition: Expression): Seq[Expression] =
     ZoneMapRelation.conjuncts(condition).filter { part =>
       part.deterministic && !SubqueryExpression.hasSubquery(part) && part.references.subsetOf(relation.outputSet)
@@ -56,16 +56,16 @@ private[spark] final case class ZoneMapRelation(
 
   def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
 
-  /** Whether a rule has left its mark among the options. */
+  /** True if the relation's options contain this marker of a rule. */
   def isMarked(marker: String): Boolean = relation.options.containsKey(marker)
 
-  /** The relation over another table in the place of ours, with a rule's mark. */
+  /** Returns a copy of the relation with the table `other` and with a rule's marker in its options. */
   def over(other: ZoneMapTable, marker: String, digest: String): DataSourceV2Relation =
     relation.copy(
       table = SparkTables.copyWithin(sparkTable, other),
       options = SwapRule.withOption(relation.options, marker, digest))
 
-  /** The relation for a query that keeps only rows for which `predicate` is TRUE. */
+  /** Returns the relation for a query that retains only rows for which `predicate` is TRUE. */
   def withExpressions(predicate: Predicate, notes: java.util.List[String]): DataSourceV2Relation = {
     val digest = ZoneMapRelation.digestOf(Predicate.canonical(predicate))
     over(table.withExpressions(predicate, digest, notes), ZoneMapRelation.ExpressionsMarker, digest)
@@ -74,17 +74,17 @@ private[spark] final case class ZoneMapRelation(
 
 private[spark] object ZoneMapRelation extends PredicateHelper {
 
-  /** The key of the digest of a relation's expressions among its options. */
+  /** The key of the digest of a relation's expressions in its options. */
   val ExpressionsMarker = "zonemap.expressions"
 
   private val DigestBytes = 16
 
-  /** Stands for a text in names and options. */
+  /** A short digest that represents a text in names and options. */
   def digestOf(text: String): String = Checksums.sha256(text, DigestBytes)
 
   private def conjuncts(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
 
-  /** The one of `columns` that an output column is, as it is or by another name. */
+  /** Returns the one of `columns` that an output column copies, with or without an alias. */
   def sourceOf(
       column: Attribute,
       output: Seq[NamedExpression],

@@ -8,11 +8,11 @@ import org.apache.spark.sql.SparkSession
 
 import zonemap.iceberg.convert.Indexable
 
-/** Loads the Iceberg table that an argument names; errors name the table and the next step of the user. */
+/** Loads the Iceberg table that an argument names. Errors name the table and a remedy. */
 private[procedure] object IcebergTables {
 
   /**
-   * The table, freshly loaded.
+   * Loads the table and its current metadata.
    *
    * @param verb the action of the caller, for the message of an error
    * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table

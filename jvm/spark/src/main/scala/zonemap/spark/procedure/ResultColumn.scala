@@ -2,7 +2,7 @@ package zonemap.spark.procedure
 
 import org.apache.spark.sql.types.{DataType, StructType}
 
-/** A column, never null, of the rows that a procedure makes of results of type `A`. */
+/** A non-null column of a procedure's rows; `value` computes it from a result of type `A`. */
 private[procedure] final case class ResultColumn[A](name: String, dataType: DataType, value: A => Any)
 
 private[procedure] object ResultColumn {

@@ -13,7 +13,7 @@ import zonemap.core.fact.FactBuilder
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
 
-/** Tells a builder of one column of each row. */
+/** Adds the value of one column of each row to a [[FactBuilder]]. */
 private[procedure] final class RowTeller(
     path: Array[(Int, Int)],
     tell: (SpecializedGetters, Int) => Unit,
@@ -47,7 +47,7 @@ private[procedure] object RowTeller {
           () => cells.tellNull())
     }
 
-  /** The ordinals, struct by struct, that lead to a field, each with the number of fields of its struct. */
+  /** Returns the path to a field: for each struct on it, the ordinal within the struct and its number of fields. */
   private def pathTo(projection: Schema, fieldId: Int): Array[(Int, Int)] = {
     val parents = TypeUtil.indexParents(projection.asStruct())
     val ids = Iterator
@@ -67,8 +67,8 @@ private[procedure] object RowTeller {
 }
 
 /**
- * Tells of the value that a map has for one key, null where it lacks the key. Of a key that a file holds twice both
- * values are told: which of them Spark takes is Spark's.
+ * Adds a map's value of one key, or null if the map lacks the key. If a map in a file holds the key twice, both values
+ * are added, because Spark may return either.
  */
 private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTeller) {
   private val isKey: (ArrayData, Int) => Boolean =
@@ -96,12 +96,12 @@ private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTel
   }
 }
 
-/** Tells a builder of values where a column's type has them. */
+/** Adds values to a [[FactBuilder]], with the accessor and encoding of the column's type. */
 private[procedure] final class CellTeller(columnType: ColumnType, builder: FactBuilder) {
 
   def tellNull(): Unit = builder.addNull()
 
-  /** A value that is not null. */
+  /** Adds a value that is not null. */
   def tell(row: SpecializedGetters, ordinal: Int): Unit =
     columnType match {
       case BooleanType                                => builder.add(ZoneValues.ofBoolean(row.getBoolean(ordinal)))

@@ -13,8 +13,8 @@ import zonemap.iceberg.build.{FactInput, FactReader, FactRequest}
 import zonemap.iceberg.convert.MappedNames
 
 /**
- * Reads data files as Spark's scans do, with Iceberg's readers of Spark rows, but all rows that are physically there:
- * no delete file, no filter. Columns are found by field id, in files without them by the table's name mapping.
+ * Reads data files like Spark's scans, with Iceberg's readers of Spark rows, but without delete files and filters: it
+ * reads all rows in the file. It finds columns by field id, in files without field ids by the table's name mapping.
  */
 private[procedure] final class SparkFactReader(table: Table) extends FactReader {
   private val schema = table.schema()

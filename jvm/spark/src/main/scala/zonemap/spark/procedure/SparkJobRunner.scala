@@ -11,11 +11,12 @@ import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
 /**
- * Runs the tasks of a build as a Spark job, one task a segment; builds of one segment run in the driver, and so do all
- * where executors would load our classes below Iceberg's (see `ZoneMapRuntime.loader`).
+ * Runs the tasks of a build as a Spark job, with one Spark task for each segment. The driver runs builds of a single
+ * segment, and all builds if executors cannot load zonemap's classes together with Iceberg's (see
+ * `ZoneMapRuntime.loader`).
  *
- * Tasks travel as Java-serialized bytes, so that a Kryo session needs no registration. A retried task writes the same
- * bytes once more, under another name, which nobody is told of.
+ * Tasks are sent as Java-serialized bytes, so that a session with Kryo needs no registration. A retried task writes the
+ * same bytes again under another name; no version of the index refers to the first file.
  */
 private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
     extends SegmentTaskRunner
@@ -32,7 +33,7 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
       }.map(SparkJobRunner.fromBytes[SegmentRef])
     }
 
-  /** Data is read here, so even one task is a job where that can be. */
+  /** Runs even a single task as a Spark job if possible, because the task reads data files. */
   override def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef] =
     if (!SparkJobRunner.travels) tasks.flatMap(_.write(new SparkFactReader(table), store))
     else {
@@ -45,7 +46,7 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
       }.flatMap(SparkJobRunner.fromBytes[Vector[FactRef]])
     }
 
-  /** One task an element, which gets the table and the element's bytes; answers bytes, in the order of the elements. */
+  /** Runs `work` for each element, with the table and the element's bytes; returns results in the elements' order. */
   private def distribute(what: String, tasks: Seq[AnyRef])(work: (Table, Array[Byte]) => Array[Byte]) = {
     val context = spark.sparkContext
     val broadcast = context.broadcast(SerializableTable.copyOf(table))
@@ -65,7 +66,10 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
 
 private[procedure] object SparkJobRunner {
 
-  /** Whether tasks find this very class: a copy that was loaded above Iceberg is known to its own loader alone. */
+  /**
+   * True if Spark tasks load the same class as this one. Tasks cannot find a copy that `ZoneMapRuntime.loader` has
+   * loaded by a loader of its own.
+   */
   private lazy val travels: Boolean = {
     val loader = Option(Thread.currentThread().getContextClassLoader).getOrElse(getClass.getClassLoader)
     try Class.forName(getClass.getName, false, loader) eq getClass

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
-/** A parameter of a procedure; `default` is SQL text, without one the parameter is required. */
+/** A parameter of a procedure. `default` is SQL text; a parameter without a default is required. */
 private[spark] final case class Parameter(name: String, dataType: DataType, default: Option[String], doc: String) {
   def toSpark: ProcedureParameter = {
     val builder = ProcedureParameter.in(name, dataType).comment(doc)
@@ -32,7 +32,7 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     !input.isNullAt(position) && input.getBoolean(position)
   }
 
-  /** A whole number, 0 or more. */
+  /** Returns a whole number of 0 or more. */
   def count(name: String): Int = {
     val position = positionOf(name)
     if (input.isNullAt(position) || input.getInt(position) < 0)
@@ -42,10 +42,10 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     input.getInt(position)
   }
 
-  /** A whole number, 0 or more; `None` for NULL. */
+  /** Returns a whole number of 0 or more; `None` for NULL. */
   def optionalCount(name: String): Option[Int] = Option.when(!input.isNullAt(positionOf(name)))(count(name))
 
-  /** Texts; none for NULL. */
+  /** Returns a list of texts, which is empty for NULL. */
   def texts(name: String): Seq[String] = {
     val position = positionOf(name)
     if (input.isNullAt(position)) Nil
@@ -65,7 +65,7 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
 }
 
 /**
- * A procedure of the extension behind Spark's interface: it has one signature and returns local rows.
+ * A procedure of the extension, as an implementation of Spark's interface. It has one signature and returns local rows.
  *
  * @param output the columns of the returned rows
  * @param body returns the rows, with values in the order of `output`

@@ -11,12 +11,13 @@ import zonemap.spark.expression.ExpressionTranslator
 import zonemap.spark.join.ZoneMapRelation
 
 /**
- * Hands the conditions that Iceberg cannot take (functions of a column, mostly) to our planner, as ranges of columns.
+ * Translates filter conditions that Spark cannot push to Iceberg, mostly functions of a column, into ranges of columns,
+ * and passes the ranges to the [[ZoneMapTable]] that plans the scan.
  *
- * It looks at filters right above a swapped relation, after the optimizer has pushed them there. Each conjunct is
- * translated by itself: one that says nothing spoils nothing. The filter stays where it is, so Spark still checks every
- * row; and what decides which files are planned becomes part of the table's name, which Spark and Iceberg compare
- * wherever they share or reuse scans. See ADR 5.
+ * The rule handles filters directly above a swapped relation, after the optimizer has pushed filters down. It
+ * translates each conjunct separately, so a conjunct without a translation does not affect the others. The filter
+ * remains in the plan: Spark still evaluates it for every row. A digest of the ranges becomes part of the table's name,
+ * because Spark and Iceberg compare names before they reuse a scan. See ADR 5.
  */
 private[spark] object ExpressionRule extends Rule[LogicalPlan] {
 
@@ -39,7 +40,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
       Option.when(predicate != True)(found.withExpressions(predicate, found.table.notes()))
     }
 
-  /** Columns compared with literals, and nothing else: Iceberg gets all of it from Spark. */
+  /** True if the conjunct only compares columns with literals: Spark pushes all of it to Iceberg. */
   private def isPlain(conjunct: Expression): Boolean =
     conjunct match {
       case And(left, right) => isPlain(left) && isPlain(right)

@@ -4,11 +4,11 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read.{Scan, Statistics, SupportsReportStatistics}
 import org.apache.spark.sql.types.StructType
 
-/** A scan that is Iceberg's in all that a subclass does not change. Who it equals is the subclass's to say. */
+/** A scan that forwards to Iceberg's scan `inner`. Each subclass overrides the methods it changes, and `equals`. */
 private[spark] trait ForwardingScan extends Scan with SupportsReportStatistics {
   def inner: Scan
 
-  /** The scan whose tasks a rule may take away: this one, unless a subclass names the scan that it forwards to. */
+  /** The scan whose tasks a rule may remove: this scan, unless a subclass returns `inner`. */
   def unwrapped: Scan = this
 
   override def readSchema(): StructType = inner.readSchema()
@@ -23,7 +23,7 @@ private[spark] trait ForwardingScan extends Scan with SupportsReportStatistics {
 
 private[spark] object ForwardingScan {
 
-  /** Iceberg's own scan, where nothing but the keys of joins is around it. */
+  /** Returns Iceberg's scan if `scan` only adds join keys to it, else `scan`. */
   def unwrapped(scan: Scan): Scan =
     scan match {
       case forwarding: ForwardingScan => forwarding.unwrapped

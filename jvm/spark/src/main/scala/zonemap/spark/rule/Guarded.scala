@@ -4,11 +4,11 @@ import org.slf4j.LoggerFactory
 
 import zonemap.iceberg.plan.Survivable
 
-/** A rule never fails a query. */
+/** Catches failures of rules, so that no rule fails a query. */
 private[spark] object Guarded {
   private val log = LoggerFactory.getLogger("zonemap.planner")
 
-  /** What `body` answers; nothing, and a warning, where it fails. */
+  /** Returns the result of `body`. If `body` fails, logs a warning and returns `None`. */
   def orNothing[A](purpose: String)(body: => Option[A]): Option[A] =
     try body
     catch {

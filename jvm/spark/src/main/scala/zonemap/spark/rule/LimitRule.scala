@@ -8,15 +8,16 @@ import zonemap.iceberg.plan.{IndexQuestions, LimitCut}
 import zonemap.spark.join.ZoneMapRelation
 
 /**
- * `LIMIT k` right above a scan: the scan plans no more files than hold k rows of the result, where the index knows such
- * files (SOUNDNESS, S54).
+ * Prunes files for `LIMIT k` directly above a scan: the scan plans only as many files as hold k rows of the result, if
+ * the index proves that these files hold them (SOUNDNESS, S54).
  *
- * A local limit asks for any k rows, wherever it stands: Spark itself puts them below unions and outer joins. The limit
- * stays. The relation gets a table of its own, whose name tells it from every other scan: see ADR 7.
+ * A local limit accepts any k rows of its child, so the rule applies to local limits anywhere in the plan; Spark itself
+ * adds them below unions and outer joins. The limit remains in the plan. The relation gets a [[ZoneMapTable]] with a
+ * distinct name, so that Spark and Iceberg do not share its scan with other queries: see ADR 7.
  */
 private[spark] object LimitRule extends Rule[LogicalPlan] {
 
-  /** The key of the cut's digest among a relation's options; no read option has this name. */
+  /** The key of the limit's digest in the relation's options; no read option has this name. */
   val Marker = "zonemap.limit.digest"
 
   override def apply(plan: LogicalPlan): LogicalPlan =

@@ -8,14 +8,14 @@ import org.apache.iceberg.spark.SparkReadOptions
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The options of a read, as far as they decide which files it reads.
+ * Decides from the read options of a relation whether its scan reads exactly the files of its pinned snapshot.
  *
- * Known are those that leave the files of the relation's pinned snapshot alone. Any other option, such as the bounds of an
- * incremental read, may be one for which Iceberg reads other files: SOUNDNESS, S64.
+ * The options listed here do not change which files are read. With any other option, such as the first and last
+ * snapshot of an incremental read, Iceberg may read other files: SOUNDNESS, S64.
  */
 private[spark] object ReadOptions {
 
-  /** How files are split and read, and who answers aggregates. */
+  /** Options for splitting and reading files, and for Iceberg's push-down of aggregates. */
   private val OfReaders = Set(
     SparkReadOptions.SPLIT_SIZE,
     SparkReadOptions.LOOKBACK,
@@ -26,7 +26,10 @@ private[spark] object ReadOptions {
     SparkReadOptions.AGGREGATE_PUSH_DOWN_ENABLED
   )
 
-  /** What Spark and Iceberg resolve to the snapshot that the relation is pinned to; a scan of another one is an error. */
+  /**
+   * Options that choose the snapshot. Spark and Iceberg resolve them when they pin the relation to a snapshot; Iceberg
+   * rejects a scan of another snapshot.
+   */
   private val OfPin =
     Set(
       SparkReadOptions.PATH,
@@ -36,10 +39,10 @@ private[spark] object ReadOptions {
 
   private val Known = (OfReaders ++ OfPin).map(_.toLowerCase(Locale.ROOT))
 
-  /** Our confs and markers, none of which Iceberg knows. */
+  /** Prefix of zonemap's confs and markers; Iceberg ignores these options. */
   private val OfOurs = "zonemap."
 
-  /** Whether a batch scan with these options reads the files of the snapshot that its relation is pinned to, no others. */
+  /** True if a batch scan with these options reads exactly the files of the relation's pinned snapshot. */
   def readPinnedFiles(options: CaseInsensitiveStringMap): Boolean =
     options.keySet().asScala.forall { key =>
       val name = key.toLowerCase(Locale.ROOT)

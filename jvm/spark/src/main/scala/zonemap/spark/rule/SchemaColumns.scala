@@ -13,10 +13,11 @@ import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.spark.expression.{CatalystCondition, ColumnResolver, MapEntry}
 
 /**
- * The columns of a relation and the fields of its structs, by name in the schema it was resolved with; and the values of
- * a map's key where there are facts of them.
+ * Resolves columns, fields of structs, and values of single map keys to columns of the index. It finds them by name in
+ * the schema that the relation was resolved with. Values of a map key are resolved only if the index has facts of them.
  *
- * @param canEvaluate whether files hold few values of these columns
+ * @param factsOf returns the kinds of facts that the index has of a column
+ * @param canEvaluate true if some files hold few enough values of these columns to evaluate a condition on them
  */
 private[spark] final class SchemaColumns(
     relation: DataSourceV2Relation,
@@ -52,7 +53,7 @@ private[spark] final class SchemaColumns(
       if shares(columnType, dataType) && factsOf(id).nonEmpty
     } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
 
-  /** The field of the schema behind a column, or behind a field of a struct in one, and its full name. */
+  /** Returns the schema field of a column or of a field within a struct column, and the full name of the field. */
   private def find(expression: Expression): Option[(NestedField, String)] =
     expression match {
       case attribute: AttributeReference =>
@@ -71,7 +72,7 @@ private[spark] final class SchemaColumns(
       case _ => None
     }
 
-  /** Whether Spark holds and orders values of the column as the index does. */
+  /** True if Spark represents and orders values of `dataType` as the index does values of `columnType`. */
   private def shares(columnType: ColumnType, dataType: DataType): Boolean =
     (columnType, dataType) match {
       case (zonemap.core.value.BooleanType, BooleanType)        => true

@@ -8,11 +8,11 @@ import org.apache.iceberg.spark.source.SparkTable
 import zonemap.iceberg.plan.ZoneMapTable
 
 /**
- * Copies of Iceberg's `SparkTable` around another Iceberg table.
+ * Copies Iceberg's `SparkTable` and replaces the Iceberg table within it.
  *
- * The public constructors derive snapshot and schema from the table's current metadata, which a caching catalog may
- * have moved on since the relation was resolved; the copy must stay pinned. So the private constructor is called with
- * the fields of the original, and the copy is checked to be pinned to the same state.
+ * The copy must stay pinned to the same snapshot and schema. The public constructors derive both from the table's
+ * current metadata, which a caching catalog may have refreshed since the relation was resolved. Therefore the private
+ * constructor is called with the fields of the original, and the copy is checked to be pinned to the same state.
  */
 private[spark] object SparkTables {
   private val snapshotField: Field = field("snapshot")
@@ -30,7 +30,7 @@ private[spark] object SparkTables {
     found
   }
 
-  /** Fails unless this Iceberg has the constructor and fields used here. */
+  /** Fails unless this version of Iceberg has the constructor and the fields that this object uses. */
   def selfCheck(): Unit = require(constructor != null)
 
   /** The snapshot `table` is pinned to; `None` for an empty table. */
@@ -46,7 +46,7 @@ private[spark] object SparkTables {
     copy
   }
 
-  /** As [[copyAround]], for an inner table of another name. */
+  /** Copies like [[copyAround]], for an inner table with another name. */
   def copyWithin(original: SparkTable, inner: Table): SparkTable = {
     val copy = constructor.newInstance(
       inner,
@@ -62,8 +62,8 @@ private[spark] object SparkTables {
   }
 
   /**
-   * The Iceberg table to plan for, if it is one whose scans are Iceberg's own: metadata tables, REST tables with
-   * server-side planning and foreign subclasses override how scans are made and are left alone.
+   * Returns the Iceberg table if it creates scans with Iceberg's own methods. `None` for table classes that override
+   * them: metadata tables, REST tables with server-side planning, and subclasses of other projects.
    */
   def plannableTable(table: SparkTable): Option[BaseTable] =
     table.table() match {

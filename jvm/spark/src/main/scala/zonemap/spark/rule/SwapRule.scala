@@ -16,17 +16,18 @@ import zonemap.iceberg.store.StoreLocation
 import zonemap.spark.conf.ZoneMapConf
 
 /**
- * Puts a [[ZoneMapTable]] under every relation that reads an Iceberg table.
+ * Replaces the Iceberg table of every relation that reads one by a [[ZoneMapTable]].
  *
- * The relation keeps Iceberg's `SparkTable`, scan builder and scan, so everything Spark and Iceberg do with them goes
- * on as before; only the planning of files changes hands. The swap depends on the table's class and on confs, never on
- * what the index covers: the normalized plan is the key of cached data. A marker among the relation's options makes
- * the swapped relation unequal to the old one (Catalyst drops an equal replacement) and the rule idempotent.
+ * The relation keeps Iceberg's `SparkTable`, scan builder and scan, so Spark and Iceberg use them as before; only the
+ * planning of files changes. The swap depends on the table's class and on confs, never on the state of the index,
+ * because Spark uses the normalized plan as the key of cached data. The rule adds a marker to the relation's options.
+ * The marker makes the rule idempotent, and the swapped relation unequal to the old one: Catalyst drops an equal
+ * replacement.
  *
- * A relation may come here with a [[ZoneMapTable]] and without the marker: of a table that is cached, Spark resolves
- * new queries to the very table of the cached plan. It is swapped anew, or back, as the confs of this query say.
+ * A relation may already have a [[ZoneMapTable]] but no marker: for a cached table, Spark resolves new queries to the
+ * table object of the cached plan. The rule then swaps this relation again, or back, according to the query's confs.
  *
- * Relations that a DELETE by metadata will act on are left alone, and so is every table class that plans for itself.
+ * The rule does not change plans of DELETE, which may delete by metadata, nor tables whose class plans its own scans.
  */
 private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalPlan] {
   import SwapRule._
@@ -68,11 +69,11 @@ private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalP
     new PinnedRelation(inner, SparkTables.snapshotId(table).map(Long.box).orNull, settings, process.iceberg)
   }
 
-  /** The table that plans scans of the snapshot that `table` is pinned to. */
+  /** Creates the table that plans scans of the snapshot that `table` is pinned to. */
   private def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable =
     new ZoneMapTable(pinned(table, inner, settings))
 
-  /** Whether scans of `table` come to our planner, and if not, why. */
+  /** Decides whether a [[ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
   def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
     SparkTables.plannableTable(table) match {
       case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
@@ -102,12 +103,12 @@ private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalP
 private[spark] object SwapRule {
   private val slf4j = LoggerFactory.getLogger("zonemap.planner")
 
-  /** The key of the marker among a relation's options. */
+  /** The key of the marker in a relation's options. */
   val Marker = "zonemap.swapped"
   private val Swapped = "true"
   private val Unswapped = "false"
 
-  /** The options with one more. */
+  /** Returns a copy of the options with one entry added. */
   private[spark] def withOption(
       options: CaseInsensitiveStringMap,
       key: String,

@@ -12,10 +12,10 @@ import zonemap.spark.expression.ExactTranslator
 import zonemap.spark.join.ZoneMapRelation
 
 /**
- * Projects and filters, all deterministic, above a relation of ours, and nothing else.
+ * A plan that consists only of deterministic projections and filters above a [[ZoneMapRelation]].
  *
- * @param output what the topmost of them puts out, in terms of the relation's columns
- * @param conditions all conditions of the filters, in the same terms
+ * @param output the output of the topmost operator, as expressions of the relation's columns
+ * @param conditions all conditions of the filters, as expressions of the relation's columns
  */
 private[spark] final class SwappedScan(
     val output: Seq[NamedExpression],
@@ -24,14 +24,14 @@ private[spark] final class SwappedScan(
 
   def table: ZoneMapTable = found.table
 
-  /** TRUE for a row only if it is in the scan's result. */
+  /** A predicate that is TRUE only for rows that satisfy all conditions of the filters. */
   def keepsAll: Predicate = new ExactTranslator(found.columns).whenTrue(conditions)
 
-  /** Whether a rule that leaves its mark on relations may change this one. */
+  /** True if the relation has no marker of this rule yet and the query's confs enable the rule. */
   def isOpenTo(marker: String, isOn: ZoneMapConf => Boolean): Boolean =
     !found.isMarked(marker) && found.conf.exists(isOn)
 
-  /** The plan that the scan was found in, with another relation in the place of the scan's. */
+  /** Returns the plan that contains this scan, with the scan's relation replaced by `relation`. */
   def replaced(plan: LogicalPlan, relation: DataSourceV2Relation): LogicalPlan =
     plan.transformDown { case old: DataSourceV2Relation if old eq found.relation => relation }
 }

@@ -10,16 +10,16 @@ import zonemap.iceberg.plan.{IndexQuestions, TopK}
 import zonemap.spark.join.ZoneMapRelation
 
 /**
- * `ORDER BY x ... LIMIT k` over a scan: the scan leaves out files none of whose rows can be among the first k, by a bound
- * `x >= T` (ascending: `x <= T`) that all of these satisfy, where the index proves one (SOUNDNESS, S49).
+ * Prunes files for `ORDER BY x ... LIMIT k` over a scan. If the index proves a bound `x >= T` (ascending: `x <= T`)
+ * that all of the first k rows satisfy, the scan prunes the files without a row that satisfies it (SOUNDNESS, S49).
  *
- * The bound is for the planner of files alone. No filter is added to the plan: Iceberg's readers, who evaluate what they
- * are given on columns that a file may lack, never get it (S140). The relation gets a table of its own, whose name tells it
- * from every other scan. See ADR 7.
+ * Only the planning of files uses the bound; the rule adds no filter to the plan. Iceberg's readers evaluate filters
+ * even on columns that a file lacks, so they must not get the bound (S140). The relation gets a [[ZoneMapTable]] with a
+ * distinct name, so that Spark and Iceberg do not share its scan with other queries. See ADR 7.
  */
 private[spark] object TopKRule extends Rule[LogicalPlan] {
 
-  /** The key of the bound's digest among a relation's options; no read option has this name. */
+  /** The key of the bound's digest in the relation's options; no read option has this name. */
   val Marker = "zonemap.topk.digest"
 
   override def apply(plan: LogicalPlan): LogicalPlan =
@@ -34,7 +34,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
       }
     }
 
-  /** The sort whose first rows a limit takes, and how many it takes of it. */
+  /** Returns the sort below a limit, and the number of the sort's first rows that the query needs. */
   private def sortBelow(plan: LogicalPlan, wanted: Long): Option[(Sort, Long)] =
     plan match {
       case LocalLimit(_, child)                                     => sortBelow(child, wanted)
@@ -44,7 +44,7 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
       case _                                                        => None
     }
 
-  /** The child of the sort with the bound in it. */
+  /** Returns the child of the sort with a relation that has the bound. */
   private def bound(sort: Sort, wanted: Long): Option[LogicalPlan] =
     (sort.order.headOption, sort.child) match {
       case (Some(SortOrder(key: AttributeReference, direction, nullOrdering, _)), SwappedScan(scan))

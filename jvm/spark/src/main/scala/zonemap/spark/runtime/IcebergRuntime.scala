@@ -19,7 +19,7 @@ import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkProcess, SparkTables, SwapRule, TopKRule}
 import zonemap.spark.shadow.RowChecks
 
-/** The [[ZoneMapRuntime]] linked with Iceberg; made by reflection only when Iceberg is there. */
+/** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
 
   /** Made after the self check, since it links with Iceberg. */
@@ -58,7 +58,10 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => StaticJoinRule)
   }
 
-  /** Upkeep reads data with the session that is there when it has to; jobs find our classes as this thread does. */
+  /**
+   * Lets upkeep read data files with Spark jobs of the default session, looked up when upkeep needs it. The upkeep
+   * thread gets the context class loader of the installing thread, so that its jobs find zonemap's classes.
+   */
   private def registerFactRunner(): Unit = {
     val loader = Thread.currentThread().getContextClassLoader
     process.iceberg.facts.register { table =>
@@ -67,7 +70,10 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     }
   }
 
-  /** The settings of the session that runs on this thread; a malformed conf follows nothing. */
+  /**
+   * Returns the settings of the session that is active on this thread. `None` if the extension is disabled or a conf is
+   * malformed: the index then does not follow the session's commits.
+   */
   private def committerSettings: Option[PlannerSettings] =
     ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 

@@ -9,23 +9,25 @@ import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.join.{PlannedBefore, RuntimeJoinRule}
 
 /**
- * Puts [[AggregateRule]] and [[RuntimeJoinRule]] among the session's own optimizer rules, the only ones that run after
- * scans are planned.
+ * Adds [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
+ * run after Spark has planned scans.
  *
- * Those are a list that users may set, so it is looked at with every query; a rule of ours is added once.
+ * Users may set this list, so every query checks it and adds a missing rule.
  *
- * A plan that comes with planned scans has been optimized before and may be run again, with other keys: recursive queries
- * do that. Keys and answered aggregates change a scan for good, so such scans never get any.
+ * A plan that already contains planned scans was optimized before, and a recursive query may run such a plan again with
+ * other join keys. [[AggregateRule]] and [[RuntimeJoinRule]] change a scan permanently, so this rule marks such scans
+ * with [[PlannedBefore]] and the other two leave them unchanged.
  *
- * @param eachQuery called with the session when it plans a query: rules are made while the session's state is, whose
- *   listeners are not there yet
+ * @param eachQuery called with the session for each query that it plans. The constructor cannot call it: Spark creates
+ *   the rules before the session has listeners.
  */
 private[spark] final class RegisterScanRules(session: SparkSession, runtimeJoins: RuntimeJoinRule, rowChecks: RowChecks)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     rowChecks.listenTo(session)
     val methods = session.experimental
-    // keys of joins copy the side that is broadcast, and a scan that stands at two places is not answered
+    // AggregateRule must run first: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
+    // occur twice
     val missing = Seq(AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {

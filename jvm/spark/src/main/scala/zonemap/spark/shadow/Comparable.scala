@@ -11,13 +11,13 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import zonemap.spark.rule.SwapRule
 
 /**
- * A query that may be run again, by the plan whose rows are compared (SOUNDNESS, S171).
+ * A query that shadow mode can run again and compare (SOUNDNESS, S171).
  *
- * @param plan analyzed, over pinned snapshots, with the time of now in it
- * @param tables of Iceberg that it reads
+ * @param plan the analyzed plan whose rows are compared, with pinned snapshots and with the current time as a literal
+ * @param tables the Iceberg tables that the plan reads
  * @param exact columns whose values are equal in every run
- * @param inexact columns of floating-point numbers that depend on the order in which rows are added up
- * @param text of the query, for messages
+ * @param inexact columns of floating-point numbers that depend on the order in which values are added
+ * @param text the text of the query, for messages
  */
 private[shadow] final case class Comparable(
     plan: LogicalPlan,
@@ -29,9 +29,9 @@ private[shadow] final case class Comparable(
 private[shadow] object Comparable {
   private val MaxText = 1000
 
-  /** The query to run again, or why it cannot be compared. */
+  /** Returns the query in comparable form, or the reason why it cannot be compared. */
   def of(query: QueryExecution): Either[String, Comparable] = {
-    // the analyzed plan with the snapshots that were read
+    // the analyzed plan, pinned to the snapshots that the query read
     val plan = query.normalized
     for {
       _ <- no(!isOurs(plan), "none of its scans is planned from the index")

@@ -4,16 +4,18 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, IntegerLite
 import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
- * What of a query's rows the query determines, where a LIMIT takes some of them: of `ORDER BY x LIMIT k` the values of `x`, as
- * rows with equal ones may be taken in any order; of a LIMIT without an order their number (SOUNDNESS, S171).
+ * The part of a query's rows that is equal in each correct run. `ORDER BY x LIMIT k` determines only the values of `x`,
+ * because it may return any of the rows with equal `x`. A LIMIT without an order determines only the number of rows
+ * (SOUNDNESS, S171).
  *
- * @param plan gives the determined columns, or as many rows
+ * @param plan returns the determined columns, or rows of which only the number is determined
+ * @param countOnly true if only the number of rows is determined
  */
 private[shadow] final case class Determined(plan: LogicalPlan, countOnly: Boolean)
 
 private[shadow] object Determined {
 
-  /** The part of the rows that can be compared, or why nothing can. */
+  /** Returns the part of the rows that can be compared, or the reason why no part can. */
   def rows(plan: LogicalPlan): Either[String, Determined] =
     plan match {
       case cte: WithCTE if !cte.cteDefs.exists(isCut) =>
@@ -37,13 +39,16 @@ private[shadow] object Determined {
       })
   }
 
-  /** The limits over the sort again, and of its rows the keys only. */
+  /** Returns a plan that applies the limits to the sort and projects the rows to the sort keys. */
   private def keysOf(sort: Sort, limits: Seq[LogicalPlan]): LogicalPlan = {
     val cut = limits.foldRight[LogicalPlan](sort)((limit, child) => limit.withNewChildren(Seq(child)))
     Project(sort.order.zipWithIndex.map { case (key, i) => Alias(key.child, s"key$i")() }, cut)
   }
 
-  /** The operators at the top that change neither the number nor the order of rows, with limits and sorts, and what is below. */
+  /**
+   * Splits a plan into its topmost operators and the plan below them. The topmost operators are limits, sorts, and
+   * operators that change neither the number nor the order of rows.
+   */
   private def spine(plan: LogicalPlan): (Seq[LogicalPlan], LogicalPlan) =
     plan match {
       case _: Project | _: SubqueryAlias | _: View | _: Sort | _: GlobalLimit | _: LocalLimit | _: Offset =>
@@ -52,7 +57,7 @@ private[shadow] object Determined {
       case other => (Nil, other)
     }
 
-  /** Whether some rows are left out by their place: a limit that a plan cannot exceed leaves out none. */
+  /** True if the operator may drop rows by their position. A limit that its child cannot exceed drops no row. */
   private def cuts(plan: LogicalPlan): Boolean =
     plan match {
       case GlobalLimit(IntegerLiteral(most), child)   => child.maxRows.forall(_ > most) && !isWithin(child, most)
@@ -61,7 +66,10 @@ private[shadow] object Determined {
       case _                                          => false
     }
 
-  /** A global limit stands over its local part, whose own rows do not bound it. */
+  /**
+   * True if the child of the local limit below a global limit has at most `most` rows. The row count of the local limit
+   * itself is no upper bound.
+   */
   private def isWithin(plan: LogicalPlan, most: Int): Boolean =
     plan match {
       case LocalLimit(_, child) => child.maxRows.exists(_ <= most)

@@ -6,12 +6,12 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /**
- * Which columns of a query depend on the order in which floating-point numbers are added up: the order follows from how files
- * are split and read, so two right runs may differ in the last digits (SOUNDNESS, S171).
+ * Finds the columns of a query that depend on the order in which floating-point numbers are added. This order depends
+ * on how files are split and read, so two correct runs may differ in the last digits (SOUNDNESS, S171).
  */
 private[shadow] object InexactSums {
 
-  /** The inexact columns of the result; `Left` if rows or other values of it depend on one. */
+  /** Returns the inexact columns of the result; `Left` if rows or values of other types depend on an inexact column. */
   def of(plan: LogicalPlan): Either[String, AttributeSet] =
     try Right(AttributeSet(plan.output.filter(inexactOf(plan).contains)))
     catch { case e: Dependent => Left(s"it depends on the last digits of a sum, in ${e.where}") }

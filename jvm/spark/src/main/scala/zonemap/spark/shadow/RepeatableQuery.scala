@@ -11,12 +11,13 @@ import org.apache.spark.sql.types._
 import zonemap.spark.rule.{ReadOptions, SparkTables}
 
 /**
- * Queries that give the same rows whenever they are run: relational operators and functions of Spark's own, deterministic,
- * over pinned snapshots and rows that stand in the plan (SOUNDNESS, S171). What is not known is an obstacle.
+ * Recognizes queries that return the same rows in each run: they apply Spark's own deterministic operators and
+ * functions to pinned snapshots and to rows in the plan (SOUNDNESS, S171). Each unknown operator or function is an
+ * obstacle.
  */
 private[shadow] object RepeatableQuery {
 
-  /** Why the rows of `plan` may be others when it is run again. */
+  /** Returns the reason why another run of `plan` may return other rows. */
   def obstacle(plan: LogicalPlan): Option[String] = {
     var found = Option.empty[String]
     plan.foreachWithSubqueries { node =>
@@ -55,7 +56,7 @@ private[shadow] object RepeatableQuery {
         other.children.iterator.flatMap(foreign(_, inside)).nextOption()
     }
 
-  /** Whether the result depends on the rows alone, but for what [[InexactSums]] knows of. */
+  /** True if the result does not depend on the order of rows, except by rounding, which [[InexactSums]] handles. */
   private def isOrderFree(function: AggregateFunction): Boolean =
     function match {
       case _: Count | _: CountIf | _: Min | _: Max | _: Sum | _: Average | _: CentralMomentAgg => true
@@ -63,7 +64,7 @@ private[shadow] object RepeatableQuery {
       case _                                                                                   => false
     }
 
-  /** Values of these types have no hash, or equal ones have several. */
+  /** Returns an obstacle for columns of types without a hash, or with different hashes for equal values. */
   private def ofColumn(column: Attribute): Option[String] = {
     def hasHash(dataType: DataType): Boolean =
       dataType match {

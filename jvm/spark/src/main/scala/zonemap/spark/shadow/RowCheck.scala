@@ -11,16 +11,16 @@ import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
 import zonemap.spark.rule.{SparkProcess, SwapRule}
 
 /**
- * Runs one query with the product and without, compares the rows, and on a difference finds the rule that makes it
- * (SOUNDNESS, S170).
+ * Runs one query with and without zonemap and compares the rows. On a difference it finds the rule that causes the
+ * difference (SOUNDNESS, S170).
  *
- * The runs are those of a session of their own with the confs and rules of the user's, which has no listeners, samples
- * nothing, and reads no cached data.
+ * Each run has its own session, with the confs and rules of the user's session. This session has no listeners, samples
+ * no queries, and reads no cached data.
  */
 private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable, process: SparkProcess) {
   private val confs = user.sessionState.conf.getAllConfs
 
-  /** Compares and reports; `Left` if the query gives other rows by itself. */
+  /** Compares the rows and reports a difference; `Left` if the rows also differ between two runs without zonemap. */
   def run(): Either[String, Unit] =
     if (user.sparkContext.isStopped) Left("the session has ended")
     else {
@@ -36,7 +36,7 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable,
       } finally SparkSession.clearActiveSession()
     }
 
-  /** The rule without which the rows are right. */
+  /** Returns the name of the rule that makes the rows equal when it is switched off. */
   private def culprit(expected: RowDigest): String = {
     def isRight(off: Seq[ConfEntry[Boolean]]) = rowsWith(off).differenceTo(expected).isEmpty
     RowCheck.Rules
@@ -79,7 +79,7 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable,
 
 private[shadow] object RowCheck {
 
-  /** What the product adds to queries, by the confs that switch it off. */
+  /** The rules that change plans, each with the conf that switches it off. */
   private val Rules: Seq[(String, ConfEntry[Boolean])] = Seq(
     "topk" -> ZoneMapConf.TopK,
     "limit" -> ZoneMapConf.Limit,
@@ -89,7 +89,7 @@ private[shadow] object RowCheck {
     "join.runtime" -> ZoneMapConf.RuntimeJoins
   )
 
-  /** The plan with relations whose own options do not override these confs, and which no rule has been at. */
+  /** Returns the plan without these confs and without zonemap's marker in the relations' options. */
   private def freed(plan: LogicalPlan, options: Seq[String]): LogicalPlan =
     plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
       val entries = new java.util.HashMap[String, String](relation.options.asCaseSensitiveMap())
@@ -99,7 +99,7 @@ private[shadow] object RowCheck {
       else relation
     }
 
-  /** A query over the snapshots that its plan is pinned to, which reads nothing from caches. */
+  /** A query execution that reads the snapshots that the plan is pinned to, and no cached data. */
   private final class Uncached(session: ClassicSession, plan: LogicalPlan)
       extends QueryExecution(session, plan, refreshPhaseEnabled = false) {
     override def withCachedData: LogicalPlan = normalized

@@ -20,10 +20,11 @@ import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.rule.SparkProcess
 
 /**
- * Hears of the queries that sessions have finished and has a sample of them run again by [[RowCheck]] (SOUNDNESS, S170).
+ * Listens to finished queries of sessions and runs a sample of them again with [[RowCheck]] (SOUNDNESS, S170).
  *
- * It is one listener for all sessions, registered with a session when the session plans its first query with a sample. One
- * daemon thread of the process runs the checks one after the other; while too many wait, further ones are dropped and counted.
+ * All sessions share this listener. It is registered with a session when the session plans its first query with
+ * `shadow.sample` above 0. One daemon thread of the process runs the checks one after the other. While its queue is
+ * full, further checks are dropped and counted.
  */
 private[spark] final class RowChecks(process: SparkProcess) extends QueryExecutionListener {
   import RowChecks._
@@ -31,7 +32,7 @@ private[spark] final class RowChecks(process: SparkProcess) extends QueryExecuti
   private val heard =
     java.util.Collections.newSetFromMap(new java.util.WeakHashMap[SparkSession, java.lang.Boolean])
 
-  /** The class loader of the thread that planned the first query: jobs find our classes as that thread does. */
+  /** The context class loader of the thread that planned the first query; with it, jobs find zonemap's classes. */
   @volatile private var loader = Option.empty[ClassLoader]
 
   private val (comparedCount, skippedCount, droppedCount) = (new LongAdder, new LongAdder, new LongAdder)
@@ -42,7 +43,7 @@ private[spark] final class RowChecks(process: SparkProcess) extends QueryExecuti
   /** Sampled queries that could not be compared. */
   def skipped: Long = skippedCount.sum()
 
-  /** Sampled queries for which no check was queued, because too many were waiting. */
+  /** Sampled queries without a check, because the queue was full. */
   def dropped: Long = droppedCount.sum()
 
   private val worker = {
@@ -62,7 +63,7 @@ private[spark] final class RowChecks(process: SparkProcess) extends QueryExecuti
     pool
   }
 
-  /** Listens to the session from now on, if it asks for a sample. Listeners of users stay. */
+  /** Registers this listener with the session if `shadow.sample` is above 0. The user's listeners remain. */
   def listenTo(session: SparkSession): Unit =
     try
       if (share(SQLConf.get) > 0 && heard.synchronized(heard.add(session))) {

@@ -9,14 +9,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
 import org.apache.spark.sql.types.{DecimalType, DoubleType}
 
 /**
- * A multiset of rows in one row: their number, the sum of the hashes of their exact columns, and for each inexact column its
- * sum. Spark makes it where the rows are, and nothing of them comes to the driver.
+ * A digest of a multiset of rows: the number of rows, the sum of the hashes of their exact columns, and the sum of each
+ * inexact column. Executors compute it, so the driver receives a single row.
  *
- * @param sums of each inexact column: of its values, of their sizes, and the rows that have none (null, NaN, infinite)
+ * @param sums for each inexact column: the sum of its values, the sum of their absolute values, and the number of rows
+ *   without a finite value (null, NaN, infinite)
  */
 private[shadow] final case class RowDigest(rows: Long, hash: Option[BigDecimal], sums: Seq[(Double, Double, Long)]) {
 
-  /** How `other`, of a run without the index, differs. */
+  /** Describes the difference to `other`, the digest of a run without the index; `None` if they agree. */
   def differenceTo(other: RowDigest): Option[String] =
     if (rows != other.rows) Some(s"$rows rows, by Iceberg's plan ${other.rows}")
     else if (hash != other.hash || !sums.zip(other.sums).forall { case (a, b) => RowDigest.agree(a, b) })
@@ -26,14 +27,14 @@ private[shadow] final case class RowDigest(rows: Long, hash: Option[BigDecimal],
 
 private[shadow] object RowDigest {
 
-  /** Sums agree to nine digits of the values that are added up. */
+  /** Two sums agree if their difference is at most this share of the sum of the absolute values. */
   private val Tolerance = 1e-9
 
-  /** A plan of one row, which [[read]] reads. */
+  /** Returns the plan that computes the digest as one row, which [[read]] decodes. */
   def planOf(compared: Comparable): LogicalPlan = {
     val exact = compared.plan.output.filter(compared.exact.contains)
     val inexact = compared.plan.output.filter(compared.inexact.contains)
-    // null leaves a hash as it is, so the nulls of columns are told apart by flags
+    // a null does not change a hash, so an IsNull flag for each column is hashed too
     val hashed = exact ++ exact.map(IsNull(_))
     val hash = Sum(Cast(new XxHash64(if (hashed.isEmpty) Seq(Literal(0)) else hashed), DecimalType(20, 0)))
     val functions = Count(Literal(1)) +: hash +: inexact.flatMap { column =>
