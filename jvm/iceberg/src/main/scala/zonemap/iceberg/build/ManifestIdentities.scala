@@ -4,7 +4,7 @@ import org.apache.iceberg.ManifestFile
 
 import zonemap.core.segment.ManifestIdentity
 
-/** What of a manifest-list entry must match for a manifest to count as known. */
+/** The fields of a manifest-list entry that must all match for a manifest to count as known. */
 private[zonemap] object ManifestIdentities {
 
   def of(manifest: ManifestFile): ManifestIdentity =
@@ -25,7 +25,7 @@ private[zonemap] object ManifestIdentities {
       deletedRows = manifest.deletedRowsCount()
     )
 
-  /** The number of live entries the manifest list promises, `None` where it says nothing (v1 imports). */
+  /** The number of live entries by the manifest list; `None` if the list has no counts (v1 imports). */
   def liveEntries(manifest: ManifestFile): Option[Int] =
     for {
       added <- Option(manifest.addedFilesCount())

@@ -5,19 +5,20 @@ import zonemap.iceberg.index.{KeyedDeletes, LiveDeleteSegment, LiveSegment, Segm
 import zonemap.iceberg.store.Level
 
 /**
- * Merges segments of one snapshot: neighbours in commit order, one level up, without their dead manifests.
+ * Merges segments of one snapshot that are neighbours in commit order into a segment of the next level, without their
+ * dead manifests.
  *
- * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
- * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
- * no memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
- * at most [[SegmentTask.TargetRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ * Iceberg's sequence numbers decide the order; the time of a snapshot decides only the hour or day of a segment.
+ * Merged segments above the micro level are mapped local files, so that parts that no query reads (paths, exact
+ * bounds) take no memory. The inputs do not change, so readers of other snapshots still use them. A merged segment
+ * has at most [[SegmentTask.TargetRows]] rows. O(rows x columns) of the inputs. Thread-safe: no state.
  */
 private[zonemap] object SegmentCompactor {
 
-  /** Above so many, hours are merged into days before their day is over. */
+  /** If there are more hour segments, they are merged into days before their day is over. */
   val MaxHours = 16
 
-  /** Above so many small days, days are merged with each other. */
+  /** If there are more small day segments, days are merged with each other. */
   val MaxSmallDays = 8
 
   private val SmallRows = SegmentTask.TargetRows / 2
@@ -25,11 +26,12 @@ private[zonemap] object SegmentCompactor {
   private val DayMillis = 24 * HourMillis
 
   /**
-   * All micro segments become hours, the hours of days that are over become days, and days are joined where there are
-   * many small ones.
+   * Merges all micro segments into hours, the hours of past days into days, and days with each other if many of them
+   * are small.
    *
-   * @param purge also rewrite every segment that has dead manifests; without it those that are mostly dead
-   * @param choice the columns that what is written keeps
+   * @param purge also rewrite every segment that has dead manifests; if false, only a segment whose rows are mostly
+   *   dead
+   * @param choice the columns that rewritten segments retain
    */
   def mergeUp(
       segments: IndexedSeq[LiveSegment],
@@ -48,7 +50,7 @@ private[zonemap] object SegmentCompactor {
     (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level, choice) else s)
   }
 
-  /** The micro segments that no store holds yet become one: what a flush writes. */
+  /** Merges the micro segments that are not in the store yet, so that a flush writes few segments. */
   def joinUnstored(
       segments: IndexedSeq[LiveSegment],
       storeRoot: String,
@@ -57,17 +59,23 @@ private[zonemap] object SegmentCompactor {
     others ++ (if (runs.size < 2) runs else packed(runs.sortBy(_.lastSequence)).map(merged(_, Level.Micro, choice)))
   }
 
-  /** The segments without the columns that `choice` does not name; the same objects where they have none of those. */
+  /**
+   * The segments without the columns that `choice` does not name; a segment without such columns is returned
+   * unchanged.
+   */
   def slimmed(segments: IndexedSeq[LiveSegment], choice: ColumnChoice): IndexedSeq[LiveSegment] =
     segments.map(s =>
       if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
-  /** The same of delete segments: their files without statistics of columns that `choice` does not name. */
+  /**
+   * The delete segments without the statistics of columns that `choice` does not name; unchanged where there are
+   * none.
+   */
   def slimmedDeletes(segments: IndexedSeq[LiveDeleteSegment], choice: ColumnChoice): IndexedSeq[LiveDeleteSegment] =
     segments.map(s =>
       if (s.segment.files.forall(DeleteStats.isOnly(_, choice))) s else mergedDeletes(IndexedSeq(s), choice))
 
-  /** The delete segments with few files become one. */
+  /** Merges the delete segments with few files into one. */
   def mergeDeletes(
       segments: IndexedSeq[LiveDeleteSegment],
       choice: ColumnChoice = ColumnChoice.All): IndexedSeq[LiveDeleteSegment] = {
@@ -80,7 +88,7 @@ private[zonemap] object SegmentCompactor {
   private def isStale(segment: LiveSegment, purge: Boolean): Boolean =
     if (purge) !isFullyLive(segment) else segment.liveCount < segment.segment.rows / 2
 
-  /** Neighbours of one bucket become one segment of `level`. */
+  /** Merges neighbours that have the same bucket into segments of `level`. */
   private def lift(
       ordered: IndexedSeq[LiveSegment],
       level: Level,
@@ -90,7 +98,7 @@ private[zonemap] object SegmentCompactor {
       .flatMap(packed)
       .map(merged(_, level, choice))
 
-  /** Neighbours packed up to the target of rows. */
+  /** Groups neighbours so that each group has at most the target number of rows. */
   private def packed(ordered: IndexedSeq[LiveSegment]): IndexedSeq[IndexedSeq[LiveSegment]] =
     neighbours(ordered)((group, next) => group.map(_.liveCount.toLong).sum + next.liveCount <= SegmentTask.TargetRows)
 
@@ -109,7 +117,7 @@ private[zonemap] object SegmentCompactor {
     } else rewritten(group, level, choice)
 
   private def rewritten(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment = {
-    // read through copies, so that the inputs, which other snapshots may hold, keep nothing of it
+    // the merger reads copies, so that the inputs, which other snapshots may use, do not retain bytes that it loads
     val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
     val source = ByteSource.ofBytes(SegmentMerger.merge(inputs, choice))
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
@@ -140,7 +148,9 @@ private[zonemap] object SegmentCompactor {
       segment.manifests.indices.toArray)
   }
 
-  /** Segments whose snapshots are expired are older than all others and share one bucket. */
+  /**
+   * A segment of expired snapshots has no commit time: such segments are older than all others and share one bucket.
+   */
   private def bucket(segment: LiveSegment, lengthMillis: Long): Long =
     segment.origin.committedAtMillis.fold(Long.MinValue)(Math.floorDiv(_, lengthMillis))
 }

@@ -7,13 +7,13 @@ import zonemap.core.segment.{Checksums, SegmentRef}
 import zonemap.iceberg.store.{IndexStore, Level}
 
 /**
- * The making of one segment from a group of manifests: what a build hands to a thread or to a Spark task.
+ * Builds one segment from a group of manifests, in a thread or in a Spark task.
  *
- * Serializable. A task may run twice: the same manifests make the same bytes, under a name of their own each time.
+ * Serializable. A task may run twice: the same manifests yield the same bytes, under a new name each time.
  *
  * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
- * @param writers who wrote the data files of the manifests
- * @param written whole segments of the store: one of the same bytes is taken rather than written again
+ * @param writers decides which kind of writer wrote the data files of the manifests
+ * @param written whole segments of the store: the task reuses one with the same bytes instead of writing it again
  */
 private[zonemap] final case class SegmentTask(
     manifests: Seq[ManifestFile],
@@ -30,7 +30,7 @@ private[zonemap] final case class SegmentTask(
     }
   }
 
-  /** Makes the segment and writes it to the store; answers its name there. */
+  /** Builds the segment and writes it to the store; returns the reference to it. */
   def write(io: FileIO, specs: Map[Int, PartitionSpec], storeRoot: String): SegmentRef =
     store(bytes(io, specs), new IndexStore(io, storeRoot))
 
@@ -54,7 +54,10 @@ private[zonemap] final case class SegmentTask(
 
 private[zonemap] object SegmentTask {
 
-  /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
+  /**
+   * The number of rows of a segment at which a build aims: large enough to prune by, small enough to build in
+   * parallel.
+   */
   val TargetRows = 262144
 
   /**
@@ -77,20 +80,20 @@ private[zonemap] object SegmentTask {
     }.toSeq
   }
 
-  /** A segment as large as merging would make it starts at the top. */
+  /** A segment that is as large as a merged one starts at the highest level. */
   private def levelOf(rows: Long, level: Level): Level =
     if (level == Level.Micro && rows >= TargetRows / 4) Level.Day else level
 
   private def entries(manifest: ManifestFile): Long =
     ManifestIdentities.liveEntries(manifest).fold(manifest.length() / BytesPerEntryGuess)(_.toLong)
 
-  /** For manifest lists without counts only; decides the grouping, nothing else. */
+  /** An estimate for manifest lists without counts; it affects the grouping only. */
   private val BytesPerEntryGuess = 200L
 }
 
 /** Runs the tasks of a build that writes to a store. */
 private[zonemap] trait SegmentTaskRunner {
 
-  /** Runs every task and answers the written segments in the order of the tasks. */
+  /** Runs every task; returns the written segments in the order of the tasks. */
   def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef]
 }

@@ -11,10 +11,10 @@ import zonemap.iceberg.index._
 import zonemap.iceberg.store.{IndexStore, Level}
 
 /**
- * The manifests of a snapshot, split into those the index knows and those it does not.
+ * The manifests of a snapshot, split into known ones, which the index contains, and unknown ones.
  *
- * @param held the segments of the snapshot held last
- * @param choice the columns to index of what is unknown
+ * @param held the segments of the newest snapshot in the index
+ * @param choice the columns to index of the unknown manifests
  */
 private[zonemap] final class ManifestDiff(
     val knownData: Seq[Located[Segment]],
@@ -24,7 +24,7 @@ private[zonemap] final class ManifestDiff(
     val knownDeletes: Seq[Located[KeyedDeletes]],
     val unknownDeletes: Seq[ManifestFile]) {
 
-  /** Entries that would have to be decoded; a manifest list without counts is taken by its bytes. */
+  /** The number of entries to decode, estimated by the length of a manifest if the manifest list has no counts. */
   def unknownEntries: Long = (unknownData ++ unknownDeletes).iterator.map { m =>
     ManifestIdentities.liveEntries(m).fold(m.length() / 100)(_.toLong)
   }.sum
@@ -33,17 +33,18 @@ private[zonemap] final class ManifestDiff(
 }
 
 /**
- * Makes the [[SnapshotIndex]] of a snapshot: known manifests from the segments at hand, the others decoded.
+ * Builds the [[SnapshotIndex]] of a snapshot from the existing segments of known manifests and from unknown
+ * manifests, which it decodes.
  *
  * Reads the snapshot's manifest list and every unknown manifest once. Thread-safe: no state.
  */
 private[zonemap] object SnapshotIndexer {
 
   /**
-   * Reads the manifest list and looks every manifest up. Manifests without live entries are left out.
+   * Reads the manifest list and looks up every manifest in `index`. Manifests without live entries are left out.
    *
-   * @param isUsable segments of data files that count as known
-   * @param knowsDeletes whether segments of delete files count as known
+   * @param isUsable whether the manifests of a data segment count as known
+   * @param knowsDeletes whether the manifests of delete segments count as known
    */
   def diff(
       table: Table,
@@ -67,7 +68,7 @@ private[zonemap] object SnapshotIndexer {
     )
   }
 
-  /** The manifests with live entries that a snapshot lists. Iceberg keeps the list with the snapshot. */
+  /** The manifests with live entries that a snapshot lists. Iceberg caches the list in the `Snapshot` object. */
   def liveManifests(table: Table, snapshot: Snapshot): Seq[ManifestFile] =
     snapshot
       .allManifests(table.io())
@@ -75,7 +76,7 @@ private[zonemap] object SnapshotIndexer {
       .toSeq
       .filterNot(m => ManifestIdentities.liveEntries(m).contains(0))
 
-  /** Decodes what `diff` does not know into memory and puts the snapshot together. */
+  /** Decodes the unknown manifests of `diff` into memory and builds the snapshot's index. */
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff): SnapshotIndex = {
     val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
@@ -96,9 +97,9 @@ private[zonemap] object SnapshotIndexer {
   }
 
   /**
-   * Builds what `diff` does not know into `store` with `runner` and puts the snapshot together.
+   * Builds segments of the unknown manifests of `diff` in `store` with `runner`, and builds the snapshot's index.
    *
-   * @param written segments of the store that need not be written again if the same come out
+   * @param written segments of the store that tasks reuse if they build the same bytes
    */
   def inStore(
       table: Table,
@@ -128,7 +129,10 @@ private[zonemap] object SnapshotIndexer {
     assemble(table, snapshot, diff, data, deletes)
   }
 
-  /** The live data segments of `snapshot`, each manifest taken from where `index` has it now, after merges and flushes. */
+  /**
+   * The live data segments of `snapshot`, with each manifest from the segment that holds it in `index` after merges
+   * and flushes.
+   */
   def relocated(snapshot: SnapshotIndex, index: TableIndex): IndexedSeq[LiveSegment] = {
     val located = snapshot.segments.flatMap { live =>
       live.liveManifests.map { ordinal =>
@@ -153,7 +157,10 @@ private[zonemap] object SnapshotIndexer {
       new SnapshotDeletes((knownDeletes(diff) ++ deletes).toIndexedSeq, SnapshotDeletes.unpartitioned(table))
     )
 
-  /** Segments around located manifests; one of `held` where it is the same, so that snapshots share them. */
+  /**
+   * The segments of located manifests; a segment of `held` with the same live manifests is reused, so that snapshots
+   * share it.
+   */
   private def known(located: Seq[Located[Segment]], held: Iterable[LiveSegment]): Seq[LiveSegment] = {
     val shared = new java.util.IdentityHashMap[Segment, LiveSegment]
     held.foreach(live => shared.put(live.segment, live))
