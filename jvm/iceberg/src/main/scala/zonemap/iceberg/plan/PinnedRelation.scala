@@ -22,7 +22,7 @@ private[zonemap] final class PinnedRelation(
     val settings: PlannerSettings) {
   import PinnedRelation._
 
-  /** How long all plans of this relation together may wait for the store. */
+  /** The time that all plans of this relation together may wait for the store. */
   val storeBudget = new StoreBudget(settings.maxStoreWaitMillis)
 
   @volatile private var resolution: Option[Resolution] = None
@@ -32,15 +32,18 @@ private[zonemap] final class PinnedRelation(
 
   def snapshotId: Option[Long] = Option(pinnedId).map(_.longValue)
 
-  /** The report of the pinned snapshot where the index does not cover it; `None` before the first question. */
+  /**
+   * The report that the index does not cover the pinned snapshot; `None` if it does, or if coverage was not checked
+   * yet.
+   */
   def stockReport: Option[PlanReport] = firstReport
 
   /** Whether `reason` has been reported as the reason why the index does not cover the pinned snapshot. */
   def hasReported(reason: StockReason): Boolean = resolution.exists(_.found == Left(reason))
 
   /**
-   * Whether a scan of the pinned snapshot should come to us rather than to Spark's distributed planning, which never
-   * asks the table. Where the answer is no, this is where the reason is reported.
+   * Whether the index covers the pinned snapshot, so that Spark calls the table's scan instead of its distributed
+   * planning, which never uses the index. If the first result is false, this method reports the reason.
    */
   def covers: Boolean = {
     val started = System.nanoTime()
@@ -62,7 +65,7 @@ private[zonemap] final class PinnedRelation(
   def covered: Option[ResolvedSnapshot] =
     if (covers) resolution.flatMap(_.found.toOption) else None
 
-  /** The index of `snapshot`; that of the pinned snapshot is found once. Any failure is a reason. */
+  /** The index of `snapshot`; that of the pinned snapshot is resolved once. Any failure is returned as a reason. */
   def resolve(snapshot: Snapshot): Either[StockReason, ResolvedSnapshot] =
     resolution.filter(_.snapshotId == snapshot.snapshotId()).filterNot(isOutdated).fold(found(snapshot))(_.found)
 
@@ -76,7 +79,7 @@ private[zonemap] final class PinnedRelation(
       }
     catch { case Survivable(e) => Left(failed(table, snapshot, e)) }
 
-  /** A store that was slow is asked again after a while. */
+  /** A store that was slow is tried again after some time. */
   private def isOutdated(known: Resolution): Boolean =
     known.found.left.exists(_.isInstanceOf[StockReason.StoreSlow]) && storeBudget.isRenewed
 
@@ -93,7 +96,7 @@ private[zonemap] final class PinnedRelation(
 }
 
 private[plan] object PinnedRelation {
-  /** What was found of a snapshot. */
+  /** The result of resolving a snapshot. */
   private final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])
 
   private def gate(table: BaseTable): Option[StockReason] =
@@ -104,11 +107,12 @@ private[plan] object PinnedRelation {
     }
 
   /**
-   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
-   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
-   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
+   * Drops the index of a snapshot that failed, so that the next query loads it again from the store or the manifests.
+   * After damage, the indexes of all snapshots of the table are dropped, because snapshots share segments, and the
+   * store is not read for some time. The same happens when memory runs out, so that the index frees its memory and
+   * the next query does not try again.
    *
-   * @param snapshot null where the scan has none
+   * @param snapshot null if the scan has none
    */
   def failed(table: Table, snapshot: Snapshot, error: Throwable): StockReason = {
     val index = IndexRegistry.of(table)

@@ -7,17 +7,18 @@ import zonemap.iceberg.upkeep.MaintenanceSettings
 /**
  * The settings of one query, fixed when its relation is swapped.
  *
- * @param shadow plan both ways, compare, and use Iceberg's plan on a difference
- * @param upkeep who may extend the index, and where to
- * @param coverOnRead what a query on an uncovered snapshot does
- * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
- * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
- * @param maxStoreWaitMillis how long the plans of one relation may wait for the store, see
+ * @param shadow whether a scan is planned from the index and by Iceberg; on a difference, Iceberg's plan is used
+ * @param upkeep whether queries extend the index, and where they write the extension
+ * @param coverOnRead how a query plans a snapshot that the index does not cover
+ * @param storeLocation the folder that holds the indexes of all tables; `None`: each index is beside its table
+ * @param maxUnknownEntries the greatest number of entries of unknown manifests that a plan decodes itself
+ * @param maxStoreWaitMillis the time that the plans of one relation may wait for the store, see
  *   [[zonemap.iceberg.store.StoreBudget]]
- * @param hotMaxBytes cap of the index held in this JVM, in bytes
- * @param cold what is kept of the files of stores that are not local
- * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
- * @param maintenance when segments are merged, written and let go of
+ * @param hotMaxBytes the greatest size of the index in this JVM, in bytes
+ * @param cold the limits of the local cache for files of stores that are not local
+ * @param segmentRows the number of entries of a segment at which a build aims; a build of several segments is a Spark
+ *   job
+ * @param maintenance when segments are merged, written to the store and released
  */
 final case class PlannerSettings(
     shadow: Boolean = false,
@@ -35,16 +36,16 @@ sealed trait UpkeepMode
 
 object UpkeepMode {
 
-  /** Nothing is indexed but by procedures. */
+  /** Only procedures index snapshots. */
   case object Off extends UpkeepMode
 
-  /** Snapshots are covered in this JVM's memory only. */
+  /** Snapshots are indexed in this JVM's memory only. */
   case object Memory extends UpkeepMode
 
-  /** Snapshots are covered and written to the table's store. */
+  /** Snapshots are indexed and written to the table's store. */
   case object Persist extends UpkeepMode
 
-  /** [[Persist]] where the table already has a store, else [[Memory]]. */
+  /** [[Persist]] if the table already has a store, else [[Memory]]. */
   case object Auto extends UpkeepMode
 }
 
@@ -52,9 +53,9 @@ sealed trait CoverOnRead
 
 object CoverOnRead {
 
-  /** Iceberg plans without delay; the snapshot is covered meanwhile. */
+  /** Iceberg plans the query without delay; the snapshot is indexed in the background. */
   case object Background extends CoverOnRead
 
-  /** The query waits until its snapshot is covered. */
+  /** The query waits until its snapshot is indexed. */
   case object Wait extends CoverOnRead
 }
