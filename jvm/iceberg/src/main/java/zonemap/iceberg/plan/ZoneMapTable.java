@@ -71,7 +71,7 @@ public final class ZoneMapTable extends BaseTable {
    * Returns this table for a query that needs only the first rows of a sort directly above its scan.
    *
    * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner
-   *   of the index evaluates it
+   *     of the index evaluates it
    * @param description the bound as text for EXPLAIN
    * @param digest equal for two bounds only if they are the same
    */

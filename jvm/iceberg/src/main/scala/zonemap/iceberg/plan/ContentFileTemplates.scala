@@ -74,7 +74,7 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
     file
   }
 
-  /** A spec of void fields only counts as unpartitioned, but its files have a tuple. */
+  /** A spec whose fields are all void counts as unpartitioned, but its files still have a tuple. */
   private def put(file: AnyRef, specId: Int, tuple: Array[AnyRef]): Unit =
     if (!specs(specId).fields().isEmpty)
       file.asInstanceOf[StructLike].set(Fields.Partition, tupleOf(specId, tuple))

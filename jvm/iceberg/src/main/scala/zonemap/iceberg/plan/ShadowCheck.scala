@@ -14,7 +14,7 @@ import org.apache.iceberg.util.NaNUtil
  * Compares a plan from the index with Iceberg's plan, field by field.
  *
  * A task in both plans must be equal in all fields, except that a task from the index may carry more equality
- * deletes, because Iceberg drops those that cannot delete a row that matches the filter. The index may plan fewer
+ * deletes, because Iceberg drops equality deletes that delete no row of the filter. The index may plan fewer
  * files, if [[ShadowRefutation]] proves for each missing file that no row matches. The index may also plan live files
  * that Iceberg prunes by bounds that exclude NaN.
  */
