@@ -7,14 +7,14 @@ import zonemap.iceberg.index.{IndexRegistry, LiveSegment, TableIndex}
 import zonemap.iceberg.store.Level
 import zonemap.iceberg.upkeep.Maintained
 
-/** What is merged with what, and what becomes of it. */
+/** Checks which segments are merged with each other, and the merged segments. */
 class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach {
   private val Hour = 3600L * 1000
   private val Day = 24 * Hour
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
-  /** A micro segment for each commit, as if committed at these times. */
+  /** A micro segment for each commit, as if the commits were made at these times. */
   private def micros(times: Long*): IndexedSeq[LiveSegment] = {
     val table = new Maintained
     val known = new TableIndex(table.table.load().uuid())

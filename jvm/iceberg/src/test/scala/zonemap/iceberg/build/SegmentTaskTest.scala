@@ -14,7 +14,7 @@ import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.{TestFiles, TestTable}
 
-/** How manifests are grouped into segments, and that making one is repeatable. */
+/** Checks how manifests are grouped into segments, and that building a segment twice yields the same bytes. */
 class SegmentTaskTest extends AnyFunSuite {
   private val table = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
   (0 until 5).foreach(k => table.append((0 to k).map(_ => TestFiles.data(table)): _*))

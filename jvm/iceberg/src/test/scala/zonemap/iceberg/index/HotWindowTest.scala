@@ -8,14 +8,14 @@ import zonemap.iceberg.plan.{PlanMode, Planning}
 import zonemap.iceberg.testing.{FileKind, HeldSnapshots}
 import zonemap.iceberg.upkeep.Maintained
 
-/** What gives way first when the cap is reached. */
+/** Checks which segments the index releases first when it exceeds its cap. */
 class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = IndexRegistry.clear()
 
   private val filter = Expressions.equal("id", 15L)
   private val noTime = -60000L // a window that ended before the commits of this test
 
-  /** A stored table with 20 segments of which all columns were read. */
+  /** A stored table with 20 segments; every column of each segment is loaded. */
   private def read(): Maintained = {
     val t = new Maintained(columns = 5)
     (1 to 5).foreach { _ => t.append(20); t.maintain() }
@@ -39,7 +39,7 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("the table with old segments gives way before one whose segments are in the window") {
     val (old, young) = (read(), read())
-    // two hours ago for the index, by way of what it has recorded
+    // makes the index record that the segments were committed two hours ago
     val index = IndexRegistry.of(old.table.load())
     val aged = old.index.get.segments.map { s =>
       val origin = s.origin.copy(committedAtMillis = s.origin.committedAtMillis.map(_ - 2 * 3600 * 1000))

@@ -14,7 +14,7 @@ import zonemap.core.value.{LongType, ZoneValues}
 import zonemap.iceberg.store.IndexStore
 import zonemap.iceberg.testing.{MemoryFileIO, TestTable}
 
-/** Files of facts that cannot be read, and damaged ones. */
+/** Plans with fact files that cannot be read, or are damaged. */
 class TableFactsTest extends AnyFunSuite {
   private val column = ColumnId(1)
   private val root = "mem://lake/t/_zonemaps_v2/facts-test"
@@ -34,7 +34,7 @@ class TableFactsTest extends AnyFunSuite {
     def facts(pauseNanos: Long, contradicts: Boolean = false): TableFacts =
       new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts)), store, pauseNanos)
 
-    /** Reads fail as long as this holds. */
+    /** Reads fail while this is true. */
     @volatile var isDown = false
     @volatile var reads = 0
     io.beforeRead = { _ =>

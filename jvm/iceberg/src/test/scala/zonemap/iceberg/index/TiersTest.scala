@@ -15,12 +15,14 @@ import zonemap.iceberg.store.{ColdCache, ColdSettings, FileIOByteSource}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 import zonemap.iceberg.upkeep.{Maintained, Prewarm, Upkeep}
 
-/** What plans cost when the index is in memory, in local files, in the cold cache or in its store only. */
+/**
+ * Counts the requests of plans when the index is in memory, in local files, in the cold cache, or only in its store.
+ */
 class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = forgetAll()
   override def afterEach(): Unit = forgetAll()
 
-  /** As after a restart of the JVM, but for what is on disk. */
+  /** Drops the index from memory, as a restart of the JVM does; files on disk remain. */
   private def forgetAll(): Unit = {
     IndexRegistry.clear()
     ColdCache.use(ColdSettings())
@@ -32,7 +34,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   private def ids(from: Long, until: Long): Expression =
     Expressions.and(Expressions.greaterThanOrEqual("id", from), Expressions.lessThan("id", until))
 
-  /** 6 segments of 20 files in the store of a table that is not local; nothing of them is in memory. */
+  /** A table with 6 segments of 20 files in a store that is not local; no part of the index is in memory. */
   private def stored(): Maintained = {
     val t = new Maintained(columns)
     (1 to 6).foreach { _ => t.append(20); t.maintain() }
@@ -43,7 +45,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   private def index(t: Maintained): TableIndex = index(t.table)
   private def index(t: TestTable): TableIndex = IndexRegistry.of(t.load())
 
-  /** The plan, and how often the table's storage was asked for it. */
+  /** The plan, and the number of reads from the table's storage. */
   private def plan(t: Maintained, filter: Expression, settings: PlannerSettings = Planning.Off): (Planned, Int) = {
     t.table.io.resetCounts()
     val planned = Planning.ours(t.table, filter, settings)
@@ -55,7 +57,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   private def cold(dir: Option[Path] = None, memory: Long = 1L << 20): PlannerSettings =
     Planning.Off.copy(cold = ColdSettings(memory, dir.map(_.toString)))
 
-  /** Under a cap as low as it can be held without giving up snapshots: what small segments keep is most of them. */
+  /** Applies the lowest cap that retains the snapshots: it releases most of the memory of small segments. */
   private def coolAll(t: Maintained): Unit = index(t).cool(Long.MaxValue, Long.MaxValue): Unit
 
   test("evicted from the hot tier, a segment comes from the cold cache: no request, the same plan") {
@@ -92,7 +94,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(damaged.mode == PlanMode.Exact && fetched == reads)
   }
 
-  /** The newest segment is young, the others are hours old. */
+  /** Makes all segments some hours old, except the newest one. */
   private def aged(t: Maintained): Unit = {
     val snapshot = t.index.get
     val newest = snapshot.segments.maxBy(_.origin.committedAtMillis.get)
@@ -169,7 +171,10 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     assert(wrong.getMessage.contains("'nope'"))
   }
 
-  /** One segment of 22,000 files, too large to be fetched whole: one column follows the files, six are random. */
+  /**
+   * One segment of 22,000 files, too large to be fetched whole: one column follows the order of files, six are
+   * random.
+   */
   private lazy val large: TestTable = {
     val table = TestTable.create(new Schema((1 to 7).map(id => required(id, s"c$id", Types.LongType.get())): _*))
     val random = new java.util.Random(5)
@@ -190,7 +195,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
     table
   }
 
-  /** The files of a plan of the large table, and the requests. */
+  /** The numbers of planned files of the large table, and of requests. */
   private def planLarge(filter: Expression): (Int, Int) = {
     large.io.resetCounts()
     val planned = Planning.ours(large, filter)
@@ -215,7 +220,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach {
   }
 
   test("a large segment from afar: sections and paths come in a few requests") {
-    // one for the version, two for the ends of the file, the others for neighbours that are asked for together
+    // one request for the version, two for the ends of the file; neighbouring ranges share the other requests
     val reads = Seq(everything -> 22000, oneFile -> 1, scattered -> 0).map { case (filter, files) =>
       val (planned, requests) = planLargeCold(filter)
       info(s"$planned files, $requests requests")

@@ -13,7 +13,7 @@ import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, Stats, TestFiles, TestTable}
 import zonemap.iceberg.upkeep.Upkeep
 
-/** How a snapshot comes to be covered, and what every way reads and writes. */
+/** Checks in which ways a snapshot is covered, and the files that each way reads and writes. */
 class CoverageTest extends AnyFunSuite with BeforeAndAfterEach {
   import FileKind._
   import Planning._

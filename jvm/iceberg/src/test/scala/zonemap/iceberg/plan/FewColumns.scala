@@ -10,7 +10,10 @@ import zonemap.core.value._
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** Tables of a few columns of different types, whose files of ten rows exist in metadata only. Every test starts anew. */
+/**
+ * Tables of a few columns of different types, whose files of ten rows exist in metadata only. Each test clears the
+ * index.
+ */
 trait FewColumns extends BeforeAndAfterEach { this: Suite =>
   protected val schema = new Schema(
     optional(1, "id", Types.LongType.get()),
@@ -26,7 +29,7 @@ trait FewColumns extends BeforeAndAfterEach { this: Suite =>
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
-  /** A file with these statistics in each commit. */
+  /** A table with one commit for each element, which adds a file with these statistics. */
   protected def table(files: Map[String, Stats]*): TestTable = {
     val table = TestTable.create(schema)
     files.foreach(stats => table.append(TestFiles.data(table, stats)))

@@ -15,7 +15,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing._
 
-/** Tasks are made while somebody walks through them, and an index that fails half-way loses and doubles none. */
+/** Tasks are made during the iteration; if the index fails half-way, no task is lost and none is returned twice. */
 class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
   import PlannedTasksTest._
 
@@ -24,7 +24,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
 
   override def beforeEach(): Unit = IndexRegistry.clear()
 
-  /** Two commits; one file is in both, and so are its rows twice. */
+  /** Two commits; both contain one of the files, so its rows are in the table twice. */
   private def table(): TestTable = {
     val table = TestTable.create(schema)
     def file(i: Int) = TestFiles.data(table, Map("id" -> Stats.range(i * 10L, i * 10L + 9)))
@@ -52,7 +52,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
     segments.head
   }
 
-  /** Plans with each of some bytes of the segment changed; answers how many scans failed after their first task. */
+  /** Plans with one byte of the segment changed at a time; returns how many scans failed after their first task. */
   private def failuresHalfway(t: TestTable, settings: PlannerSettings)(write: (String, Array[Byte]) => Unit): Int = {
     val expected = Planning.stock(t).map(_.file().location()).sorted
     assert(expected.size == 2 * FilesACommit && expected.distinct.size == 2 * FilesACommit - 1)
@@ -150,6 +150,6 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach {
 
 private object PlannedTasksTest {
 
-  /** What one scan handed out, and whether a task came before anything was reported of the scan. */
+  /** The returned paths of one scan, and whether its first task came before its report. */
   final case class Walked(paths: Seq[String], startedFromIndex: Boolean, mode: PlanMode)
 }

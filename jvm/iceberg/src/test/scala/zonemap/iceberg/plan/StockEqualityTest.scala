@@ -16,7 +16,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** The same scan planned by the index and by Iceberg: every task equal in every field. */
+/** Plans the same scan from the index and by Iceberg: every task must be equal in every field. */
 class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
   import Expressions._
   import Planning._
@@ -36,7 +36,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     builder.withSplitOffsets(java.util.List.of(4L, 400L)).withSortOrderId(0): Unit
   }
 
-  /** Builds the index and compares; answers our plan. */
+  /** Builds the index, compares both plans and returns the plan from the index. */
   private def same(
       table: TestTable,
       filter: Expression = alwaysTrue(),
@@ -446,7 +446,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach {
     table.load().updateSchema().renameColumn("a", "x").renameColumn("b", "a").commit()
     table.load().updateSchema().renameColumn("x", "b").commit()
     build(table)
-    // a branch is read with the table's current schema, which Spark sets as the projection
+    // a query reads a branch with the table's current schema, which Spark sets as the projection
     val onBranch: Refine = scan => scan.useRef("br").project(table.schema)
     val planned = ours(table, equal("a", 1), refine = onBranch)
     assert(planned.reason.isEmpty)

@@ -12,7 +12,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ByteSource
 
-/** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */
+/**
+ * Ranges of files are fetched once, and retained in memory and on disk under both caps, even if the folder is
+ * damaged.
+ */
 class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
   private var dir: Path = _
   private var fetched = 0
@@ -32,7 +35,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
   private def use(memory: Long = 1000, disk: Long = 1000, on: Option[Path] = Some(dir)): Unit =
     ColdCache.use(ColdSettings(memory, on.map(_.toString), disk))
 
-  /** Bytes that tell ranges apart. */
+  /** Bytes that differ between ranges. */
   private def content(path: String, length: Int): Array[Byte] = Array.tabulate(length)(i => (path.hashCode + i).toByte)
 
   private def read(path: String, length: Int = 100, root: String = "mem://store"): Assertion = {
@@ -188,7 +191,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach {
     }
 
   test("a spilled file has no name, and one that cannot be private is none") {
-    // files of other suites count until the collector comes to them
+    // files of other suites count until the garbage collector removes them
     use(disk = 1L << 40)
     val bytes = content("spilled", 100)
     val spilled = SpillFile.of(ByteSource.ofBytes(bytes)).get

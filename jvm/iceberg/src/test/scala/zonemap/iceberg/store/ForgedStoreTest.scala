@@ -19,7 +19,10 @@ import zonemap.iceberg.plan.{PlanMode, Planning}
 import zonemap.iceberg.testing._
 import zonemap.iceberg.upkeep.IndexProcedures
 
-/** Versions that somebody else wrote: what they name is neither planned from nor deleted unless it is the table's own. */
+/**
+ * Forged versions: planning uses, and garbage collection deletes, the files that a version names only if the table
+ * owns them.
+ */
 class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
   import Planning._
 
@@ -47,7 +50,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach {
     difference(planned.tasks, stockPlan).foreach(fail(_))
   }
 
-  /** The segment of another table, under a name of this one's store. */
+  /** Writes the segment of another table into this table's store under a name of this store. */
   private def takeSegment(t: TestTable, other: TestTable): SegmentRef = {
     val ref = decoded(other).segments.head
     t.io.put(s"${root(t)}/${ref.relativePath}", other.io.bytes(s"${root(other)}/${ref.relativePath}"))

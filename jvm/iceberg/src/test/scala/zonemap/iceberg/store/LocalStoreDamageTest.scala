@@ -16,7 +16,10 @@ import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, StockReason}
 import zonemap.iceberg.testing._
 
-/** Segments in local files that others change while this JVM holds them open: plans stay right, and the JVM stays. */
+/**
+ * Other processes change local segment files that this JVM holds open: plans stay correct, and the JVM does not
+ * crash.
+ */
 class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
   import LocalStoreDamageTest._
 
@@ -27,7 +30,10 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     required(2, "name", Types.StringType.get()),
     required(3, "other", Types.LongType.get()))
 
-  /** Files of random ids, so that a column's codes say much, and their index in a local folder, as another JVM wrote it. */
+  /**
+   * Files of random ids, so that plans need a column's codes, and their index in a local folder, as another JVM wrote
+   * it.
+   */
   private def stored(): Stored = {
     val folder = Files.createTempDirectory("zonemap-local-damage").resolve("index-store")
     val settings = Planning.Off.copy(storeLocation = Some(folder.toString))
@@ -147,7 +153,7 @@ private object LocalStoreDamageTest {
 
   final class Stored(val table: TestTable, val settings: PlannerSettings, val segment: Path)
 
-  /** Without a new file: who has it open sees what changes. */
+  /** Changes the file itself, so that a process that has it open sees the change. */
   def inPlace(file: Path)(change: RandomAccessFile => Unit): Unit =
     Using.resource(new RandomAccessFile(file.toFile, "rw"))(change)
 

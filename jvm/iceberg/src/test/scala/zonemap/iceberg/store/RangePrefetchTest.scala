@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ByteRange
 
-/** Ranges that are asked for ahead: which requests they become, and who gets the bytes. */
+/** Prefetched ranges: checks the requests that they become, and the readers that get the bytes. */
 class RangePrefetchTest extends AnyFunSuite with BeforeAndAfterEach {
   private val fetched = new ConcurrentLinkedQueue[ByteRange]
   private def cached(range: ByteRange) = ColdRange("mem://store", "a", range.offset, range.length)

@@ -17,7 +17,7 @@ import zonemap.iceberg.plan.{PlanMode, Planned, Planning}
 import zonemap.iceberg.testing._
 import zonemap.iceberg.upkeep.IndexProcedures
 
-/** Whatever happens to the stored index, a plan is right and throws nothing, and a build mends it. */
+/** Whatever damages the stored index, a plan is correct and throws nothing, and a build repairs the index. */
 class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
   import Planning._
 
@@ -127,7 +127,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
       IndexRegistry.clear()
       val mended = ours(t, filter)
       right(t, mended)
-      // a refresh takes what it knows as it is; damage inside a column shows when a query reads it
+      // a refresh does not read known segments again; a query that reads the damaged column finds the damage
       assert(mended.mode == PlanMode.Exact || name == "segment of one flipped byte")
       assert(
         name == "segment of one flipped byte" || IndexProcedures
@@ -147,7 +147,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
     }
   }
 
-  /** Runs `vanish` before the n-th read of the store, and answers whether that read came. */
+  /** Runs `vanish` before the n-th read of the store, and returns whether there was such a read. */
   private def interrupted(t: TestTable, read: Int)(vanish: () => Unit): Boolean = {
     var seen = 0
     t.io.beforeRead = location =>
@@ -202,7 +202,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach {
   test("after damage deep in a segment the store is left alone too") {
     val t = table()
     build(t)
-    // the section table and its checksum stay: only a section that a plan reads is hurt
+    // the section table and its checksum stay valid: the damage is in a section that a plan reads
     change(t, segments) { bytes =>
       val hurt = bytes.clone()
       (64 until hurt.length - 600).foreach(i => hurt(i) = (hurt(i) ^ 0x55).toByte)

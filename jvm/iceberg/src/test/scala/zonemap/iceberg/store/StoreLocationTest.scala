@@ -9,7 +9,7 @@ import zonemap.iceberg.plan.Planning
 import zonemap.iceberg.testing.TestTable
 import zonemap.iceberg.upkeep.IndexProcedures
 
-/** Where the indexes of tables may be kept. */
+/** Checks the allowed locations of indexes. */
 class StoreLocationTest extends AnyFunSuite {
   private def table(): TestTable = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
 

@@ -12,7 +12,10 @@ import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.store.IndexStore
 import zonemap.iceberg.testing.FileKind
 
-/** Columns that are added to an index, or taken from it, when it already has segments. File k holds c2 from 20k on. */
+/**
+ * Adds columns to an index that already has segments, or removes columns from it. File k holds values of c2 from 20k
+ * on.
+ */
 class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = IndexRegistry.clear()
 
@@ -88,7 +91,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach {
     t.append()
     val table = t.table.load()
     IndexRegistry.clear()
-    // a maintainer that has not heard of the choice
+    // a maintainer without the conf of the chosen columns
     val store = IndexStore.of(table, None)
     val known = new TableIndex(table.uuid())
     StoredSnapshots.loadNearest(table, t.table.current, store, 8).foreach(known.put)

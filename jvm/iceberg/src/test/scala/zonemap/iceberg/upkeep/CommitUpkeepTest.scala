@@ -10,11 +10,11 @@ import zonemap.iceberg.index.IndexRegistry
 import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.testing.{FileKind, HeldSnapshots}
 
-/** Commits of this JVM are followed by the index, and pay nothing for it. */
+/** The index follows the commits of this JVM, and does not delay them. */
 class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll {
   @volatile private var isRunning = false
 
-  // it stays registered: other suites of the JVM count who covers their commits
+  // the listener stays registered, so it must do nothing for commits of other suites of this JVM
   CommitListener.register(seen => Option.when(isRunning)(seen.settings))
 
   override def beforeAll(): Unit = isRunning = true
@@ -27,7 +27,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
   private def unpaced(settings: PlannerSettings): PlannerSettings =
     Maintained.settled(settings)(_.copy(maxCpuShare = 1))
 
-  /** A table that a query has made known to this JVM. */
+  /** A table that this JVM knows, because a query has read it. */
   private def known(settings: PlannerSettings = memory): Maintained = {
     val t = new Maintained
     t.append()

@@ -18,7 +18,7 @@ import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** What a store holds of columns that were left out of the index: nothing, in no file, compressed or not. */
+/** A store contains no value of columns that are excluded from the index, in no file, compressed or not. */
 class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
   override def beforeEach(): Unit = IndexRegistry.clear()
 
@@ -46,7 +46,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
       }: _*): Unit
     }
 
-    /** Equality deletes on the secret column, and on it with another. */
+    /** Commits equality deletes on the secret column alone, and on it and another column. */
     def delete(): Unit = {
       val stats = Map("ssn" -> Stats.range(s"$Secret-1a", s"$Secret-1z"), "id" -> Stats.range(10L, 19L))
       Seq(Seq("ssn"), Seq("id", "ssn")).foreach { columns =>
@@ -65,7 +65,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
 
     def held: Option[SnapshotIndex] = IndexRegistry.of(table.load()).get(SnapshotKey.of(table.current))
 
-    /** The files of the store that tell of the secret. */
+    /** The files of the store that contain the secret. */
     def leaks: Seq[String] = table.io.storeFiles.filter(file => tells(table.io.bytes(file)))
 
     def right(): Unit =
@@ -77,7 +77,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
       }
   }
 
-  /** Whether bytes, or a zstd frame that begins somewhere among them, hold the secret. */
+  /** Whether the bytes contain the secret, or a zstd frame that starts at any of them contains it. */
   private def tells(bytes: Array[Byte]): Boolean = {
     def text(b: Array[Byte]) = new String(b, StandardCharsets.ISO_8859_1)
     val whole = text(bytes)
@@ -86,7 +86,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     whole.contains(Secret) || frames.exists(at => text(unpacked(bytes.drop(at))).contains(Secret))
   }
 
-  /** As much as can be unpacked: what follows a frame is none. */
+  /** Unpacks as many bytes as possible: the bytes after a frame are not a frame. */
   private def unpacked(bytes: Array[Byte]): Array[Byte] = {
     val out = new ByteArrayOutputStream
     val in = new ZstdInputStream(new ByteArrayInputStream(bytes))
@@ -96,7 +96,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
     out.toByteArray
   }
 
-  /** Three commits of files and one of deletes, with a version of each. */
+  /** Three commits of data files and one of deletes, with a stored version of each. */
   private def stored(): Lake = {
     val lake = new Lake
     (1 to 3).foreach { _ => lake.append(); lake.refresh() }
@@ -181,7 +181,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach {
       Seq(Expressions.alwaysTrue(), Expressions.equal("ssn", s"$Secret-2a")).foreach { filter =>
         val planned = Planning.ours(lake.table, filter, refine = _.useSnapshot(older))
         val stockPlan = Planning.stock(lake.table, filter, _.useSnapshot(older))
-        // a column that is left out prunes nothing
+        // an excluded column prunes nothing
         assert(stockPlan.map(_.file().location()).toSet.subsetOf(planned.paths))
         Planning.difference(planned.tasks, stockPlan).foreach(fail(_))
       }

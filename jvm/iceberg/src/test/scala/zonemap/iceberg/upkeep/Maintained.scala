@@ -66,11 +66,11 @@ final class Maintained(columns: Int = 1) {
     deletes
   }
 
-  /** Expires all snapshots but the newest; their files stay unless the level says otherwise. */
+  /** Expires all but the newest `retain` snapshots; their files are deleted only if `level` includes them. */
   def expire(retain: Int, level: CleanupLevel = CleanupLevel.NONE): Unit =
     table.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(retain).cleanupLevel(level).commit()
 
-  /** Joins manifests of fewer bytes into one of all their entries. */
+  /** Merges manifests of fewer bytes into one. */
   def rewriteManifests(smallerThan: Long): Unit =
     table.load().rewriteManifests().clusterBy(_ => 0).rewriteIf(_.length() < smallerThan).commit()
 
@@ -78,13 +78,13 @@ final class Maintained(columns: Int = 1) {
 
   def isIndexed: Boolean = index.isDefined
 
-  /** Lets upkeep cover the current snapshot and write the store now. */
+  /** Lets the background worker cover the current snapshot and write the store now. */
   def maintain(settings: PlannerSettings = Maintained.Persist): Unit = {
     Upkeep.enqueue(table.load(), table.current, settings)
     require(Upkeep.await(60000), "upkeep did not end")
   }
 
-  /** Plans of several filters, each compared with Iceberg's own, field by field. */
+  /** Plans several filters, and compares each plan with Iceberg's own, field by field. */
   def differences(settings: PlannerSettings = Planning.Off): Seq[String] =
     Maintained.filters(fileCount).flatMap { filter =>
       val ours = Planning.ours(table, filter, settings)
@@ -101,7 +101,7 @@ object Maintained {
     Expressions.and(Expressions.greaterThanOrEqual("id", files * 5L), Expressions.lessThan("id", files * 5L + 40))
   )
 
-  /** What a plan in a JVM that knows nothing reads of the store: files and bytes. */
+  /** The reads of a plan from the store in a JVM without an index in memory: files and bytes. */
   def coldReads(table: TestTable): (Int, Long) = {
     IndexRegistry.clear()
     table.io.resetCounts()

@@ -10,7 +10,7 @@ import zonemap.iceberg.index.{IndexRegistry, Oversized, SnapshotKey}
 import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.testing.FileKind
 
-/** What `status` says is wrong. */
+/** Checks the problems that `status` reports. */
 class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach {
 
   override def beforeEach(): Unit = IndexRegistry.clear()

@@ -12,7 +12,7 @@ import zonemap.iceberg.index.{IndexRegistry, SnapshotKey}
 import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.{FileKind, TestFiles, TestTable}
 
-/** The background worker. */
+/** Tests of the background worker. */
 class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach {
   private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
 
