@@ -17,8 +17,8 @@ import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
  * greater; a deletion vector replaces all position deletes of its file. As in Iceberg, an equality delete file is
  * left out only when its bounds or null counts prove that it deletes no value of the data file. Unlike in Iceberg,
  * none is left out because of the scan's filter, and none because of float or double bounds, which exclude NaN. The
- * result may therefore contain equality-delete files that Iceberg drops; applying them deletes no row of the scan's
- * result.
+ * result may therefore contain equality-delete files that Iceberg drops. Applying them removes no row that belongs to
+ * the scan's result, because the table spec applies them too.
  *
  * Not thread-safe; one instance for each plan.
  */

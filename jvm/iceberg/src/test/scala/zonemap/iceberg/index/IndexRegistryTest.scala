@@ -10,7 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.iceberg.plan.Planning
 import zonemap.iceberg.testing.{HeldSnapshots, Stats, TestFiles, TestTable}
 
-/** Checks what one JVM retains of its tables' indexes, and what it releases under the cap. */
+/** Checks which indexes of its tables one JVM retains, and which it releases under the cap. */
 class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach {
   import Planning._
 
