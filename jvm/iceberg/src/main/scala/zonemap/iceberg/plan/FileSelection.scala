@@ -9,7 +9,7 @@ import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
  * Selects the rows (data files) of a snapshot that a filter may match.
  *
  * First, bounds prune each file for which they prove that no row matches. Second, partition filters are evaluated
- * exactly as Iceberg evaluates them, because Spark does not check filters that select whole partitions: every
+ * exactly as Iceberg evaluates them, because Spark does not evaluate filters on whole partitions again: every
  * remaining file's own tuple is evaluated, once for each distinct tuple of a segment. Facts, and conditions that are
  * evaluated on the values of a file, come last, because they are evaluated file by file.
  *

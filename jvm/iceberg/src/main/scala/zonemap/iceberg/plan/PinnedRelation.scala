@@ -32,10 +32,7 @@ private[zonemap] final class PinnedRelation(
 
   def snapshotId: Option[Long] = Option(pinnedId).map(_.longValue)
 
-  /**
-   * The report that the index does not cover the pinned snapshot; `None` if it does, or if coverage was not checked
-   * yet.
-   */
+  /** The report of the first check of coverage, if the index did not cover the pinned snapshot; else `None`. */
   def stockReport: Option[PlanReport] = firstReport
 
   /** Whether `reason` has been reported as the reason why the index does not cover the pinned snapshot. */

@@ -4,8 +4,8 @@ import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.{CloseableGroup, CloseableIterable, CloseableIterator}
 
 /**
- * The tasks of a plan, each made when the iterator reaches it: a caller that retains no task needs no memory for
- * millions.
+ * The tasks of a plan. Each task is made when the iterator reaches it, so millions of tasks take no memory unless the
+ * caller retains them.
  *
  * If the index fails during the iteration, Iceberg plans the scan, and the iterator continues with the tasks of
  * Iceberg's plan whose files it has not returned. The tasks are therefore complete, whether the index fails before
