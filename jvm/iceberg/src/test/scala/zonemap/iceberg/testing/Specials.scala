@@ -11,14 +11,14 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.iceberg.types.{Type, Types}
 
 /**
- * The special values of each type that random tables must contain, in Iceberg's representation. The Python suites
- * read the same file; a type without a name in Spark has the values of the nearest type.
+ * The values of each type that random tables must meet, in Iceberg's representation. The Python suites read the same
+ * file; a type that Spark has no name for takes the values of the nearest one.
  */
 object Specials {
   private val file = new File("tests/support/fuzz/specials.json")
   private lazy val root: JsonNode = new ObjectMapper().readTree(file)
 
-  /** The special values of a type; empty if no value of the type is special. */
+  /** Empty for types of which each value is as good as another. */
   def of(valueType: Type): Seq[Any] = valueType.typeId() match {
     case Type.TypeID.INTEGER        => named("int").map(_.intValue())
     case Type.TypeID.LONG           => named("long").map(_.longValue())
