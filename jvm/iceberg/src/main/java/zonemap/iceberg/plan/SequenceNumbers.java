@@ -10,10 +10,10 @@ import org.apache.iceberg.FileFormat;
 import org.apache.iceberg.PartitionSpec;
 
 /**
- * Sets the sequence numbers of a content file, which no builder can.
+ * Sets the sequence numbers of a content file, which Iceberg's builders cannot set.
  *
- * <p>The setters are public methods of a package-private class of Iceberg; method handles to them are made once, when
- * this class is loaded, which fails if Iceberg no longer has them.
+ * <p>The setters are public methods of a package-private class of Iceberg. This class looks up method handles to them
+ * once, when it is loaded; loading fails if Iceberg no longer has the setters.
  */
 final class SequenceNumbers {
   private static final MethodHandle DATA_SETTER = setter("setDataSequenceNumber");

@@ -11,8 +11,8 @@ import org.apache.iceberg.expressions.Expression;
 import org.apache.iceberg.metrics.MetricsReporter;
 
 /**
- * A batch scan of a {@link ZoneMapTable} that knows what it was planned from. Every refinement is a scan of its own, which
- * has not been planned.
+ * A batch scan of a {@link ZoneMapTable} that retains its last plan. Every refinement returns a new scan without a
+ * plan.
  */
 public final class ZoneMapBatchScan extends BatchScanAdapter {
   private final ZoneMapTableScan scan;
@@ -22,7 +22,7 @@ public final class ZoneMapBatchScan extends BatchScanAdapter {
     this.scan = (ZoneMapTableScan) scan;
   }
 
-  /** The plan that was made last; empty before it is complete, and where Iceberg made it. Thread-safe. */
+  /** Returns the last plan; empty until its last task is made, and if Iceberg planned the scan. Thread-safe. */
   public Optional<PlannedScan> planned() {
     return scan.planned();
   }

@@ -79,7 +79,7 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * Returns this table for a query that needs a number of rows of a scan, no matter which.
+   * Returns this table for a query that needs a number of arbitrary rows of a scan.
    *
    * @param digest equal for two cuts only if they plan the same files
    */
@@ -90,9 +90,9 @@ public final class ZoneMapTable extends BaseTable {
   /**
    * Returns this table for a query that needs only the first rows of a sort directly above its scan.
    *
-   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner of
-   *     the index evaluates it
-   * @param description the bound for people
+   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner
+   *     of the index evaluates it
+   * @param description the bound as text for EXPLAIN
    * @param digest equal for two bounds only if they are the same
    */
   public ZoneMapTable withTopK(Predicate bound, String description, String digest) {
@@ -114,19 +114,22 @@ public final class ZoneMapTable extends BaseTable {
     return pinned.name();
   }
 
-  /** Returns the snapshot to which the relation is pinned, with what the index knows of it. */
+  /**
+   * Returns the relation that scans of this table read: the pinned snapshot, the query's settings and the resolved
+   * index.
+   */
   public PinnedRelation pinned() {
     return pinned;
   }
 
-  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter; null without one. */
+  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter, or null. */
   public Predicate expressions() {
     return hints.expressions().isDefined() ? hints.expressions().get() : null;
   }
 
   /**
-   * Returns a predicate that every needed row of this relation satisfies besides the scan's filter; TRUE without one.
-   * With a bound of first rows, it holds for the rows that the sort and limit above the relation return.
+   * Returns a predicate that every needed row of this relation satisfies besides the scan's filter; TRUE if there is
+   * none. With a bound of first rows, it holds for the rows that the sort and limit above the relation return.
    */
   public Predicate conditions() {
     return hints.conditions();
@@ -163,15 +166,15 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
-   * Returns the report of the last scan planned through this table, or the reason why the index does not cover the pinned
-   * snapshot; null before the first of both. A scan's own report is in its {@link PlannedScan}. Thread-safe.
+   * Returns the report of the last scan planned through this table, else the report that the index does not cover the
+   * pinned snapshot; null before either exists. A scan's own report is in its {@link PlannedScan}. Thread-safe.
    */
   public PlanReport lastPlan() {
     PlanReport last = lastPlan;
     return last != null ? last : pinned.stockReport().getOrElse(() -> null);
   }
 
-  // BaseTable's own is package-private and not inherited here
+  // BaseTable.writeReplace() is package-private and therefore not inherited
   Object writeReplace() {
     return SerializableTable.copyOf(this);
   }

@@ -24,7 +24,7 @@ final class ZoneMapTableScan extends DataTableScan {
     return new ZoneMapTableScan((ZoneMapTable) table, schema, context);
   }
 
-  /** What the last plan of this scan was made from; empty before it is complete, and where Iceberg made it. */
+  /** Returns the last plan of this scan; empty until its last task is made, and if Iceberg planned the scan. */
   Optional<PlannedScan> planned() {
     return Optional.ofNullable(planned);
   }

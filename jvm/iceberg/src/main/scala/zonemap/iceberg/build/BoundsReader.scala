@@ -11,16 +11,16 @@ import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue}
 import zonemap.iceberg.convert.IcebergValues
 
 /**
- * The bounds and counts of one manifest entry as [[ColumnBounds]].
+ * Decodes the bounds and counts of one manifest entry as [[ColumnBounds]].
  *
- * What a manifest does not say stays unknown. A bound is tight (the true extreme of the rows) for fixed-width values
- * that Parquet wrote, and for any type when lower and upper are equal: valid bounds that meet leave room for one
- * value only.
+ * Values that the manifest lacks stay unknown. A bound is tight (the least or greatest value of the rows) for
+ * fixed-width values in Parquet files, and for any type when lower and upper are equal, because valid bounds that are
+ * equal allow only one value.
  */
 private[zonemap] final class BoundsReader(columns: IndexedColumns) {
   private val specs: Array[ColumnSpec] = columns.specs.toArray
 
-  /** The bounds of every indexed column of `file`, `null` where the manifest knows nothing of a column. */
+  /** The bounds of every indexed column of `file`; `null` for a column without any bounds or counts in the manifest. */
   def read(file: ContentFile[_]): Array[ColumnBounds] = {
     val bounds = new Array[ColumnBounds](specs.length)
     var i = 0
@@ -54,14 +54,18 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
       ((file.format() == FileFormat.PARQUET && columnType.encoding == Encoding.Longs) || lower == upper)
 
   /**
-   * A struct's leaf is null where its struct is, but only the counts of Parquet's footers include those rows; the
-   * counts of other formats, and Parquet's own for floats (which writers count for NaN), leave them out: unknown.
+   * A field of a struct is null where the struct is null, but only the counts of Parquet's footers include these
+   * rows. The counts of other formats exclude them, as do Parquet's counts of floats and doubles, which the writer
+   * counts itself because of NaN: the result is then unknown.
    */
   private def nullPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =
     if (columns.nested(id) && (file.format() != FileFormat.PARQUET || columnType.mayHoldNaN)) Presence.Unknown
     else Presence.ofCounts(count(file.nullValueCounts(), id), count(file.valueCounts(), id))
 
-  /** The values a leaf's count leaves out where its struct is null are not NaN: "all" is known of top-level columns only. */
+  /**
+   * The counts of a field of a struct exclude rows whose struct is null, which are not NaN. The counts therefore
+   * prove only for top-level columns that all values are NaN.
+   */
   private def nanPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =
     if (!columnType.mayHoldNaN) Presence.None
     else

@@ -11,17 +11,17 @@ import org.apache.iceberg.MetadataColumns
 import zonemap.core.segment.{ColumnChoice, DeleteFileEntry}
 import zonemap.iceberg.convert.IcebergValues
 
-/** Column statistics of delete files between Iceberg's maps and the plain maps of a delete segment. */
+/** Converts column statistics of delete files between Iceberg's maps and the plain maps of a delete segment. */
 private[zonemap] object DeleteStats {
 
-  /** The columns of position deletes, which are none of the table: where the deleted rows are. */
+  /** The columns of position delete files (path and position of a deleted row), which are not columns of the table. */
   private val Positions = Set(MetadataColumns.DELETE_FILE_PATH.fieldId(), MetadataColumns.DELETE_FILE_POS.fieldId())
 
-  /** Whether a delete file has statistics of chosen columns only. */
+  /** Whether a delete file has statistics of the chosen columns only. */
   def isOnly(file: DeleteFileEntry, choice: ColumnChoice): Boolean =
     choice == ColumnChoice.All || maps(file).forall(map => map == null || map.keysIterator.forall(isKept(choice)))
 
-  /** The delete file without statistics of columns that are not chosen; the same object where it has none of those. */
+  /** The delete file without statistics of columns that are not chosen; the same object if it has none to remove. */
   def only(file: DeleteFileEntry, choice: ColumnChoice): DeleteFileEntry = {
     def of[V](map: Map[Int, V]) = if (map == null) null else map.filter { case (id, _) => isKept(choice)(id) }
     if (isOnly(file, choice)) file
@@ -49,7 +49,7 @@ private[zonemap] object DeleteStats {
     else
       bounds.asScala.iterator.map { case (id, buffer) => id.intValue -> IcebergValues.toArray(buffer) }.toMap
 
-  /** A plain `java.util.HashMap`: the maps travel to executors inside delete files. */
+  /** Returns a plain `java.util.HashMap`, because delete files carry the map to executors. */
   def toIcebergCounts(counts: Map[Int, Long]): JMap[Integer, JLong] =
     if (counts == null) null
     else {

@@ -14,11 +14,11 @@ import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames, Partiti
 import zonemap.iceberg.index.TableFacts
 
 /**
- * A fact that is to be built for the data files of a table. Serializable.
+ * A request to build one kind of fact about one column for the data files of a table. Serializable.
  *
- * @param name what the column is called in the schema that the files are read with
- * @param typeText the column's type there
- * @param mapping stands for the names by which readers find the column in files without field ids, see
+ * @param name the column's name in the schema with which the files are read
+ * @param typeText the column's type in that schema
+ * @param mapping a digest of the names by which readers find the column in files without field ids, see
  *   [[zonemap.iceberg.convert.MappedNames]]
  */
 private[zonemap] final case class FactRequest(
@@ -30,7 +30,7 @@ private[zonemap] final case class FactRequest(
   def columnType: ColumnType =
     ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
 
-  /** As it is written in a call: `bloom(user_id)`. */
+  /** The request in the notation of a call: `bloom(user_id)`. */
   def text: String = s"${kind.name}($name)"
 }
 
@@ -39,7 +39,7 @@ private[zonemap] object FactRequest {
     "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)', or " +
       "'none'."
 
-  /** What a text such as `values(a, b), bloom(c)` asks for. */
+  /** Parses the facts in a text such as `values(a, b), bloom(c)`. */
   def parse(text: String, table: Table): Seq[FactRequest] = {
     def malformed(why: String) = throw new IllegalArgumentException(s"Cannot use facts '$text': $why. $Example")
     val requests = FactText.split(text).flatMap {
@@ -54,14 +54,14 @@ private[zonemap] object FactRequest {
     requests.distinct
   }
 
-  /** The requests for all facts of which there are some, as far as they could still be asked for. */
+  /** The requests for all facts that the table has; facts that can no longer be requested are left out. */
   def known(table: Table, facts: TableFacts): Seq[FactRequest] =
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
       val asked = Try(new Asked(kind, ColumnNames.of(table.schema(), column), table).request)
       asked.toOption.filter(_.column == column)
     }
 
-  /** One fact as it is written in a call. */
+  /** One fact in the notation of a call. */
   private final class Asked(kind: FactKind, text: String, table: Table) {
     private val schema = table.schema()
 
@@ -112,14 +112,14 @@ private[zonemap] object FactRequest {
 
     private def names: String = schema.columns().asScala.map(_.name()).mkString(", ")
 
-    /** Spark has no values of the other types. */
+    /** Spark cannot read values of the other types. */
     private def isReadable(columnType: ColumnType): Boolean =
       columnType match {
         case TimeType | TimestampNsType | TimestampTzNsType => false
         case _                                              => true
       }
 
-    /** Whether only structs lead to the field, and to a map of which it is the value. */
+    /** Whether all parents of the field are structs, apart from the map of which the field is the value. */
     private def isReached(fieldId: Int, isMapValue: Boolean): Boolean = {
       val parents = TypeUtil.indexParents(schema.asStruct())
       val above = Iterator
@@ -129,7 +129,10 @@ private[zonemap] object FactRequest {
       above.drop(if (isMapValue) 1 else 0).forall(id => schema.findType(id).isStructType)
     }
 
-    /** Readers take the values of identity partitions from the file's tuple; the file may hold others, or none. */
+    /**
+     * Readers take the value of an identity partition column from the file's partition tuple; the file may contain
+     * other values, or none.
+     */
     private def isPartitionValue(field: NestedField): Boolean =
       table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined)
 

@@ -4,23 +4,25 @@ import zonemap.core.fact.{FactBuilder, FactFile, FactKey}
 import zonemap.core.segment.{Checksums, FactRef}
 import zonemap.iceberg.store.IndexStore
 
-/** A data file that facts are built of, all its physical rows. `records` may be unknown: -1. */
+/**
+ * A data file whose facts are built from all its physical rows. `records` is -1 if the number of records is unknown.
+ */
 private[zonemap] final case class FactInput(path: String, sizeBytes: Long, format: String, records: Long) {
   def key: FactKey = FactKey.of(path, sizeBytes)
 }
 
-/** Tells the builders of one data file, one a request, of every physical row. */
+/** Reads every physical row of one data file into builders, one for each request. */
 private[zonemap] trait FactReader {
   def read(file: FactInput, requests: Seq[FactRequest], builders: Seq[FactBuilder]): Unit
 }
 
 /**
- * The making of facts about some data files, which are read once for all of them: what a build hands to a Spark task.
- * Serializable. A task may run twice; only what its last run wrote is named.
+ * Builds facts about some data files in one Spark task, which reads each file once for all requests. Serializable. A
+ * task may run twice: only the fact files of its last run are referenced.
  */
 private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int) {
 
-  /** Reads the files and writes one file of facts a request. */
+  /** Reads the data files and writes one fact file for each request. */
   def write(reader: FactReader, store: IndexStore): Seq[FactRef] = {
     val facts = files.map { file =>
       val rows = if (file.records >= 0) file.records else file.sizeBytes / FactTask.BytesPerRowGuess
@@ -37,12 +39,12 @@ private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[
 
 private[zonemap] object FactTask {
 
-  /** Data files that one task reads: few enough for its facts to fit into memory several times. */
+  /** The greatest total size of the data files of one task, small enough for memory to hold its facts several times. */
   private val TargetBytes = 128L << 20
   private val MaxFiles = 1024
   private val BytesPerRowGuess = 8
 
-  /** Splits the making of facts about `files` into tasks. */
+  /** Splits the building of facts about `files` into tasks. */
   def group(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int): Seq[FactTask] = {
     val groups = files.foldLeft(List.empty[(Long, List[FactInput])]) {
       case ((bytes, group) :: done, file) if bytes + file.sizeBytes <= TargetBytes && group.size < MaxFiles =>
@@ -52,7 +54,7 @@ private[zonemap] object FactTask {
     groups.reverseIterator.map { case (_, group) => FactTask(group.reverse, requests, maxValues) }.toSeq
   }
 
-  /** Writes one file of facts. */
+  /** Writes one fact file. */
   def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
     val distinct = facts.toMap.toSeq
     val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
@@ -70,7 +72,7 @@ private[zonemap] object FactTask {
   }
 }
 
-/** Runs the tasks of a build of facts; answers what each wrote. */
+/** Runs the tasks of a build of facts; returns references to the fact files that the tasks wrote. */
 private[zonemap] trait FactTaskRunner {
   def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef]
 }

@@ -3,12 +3,12 @@ package zonemap.iceberg.build
 import zonemap.core.value.{ZoneValue, ZoneValues}
 
 /**
- * The text in which facts are asked for: `values(status, tags['type']), bloom(user_id)`. Commas and parentheses in quotes
- * are part of a name or a key.
+ * Parses the notation of facts: `values(status, tags['type']), bloom(user_id)`. Commas and parentheses in quotes are
+ * part of a name or a key.
  */
 private[build] object FactText {
 
-  /** A kind and the columns in its parentheses. */
+  /** A kind of fact and the columns in its parentheses. */
   object Item {
     private val Form = """(?s)(\w+)\s*\((.*)\)""".r
 
@@ -34,7 +34,7 @@ private[build] object FactText {
   /** A name without its backquotes. */
   def bare(name: String): String = name.trim.stripPrefix("`").stripSuffix("`")
 
-  /** The parts between commas that stand outside quotes and parentheses. */
+  /** Splits a text at the commas outside quotes and parentheses. */
   def split(text: String): Seq[String] = {
     var depth = 0
     var quote = Option.empty[Char]

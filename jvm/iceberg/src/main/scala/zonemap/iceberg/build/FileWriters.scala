@@ -12,17 +12,18 @@ import zonemap.iceberg.index.TableFacts
 import zonemap.iceberg.convert.MappedNames
 
 /**
- * Which data files a query engine's Iceberg writer wrote, by the sequence numbers of the snapshots that added them.
+ * Decides which kind of writer wrote a data file, by the sequence number of the snapshot that added the file.
  * Serializable.
  *
- * @param ofEngines sequence numbers of snapshots whose added files an engine wrote, ascending
- * @param ofImports sequence numbers of snapshots that took in files that were there before, ascending
+ * @param ofEngines the sequence numbers of snapshots whose added files a query engine's Iceberg writer wrote,
+ *   ascending
+ * @param ofImports the sequence numbers of snapshots that added existing files to the table, ascending
  * @param isMapped whether readers find columns of files without field ids by a name mapping
  */
 private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Array[Long], isMapped: Boolean)
     extends Serializable {
 
-  /** @param fileSequenceNumber of the snapshot that added the file, null if the manifest has none */
+  /** @param fileSequenceNumber that of the snapshot that added the file; null if the manifest has none */
   def provenanceOf(fileSequenceNumber: java.lang.Long): Provenance =
     if (isAmong(ofEngines, fileSequenceNumber)) Provenance.Engine
     else if (isMapped || isAmong(ofImports, fileSequenceNumber)) Provenance.Imported
@@ -34,18 +35,18 @@ private[zonemap] final class FileWriters(ofEngines: Array[Long], ofImports: Arra
 
 private[zonemap] object FileWriters {
 
-  /** Of no file is the writer known. */
+  /** The writer of every file is unknown. */
   val Unknown: FileWriters = new FileWriters(Array.emptyLongArray, Array.emptyLongArray, isMapped = false)
 
   /**
-   * The writers of the files of `manifests`, from the summaries of the snapshots that are retained. O(snapshots) since the
-   * oldest of the manifests' files; expired snapshots leave the writer unknown.
+   * The writers of the files of `manifests`, from the summaries of the retained snapshots. O(snapshots) since the
+   * oldest of the manifests' files; the writer of a file that an expired snapshot added is unknown.
    *
-   * @param snapshot that lists the manifests
+   * @param snapshot the snapshot that lists the manifests
    */
   def of(table: Table, snapshot: Snapshot, manifests: Seq[ManifestFile]): FileWriters = {
     val oldest = manifests.iterator.map(_.minSequenceNumber()).minOption.getOrElse(Long.MaxValue)
-    // the snapshot may be expired by now
+    // the table may have expired the snapshot since it was read
     val snapshots = SnapshotUtil
       .ancestorsOf(snapshot.snapshotId(), id => if (id == snapshot.snapshotId()) snapshot else table.snapshot(id))
       .asScala
@@ -57,18 +58,18 @@ private[zonemap] object FileWriters {
     new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.text(table).isDefined)
   }
 
-  /** Snapshots of format version 1 have none. */
+  /** The sequence number of every snapshot of format version 1. */
   private val NoSequenceNumber = 0L
 
-  /** Keys that the writers of Spark and of Flink put into the summary of what they commit; imports lack them. */
+  /** Keys that the writers of Spark and Flink add to the summary of each commit; imports lack them. */
   private val WriterKeys = Seq("spark.app.id", "flink.job-id")
 
   /** Engines whose rewrites of data files go through Iceberg's own writers. */
   private val Rewriters = Set("spark", "flink")
 
   /**
-   * Whether an engine appended files that its own writer did not write, as `add_files`, `migrate` and `snapshot` do. What
-   * was cherry-picked lacks the writer's key too, and says nothing.
+   * Whether an engine appended files that its own writer did not write, as `add_files`, `migrate` and `snapshot` do.
+   * A cherry-picked snapshot lacks the writer's key too, so the writer of its files is unknown.
    */
   private def isImport(snapshot: Snapshot): Boolean =
     !isOfEngine(snapshot) && snapshot.operation() == DataOperations.APPEND && Option(snapshot.summary()).exists {

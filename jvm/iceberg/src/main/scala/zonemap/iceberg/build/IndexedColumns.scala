@@ -11,16 +11,16 @@ import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.IcebergValues
 
 /**
- * The columns whose bounds a segment stores: every primitive leaf that is reached through structs only.
+ * The columns whose bounds a segment stores: every primitive field whose parents are all structs.
  *
- * List elements and map entries have no bounds that a filter could name. A field id takes its type from the schema of
- * the snapshot being indexed, then from the newest other schema that has it: within one snapshot's manifests an id
- * never changes type except by promotion, and a reader refuses a stored type that cannot be compared with the one it
- * asks for.
+ * List elements and map entries have no bounds that a filter could name. A field id has its type in the schema of the
+ * indexed snapshot, else its type in the newest other schema that has the field: within the manifests of one
+ * snapshot, only promotion changes the type of an id, and a reader rejects a stored type that it cannot compare with
+ * the requested type.
  *
  * @param specs the columns, in the order of `fieldIds`
- * @param nested field ids that are not top-level columns
- * @param choice which columns anything may be stored of, in delete segments too
+ * @param nested the ids of fields that are not top-level columns
+ * @param choice the columns about which segments may store anything; it applies to delete segments too
  */
 private[zonemap] final case class IndexedColumns(
     specs: IndexedSeq[ColumnSpec],
@@ -28,7 +28,7 @@ private[zonemap] final case class IndexedColumns(
     choice: ColumnChoice = ColumnChoice.All) {
   lazy val fieldIds: Array[Int] = specs.iterator.map(_.fieldId).toArray
 
-  /** Travels to executors by the names of the types: the types themselves are not serializable. */
+  /** Serializes the types by name for executors, because the types themselves are not serializable. */
   private def writeReplace(): AnyRef =
     new IndexedColumns.Travelling(
       specs.map(c => (c.fieldId, c.columnType.text)).toArray,
@@ -51,7 +51,7 @@ private[zonemap] object IndexedColumns {
       )
   }
 
-  /** Those of the columns of `snapshot` that `choice` names. */
+  /** The columns of `snapshot` that `choice` names. */
   def of(table: Table, snapshot: Snapshot, choice: ColumnChoice): IndexedColumns = {
     val others = table.schemas().values().asScala.toSeq.sortBy(-_.schemaId())
     val schemas = Option(snapshot.schemaId()).flatMap(id => Option(table.schemas().get(id))).toSeq ++

@@ -10,7 +10,7 @@ import zonemap.core.segment.SegmentRef
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.IndexStore
 
-/** Runs the tasks of a build in this JVM, a few at a time. */
+/** Runs the tasks of a build in this JVM, in at most as many threads as there are processors. */
 private[zonemap] final class LocalRunner(table: Table) extends SegmentTaskRunner {
 
   override def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef] = {

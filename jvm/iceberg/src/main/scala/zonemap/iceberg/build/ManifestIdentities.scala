@@ -6,7 +6,7 @@ import org.apache.iceberg.{ManifestFile, Snapshot, Table}
 
 import zonemap.core.segment.ManifestIdentity
 
-/** What of a manifest-list entry must match for a manifest to count as known. */
+/** The fields of a manifest-list entry that must all match for a manifest to count as known. */
 private[zonemap] object ManifestIdentities {
 
   def of(manifest: ManifestFile): ManifestIdentity =

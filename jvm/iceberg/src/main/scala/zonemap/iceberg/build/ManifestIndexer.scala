@@ -13,14 +13,15 @@ import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, S
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.StorePool
 
-/** Raised when a manifest does not hold what its manifest-list entry promises, or holds what cannot be indexed. */
+/** Raised when a manifest's entries contradict its manifest-list entry, or when an entry cannot be indexed. */
 private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
 
 /**
- * Decodes manifests with Iceberg's own reader, so that inherited fields (sequence numbers, spec, first row ids) are
- * right, and writes their live entries into segments.
+ * Decodes manifests with Iceberg's own reader, which sets inherited fields (sequence numbers, spec, first row ids),
+ * and writes their live entries into segments.
  *
- * Cost: one read of each manifest, 15-25 us of CPU an entry. Not thread-safe; one instance a thread.
+ * Cost: one read of each manifest, 15-25 us of CPU for each entry. Not thread-safe; each thread uses its own
+ * instance.
  *
  * @param specs the partition specs to read the manifests with, by spec id
  * @param fetches threads that fetch manifests ahead
@@ -137,7 +138,10 @@ private[zonemap] final class ManifestIndexer(
 
 private object ManifestIndexer {
 
-  /** Fields of an entry that no segment of data files holds; sizes of 30 columns are 7 to 26 % of what decoding costs. */
+  /**
+   * Fields of an entry that no data segment stores. The column sizes of 30 columns alone are 7 to 26 % of the cost of
+   * decoding.
+   */
   private val Unused = Set(
     DataFile.COLUMN_SIZES,
     DataFile.EQUALITY_IDS,

@@ -15,10 +15,11 @@ import org.apache.iceberg.util.PropertyUtil
 import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
 /**
- * Fetches the manifests of remote storage that are about to be decoded, one after the other: a few ahead, side by side.
+ * Reads the next manifests from remote storage in parallel, while the caller decodes the manifests one after the
+ * other.
  *
- * Left to Iceberg are single manifests, large and encrypted ones, and all where Iceberg caches manifests itself. A fetch
- * that fails is no failure yet: who decodes the manifest reads it again. Not thread-safe.
+ * Iceberg reads a single manifest itself, as well as large and encrypted ones, and all manifests if Iceberg's own
+ * manifest cache is on. A failed read is not an error yet: the caller then reads the manifest again. Not thread-safe.
  */
 private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFile], fetches: StorePool) {
   import ManifestsAhead._
@@ -29,7 +30,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
   private val underWay = mutable.HashMap.empty[String, Fetch]
   private var bytesUnderWay = 0L
 
-  /** What to read `manifest` with, the next of the manifests. */
+  /** The `FileIO` with which to read `manifest`, which must be the next one of `manifests`. */
   def ioOf(manifest: ManifestFile): FileIO = {
     while (toFetch.hasNext && bytesUnderWay < MaxBytesAhead) start(toFetch.next())
     underWay.remove(manifest.path()) match {
@@ -74,7 +75,7 @@ private object ManifestsAhead {
         CatalogProperties.IO_MANIFEST_CACHE_ENABLED_DEFAULT)
     catch { case _: UnsupportedOperationException => false }
 
-  /** The whole file, which must be as long as its manifest list says. */
+  /** Reads the whole file; its length must be the length in the manifest list. */
   private def read(io: FileIO, manifest: ManifestFile): Array[Byte] =
     Using.resource(io.newInputFile(manifest).newStream()) { stream =>
       val bytes = new Array[Byte](manifest.length().toInt)
@@ -83,7 +84,7 @@ private object ManifestsAhead {
       bytes
     }
 
-  /** `io` with one file's bytes at hand. */
+  /** Reads one file from `bytes`, and all other files through `io`. */
   private final class WithBytes(io: FileIO, location: String, bytes: Array[Byte]) extends FileIO {
     override def newInputFile(path: String): InputFile =
       if (path == location) new InMemoryInputFile(path, bytes) else io.newInputFile(path)

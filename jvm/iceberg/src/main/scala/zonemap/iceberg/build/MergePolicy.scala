@@ -3,9 +3,10 @@ package zonemap.iceberg.build
 import java.util.SplittableRandom
 
 /**
- * When the runs (micro segments) of a snapshot are merged. Asked at every flush; pure, so that it replays.
+ * Decides at every flush whether the runs (micro segments) of a snapshot are merged. The decision depends on the
+ * [[MergePoint]] only, so it can be reproduced.
  *
- * Whatever the policy says, `hardCap` runs are merged: a plan never opens more.
+ * A policy always merges `hardCap` runs, so a plan never opens more runs.
  */
 sealed abstract class MergePolicy {
   def hardCap: Int
@@ -18,12 +19,13 @@ sealed abstract class MergePolicy {
 object MergePolicy {
 
   /**
-   * p = min(1, runs / limit) at every flush, and always at the first flush in every `forcedEvery` sequence numbers.
+   * Merges with the probability min(1, runs / limit) at every flush, and always at the first flush in every
+   * `forcedEvery` sequence numbers.
    *
-   * Several writers need no agreement on who merges, and merges of many tables do not fall together. The draw is seeded
-   * from the table's uuid and the sequence number.
+   * Several writers need not agree on the one that merges, and merges of many tables are spread over time. The random
+   * draw is seeded with the table's uuid and the sequence number.
    *
-   * @param minRuns fewer are left alone: rewriting them would save a plan next to nothing
+   * @param minRuns fewer runs are merged at forced flushes only, because merging them would hardly make plans faster
    */
   final case class Probabilistic(
       limit: Int = DefaultLimit,
@@ -45,12 +47,12 @@ object MergePolicy {
     }
   }
 
-  /** As soon as there are `minRuns` runs. */
+  /** Merges as soon as there are `minRuns` runs. */
   final case class Deterministic(minRuns: Int = DefaultMinRuns, hardCap: Int = DefaultHardCap) extends MergePolicy {
     override protected def wants(point: MergePoint): Boolean = point.runs >= minRuns
   }
 
-  /** At the hard cap only. */
+  /** Merges at the hard cap only. */
   final case class Off(hardCap: Int = DefaultHardCap) extends MergePolicy {
     override protected def wants(point: MergePoint): Boolean = false
   }

@@ -6,7 +6,8 @@ import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{Level, SpillFiles}
 
 /**
- * Merges segments of one snapshot: neighbours in commit order, one level up, without their dead manifests.
+ * Merges segments of one snapshot that are neighbours in commit order into a segment of the next level, without their
+ * dead manifests.
  *
  * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
  * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
@@ -19,11 +20,12 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
   import SegmentCompactor._
 
   /**
-   * All micro segments become hours, the hours of days that are over become days, and days are joined where there are
-   * many small ones.
+   * Merges all micro segments into hours, the hours of past days into days, and days with each other if many of them
+   * are small.
    *
-   * @param purge also rewrite every segment that has dead manifests; without it those that are mostly dead
-   * @param choice the columns that what is written keeps
+   * @param purge also rewrite every segment that has dead manifests; if false, only a segment whose rows are mostly
+   *   dead
+   * @param choice the columns that rewritten segments retain
    */
   def mergeUp(
       segments: IndexedSeq[LiveSegment],
@@ -42,7 +44,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
     (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level, choice) else s)
   }
 
-  /** The micro segments that no store holds yet become one: what a flush writes. */
+  /** Merges the micro segments that are not in the store yet, so that a flush writes few segments. */
   def joinUnstored(
       segments: IndexedSeq[LiveSegment],
       storeRoot: String,
@@ -51,17 +53,23 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
     others ++ (if (runs.size < 2) runs else packed(runs.sortBy(_.lastSequence)).map(merged(_, Level.Micro, choice)))
   }
 
-  /** The segments without the columns that `choice` does not name; the same objects where they have none of those. */
+  /**
+   * The segments without the columns that `choice` does not name; a segment without such columns is returned
+   * unchanged.
+   */
   def slimmed(segments: IndexedSeq[LiveSegment], choice: ColumnChoice): IndexedSeq[LiveSegment] =
     segments.map(s =>
       if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
-  /** The same of delete segments: their files without statistics of columns that `choice` does not name. */
+  /**
+   * The delete segments without the statistics of columns that `choice` does not name; unchanged where there are
+   * none.
+   */
   def slimmedDeletes(segments: IndexedSeq[LiveDeleteSegment], choice: ColumnChoice): IndexedSeq[LiveDeleteSegment] =
     segments.map(s =>
       if (s.segment.files.forall(DeleteStats.isOnly(_, choice))) s else mergedDeletes(IndexedSeq(s), choice))
 
-  /** The delete segments with few files become one. */
+  /** Merges the delete segments with few files into one. */
   def mergeDeletes(
       segments: IndexedSeq[LiveDeleteSegment],
       choice: ColumnChoice = ColumnChoice.All): IndexedSeq[LiveDeleteSegment] = {
@@ -72,7 +80,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
   private def isStale(segment: LiveSegment, purge: Boolean): Boolean =
     if (purge) !isFullyLive(segment) else segment.liveCount < segment.segment.rows / 2
 
-  /** Neighbours of one bucket become one segment of `level`. */
+  /** Merges neighbours that have the same bucket into segments of `level`. */
   private def lift(
       ordered: IndexedSeq[LiveSegment],
       level: Level,
@@ -82,7 +90,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
       .flatMap(packed)
       .map(merged(_, level, choice))
 
-  /** Neighbours packed up to the target of rows. */
+  /** Groups neighbours so that each group has at most the target number of rows. */
   private def packed(ordered: IndexedSeq[LiveSegment]): IndexedSeq[IndexedSeq[LiveSegment]] =
     neighbours(ordered)((group, next) =>
       group.map(_.liveCount.toLong).sum + next.liveCount <= PlannerSettings.SegmentRows)
@@ -102,7 +110,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
     } else rewritten(group, level, choice)
 
   private def rewritten(group: IndexedSeq[LiveSegment], level: Level, choice: ColumnChoice): LiveSegment = {
-    // read through copies, so that the inputs, which other snapshots may hold, keep nothing of it
+    // the merger reads copies, so that the inputs, which other snapshots may use, do not retain bytes that it loads
     val inputs = group.map(s => (s.segment.reopened(s.origin.source), s.liveManifests.toSeq))
     val source = ByteSource.ofBytes(SegmentMerger.merge(inputs, choice))
     val committedAt = group.flatMap(_.origin.committedAtMillis).maxOption
@@ -133,7 +141,9 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
       segment.manifests.indices.toArray)
   }
 
-  /** Segments whose snapshots are expired are older than all others and share one bucket. */
+  /**
+   * A segment of expired snapshots has no commit time: such segments are older than all others and share one bucket.
+   */
   private def bucket(segment: LiveSegment, lengthMillis: Long): Long =
     segment.origin.committedAtMillis.fold(Long.MinValue)(Math.floorDiv(_, lengthMillis))
 }

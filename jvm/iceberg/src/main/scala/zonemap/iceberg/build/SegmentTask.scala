@@ -8,13 +8,13 @@ import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**
- * The making of one segment from a group of manifests: what a build hands to a thread or to a Spark task.
+ * Builds one segment from a group of manifests, in a thread or in a Spark task.
  *
- * Serializable. A task may run twice: the same manifests make the same bytes, under a name of their own each time.
+ * Serializable. A task may run twice: the same manifests yield the same bytes, under a new name each time.
  *
  * @param manifests data manifests, or delete manifests when `level` is [[Level.Deletes]]
- * @param writers who wrote the data files of the manifests
- * @param written whole segments of the store: one of the same bytes is taken rather than written again
+ * @param writers decides which kind of writer wrote the data files of the manifests
+ * @param written whole segments of the store: the task reuses one with the same bytes instead of writing it again
  */
 private[zonemap] final case class SegmentTask(
     manifests: Seq[ManifestFile],
@@ -75,20 +75,20 @@ private[zonemap] object SegmentTask {
     }.toSeq
   }
 
-  /** A segment as large as merging would make it starts at the top. */
+  /** A segment that is as large as a merged one starts at the highest level. */
   private def levelOf(rows: Long, level: Level): Level =
     if (level == Level.Micro && rows >= PlannerSettings.SegmentRows / 4) Level.Day else level
 
   private def entries(manifest: ManifestFile): Long =
     ManifestIdentities.liveEntries(manifest).fold(manifest.length() / BytesPerEntryGuess)(_.toLong)
 
-  /** For manifest lists without counts only; decides the grouping, nothing else. */
+  /** An estimate for manifest lists without counts; it affects the grouping only. */
   private val BytesPerEntryGuess = 200L
 }
 
 /** Runs the tasks of a build that writes to a store. */
 private[zonemap] trait SegmentTaskRunner {
 
-  /** Runs every task and answers the written segments in the order of the tasks. */
+  /** Runs every task; returns the written segments in the order of the tasks. */
   def run(tasks: Seq[SegmentTask], store: IndexStore): Seq[SegmentRef]
 }

@@ -12,10 +12,10 @@ import zonemap.iceberg.plan.PlannerSettings
 import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**
- * The manifests of a snapshot, split into those the index knows and those it does not.
+ * The manifests of a snapshot, split into known ones, which the index contains, and unknown ones.
  *
- * @param held the segments of the snapshot held last
- * @param choice the columns to index of what is unknown
+ * @param held the segments of the newest snapshot in the index
+ * @param choice the columns to index of the unknown manifests
  */
 private[zonemap] final class ManifestDiff(
     val knownData: Seq[Located[Segment]],
@@ -25,7 +25,7 @@ private[zonemap] final class ManifestDiff(
     val knownDeletes: Seq[Located[KeyedDeletes]],
     val unknownDeletes: Seq[ManifestFile]) {
 
-  /** Entries that would have to be decoded; a manifest list without counts is taken by its bytes. */
+  /** The number of entries to decode, estimated by the length of a manifest if the manifest list has no counts. */
   def unknownEntries: Long = (unknownData ++ unknownDeletes).iterator.map { m =>
     ManifestIdentities.liveEntries(m).fold(m.length() / 100)(_.toLong)
   }.sum
@@ -34,17 +34,18 @@ private[zonemap] final class ManifestDiff(
 }
 
 /**
- * Makes the [[SnapshotIndex]] of a snapshot: known manifests from the segments at hand, the others decoded.
+ * Builds the [[SnapshotIndex]] of a snapshot from the existing segments of known manifests and from unknown
+ * manifests, which it decodes.
  *
  * Reads the snapshot's manifest list and every unknown manifest once. Thread-safe: no state.
  */
 private[zonemap] object SnapshotIndexer {
 
   /**
-   * Reads the manifest list and looks every manifest up. Manifests without live entries are left out.
+   * Reads the manifest list and looks up every manifest in `index`. Manifests without live entries are left out.
    *
-   * @param isUsable segments of data files that count as known
-   * @param knowsDeletes whether segments of delete files count as known
+   * @param isUsable whether the manifests of a data segment count as known
+   * @param knowsDeletes whether the manifests of delete segments count as known
    */
   def diff(
       table: Table,
@@ -89,9 +90,9 @@ private[zonemap] object SnapshotIndexer {
   }
 
   /**
-   * Builds what `diff` does not know into `store` with `runner` and puts the snapshot together.
+   * Builds segments of the unknown manifests of `diff` in `store` with `runner`, and builds the snapshot's index.
    *
-   * @param written segments of the store that need not be written again if the same come out
+   * @param written segments of the store that tasks reuse if they build the same bytes
    */
   def inStore(
       table: Table,
@@ -146,7 +147,10 @@ private[zonemap] object SnapshotIndexer {
       new SnapshotDeletes((knownDeletes(diff) ++ deletes).toIndexedSeq, SnapshotDeletes.unpartitioned(table))
     )
 
-  /** Segments around located manifests; one of `held` where it is the same, so that snapshots share them. */
+  /**
+   * The segments of located manifests; a segment of `held` with the same live manifests is reused, so that snapshots
+   * share it.
+   */
   private def known(located: Seq[Located[Segment]], held: Iterable[LiveSegment]): Seq[LiveSegment] = {
     val shared = new java.util.IdentityHashMap[Segment, LiveSegment]
     held.foreach(live => shared.put(live.segment, live))

@@ -8,7 +8,7 @@ import org.apache.iceberg.types.Types.NestedField
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
-/** What columns are called in calls and for people: `status`, `at.code`, and of a map's key `tags['type']`. */
+/** The text of a column in calls and messages: `status`, `at.code`, and `tags['type']` for a key of a map. */
 private[zonemap] object ColumnNames {
 
   def of(schema: Schema, column: ColumnId): String = {
@@ -16,15 +16,15 @@ private[zonemap] object ColumnNames {
     column.mapKey.fold(name)(key => s"${name.stripSuffix(ValueSuffix)}[${literal(key)}]")
   }
 
-  /** Of the fields with these ids that the schema has, in the order of the ids. */
+  /** The names of the schema's fields with these ids, in the order of the ids. */
   def of(schema: Schema, fieldIds: Set[Int]): Seq[String] =
     schema.idToName().asScala.toSeq.collect { case (id, name) if fieldIds(id) => (id.intValue, name) }.sorted.map(_._2)
 
-  /** The field of that name, as written or else in any case. */
+  /** The field with this name: the exact match, else a match that ignores case. */
   def find(schema: Schema, name: String): Option[NestedField] =
     Option(schema.findField(name)).orElse(Option(schema.caseInsensitiveFindField(name)))
 
-  /** The values of a map are its field of this name. */
+  /** Iceberg names the values of a map `tags` `tags.value`. */
   private val ValueSuffix = ".value"
 
   private def literal(key: ZoneValue): String = key match {

@@ -12,12 +12,12 @@ import zonemap.core.predicate._
 import zonemap.core.value.{BytesValue, StringType, ZoneValue}
 
 /**
- * An Iceberg filter as the core's [[Predicate]], bound by field id in one schema.
+ * Converts an Iceberg filter to the core's [[Predicate]], bound by field id in one schema.
  *
- * The result is implied by the filter: a row for which the filter is TRUE makes the predicate TRUE. What has no
- * counterpart (transform terms, unordered types, literals that do not fit) becomes `Unknown`, which keeps files.
- * Iceberg's `notEq`, `notIn` and `notStartsWith` match nulls, so they map to the null-matching leaves; Spark sends
- * them with a `notNull` beside, from which the simplifier makes the sharper SQL forms.
+ * The filter implies the result: for a row for which the filter is TRUE, the predicate is TRUE too. Terms without a
+ * counterpart (some transforms, unordered types, literals that do not fit the column's type) become `Unknown`, which
+ * keeps files. Iceberg's `notEq`, `notIn` and `notStartsWith` match nulls, so they become leaves that match nulls.
+ * Spark adds a `notNull` to each of them; the simplifier combines both into the stricter SQL form.
  */
 private[zonemap] object ExpressionConverter {
 
@@ -55,7 +55,10 @@ private[zonemap] object ExpressionConverter {
         .map(columnType => ColumnRef(field.fieldId, columnType, schema.findColumnName(field.fieldId)))
   }
 
-  /** Transforms keep nulls; comparisons become ranges of the column where the transform keeps its order. */
+  /**
+   * Transforms map null to null, so a null test of the transform is a null test of the column. A comparison becomes a
+   * range of the column if the transform preserves the order of the column's values.
+   */
   private def onTransform[T](
       column: ColumnRef,
       term: BoundTransform[_, _],
@@ -132,7 +135,7 @@ private[zonemap] object ExpressionConverter {
       case other                       => Unknown(s"$other NaN")
     }
 
-  /** A NaN element of a set asks for the NaN count; an element that cannot be encoded makes the set unknown. */
+  /** A NaN element becomes a test for NaN; an element that cannot be encoded makes the whole set `Unknown`. */
   private def onSet[T](column: ColumnRef, op: Expression.Operation, elements: Iterable[T]): Predicate = {
     val (nans, numbers) = elements.partition(e => NaNUtil.isNaN(e))
     val encoded = numbers.flatMap(e => IcebergValues.encodeLiteral(column.columnType, e))

@@ -9,22 +9,22 @@ import org.apache.iceberg.types.Type
 import zonemap.core.value._
 
 /**
- * Iceberg's types and values as the core's [[ColumnType]]s and [[ZoneValue]]s.
+ * Converts Iceberg's types and values to the core's [[ColumnType]]s and [[ZoneValue]]s.
  *
- * Thread-safe, no state. Unknown types answer `None`: their columns are not indexed and predicates on them keep
- * every file.
+ * Thread-safe, no state. The result is `None` for an unsupported type: its columns are not indexed, and predicates on
+ * them keep every file.
  */
 private[zonemap] object IcebergValues {
 
-  /** The column type of a primitive Iceberg type; `None` for types whose bounds have no order we know. */
+  /** The column type of a primitive Iceberg type; `None` for a type whose bounds have no supported order. */
   def columnType(icebergType: Type): Option[ColumnType] =
     if (icebergType.isPrimitiveType) ColumnType.parse(icebergType.toString) else None
 
   /**
    * Decodes a manifest bound (Iceberg's single-value binary form, spec appendix D) of a column of type `columnType`.
    *
-   * An int bound under a long column and a float bound under a double column are accepted: promotion leaves old
-   * manifests as they were. NaN and bounds of an unexpected length answer `None`: an unknown bound.
+   * An int bound of a long column and a float bound of a double column are accepted, because type promotion does not
+   * rewrite old manifests. NaN and bounds of an unexpected length return `None`: the bound is unknown.
    */
   def decodeBound(columnType: ColumnType, bound: ByteBuffer): Option[ZoneValue] = {
     val bytes = bound.duplicate().order(ByteOrder.LITTLE_ENDIAN)
@@ -54,7 +54,7 @@ private[zonemap] object IcebergValues {
     }
   }
 
-  /** Encodes the value of a bound Iceberg literal of a column of type `columnType`; NaN answers `None`. */
+  /** Encodes a literal that Iceberg bound to a column of type `columnType`; `None` for NaN. */
   def encodeLiteral(columnType: ColumnType, value: Any): Option[ZoneValue] =
     value match {
       case b: java.lang.Boolean => Some(ZoneValues.ofBoolean(b))
@@ -77,7 +77,7 @@ private[zonemap] object IcebergValues {
   private def fitDecimal(unscaled: BigInteger, decimal: DecimalType): Option[ZoneValue] =
     Option.when(new JBigDecimal(unscaled).precision <= decimal.precision)(ZoneValues.ofDecimal(unscaled, decimal))
 
-  /** A copy of what remains of a buffer, whose position stays. */
+  /** A copy of the remaining bytes of a buffer; the buffer's position does not change. */
   private[iceberg] def toArray(buffer: ByteBuffer): Array[Byte] = {
     val bytes = new Array[Byte](buffer.remaining)
     buffer.get(buffer.position(), bytes)

@@ -3,17 +3,17 @@ package zonemap.iceberg.convert
 import org.apache.iceberg.{BaseTable, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 
-/** Whether a table can be indexed at all, whatever its snapshots hold. */
+/** Checks whether a table can be indexed at all, whatever its snapshots contain. */
 private[zonemap] object Indexable {
 
-  /** Why a table is never indexed. */
+  /** The reason why a table is never indexed. */
   sealed trait Obstacle
 
-  /** Nothing but a table's uuid names its index for good. */
+  /** The table's uuid identifies its index, because no other identifier of a table is permanent. */
   case object NoUuid extends Obstacle
   final case class FormatVersion(version: Int) extends Obstacle
 
-  /** Bounds are plain text. */
+  /** The index would store the bounds of encrypted files as plain text. */
   case object Encrypted extends Obstacle
 
   private val FormatVersions = 1 to 3

@@ -12,16 +12,16 @@ import zonemap.core.segment.Checksums
 /** The names by which readers find the columns of data files without field ids. Thread-safe: no state. */
 private[zonemap] object MappedNames {
 
-  /** The table's name mapping as its property has it. */
+  /** The table's name mapping, as the JSON text of its property. */
   def text(table: Table): Option[String] = Option(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING))
 
-  /** The table's name mapping; None if it has none, or a malformed one. */
+  /** The table's parsed name mapping; `None` if the table has none, or a malformed one. */
   def of(table: Table): Option[NameMapping] =
     text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)
 
   /**
-   * Stands for the names that a field and its parents have in the table's mapping: files without field ids hold the same
-   * values of the field as long as it is the same. None where the table has no mapping.
+   * A digest of the names that the table's mapping gives to a field and its parents. As long as the digest is the
+   * same, readers find the same values of the field in files without field ids. `None` if the table has no mapping.
    */
   def digest(table: Table, fieldId: Int): Option[String] = text(table).map { json =>
     val parents = TypeUtil.indexParents(table.schema().asStruct())

@@ -9,11 +9,11 @@ import org.apache.iceberg.{PartitionData, PartitionSpec, StructLike}
 import org.apache.iceberg.types.{Type, Types}
 
 /**
- * Partition tuples between Iceberg's `StructLike` and the plain values a segment stores.
+ * Converts partition tuples between Iceberg's `StructLike` and the plain values that a segment stores.
  *
- * A stored tuple keeps the type it had when it was indexed; the spec of a query may be bound to an older or a newer
- * schema. [[fill]] and [[toStruct]] therefore convert by the type the spec has now, in both directions, and fail at once
- * on a value that does not fit, so that no bad tuple can reach an executor.
+ * A stored tuple has the types of the time when it was indexed; the spec of a query may be bound to an older or a
+ * newer schema. [[fill]] and [[toStruct]] therefore convert each value to the spec's present type, and fail at once
+ * on a value that does not fit, so that no wrong tuple reaches an executor.
  */
 private[zonemap] object PartitionTuples {
 
@@ -29,9 +29,9 @@ private[zonemap] object PartitionTuples {
     }
 
   /**
-   * `data`, which is of type `partitionType`, with the values of a tuple.
+   * Sets the values of a tuple in `data`, which has the type `partitionType`, and returns `data`.
    *
-   * @throws IllegalArgumentException if the arity or a value does not fit the type
+   * @throws IllegalArgumentException if the number of values or one of them does not fit the type
    */
   def fill(data: PartitionData, values: Array[AnyRef], partitionType: Types.StructType): PartitionData = {
     val converted = convert(values, partitionType)
@@ -39,13 +39,13 @@ private[zonemap] object PartitionTuples {
     data
   }
 
-  /** The tuple for evaluating a projected filter: the same values as [[fill]] sets, without its cost. */
+  /** The tuple with the same values as [[fill]] sets, at a lower cost: an evaluator of projected filters reads it. */
   def toStruct(values: Array[AnyRef], partitionType: Types.StructType): StructLike =
     new ValuesStruct(convert(values, partitionType))
 
   /**
-   * A key that is equal for equal tuples of one spec whatever the promotions between their indexing. Floats are equal as
-   * Iceberg compares them in tuples: NaN equals itself, and the two zeros differ.
+   * A key that is equal for equal tuples of one spec, even if types were promoted between the indexing of two tuples.
+   * Floats are equal as Iceberg compares them in tuples: NaN equals itself, and the two zeros differ.
    */
   def key(specId: Int, values: Array[AnyRef]): TupleKey =
     TupleKey(specId, values.iterator.map(normalize).toVector)
@@ -104,15 +104,15 @@ private[zonemap] object PartitionTuples {
   }
 
   /**
-   * Where the tuples of a spec hold a column as it is: readers return that value for every row of a file, whatever is in the
-   * file. `None` where the column is no identity partition of the spec.
+   * The position at which the tuples of a spec hold the column's own value: readers return this value for every row
+   * of a file, even if the file contains other values. `None` if the column is not an identity partition of the spec.
    */
   def identityPosition(spec: PartitionSpec, fieldId: Int): Option[Int] = {
     val position = spec.fields().asScala.indexWhere(f => f.sourceId() == fieldId && f.transform().isIdentity)
     Option.when(position >= 0)(position)
   }
 
-  /** Specs as Iceberg's tables give them, by plain ids. */
+  /** The specs of an Iceberg table, by plain ids. */
   def specsById(specs: JMap[Integer, PartitionSpec]): Map[Int, PartitionSpec] =
     specs.asScala.iterator.map { case (id, spec) => id.intValue -> spec }.toMap
 

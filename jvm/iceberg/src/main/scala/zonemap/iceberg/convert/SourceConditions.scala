@@ -11,18 +11,19 @@ import zonemap.core.predicate._
 import zonemap.core.value._
 
 /**
- * What a predicate asks of the columns that a spec partitions by, as Iceberg's filter on these columns: a row for which
- * the predicate is TRUE makes the filter TRUE. All else becomes `alwaysTrue`. SOUNDNESS, S126 and S127.
+ * Converts a predicate to Iceberg's filter on the columns that a spec partitions by: for a row for which the
+ * predicate is TRUE, the filter is TRUE too. A condition that cannot be converted becomes `alwaysTrue`. SOUNDNESS,
+ * S126 and S127.
  *
- * Buckets of a column tell of single values only, so few whole numbers between two ends are listed.
+ * Iceberg projects only single values to buckets, so a range of few whole numbers becomes the list of its numbers.
  */
 private[zonemap] object SourceConditions {
 
-  /** More single values than this are joined to ranges: hardly a bucket has none of them. */
+  /** A larger set of values becomes ranges, because nearly every bucket contains one of so many values. */
   private[iceberg] val MaxValues = 10000
   private val MaxRanges = 256
 
-  /** Ranges of so many whole numbers in all are listed. */
+  /** Ranges become a list of whole numbers if they contain at most this many in total. */
   private val MaxListed = 1000
 
   def of(predicate: Predicate, spec: PartitionSpec): Expression =
@@ -34,14 +35,14 @@ private[zonemap] object SourceConditions {
       case _             => Expressions.alwaysTrue()
     }
 
-  /** Whether conditions on the column become conditions on the partitions of the spec, if their values fit. */
+  /** Whether conditions on the column can become conditions on the partitions of the spec. */
   def tellsOf(spec: PartitionSpec, column: ColumnRef): Boolean = source(spec, column).isDefined
 
   /**
    * A column of the spec's schema.
    *
-   * @param asked the type that the predicate's values are encoded for
-   * @param inOrder where no transform of the column wraps, so that its results are in the order of the values
+   * @param asked the type for which the predicate's values are encoded
+   * @param inOrder the values that every transform of the column maps in their order, without wrapping around
    */
   private final case class Source(name: String, columnType: ColumnType, asked: ColumnType, inOrder: ValueRange) {
     def isInOrder(range: ValueRange): Boolean =
@@ -66,7 +67,10 @@ private[zonemap] object SourceConditions {
   private val Truncate = """truncate\[(\d{1,9})]""".r
   private val MicrosPerHour = 3600L * 1000 * 1000
 
-  /** Truncation of the least whole numbers comes out among the greatest; hours are counted in 32 bits. */
+  /**
+   * The values that the transform maps in their order: truncation maps the least whole numbers to the greatest ones,
+   * and Iceberg counts hours in 32 bits.
+   */
   private def inOrder(transform: String, columnType: ColumnType): ValueRange =
     (transform, columnType) match {
       case (Truncate(width), IntType)  => ValueRange(LongValue(Int.MinValue + width.toLong), null)
@@ -79,7 +83,10 @@ private[zonemap] object SourceConditions {
   private def narrower(left: ValueRange, right: ValueRange): ValueRange =
     ValueRange(if (left.from == null) right.from else left.from, if (left.until == null) right.until else left.until)
 
-  /** Of floats and doubles Iceberg and Spark order NaN and zeros differently, of uuids and bytes everything. */
+  /**
+   * Floats and doubles have no literals, because Iceberg and Spark order NaN and the zeros differently; neither have
+   * uuids and bytes, of which the two order all values differently.
+   */
   private def hasLiterals(columnType: ColumnType): Boolean =
     columnType match {
       case BooleanType | IntType | LongType | DateType | TimestampType | TimestampTzType | StringType => true
@@ -119,7 +126,7 @@ private[zonemap] object SourceConditions {
   private def isPoint(range: ValueRange): Boolean =
     range.from != null && range.until != null && ValueRanges.successor(range.from) == range.until
 
-  /** How many values of a type encoded as longs lie in the range; `None` for many. */
+  /** The number of values in the range if the type is encoded as longs; `None` if it is greater than `MaxListed`. */
   private def count(range: ValueRange): Option[Long] =
     (range.from, range.until) match {
       case (LongValue(from), LongValue(until)) => Some(until - from).filter(n => n > 0 && n <= MaxListed)
@@ -147,7 +154,10 @@ private[zonemap] object SourceConditions {
   private def below(source: Source, value: ZoneValue): Expression =
     literal(source, value).fold[Expression](Expressions.alwaysTrue())(Expressions.lessThan[AnyRef](source.name, _))
 
-  /** A text that passed through what makes U+FFFD of bytes that are no text may stand for another (S94). */
+  /**
+   * The value as Iceberg's literal; `None` for a text with U+FFFD, which replaces malformed UTF-8: the stored text
+   * may be another one (S94).
+   */
   private def literal(source: Source, value: ZoneValue): Option[AnyRef] =
     source.columnType.reencode(value, source.asked).flatMap { encoded =>
       (source.columnType, encoded) match {

@@ -11,14 +11,14 @@ import zonemap.core.predicate._
 import zonemap.core.value._
 
 /**
- * Comparisons of an order-preserving Iceberg transform of a column, as ranges of the column itself.
+ * Converts comparisons of an order-preserving Iceberg transform of a column to ranges of the column itself.
  *
  * `year`, `month`, `day`, `hour` and numeric `truncate[W]` map an interval `[start(v), start(v + step))` of source
- * values to each of their values `v`, so every comparison with a literal is one of two ends of such intervals: the range
- * holds for a row if and only if the comparison does. Truncation overflows on the lowest values of the type, which come
- * out among the highest: they are let through.
+ * values to each of their values `v`. A comparison with `v` is therefore equivalent to a range that starts or ends at
+ * an end of this interval. Truncation overflows for the lowest values of the type and maps them to the highest
+ * values: every range includes them.
  *
- * @param wrapsBelow values below this one may be mapped out of order
+ * @param wrapsBelow the transform may map values below this one out of order
  */
 private[convert] final class TransformRanges private (
     column: ColumnRef,
@@ -26,7 +26,10 @@ private[convert] final class TransformRanges private (
     start: Long => Option[Long],
     wrapsBelow: Option[Long] = None) {
 
-  /** `transform(column) op value`; `None` when an end does not fit the column's type. */
+  /**
+   * The range that is equivalent to `transform(column) op value`; `None` if one of its ends does not fit the column's
+   * type.
+   */
   def compare(op: Expression.Operation, value: Long): Option[Predicate] =
     inOrder(op, value).map { range =>
       wrapsBelow.fold(range)(at => Or(Seq(range, Compare(column, CompareOp.Lt, ZoneValues.ofLong(at)))))
@@ -56,7 +59,7 @@ private[convert] object TransformRanges {
   private val FirstYear = 1970L
   private val MonthsPerYear = 12L
 
-  /** `None` for transforms that do not keep the order of `column`, or whose ranges are not known. */
+  /** `None` for a transform that does not preserve the order of `column`, or whose ranges are unknown. */
   def of(column: ColumnRef, transform: Transform[_, _]): Option[TransformRanges] =
     (transform.toString, unitsPerDay(column.columnType)) match {
       case ("year", Some(units)) =>
@@ -85,7 +88,7 @@ private[convert] object TransformRanges {
   private def startOfDay(day: LocalDate, unitsPerDay: Long): Option[Long] =
     Try(Math.multiplyExact(day.toEpochDay, unitsPerDay)).toOption
 
-  /** Steps of the stored value in a day: of dates, micros and nanos. */
+  /** The number of units of the stored value (days, microseconds or nanoseconds) in one day. */
   private def unitsPerDay(columnType: ColumnType): Option[Long] =
     columnType match {
       case DateType                            => Some(1L)

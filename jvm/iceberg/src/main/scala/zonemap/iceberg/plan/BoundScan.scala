@@ -13,11 +13,12 @@ import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTup
 import zonemap.iceberg.index.TableFacts
 
 /**
- * The filter of a scan bound to one schema, with the specs bound to the same schema.
+ * The filter of a scan, bound to one schema, with the specs bound to the same schema.
  *
- * @param filter the filter alone
- * @param expressions what rows satisfy beside it: at least the rows that the query needs, so never proof that all match
- * @param limit what the query wants of the scan, if not everything
+ * @param filter the scan's own filter
+ * @param expressions a condition that every needed row satisfies besides the filter; other rows may satisfy it too,
+ *   so it never proves that all rows of a file match
+ * @param limit the number of rows that the query needs, if it does not need all rows
  */
 private[zonemap] final case class BoundScan(
     specs: Map[Int, PartitionSpec],
@@ -33,24 +34,26 @@ private[zonemap] final case class BoundScan(
   val derived: Predicate =
     if (expressions == True) True else Predicate.and(expressions, Unknown("the rest of the condition"))
 
-  /** Every condition that a file must be able to match. */
+  /** All conditions: a file is planned only if one of its rows may satisfy them. */
   val predicate: Predicate = Predicate.and(filter, derived)
 
-  /** For people: the filter and the expressions. */
+  /** The filter and the expressions, as text for messages. */
   def describe: String = Predicate.and(filter, expressions).toString
 }
 
 /**
- * Chooses the (specs, schema) pair a filter may be bound to.
+ * Chooses the (specs, schema) pair to which a filter is bound.
  *
- * A branch is read with the table's current schema while its scan carries the snapshot's, and one name can mean two
- * columns in them. A pair fits only if every name of the filter has the same field id there as in the schema the
- * relation was resolved with, and every partition source column that is read has the type its spec was bound with.
- * When no pair fits, Iceberg plans.
+ * A query reads a branch with the table's current schema, but the scan has the schema of the branch's snapshot, and
+ * one name can denote two columns in these schemas. A pair fits only if every name of the filter has the same field
+ * id in it as in the schema with which the relation was resolved, and if every partition source column that the scan
+ * reads has the type with which its spec was bound. If no pair fits, Iceberg plans the scan.
  */
 private[zonemap] object BoundScan {
 
-  /** @param hints bound by field id in the schema of the relation; what does not fit the chosen schema is ignored */
+  /**
+   * @param hints bound by field id in the relation's schema; conditions that do not fit the chosen schema are ignored
+   */
   def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
@@ -77,8 +80,9 @@ private[zonemap] object BoundScan {
   }
 
   /**
-   * The specs as Iceberg gives them for a snapshot; where one is bound to a schema that lacks a name of the filter
-   * (the current schema, after a column was renamed without a new snapshot), it is bound to the snapshot's.
+   * Iceberg's specs for a snapshot. Iceberg may bind a spec to a schema that lacks a name of the filter (the current
+   * schema, after a column was renamed without a new snapshot); this method binds such a spec to the snapshot's
+   * schema.
    */
   private def reboundWhereNeeded(
       specs: Map[Int, PartitionSpec],
@@ -104,14 +108,14 @@ private[zonemap] object BoundScan {
     sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
   }
 
-  /** The predicate without the conditions on columns that the schema lacks or has with a type of another order. */
+  /** The predicate without conditions on columns that the schema lacks, or has with a type of another order. */
   private[plan] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
 
-  /** The predicate with such conditions as unknown ones, so that nothing is taken for proven by them. */
+  /** The predicate with `Unknown` instead of conditions that do not fit the schema, so that they prove nothing. */
   private[plan] def proving(predicate: Predicate, schema: Schema): Predicate =
     replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
 
-  /** The predicate as bounds may be asked of it: without conditions on columns of which a manifest is wrong. */
+  /** The predicate to evaluate on bounds: conditions on columns whose bounds are known to be wrong become `Unknown`. */
   private[plan] def trusting(predicate: Predicate, facts: TableFacts): Predicate =
     if (facts.distrusted.isEmpty) predicate
     else replace(predicate, column => !facts.distrusted(column.fieldId), Unknown("bounds that are wrong"))
@@ -138,7 +142,7 @@ private[zonemap] object BoundScan {
       .flatMap(field => IcebergValues.columnType(field.`type`()))
       .exists(ColumnType.comparable(_, column.columnType))
 
-  /** Every source column of the spec that the scan reads has the type the spec was bound with. */
+  /** Whether every source column of the spec that the scan reads has the type with which the spec was bound. */
   private def sourcesFit(spec: PartitionSpec, projection: Schema): Boolean =
     PartitionTuples.sourceIds(spec).forall { id =>
       val read: Type = projection.findType(id)
@@ -162,7 +166,7 @@ private[zonemap] object BoundScan {
 
   private def nameOf(reference: NamedReference[_]): String = reference.name()
 
-  /** Whether a projection reads a variant anywhere. */
+  /** Whether a projection contains a variant at any depth. */
   def readsVariant(projection: Schema): Boolean =
     TypeUtil.indexById(projection.asStruct()).values().asScala.exists(_.`type`().isVariantType)
 }

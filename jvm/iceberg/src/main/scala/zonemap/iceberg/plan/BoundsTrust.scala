@@ -11,19 +11,19 @@ import zonemap.core.segment.{Provenance, Segment}
 import zonemap.iceberg.index.{SnapshotIndex, TableFacts}
 
 /**
- * What the bounds of data files may be believed for, in three levels (SOUNDNESS, S165 to S169). Every consumer of bounds
- * evaluates through this class.
+ * Decides how far the bounds of a data file are valid, in three levels (SOUNDNESS, S165 to S169). Every consumer of
+ * bounds evaluates predicates through this class.
  *
  *   1. ''Extremes'': an engine's Iceberg writer wrote the file, so fixed-width bounds are its least and greatest value.
  *   1. ''Valid'': every value that readers return lies within the bounds.
- *   1. ''Doubtful'': readers may return other values than the manifest describes, because they find the column by a name
- *      mapping or take it from the partition tuple. Only the filter that Iceberg itself evaluates against these bounds may
- *      use them, so that the file is left out just where Iceberg leaves it out.
+ *   1. ''Doubtful'': readers may return values other than the manifest describes, because they find the column by a
+ *      name mapping or take its value from the partition tuple. Only the filter that Iceberg itself evaluates uses
+ *      these bounds, so that the index prunes such a file only if Iceberg prunes it too.
  *
- * Thread-safe; one instance a plan.
+ * Thread-safe; one instance for each plan.
  *
  * @param isMapped whether readers find columns of files without field ids by a name mapping
- * @param facts what is known from the rows; a column that they contradict has bounds that nothing may use
+ * @param facts the facts built from the rows; if the rows contradict the bounds of a column, nothing uses its bounds
  */
 private[plan] final class BoundsTrust(
     isMapped: Boolean,
@@ -31,15 +31,15 @@ private[plan] final class BoundsTrust(
     val specs: Int => Option[PartitionSpec]) {
 
   /**
-   * A condition to evaluate on the segments of a plan.
+   * Prepares a condition that is evaluated on the segments of a plan.
    *
-   * @param filter what Iceberg evaluates too
-   * @param derived what Iceberg never evaluates
+   * @param filter the part that Iceberg evaluates too
+   * @param derived the part that Iceberg never evaluates
    */
   def condition(filter: Predicate, derived: Predicate): BoundsCondition =
     BoundsCondition(undisputed(Predicate.and(filter, derived)), undisputed(BoundsTrust.asIceberg(filter)))
 
-  /** The files of `rows` that may hold a row for which the condition is TRUE. The argument is not changed. */
+  /** The files of `rows` that may hold a row for which the condition is TRUE. `rows` is not changed. */
   def mayMatch(segment: Segment, condition: BoundsCondition, rows: Bitmap): Bitmap = {
     val BoundsCondition(whole, stock) = condition
     if (whole == True || rows.isEmpty) rows.copy()
@@ -56,14 +56,14 @@ private[plan] final class BoundsTrust(
       }
   }
 
-  /** The files of `rows` of which every row is proven to match. The argument is not changed. */
+  /** The files of `rows` of which every row is proven to match. `rows` is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
     val asked = undisputed(predicate)
     if (asked == True) rows.copy()
     else SegmentEvaluator.mustMatch(segment, asked, undoubted(segment, Predicate.fieldIds(asked), rows))
   }
 
-  /** Evaluates a predicate on single files of a segment, given by row. */
+  /** A function that evaluates a predicate on a single file of a segment, given by its row in the segment. */
   def rowMatch(segment: Segment, predicate: Predicate): Int => Match = {
     val asked = undisputed(predicate)
     doubtful(segment, predicate) match {
@@ -73,27 +73,30 @@ private[plan] final class BoundsTrust(
     }
   }
 
-  /** Of single files, given by row: whether bounds and counts of a column are those of the values that readers return. */
+  /**
+   * A function that decides, for a file given by its row, whether a column's bounds and counts describe the values
+   * that readers return.
+   */
   def isValid(segment: Segment, fieldId: Int): Int => Boolean =
     if (facts.distrusted(fieldId)) _ => false
     else doubtful(segment, Set(fieldId)).fold[Int => Boolean](_ => true)(doubted => row => !doubted(row))
 
-  /** Whether that is so for each of `rows`. */
+  /** Whether the column's bounds and counts describe the values that readers return for each file of `rows`. */
   def areValid(segment: Segment, fieldId: Int, rows: Bitmap): Boolean =
     !facts.distrusted(fieldId) && doubtful(segment, Set(fieldId)).forall(doubted => rows.copy().and(doubted).isEmpty)
 
-  /** Those of `rows` for which it is. */
+  /** The files of `rows` for which the column's bounds and counts describe the values that readers return. */
   def valid(segment: Segment, fieldId: Int, rows: Bitmap): Bitmap =
     if (facts.distrusted(fieldId)) Bitmap.empty(segment.rows)
     else undoubted(segment, Set(fieldId), rows)
 
-  /** Whether fixed-width bounds that the manifest has of a Parquet file are the extremes of its rows. */
+  /** Whether the fixed-width bounds of a Parquet file in the manifest are the least and greatest values of its rows. */
   def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
 
   private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
     doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
 
-  /** The predicate without conditions on columns of which a manifest is known to be wrong. */
+  /** The predicate without conditions on columns whose bounds are known to be wrong. */
   private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)
 
   private def doubtful(segment: Segment, predicate: Predicate): Option[Bitmap] =
@@ -112,25 +115,27 @@ private[plan] final class BoundsTrust(
 }
 
 /**
- * @param whole all conditions, for files whose bounds are those of the values that readers return
- * @param stock at least the rows of the filter that Iceberg evaluates too, for the others
+ * A condition in two forms.
+ *
+ * @param whole all conditions, for files whose bounds describe the values that readers return
+ * @param stock a condition for at least the rows of the filter that Iceberg evaluates too, for all other files
  */
 private[plan] final case class BoundsCondition(whole: Predicate, stock: Predicate) {
 
-  /** Whether Iceberg evaluates the same of every file. */
+  /** Whether Iceberg evaluates the whole condition on every file. */
   val isIcebergs: Boolean = whole == stock
 }
 
-/** How many live data files have bounds of each level, whatever the column. */
+/** The number of live data files at each level, regardless of the column. */
 private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doubtful: Long) {
 
-  /** Such as "extremes=90 valid=8 doubtful=2". */
+  /** A text such as "extremes=90 valid=8 doubtful=2". */
   override def toString: String = s"extremes=$extremes valid=$valid doubtful=$doubtful"
 }
 
 private[zonemap] object BoundsLevels {
 
-  /** O(live files) where the files of a segment differ, else O(segments). */
+  /** O(live files) in segments whose files have different provenances, else O(segments). */
   def of(table: Table, index: SnapshotIndex): BoundsLevels = {
     val isMapped = TableFacts.hasNameMapping(table)
     val counts = index.segments.map { live =>
@@ -155,10 +160,13 @@ private[plan] object BoundsTrust {
   def of(table: Table, facts: TableFacts, specs: Int => Option[PartitionSpec]): BoundsTrust =
     new BoundsTrust(TableFacts.hasNameMapping(table), facts, specs)
 
-  /** Elements of an IN list beyond which Iceberg does not compare them with bounds. */
+  /** Iceberg compares an IN list with bounds only if the list has at most this many elements. */
   private val MaxElements = 200
 
-  /** At least the rows of `filter`, by the conditions that Iceberg's own metrics evaluator compares with bounds. */
+  /**
+   * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
+   * compares with bounds.
+   */
   def asIceberg(filter: Predicate): Predicate = {
     def weakened(node: Predicate): Predicate =
       node match {

@@ -7,18 +7,21 @@ import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.index.{LiveSegment, SnapshotDeletes, SnapshotIndex}
 
 /**
- * The files of which every row is known to be in the result of a filter: all rows match, the record count is known, and
- * no delete file can apply. What they hold can be counted without reading them (SOUNDNESS, S50).
+ * The files of which every row is proven to be in the result of a filter: all rows match, the record count is known,
+ * and no delete file can apply. The planner counts their rows without reading them (SOUNDNESS, S50).
  *
- * @param filter TRUE for a row only if the query's whole condition is; see [[exact]]
+ * @param filter TRUE for a row only if the query's whole condition is TRUE
  */
 private[plan] final class CompleteFiles(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust) {
 
-  /** The rows of `rows` (files of `live`) that match as a whole. Whether they count is for [[recordsOf]] to say. */
+  /**
+   * The files of `rows` in `live` of which every row matches. [[recordsOf]] then checks record counts and delete
+   * files.
+   */
   def allMatch(live: LiveSegment, rows: Bitmap): Bitmap =
     if (filter == True) rows else trust.mustMatch(live.segment, filter, rows)
 
-  /** Asked row by row: the number of live rows of a file, 0 if it is not known without a look at delete files. */
+  /** A function from a file's row to its number of live rows; 0 if only reading delete files could prove the number. */
   def recordsOf(live: LiveSegment): CompleteFiles.Records =
     new CompleteFiles.Records(live.segment, index.deletes)
 }
@@ -40,8 +43,9 @@ private[plan] object CompleteFiles {
         row))
 
     /**
-     * The greatest data sequence number of the deletes of a partition, or of all. An equality delete of a file's own
-     * number does not apply to it; taking it for one that does costs a file that could be counted, no more.
+     * The greatest data sequence number of the deletes of a partition that are not about one data file. An equality
+     * delete does not apply to a file of the same number, but the comparison treats it as if it did: then one more
+     * file is not counted, which is safe.
      */
     private def newestDelete(ordinal: Int): Long = {
       if (newestByPartition(ordinal) == null) {

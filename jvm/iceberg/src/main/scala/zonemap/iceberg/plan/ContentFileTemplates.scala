@@ -21,10 +21,11 @@ import zonemap.core.segment.PartitionTuple
 import zonemap.iceberg.convert.PartitionTuples
 
 /**
- * Files of Iceberg's own classes to copy: a builder makes one of each kind a spec, since it and every new
- * `PartitionData` make an Avro schema, some 50 us; a tuple is made once. Not thread-safe; one instance a plan.
+ * Templates of Iceberg's own content files, of which the planner makes copies. A builder makes one template of each
+ * kind for each spec, because the builder and every new `PartitionData` make an Avro schema, which takes some 50 us.
+ * Each tuple is made once. Not thread-safe; one instance for each plan.
  *
- * @param specs the specs to bind partition tuples with
+ * @param specs the specs to which partition tuples are bound
  */
 private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]) {
   import ContentFileTemplates._
@@ -35,7 +36,7 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
   private val stands = mutable.HashMap.empty[Int, SharedTuple]
   private val tuples = new IdentityHashMap[Array[AnyRef], PartitionData]
 
-  /** A data file of that partition and of [[Format]], with nothing else to keep. */
+  /** A data file of this partition and of [[Format]]; a caller sets all other fields. */
   def dataFile(partition: PartitionTuple): DataFileTemplate = {
     val bare = dataFiles.getOrElseUpdate(
       partition.specId,
@@ -55,7 +56,7 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
     }
   }
 
-  /** A position delete file of that partition and of [[Format]], with nothing else to keep. */
+  /** A position delete file of this partition and of [[Format]]; a caller sets all other fields. */
   def deleteFile(specId: Int, tuple: Array[AnyRef]): DeleteFile = {
     val bare = deleteFiles.getOrElseUpdate(
       specId,
@@ -73,7 +74,7 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
     file
   }
 
-  /** A tuple of void fields is there, although the spec then counts as unpartitioned. */
+  /** A spec whose fields are all void counts as unpartitioned, but its files still have a tuple. */
   private def put(file: AnyRef, specId: Int, tuple: Array[AnyRef]): Unit =
     if (!specs(specId).fields().isEmpty)
       file.asInstanceOf[StructLike].set(Fields.Partition, tupleOf(specId, tuple))
@@ -89,24 +90,27 @@ private[zonemap] final class ContentFileTemplates(specs: Map[Int, PartitionSpec]
 }
 
 /**
- * A file to copy for each of a partition. Nobody changes a file's tuple, so the copies share one: a copy of it for each
- * takes as long as the rest of the file. Not thread-safe.
+ * A data file to copy for each file of a partition. No code changes a file's tuple, so the copies share one: copying
+ * the tuple takes as long as copying the rest of the file. Not thread-safe.
  *
- * @param file what its fields are set on
- * @param tuple what stands in the file for the tuple of its copies, and that tuple
+ * @param file the file to copy; a caller sets its fields before each copy
+ * @param tuple the placeholder that `file` has as its tuple, and the tuple that the copies share
  */
 private[plan] final class DataFileTemplate(val file: DataFile, tuple: Option[(SharedTuple, PartitionData)]) {
   private val stand = tuple.map(_._1).orNull
   private val shared = tuple.map(_._2).orNull
 
-  /** The file as it is, with the tuple of its partition, without column statistics. */
+  /** A copy of the file with the tuple of its partition, without column statistics. */
   def copy(): DataFile = {
     if (stand != null) stand.tuple = shared
     file.copyWithoutStats()
   }
 }
 
-/** Is copied as another tuple, whichever it was told last: one a spec, since a new one makes an Avro schema. */
+/**
+ * A placeholder whose copy is `tuple`. The files of a spec share one, because each `PartitionData` makes an Avro
+ * schema.
+ */
 private[plan] final class SharedTuple(partitionType: Types.StructType) extends PartitionData(partitionType) {
   var tuple: PartitionData = _
 
@@ -118,7 +122,7 @@ private[plan] object ContentFileTemplates {
   private val NoPath = "template"
 }
 
-/** Positions of a content file's fields behind `StructLike`, looked up by name once. */
+/** The positions of a content file's fields in `StructLike`, looked up by name once. */
 private[plan] object Fields {
   private val names: Seq[String] =
     DataFile.getType(Types.StructType.of()).fields().asScala.map(_.name()).toSeq

@@ -10,19 +10,19 @@ import zonemap.iceberg.build.DeleteStats
 import zonemap.iceberg.index.LiveDelete
 
 /**
- * Makes Iceberg's own `DeleteFile`s as [[DataFileFactory]] does, those that tasks share once a plan.
+ * Makes Iceberg's own `DeleteFile`s from templates, as [[DataFileFactory]] makes data files.
  *
- * Position deletes keep only the bounds of their path column, as stock planning does. Not thread-safe.
+ * Position deletes retain only the bounds of their path column, as in stock planning. Not thread-safe.
  */
 private[zonemap] final class DeleteFileFactory(templates: ContentFileTemplates) {
   import DeleteFileFactory._
 
   private val made = new IdentityHashMap[LiveDelete, DeleteFile]
 
-  /** The one of this delete. */
+  /** The `DeleteFile` of this delete, made once for all tasks that share it. */
   def deleteFile(delete: LiveDelete): DeleteFile = made.computeIfAbsent(delete, newDeleteFile)
 
-  /** One that is not kept for other tasks. */
+  /** A new `DeleteFile` of this delete, not retained for other tasks. */
   def newDeleteFile(delete: LiveDelete): DeleteFile = {
     val entry = delete.entry
     val file = templates.deleteFile(delete.specId, delete.tuple)

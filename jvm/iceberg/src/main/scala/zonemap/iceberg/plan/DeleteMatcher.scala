@@ -11,15 +11,16 @@ import zonemap.iceberg.convert.PartitionTuples.TupleKey
 import zonemap.iceberg.index.{LiveDelete, SnapshotDeletes}
 
 /**
- * The delete files that apply to a data file, by the rules of the table spec.
+ * Finds the delete files that apply to a data file, by the rules of the table spec.
  *
  * A position delete applies when its data sequence number is at least the data file's, an equality delete when it is
- * greater; a deletion vector replaces all position deletes of its file. An equality delete file is left out only when
- * its bounds or null counts prove that it deletes no value the data file holds, as Iceberg does; unlike Iceberg, none
- * is left out for the scan's filter, and none on float or double bounds, which do not tell of NaN. So the answer is a
- * superset of Iceberg's by equality deletes that change nothing.
+ * greater; a deletion vector replaces all position deletes of its file. As in Iceberg, an equality delete file is
+ * left out only when its bounds or null counts prove that it deletes no value of the data file. Unlike in Iceberg,
+ * none is left out because of the scan's filter, and none because of float or double bounds, which exclude NaN. The
+ * result may therefore contain equality-delete files that Iceberg drops. Applying them removes no row that belongs to
+ * the scan's result, because the table spec applies them too.
  *
- * Not thread-safe; one instance a plan.
+ * Not thread-safe; one instance for each plan.
  */
 private[zonemap] final class DeleteMatcher(
     deletes: SnapshotDeletes,
@@ -31,11 +32,11 @@ private[zonemap] final class DeleteMatcher(
   private val ofKeys = mutable.HashMap.empty[TupleKey, PartitionDeletes]
   private val equalityGlobal = new Group(deletes.equalityGlobal)
 
-  /** Of the data files of one segment. */
+  /** Finds the delete files for the data files of one segment. */
   final class Of(segment: Segment) {
     private val ofPartition = new Array[PartitionDeletes](segment.partitions.size)
 
-    /** The delete files for `file`, which is `row`; data files may share the array. */
+    /** The delete files that apply to `file`, which is `row` of the segment; several data files may share the array. */
     def deletesFor(row: Int, file: DataFile): Array[DeleteFile] =
       if (deletes.isEmpty) NoDeletes
       else {
@@ -63,7 +64,7 @@ private[zonemap] final class DeleteMatcher(
     if (ofPath.isEmpty) partition.positions.from(sequence)
     else
       ofPath.filter(_.isVector) match {
-        // a file is of one path, and so made for one task
+        // a delete file with a path applies to one data file, so it is made for one task
         case Array() =>
           joined(partition.positions.from(sequence), ofPath.drop(firstOf(ofPath, sequence)).map(files.newDeleteFile))
         case vectors => Array(files.newDeleteFile(applying(only(vectors, path), sequence)))
@@ -77,18 +78,21 @@ private[zonemap] final class DeleteMatcher(
     vectors(0)
   }
 
-  /** The groups of one partition. */
+  /** The delete files that may apply in one partition. */
   private final class PartitionDeletes(key: TupleKey) {
     val equality: Group = new Group(deletes.equalityIn(key))
     val positions: Group = new Group(deletes.positionsIn(key))
   }
 
-  /** Delete files by the sequence number that decides, which many data files have in common. */
+  /** Delete files in the order of their data sequence numbers; data files with the same deletes share one array. */
   private final class Group(sorted: Array[LiveDelete]) {
     private var first = 0
     private var tail: Array[DeleteFile] = _
 
-    /** Those whose data sequence number is at least `sequence`; answers the same array as long as it can. */
+    /**
+     * The deletes whose data sequence number is at least `sequence`; repeated calls return the same array if
+     * possible.
+     */
     def from(sequence: Long): Array[DeleteFile] = {
       val start = firstOf(sorted, sequence)
       if (start == sorted.length) NoDeletes
@@ -101,7 +105,7 @@ private[zonemap] final class DeleteMatcher(
       }
     }
 
-    /** Those of them that pass. */
+    /** The deletes whose data sequence number is at least `sequence` and that `passes` accepts. */
     def from(sequence: Long, passes: LiveDelete => Boolean): Array[DeleteFile] = {
       val start = firstOf(sorted, sequence)
       if (start == sorted.length) NoDeletes
@@ -120,7 +124,7 @@ private[zonemap] final class DeleteMatcher(
     vector
   }
 
-  /** Where the deletes of a sorted group start whose data sequence number is at least `sequence`. */
+  /** The index of the first delete in a sorted group whose data sequence number is at least `sequence`. */
   private def firstOf(group: Array[LiveDelete], sequence: Long): Int = {
     var low = 0
     var high = group.length
@@ -191,7 +195,10 @@ private object DeleteMatcher {
   private val NoDeletes = new Array[DeleteFile](0)
   private val NoneOfPath = new Array[LiveDelete](0)
 
-  /** Bounds of these types do not say which values may be equal: NaN stands outside, UUIDs have two orders. */
+  /**
+   * Whether bounds of this type cannot prove that values differ: NaN lies outside of bounds, and UUIDs have two
+   * orders.
+   */
   private def isUnordered(columnType: ColumnType): Boolean =
     columnType.mayHoldNaN || columnType == UuidType
 }

@@ -10,12 +10,12 @@ import zonemap.core.value.{Presence, ZoneValue}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
- * The files of a segment of which readers may return other values than the manifest describes. Found once a segment and
- * kept with it, O(rows); `None` stands for no file. Thread-safe.
+ * Finds the files of a segment for which readers may return values other than the manifest describes. Each result is
+ * computed once for a segment, O(rows), and retained with it; `None` means no file. Thread-safe.
  */
 private[iceberg] object DoubtfulFiles {
 
-  /** Files that may lack field ids, so that a name mapping decides which column their bounds belong to. */
+  /** Files that may lack field ids, so that a name mapping decides to which column their bounds belong. */
   def imported(segment: Segment, isMapped: Boolean): Option[Bitmap] = {
     def isDoubtful(provenance: Provenance) =
       provenance == Provenance.Imported || (isMapped && provenance == Provenance.Unknown)
@@ -29,8 +29,9 @@ private[iceberg] object DoubtfulFiles {
   }
 
   /**
-   * Files whose partition tuple holds another value of the column than their bounds allow: readers return the tuple's
-   * value, whatever is in the file. None for a column that no spec of the segment's files has as an identity partition.
+   * Files whose partition tuple holds a value of the column that contradicts their bounds: readers return the tuple's
+   * value, even if the file contains other values. `None` if no spec of the segment's files has the column as an
+   * identity partition.
    */
   def otherwisePartitioned(segment: Segment, fieldId: Int, specs: Int => Option[PartitionSpec]): Option[Bitmap] =
     segment.column(fieldId).flatMap { column =>
@@ -48,7 +49,7 @@ private[iceberg] object DoubtfulFiles {
   private final case class ByMapping(isMapped: Boolean)
   private final case class ByPartition(fieldId: Int, places: Map[Int, Place])
 
-  /** Where readers of files of one spec take a column from. */
+  /** The source from which readers take the values of a column for files of one spec. */
   private sealed trait Place
 
   private object Place {
@@ -62,7 +63,7 @@ private[iceberg] object DoubtfulFiles {
       PartitionTuples.identityPosition(known, fieldId).fold[Place](Place.FromFile)(Place.FromTuple(_))
     }
 
-  /** What readers return for every row of a file of one partition. */
+  /** The value that readers return for every row of a file of one partition. */
   private sealed trait Constant
 
   private object Constant {
@@ -89,9 +90,11 @@ private[iceberg] object DoubtfulFiles {
         }
     }
 
-  /** Whether all that the bounds of a file say of a column is true of its partition's constant. Not thread-safe. */
+  /**
+   * Checks whether a file's bounds and counts of a column allow the constant value of its partition. Not thread-safe.
+   */
   private final class Agreement(column: BoundsColumn, constants: IndexedSeq[Constant]) {
-    // most files of a partition have the same bounds, which meet
+    // most files of a partition have the same bounds, of which lower equals upper
     private val byCode = mutable.HashMap.empty[(Int, Int), Boolean]
 
     def holds(row: Int, partition: Int): Boolean =

@@ -8,11 +8,13 @@ import zonemap.core.value.{BytesValue, ColumnType, Encoding, Presence, StringTyp
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
- * What the files of one segment hold of a column, exactly: no bound that might lie beside the true extreme, and nothing of
- * a file that might lack the column, whose rows then have a default (SOUNDNESS, S102 to S105).
+ * The exact values of a column in the files of one segment. A bound that may differ from the true extreme gives no
+ * value, and neither does a file that may lack the column, because its rows then have a default (SOUNDNESS, S102 to
+ * S105).
  *
- * Where the partition of a file has the column as it is, readers take the value from there whatever is in the file, and so
- * does this. A value is null where all rows of the file are null, and `None` where it is not known for sure. Not thread-safe.
+ * If the partition of a file holds the column's own value, readers return this value even if the file contains
+ * others, and so does this class. A result of null means that all rows of the file are null; `None` means that the
+ * value is not proven. Not thread-safe.
  */
 private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust: BoundsTrust) {
   private val stored: Option[BoundsColumn] = segment.column(column.fieldId).filter { found =>
@@ -22,10 +24,13 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
 
   private lazy val isValid: Int => Boolean = trust.isValid(segment, column.fieldId)
 
-  /** The value that readers put in place of the column, for each partition; the outer `None` where they read the file. */
+  /**
+   * By partition, the value that readers return instead of reading the column; the outer `None` if they read the
+   * file.
+   */
   private lazy val constants: IndexedSeq[Option[Option[ZoneValue]]] = segment.partitions.map(constantOf)
 
-  /** How many rows of a file with so many are not null. */
+  /** The number of rows that are not null, in a file that has `records` rows. */
   def count(row: Int, records: Long): Option[Long] =
     constant(row) match {
       case Some(value) => value.map(v => if (v == null) 0L else records)
@@ -37,7 +42,7 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
         }
     }
 
-  /** The least or the greatest value. */
+  /** The least or the greatest value of a file. */
   def extreme(row: Int, least: Boolean): Option[ZoneValue] =
     constant(row).getOrElse {
       known(row) match {
@@ -47,7 +52,10 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
       }
     }
 
-  /** The one value of all rows. Of texts too: bounds that meet leave room for one value only. */
+  /**
+   * The single value of all rows of a file. Bounds of strings prove it too: valid bounds that are equal allow only
+   * one value.
+   */
   def single(row: Int): Option[ZoneValue] =
     if (column.columnType.mayHoldNaN) None
     else
@@ -62,9 +70,11 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
       }
 
   /**
-   * All that the rows can hold, null for NULL, where that is one value at most (SOUNDNESS, S118 and S119).
+   * All values that the rows of a file can have, null for NULL, if these are at most one value and NULL (SOUNDNESS,
+   * S118 and S119).
    *
-   * Unlike [[single]] it may know that of files with nulls, and of floats and doubles but for NaN and zeros.
+   * Unlike [[single]], this method has results for files with nulls, and for floats and doubles other than NaN and
+   * the zeros.
    */
   def held(row: Int): Option[Seq[ZoneValue]] =
     constant(row) match {
@@ -72,7 +82,7 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
       case None        => known(row).flatMap(heldWithin(_, row))
     }
 
-  /** Many files of a segment hold the same: what that is is found once. */
+  /** Caches results by the code of the bounds, because many files of a segment have the same bounds. */
   private val heldByCode = mutable.HashMap.empty[(Int, Presence), Option[Seq[ZoneValue]]]
 
   private def heldWithin(bounds: BoundsColumn, row: Int): Option[Seq[ZoneValue]] = {
@@ -97,8 +107,9 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
     bounds.columnType.mayHoldNaN && bounds.nans(row) != Presence.None
 
   /**
-   * Whether what bounds prove of the file's rows holds for the rows that readers return: where they take the value from the
-   * partition it is within the bounds.
+   * Whether conclusions from the file's bounds hold for the rows that readers return. Readers take identity-partition
+   * columns from the partition tuple: then the result is true only if the tuple's value lies within the file's
+   * bounds.
    */
   def boundsAreOfWhatIsRead(row: Int): Boolean =
     isValid(row) && stored.forall { bounds =>
@@ -115,7 +126,10 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
     lower != null && upper != null && lower.compare(value) <= 0 && value.compare(upper) <= 0
   }
 
-  /** Bounds of texts are written from Java strings, which make U+FFFD of bytes that are no UTF-8: other texts meet in it. */
+  /**
+   * Writers make bounds of strings from Java strings, in which U+FFFD replaces malformed UTF-8, so different texts
+   * may have the same bound. The result is false if a bound contains U+FFFD.
+   */
   private def isFaithful(bounds: BoundsColumn, row: Int): Boolean =
     bounds.columnType != StringType ||
       Seq(bounds.lower(row), bounds.upper(row)).forall {
@@ -123,17 +137,20 @@ private[plan] final class ExactColumn(segment: Segment, column: ColumnRef, trust
         case _                => true
       }
 
-  /** Texts may be cut, NaN is no bound, and an unknown writer's bounds may be wider than the values: none is known exactly. */
+  /**
+   * Whether bounds are exact extremes: bounds of strings may be truncated, bounds exclude NaN, and an unknown
+   * writer's bounds may be wider than the values.
+   */
   private def isExact(bounds: BoundsColumn, row: Int): Boolean =
     bounds.tight(row) && trust.areExtremes(segment, row) && bounds.columnType.encoding == Encoding.Longs && !mayHoldNaN(
       bounds,
       row)
 
-  /** Of the two zeros a bound does not say which one it is. */
+  /** `None` for a floating-point zero, because a bound does not distinguish the two zeros. */
   private def unlessZero(value: ZoneValue): Option[ZoneValue] =
     if (column.columnType.mayHoldNaN && value == ExactColumn.Zero) None else Some(value)
 
-  /** The bounds, where they are those of the values that readers return. */
+  /** The stored bounds, if they describe the values that readers return. */
   private def known(row: Int): Option[BoundsColumn] = stored.filter(_ => isValid(row))
 
   private def constant(row: Int): Option[Option[ZoneValue]] = constants(segment.partitionOrdinal(row))

@@ -9,8 +9,8 @@ import zonemap.core.segment.Segment
 import zonemap.core.value.ZoneValue
 
 /**
- * Leaves out files that bounds and partitions have kept and of which facts, or the few values that they hold, prove that
- * no row matches. Not thread-safe; one instance a plan.
+ * Prunes files that bounds and partitions have retained, if facts or the file's few values prove that no row matches.
+ * Not thread-safe; one instance for each plan.
  */
 private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: BoundsTrust) {
   private val facts = trust.facts
@@ -18,7 +18,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
   private var asked = 0L
   private var kept = 0L
 
-  /** Removes such files from `rows` and answers it. */
+  /** Removes files without matching rows from `rows`, and returns `rows`. */
   def keep(segment: Segment, rows: Bitmap): Bitmap = {
     val file = new KnownFile(segment)
     rows.forEach { row =>
@@ -29,7 +29,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
     rows
   }
 
-  /** What is known of one file of a segment after the other; nothing is looked up before it is asked for. */
+  /** The bounds, facts and values of one file of a segment after the other, each loaded on first use. */
   private final class KnownFile(segment: Segment) extends FactLookup {
     private lazy val paths = segment.newPathReader()
     private val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
@@ -57,7 +57,7 @@ private[plan] final class FactFilter private (evaluator: FactEvaluator, trust: B
       else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
   }
 
-  /** What facts did; None if the predicate has no question to them. */
+  /** The effect of the facts on the plan; None if no kind of fact can evaluate a part of the predicate. */
   def report(nameOf: ColumnId => String): Option[FactReport] =
     Option.when(evaluator.wanted.nonEmpty) {
       FactReport(

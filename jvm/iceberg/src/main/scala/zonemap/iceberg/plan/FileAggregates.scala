@@ -9,13 +9,13 @@ import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, ManyGroups}
 
-/** An aggregate that can be answered file by file. */
+/** An aggregate that the index can evaluate file by file. */
 private[zonemap] sealed trait FileAggregate
 
 private[zonemap] object FileAggregate {
   case object CountRows extends FileAggregate
 
-  /** Of the rows that are not null. */
+  /** Counts the rows that are not null. */
   final case class CountValues(column: ColumnRef) extends FileAggregate
   final case class Least(column: ColumnRef) extends FileAggregate
   final case class Greatest(column: ColumnRef) extends FileAggregate
@@ -30,36 +30,39 @@ private[zonemap] object FileAggregate {
 }
 
 /**
- * Aggregates over a scan.
+ * The aggregates of a query over a scan.
  *
- * @param filter TRUE for a row only if the query's whole condition is
+ * @param filter TRUE for a row only if the query's whole condition is TRUE
  */
 private[zonemap] final case class AggregateQuestion(
     filter: Predicate,
     grouping: Seq[ColumnRef],
     aggregates: Seq[FileAggregate])
 
-/** The results of a group over whole files: counts, and values, which are null where no row has one. */
+/** The results of one group over whole files: counts, or values, which are null if no row has a value. */
 private[zonemap] final case class GroupAnswer(keys: Seq[ZoneValue], results: Seq[ZoneValue])
 
 /**
- * @param groups over the rows of `files`, and no other
- * @param files paths of planned files; the scan has to read the rest
+ * Results of aggregates over some of the planned files.
+ *
+ * @param groups the results over the rows of `files` only
+ * @param files the paths of planned files; the scan has to read all other planned files
  */
 private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: java.util.Set[String])
 
 /**
- * Answers aggregates from what is known of whole files (SOUNDNESS, S101 to S106).
+ * Evaluates aggregates over whole files from the index (SOUNDNESS, S101 to S106).
  *
- * A planned file is answered if all of its rows are in the result, none is deleted, and each of the group's keys and
- * results is known exactly. One pass over the files, a microsecond or two each for its path.
+ * A planned file is evaluated if all its rows are proven to be in the result, no row is deleted, and the keys and
+ * results of its group are known exactly. One pass over the files, which takes one or two microseconds for the path
+ * of each.
  */
 private[plan] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
   private lazy val records = FileAggregates.wholeFiles(tasks)
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
   private val answered = new java.util.HashSet[String]
 
-  /** @param files what the index knows of the planned files, or of more */
+  /** @param files the planned files, and possibly others, in the index */
   def answer(files: FileSet): Either[AggregateReason, FileAnswers] = {
     files.foreachSegment { (segment, rows) =>
       if (!rows.isEmpty && groups.size <= FileAggregates.MaxGroups) {
@@ -132,15 +135,16 @@ private[plan] final class FileAggregates(question: AggregateQuestion, tasks: Ind
 
 private object FileAggregates {
 
-  /** Rows that the plan of a query can carry without harm. */
+  /** The plan of a query can hold this many rows without becoming slow. */
   private val MaxGroups = 10000
 
-  /** Below one file in so many a second branch of the plan is not worth it. */
+  /** If less than one of this many files is evaluated, a second branch of the plan is not worth its cost. */
   private val LeastShare = 10
 
   /**
-   * How many rows each file has that readers return as a whole, by path. A file that is planned twice counts twice in the
-   * query and is none of them; nor is any file if readers leave out rows by what Spark does not check (S58).
+   * The record count of each file that readers return as a whole, by path. A file that is planned twice is left out,
+   * because its rows count twice in the query. The map is empty if readers drop rows by a filter that Spark does not
+   * check (S58).
    */
   private def wholeFiles(tasks: IndexedSeq[FileScanTask]): java.util.Map[String, java.lang.Long] = {
     val whole = new java.util.HashMap[String, java.lang.Long]
@@ -157,7 +161,7 @@ private object FileAggregates {
     task.deletes().isEmpty && !task.isDataTask && task.file().recordCount() > 0 &&
       task.start() == 0 && task.length() == task.file().fileSizeInBytes()
 
-  /** One file a spec tells it: such a filter is the residual of every file. */
+  /** One file for each spec is checked, because such a filter is the residual of every file. */
   private def readersFilterMore(tasks: IndexedSeq[FileScanTask]): Boolean = {
     val specs = new java.util.HashSet[Integer]
     tasks.exists(task => specs.add(task.file().specId()) && PartitionFilter.holdsMiscounted(task.residual()))

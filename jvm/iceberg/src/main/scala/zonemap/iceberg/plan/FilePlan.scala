@@ -7,7 +7,7 @@ import org.apache.iceberg.metrics.ScanMetrics
 import zonemap.iceberg.store.StoreBudget
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
-/** The files of a plan, from which tasks are made, and what is reported of it. */
+/** The files of a plan, from which tasks are made, and the report of the plan. */
 private[plan] final class FilePlan(
     request: ScanRequest,
     resolved: ResolvedSnapshot,
@@ -22,17 +22,17 @@ private[plan] final class FilePlan(
 
   val files: FileSet = new FileSet(parts, trust, Some(budget))
 
-  /** Checks paths of this plan and paths that Iceberg alone planned against the snapshot's manifest entries. */
+  /** Checks the paths of this plan, and paths that only Iceberg planned, against the snapshot's manifest entries. */
   def refutation(ours: JSet[String], missing: JSet[String]): Option[String] =
     new ShadowRefutation(request, bound, trust).difference(ours, missing, selection.limitedTo.isDefined)
 
-  /** Starts to make the tasks. */
+  /** Starts a walk through the plan, which makes the tasks. */
   def walk(): TaskWalk = new TaskWalk(parts, new TaskAssembler(resolved.index, bound, request), budget)
 
-  /** Whether planning read what is now held. */
+  /** Whether planning loaded parts of the index that are now retained in memory. */
   def hasReadMore: Boolean = resolved.index.residentBytes > heldBefore
 
-  /** Adds this plan to Iceberg's scan metrics, so that reports and the SQL tab stay true. */
+  /** Adds this plan to Iceberg's scan metrics, so that metrics reports and Spark's SQL tab are correct. */
   def count(metrics: ScanMetrics, tasks: TaskCounts): Unit = {
     val index = resolved.index
     metrics.totalDataManifests().increment(index.dataManifests.toLong)
@@ -41,7 +41,7 @@ private[plan] final class FilePlan(
     tasks.report(metrics)
   }
 
-  /** Asked when the tasks are made. */
+  /** Makes the report; called after the tasks are made. */
   def report(table: String, millis: Double): PlanReport =
     new PlanReport(
       table,

@@ -6,14 +6,14 @@ import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex}
 
 /**
- * The rows (data files) of a snapshot that a filter may match.
+ * Selects the rows (data files) of a snapshot that a filter may match.
  *
- * Zones first: a row falls out when its bounds prove that no row of the file matches. Partitions second, exactly as
- * Iceberg evaluates them, because Spark no longer checks filters that select whole partitions: every surviving row's
- * own tuple is evaluated, once per distinct tuple of a segment. Facts and conditions that have to be evaluated last, because
- * they are asked file by file.
+ * First, bounds prune each file for which they prove that no row matches. Second, partition filters are evaluated
+ * exactly as Iceberg evaluates them, because Spark does not evaluate filters on whole partitions again: every
+ * remaining file's own tuple is evaluated, once for each distinct tuple of a segment. Facts, and conditions that are
+ * evaluated on the values of a file, come last, because they are evaluated file by file.
  *
- * Not thread-safe; one instance a plan.
+ * Not thread-safe; one instance for each plan.
  */
 private[plan] final class FileSelection(
     index: SnapshotIndex,
@@ -26,14 +26,14 @@ private[plan] final class FileSelection(
 
   private var limited: Option[Long] = None
 
-  /** The rows that the query wants, if only the files that hold them were selected. */
+  /** The number of rows that the query needs, if only files that hold so many rows were selected. */
   def limitedTo: Option[Long] = limited
 
-  /** What facts did, if they were asked. */
+  /** The effect of facts; `None` if no fact can evaluate a part of the filter. */
   def factReport: Option[FactReport] =
     factFilter.flatMap(_.report(ColumnNames.of(bound.schema, _)))
 
-  /** The segments that have survivors, and the survivors. */
+  /** The segments that have selected files, each with these files. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {
     ReadAhead.zones(index.segments.map(_.segment), condition.whole)
     val survivors = index.segments.map(select)

@@ -10,9 +10,9 @@ import zonemap.iceberg.convert.SourceConditions
 import zonemap.iceberg.store.StoreBudget
 
 /**
- * Some live data files of one snapshot, and what the index knows of them: what joins ask before anything is planned.
- * Immutable, thread-safe. Damage met in a segment is a CorruptIndexException, a store that takes longer than the
- * relation's budget a StoreSlowException.
+ * Some live data files of one snapshot in the index; join rules prune and estimate with it before the scan is
+ * planned. Immutable, thread-safe. Methods throw a CorruptIndexException for a damaged segment, and a
+ * StoreSlowException if the store takes longer than the relation's budget.
  */
 final class FileSet private[plan] (
     parts: IndexedSeq[(Segment, Bitmap)],
@@ -41,8 +41,8 @@ final class FileSet private[plan] (
     }
 
   /**
-   * At least the values of a column in these files, but for null, in at most `limit` ranges; `None` when a file has no
-   * bounds or wrong ones, or may hold NaN, which is in no range.
+   * At most `limit` ranges that include all values of a column in these files except null. `None` if a file has no
+   * valid bounds, or may hold NaN, which no range includes.
    */
   private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
     val ranges = Seq.newBuilder[ValueRanges]
@@ -59,14 +59,15 @@ final class FileSet private[plan] (
     Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
-  /** The bounds of each row, or of the whole segment where that is a lot of rows. */
+  /** The bounds of each row, or those of the whole segment if there are many rows. */
   private def zones(column: BoundsColumn, rows: Bitmap): Iterator[ColumnBounds] =
     if (rows.cardinality > FileSet.MaxRowsOneByOne) Iterator.single(column.root)
     else rows.toArray.iterator.map(column.bounds)
 
   /**
-   * The part of the files, 0 to 1, that may hold one value of the column, on average over a few values; 1 when the index
-   * knows nothing of it. What it says decides about effort only, never about files.
+   * Estimates the share of the files, 0 to 1, that may hold one value of the column, averaged over a few values; 1 if
+   * the index has no bounds of the column. The estimate decides only whether pruning is worth trying, never which
+   * files are pruned.
    */
   private[zonemap] def averageHits(column: ColumnRef): Double = inBudget {
     val byBounds = averageHitsByBounds(column)
@@ -93,7 +94,7 @@ final class FileSet private[plan] (
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
 
-  /** At most about `limit` of the files, from all over: facts are asked file by file. */
+  /** At most about `limit` of the files, spread over the set: facts are evaluated file by file, which is slow. */
   private def everyNth(limit: Int): FileSet = {
     val step = Math.max(1, (count / limit).toInt)
     new FileSet(
@@ -114,11 +115,11 @@ final class FileSet private[plan] (
 
   private[plan] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
 
-  /** Calls `use` with each segment and its files among these, which must not be changed. */
+  /** Calls `use` with each segment and its files in this set, which `use` must not change. */
   private[plan] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
     parts.foreach { case (segment, rows) => use(segment, rows) }
 
-  /** The paths of the files of this set that are not in `kept`, a part of it. */
+  /** The paths of the files of this set that are not in its subset `kept`. */
   private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = inBudget {
     val paths = new java.util.HashSet[String]
     val keptRows = kept.rowsBySegment
@@ -145,10 +146,10 @@ object FileSet {
   private val MaxAskedOfFacts = 500
   private val MaxAskedOfPartitions = 1000
 
-  /** Many small segments give a sample each. */
+  /** If there are many small segments, each yields a sample. */
   private val MaxSamples = 16
 
-  /** The values between the bounds of a zone, in the encoding of `asked`; `None` when they are not known. */
+  /** The values between the bounds of a zone, in the encoding of `asked`; `None` if they are unknown. */
   private def valuesOf(bounds: ColumnBounds, stored: ColumnType, asked: ColumnType): Option[ValueRanges] =
     if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
     else if (stored.mayHoldNaN && bounds.nans != Presence.None) None

@@ -13,13 +13,14 @@ import zonemap.iceberg.index.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
 /**
- * What the index of a relation's pinned snapshot says before its scan is planned. No answer where Iceberg plans.
+ * Evaluates the index of a relation's pinned snapshot before the scan is planned. All results are empty if Iceberg
+ * plans the snapshot.
  *
- * The snapshot is resolved once a relation; the scan, and copies of the table, use what was found.
+ * The index of the snapshot is resolved once for each relation; the scan and copies of the table use the same index.
  */
 private[zonemap] object IndexQuestions {
 
-  /** A bound of the first rows by one column, if some file falls out by it. */
+  /** A bound of the first rows by one column, if the bound prunes at least one file. */
   def topK(relation: PinnedRelation, asked: TopK): Option[TopKBound] = StoreBudget.within(relation.storeBudget) {
     indexOf(relation).flatMap { case (index, schema) =>
       Option
@@ -28,20 +29,21 @@ private[zonemap] object IndexQuestions {
     }
   }
 
-  /** Whether some of the files are sure to hold the rows wanted. */
+  /** Whether a part of the files provably holds the needed rows. */
   def isWorthwhile(relation: PinnedRelation, limit: LimitCut): Boolean = StoreBudget.within(relation.storeBudget) {
     indexOf(relation).exists { case (index, schema) =>
       LimitCut.isWorthwhile(index, limit.copy(filter = BoundScan.proving(limit.filter, schema)), relation.trust)
     }
   }
 
-  /** The kinds of facts that there are of a column. */
+  /** The kinds of facts that the table has about a column. */
   def factsOf(relation: PinnedRelation, column: ColumnId): Set[FactKind] =
     if (relation.covers) relation.facts.kindsOf(column) else Set.empty
 
   /**
-   * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. Told from few
-   * segments, those in memory first, because it decides about effort only and never about files.
+   * Whether some files hold so few values of each of the columns that a condition on them can be evaluated. The
+   * estimate reads only a few segments, preferably ones in memory, because it decides only whether evaluation is
+   * worth trying, never which files are pruned.
    */
   def canEvaluate(relation: PinnedRelation, columns: Seq[ColumnRef]): Boolean =
     StoreBudget.within(relation.storeBudget) {
@@ -68,7 +70,7 @@ private[zonemap] object IndexQuestions {
   private val LoadedAsked = 8
   private val UnloadedAsked = 2
 
-  /** The results that whole files give of aggregates over a scan that was planned from `files` and has `tasks`. */
+  /** The results of aggregates over whole files of a scan that was planned from `files` and has `tasks`. */
   def aggregates(
       relation: PinnedRelation,
       files: FileSet,

@@ -7,31 +7,31 @@ import zonemap.core.predicate.Predicate
 import zonemap.iceberg.index.SnapshotIndex
 
 /**
- * A query that wants no more than some rows of a scan, and does not care which.
+ * The number of arbitrary rows of a scan that a query needs.
  *
- * @param rows how many it wants, those skipped by OFFSET among them
- * @param filter TRUE for a row only if the query's whole condition is
+ * @param rows the number of needed rows, including the rows that OFFSET skips
+ * @param filter TRUE for a row only if the query's whole condition is TRUE
  */
 private[zonemap] final case class LimitCut(rows: Long, filter: Predicate) {
 
-  /** Equal for two cuts only if they take the same files of the same ones. */
+  /** Equal for two cuts only if they select the same files from the same candidates. */
   def canonical: String = s"(limit $rows ${Predicate.canonical(filter)})"
 }
 
-/** The fewest files that are sure to hold the rows wanted (SOUNDNESS, S54). */
+/** Selects the fewest files that provably hold the needed rows (SOUNDNESS, S54). */
 private[zonemap] object LimitCut {
   private final case class Taken(segment: Int, row: Int, records: Long)
 
   /**
-   * The largest files of `candidates` (of each segment of `index`) that together hold the wanted rows; None if those that
-   * can be counted do not. One pass, with a queue of the files taken so far.
+   * The largest files of `candidates` (one bitmap for each segment of `index`) that together hold the needed rows.
+   * None if all files with a known number of live rows hold fewer. One pass, with a queue of the files taken so far.
    */
   def files(
       index: SnapshotIndex,
       candidates: IndexedSeq[Bitmap],
       cut: LimitCut,
       trust: BoundsTrust): Option[IndexedSeq[Bitmap]] = {
-    // the smallest of those taken is on top, of equals the last
+    // the head of the queue is the smallest file taken so far; of equal files, the last one
     val largestFirst: Ordering[Taken] = Ordering.by((t: Taken) => (-t.records, t.segment, t.row))
     val taken = mutable.PriorityQueue.empty[Taken](largestFirst)
     var rows = 0L
@@ -58,7 +58,7 @@ private[zonemap] object LimitCut {
     }
   }
 
-  /** Whether the live files of a snapshot hold the wanted rows, and fewer than all of them do. */
+  /** Whether a part of a snapshot's live files provably holds the needed rows. */
   def isWorthwhile(index: SnapshotIndex, cut: LimitCut, trust: BoundsTrust): Boolean =
     files(index, index.segments.map(_.liveRows()), cut, trust)
       .exists(_.iterator.map(_.cardinality.toLong).sum < index.dataFiles)

@@ -7,7 +7,7 @@ import org.apache.iceberg.expressions.Expression.Operation
 
 import zonemap.iceberg.convert.PartitionTuples
 
-/** The exact test of a partition tuple against a filter. */
+/** Evaluates a filter exactly on partition tuples. */
 private[plan] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
   private val partitionType = spec.partitionType()
 
@@ -15,12 +15,12 @@ private[plan] final class PartitionFilter private (spec: PartitionSpec, evaluato
 }
 
 /**
- * Filters as conditions on partition tuples: Iceberg's projections, but for two mistakes that lose rows or return rows
- * that do not match (see S57, S58 in SOUNDNESS.md).
+ * Converts filters to conditions on partition tuples by Iceberg's projections. It corrects two mistakes of these
+ * projections that lose rows or return rows that do not match (see S57, S58 in SOUNDNESS.md).
  */
 private[plan] object PartitionFilter {
 
-  /** `None` when the filter says nothing about the partitions of `spec`. */
+  /** `None` if the filter implies no condition on the partitions of `spec`. */
   def of(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Option[PartitionFilter] = {
     val projected = project(spec, filter, caseSensitive)
     Option.when(projected != Expressions.alwaysTrue()) {
@@ -31,8 +31,8 @@ private[plan] object PartitionFilter {
   }
 
   /**
-   * What is left of the filter for readers, given the partition of a file. Of NOT LIKE Iceberg's own is right for the files
-   * that are kept.
+   * The part of the filter that readers still have to evaluate, given the partition of a file. For NOT LIKE,
+   * Iceberg's own result is correct for the retained files.
    */
   def residuals(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): ResidualEvaluator =
     if (holdsMiscounted(filter, Set(Operation.STARTS_WITH))) ResidualEvaluator.unpartitioned(filter)
@@ -47,7 +47,7 @@ private[plan] object PartitionFilter {
     Expressions.rewriteNot(projected)
   }
 
-  /** Whether a prefix has fewer characters than the UTF-16 units that Iceberg counts. */
+  /** Whether a prefix has fewer characters than UTF-16 units: Iceberg counts the units instead of the characters. */
   def holdsMiscounted(filter: Expression, operations: Set[Operation] = Prefixes): Boolean =
     ExpressionVisitors.visit(Expressions.rewriteNot(filter), new MiscountedFinder(operations))
 
@@ -78,8 +78,9 @@ private[plan] object PartitionFilter {
   }
 
   /**
-   * `truncate[W]` keeps W characters, so the partition of a row that starts with fewer starts with them too. Iceberg takes a
-   * prefix of W UTF-16 units for a whole partition value, and asks for that value.
+   * `truncate[W]` retains W characters. If a row starts with a prefix of fewer characters, its partition value
+   * therefore starts with the prefix too. Iceberg treats a prefix of W UTF-16 units as a whole partition value and
+   * tests for equality; this projection tests for the prefix.
    */
   private final class PrefixProjection(iceberg: Projections.ProjectionEvaluator) extends LeafRewriter {
     override def predicate[T](leaf: UnboundPredicate[T]): Expression = {
@@ -98,9 +99,9 @@ private[plan] object PartitionFilter {
   }
 
   /**
-   * Iceberg's evaluator sorts null below every value, so that it takes a null tuple for less than any literal, while its
-   * manifests' summaries do not. A null partition value comes from null rows only, which no comparison matches. Its sets
-   * of strings fail when asked for null, which is in no set.
+   * Makes comparisons false for a null partition value, which comes from null rows only: no comparison matches them.
+   * Iceberg's evaluator sorts null below every value and so treats it as less than any literal, while the summaries
+   * of its manifests do not. For a null, the evaluator's sets of strings throw; a null is in no set.
    */
   private object NullRefuser extends LeafRewriter {
     override def predicate[T](leaf: UnboundPredicate[T]): Expression =

@@ -10,17 +10,17 @@ import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.SourceConditions
 
 /**
- * Leaves out files whose partition tuple proves that no row matches. A tuple is evaluated once a segment, however many
- * files have it. Not thread-safe; one instance a plan.
+ * Prunes files whose partition tuple proves that no row matches. A tuple of a segment is evaluated once, however many
+ * files have it. Not thread-safe; one instance for each plan.
  *
- * @param filtersOf the conditions on tuples of a spec, all of which have to be met
+ * @param filtersOf the conditions on tuples of a spec, all of which must hold
  */
 private[plan] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilter]) {
   import PartitionPruner._
 
   private val filters = mutable.HashMap.empty[Int, Seq[PartitionFilter]]
 
-  /** Removes such files from `rows` and answers it. */
+  /** Removes files without matching rows from `rows`, and returns `rows`. */
   def keep(segment: Segment, rows: Bitmap): Bitmap = if (rows.isEmpty) rows else keepMatching(segment, rows)
 
   private def keepMatching(segment: Segment, rows: Bitmap): Bitmap = {
@@ -44,15 +44,15 @@ private[plan] object PartitionPruner {
   private val Keep: Byte = 1
   private val Drop: Byte = 2
 
-  /** What a predicate by field ids tells of tuples; files of a spec that is not known are kept. */
+  /** Evaluates a predicate bound by field ids on tuples; files of an unknown spec are retained. */
   def of(predicate: Predicate, specs: Int => Option[PartitionSpec]): PartitionPruner =
     new PartitionPruner(id => specs(id).toSeq.flatMap(filterOf(_, predicate)))
 
-  /** The scan's filter, exactly, and the other conditions that rows of the result are known to satisfy. */
+  /** The conditions on tuples: the scan's filter, exactly, and the other conditions that every needed row satisfies. */
   def filtersOf(spec: PartitionSpec, request: ScanRequest, bound: BoundScan): Seq[PartitionFilter] =
     PartitionFilter.of(spec, request.filter, request.caseSensitive).toSeq ++ filterOf(spec, bound.expressions)
 
-  /** `None` when the predicate says nothing about the partitions of `spec`. */
+  /** `None` if the predicate implies no condition on the partitions of `spec`. */
   private def filterOf(spec: PartitionSpec, predicate: Predicate): Option[PartitionFilter] =
     if (predicate == True || spec.isUnpartitioned) None
     else PartitionFilter.of(spec, SourceConditions.of(predicate, spec), caseSensitive = true)

@@ -9,12 +9,15 @@ import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.convert.{PartitionTuples, SourceConditions}
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
 
-/** How well partitions tell the values of a column apart: what decides about effort, never about files. */
+/**
+ * Estimates the share of files that partition pruning retains: it decides whether pruning is worth trying, never
+ * which files are pruned.
+ */
 private[plan] object PartitionShare {
 
   /**
-   * The part of the files, 0 to 1, that may hold one value of the column by their partitions, if values are spread over
-   * the partitions as files are.
+   * The share of the files, 0 to 1, that may hold one value of the column by their partitions, if values are
+   * distributed over the partitions as files are.
    */
   def of(files: FileSet, column: ColumnRef): Double =
     if (files.count == 0) 1.0
@@ -32,7 +35,7 @@ private[plan] object PartitionShare {
       inPartition.iterator.map { case (key, n) => n.toDouble / files.count * n / inSpec(key.specId) }.sum
     }
 
-  /** The values of a tuple that are made of the column; none where the spec is not of the column. */
+  /** The values of a tuple that transforms of the column yield; none if the spec does not partition by the column. */
   private def keyOf(specId: Int, values: Array[AnyRef], spec: Option[PartitionSpec], column: ColumnRef): TupleKey = {
     val fields = spec.filter(SourceConditions.tellsOf(_, column)).map(_.fields().asScala.toSeq).getOrElse(Nil)
     val ofColumn = fields.zip(values).collect { case (field, v) if field.sourceId() == column.fieldId => v }

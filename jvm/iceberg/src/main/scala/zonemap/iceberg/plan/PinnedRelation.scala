@@ -34,15 +34,15 @@ private[zonemap] final class PinnedRelation(
 
   def snapshotId: Option[Long] = Option(pinnedId).map(_.longValue)
 
-  /** The report of the pinned snapshot where the index does not cover it; `None` before the first question. */
+  /** The report of the first check of coverage, if the index did not cover the pinned snapshot; else `None`. */
   def stockReport: Option[PlanReport] = firstReport
 
   /** Whether `reason` has been reported as the reason why the index does not cover the pinned snapshot. */
   def hasReported(reason: StockReason): Boolean = resolution.exists(_.found == Left(reason))
 
   /**
-   * Whether a scan of the pinned snapshot should come to us rather than to Spark's distributed planning, which never
-   * asks the table. Where the answer is no, this is where the reason is reported.
+   * Whether the index covers the pinned snapshot, so that Spark calls the table's scan instead of its distributed
+   * planning, which never uses the index. If the first result is false, this method reports the reason.
    */
   def covers: Boolean = {
     val started = System.nanoTime()
@@ -64,7 +64,7 @@ private[zonemap] final class PinnedRelation(
   def covered: Option[ResolvedSnapshot] =
     if (covers) resolution.flatMap(_.found.toOption) else None
 
-  /** The index of `snapshot`; that of the pinned snapshot is found once. Any failure is a reason. */
+  /** The index of `snapshot`; that of the pinned snapshot is resolved once. Any failure is returned as a reason. */
   def resolve(snapshot: Snapshot): Either[StockReason, ResolvedSnapshot] =
     resolution.filter(_.snapshotId == snapshot.snapshotId()).filterNot(isOutdated).fold(found(snapshot))(_.found)
 
@@ -78,7 +78,7 @@ private[zonemap] final class PinnedRelation(
       }
     catch { case Survivable(e) => Left(failed(snapshot, e)) }
 
-  /** A store that was slow is asked again after a while. */
+  /** A store that was slow is tried again after some time. */
   private def isOutdated(known: Resolution): Boolean =
     known.found.left.exists(_.isInstanceOf[StockReason.StoreSlow]) && storeBudget.isRenewed
 
@@ -126,7 +126,7 @@ private[zonemap] final class PinnedRelation(
 }
 
 private[plan] object PinnedRelation {
-  /** What was found of a snapshot. */
+  /** The result of resolving a snapshot. */
   private final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])
 
   private def gate(table: BaseTable): Option[StockReason] =

@@ -10,7 +10,7 @@ package zonemap.iceberg.plan
  * @param afterPartitions counts the data files whose partition can match; called on first use
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
- * @param facts what facts beyond bounds pruned, if some of them can evaluate a part of the filter
+ * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
  * @param doubtfulFiles counts the live data files whose bounds only Iceberg's own filter may use; called on first use
  * @param millis wall time of planning, in milliseconds
  */

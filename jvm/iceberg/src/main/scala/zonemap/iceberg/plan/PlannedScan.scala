@@ -1,7 +1,7 @@
 package zonemap.iceberg.plan
 
 /**
- * What a scan was planned from: its files as the index knows them, and the report of the plan. It belongs to one Iceberg
- * scan ([[ZoneMapBatchScan]]), so nothing that is done with the files of a scan can take the files of another. Immutable.
+ * The result of planning one Iceberg scan ([[ZoneMapBatchScan]]) from the index: its files and its report. Each scan
+ * has its own result, so a rule cannot confuse the files of two scans. Immutable.
  */
 private[zonemap] final case class PlannedScan(files: FileSet, report: PlanReport)

@@ -4,14 +4,16 @@ import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.{CloseableGroup, CloseableIterable, CloseableIterator}
 
 /**
- * The tasks of a plan, made while somebody walks through them, so that who keeps none of millions holds none.
+ * The tasks of a plan. Each task is made when the iterator reaches it, so millions of tasks take no memory unless the
+ * caller retains them.
  *
- * If the index fails on the way, Iceberg plans, and those of its tasks are handed out whose files have not been: what
- * comes is all of the plan, whether the index fails before the first task or before the last. Not thread-safe.
+ * If the index fails during the iteration, Iceberg plans the scan, and the iterator continues with the tasks of
+ * Iceberg's plan whose files it has not returned. The tasks are therefore complete, whether the index fails before
+ * the first task or before the last. Not thread-safe.
  *
  * @param walk starts a walk through the plan
- * @param stock Iceberg's plan, after the index failed
- * @param finished told once that a walk has reached the end, or was closed on the way, with what it has made
+ * @param stock returns Iceberg's plan after the index failed
+ * @param finished called once with the counts of the made tasks, when a walk reaches its end or is closed
  */
 private[plan] final class PlannedTasks(
     walk: () => TaskWalk,
@@ -53,7 +55,9 @@ private[plan] final class PlannedTasks(
         case Survivable(e) => rest = Some(restOf(stock(e)))
       }
 
-    /** The tasks of Iceberg's plan whose files were not handed out; a file that is in the table twice is read twice. */
+    /**
+     * The tasks of Iceberg's plan whose files were not returned yet; a file that the table lists twice is read twice.
+     */
     private def restOf(all: CloseableIterable[FileScanTask]): Iterator[FileScanTask] = {
       addCloseable(all)
       val handedOut = planned.made()

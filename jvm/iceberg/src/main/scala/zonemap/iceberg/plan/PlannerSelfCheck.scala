@@ -2,10 +2,10 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.{DataFiles, FileFormat, PartitionSpec, StructLike}
 
-/** Proves, before the first scan, that this Iceberg's content files have the fields and setters the planner uses. */
+/** Checks that the content files of this Iceberg version have the fields and setters that the planner uses. */
 private[zonemap] object PlannerSelfCheck {
 
-  /** Fails when they do not. Cheap: one data file is made. */
+  /** Throws if a field or a setter is missing. Runs before the first scan, and makes only one data file. */
   def run(): Unit = {
     val file = DataFiles
       .builder(PartitionSpec.unpartitioned())

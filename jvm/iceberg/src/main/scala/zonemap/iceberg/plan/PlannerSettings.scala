@@ -6,17 +6,18 @@ import zonemap.iceberg.upkeep.MaintenanceSettings
 /**
  * The settings of one query, fixed when its relation is swapped.
  *
- * @param shadow plan both ways, compare, and use Iceberg's plan on a difference
- * @param upkeep who may extend the index, and where to
- * @param coverOnRead what a query on an uncovered snapshot does
- * @param storeLocation the folder that holds the indexes of all tables; `None`: beside each table
- * @param maxUnknownEntries how many entries of unknown manifests a plan may decode itself
- * @param maxStoreWaitMillis how long the plans of one relation may wait for the store, see
+ * @param shadow whether a scan is planned from the index and by Iceberg; on a difference, Iceberg's plan is used
+ * @param upkeep whether queries extend the index, and where they write the extension
+ * @param coverOnRead how a query plans a snapshot that the index does not cover
+ * @param storeLocation the folder that holds the indexes of all tables; `None`: each index is beside its table
+ * @param maxUnknownEntries the greatest number of entries of unknown manifests that a plan decodes itself
+ * @param maxStoreWaitMillis the time that the plans of one relation may wait for the store, see
  *   [[zonemap.iceberg.store.StoreBudget]]
- * @param hotMaxBytes cap of the index held in this JVM, in bytes
- * @param cold what is kept of the files of stores that are not local
- * @param segmentRows entries of a segment that a build aims at; a build of several segments is a Spark job
- * @param maintenance when segments are merged, written and let go of
+ * @param hotMaxBytes the greatest size of the index in this JVM, in bytes
+ * @param cold the limits of the local cache for files of stores that are not local
+ * @param segmentRows the number of entries of a segment at which a build aims; a build of several segments is a Spark
+ *   job
+ * @param maintenance when segments are merged, written to the store and released
  */
 final case class PlannerSettings(
     shadow: Boolean = false,

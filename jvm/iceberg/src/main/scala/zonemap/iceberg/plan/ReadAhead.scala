@@ -5,13 +5,13 @@ import zonemap.core.predicate.Predicate
 import zonemap.core.segment.Segment
 
 /**
- * Says ahead what a plan will read of segments that are not at hand, so that its requests go out side by side: the
- * bounds of whole segments first, then those of files where these leave some, then the files themselves. Nothing is done
- * for local segments, and nothing is read twice.
+ * Prefetches the parts of remote segments that a plan will read, so that its requests run in parallel: first the
+ * bounds of whole segments, then the bounds of files in segments that the former do not prune, then the file entries.
+ * Local segments need no prefetch, and nothing is read twice.
  */
 private[plan] object ReadAhead {
 
-  /** Before rows are selected. */
+  /** Prefetches bounds; called before rows are selected. */
   def zones(segments: Seq[Segment], predicate: Predicate): Unit = {
     val remote = segments.filter(_.isRemote)
     if (remote.nonEmpty) {
@@ -21,11 +21,11 @@ private[plan] object ReadAhead {
     }
   }
 
-  /** The files of segments that are made into tasks one after the other: a few segments ahead, whatever their number. */
+  /** Prefetches the file entries of segments that are made into tasks one after the other, a few segments ahead. */
   final class Files(parts: IndexedSeq[(Segment, Bitmap)]) {
     private var next = 0
 
-    /** Before the files of segment `i` are made. */
+    /** Called before the tasks of segment `i` are made. */
     def upTo(i: Int): Unit =
       while (next < parts.length && next <= i + Files.SegmentsAhead) {
         val (segment, rows) = parts(next)

@@ -3,13 +3,15 @@ package zonemap.iceberg.plan
 import zonemap.core.predicate.Predicate
 
 /**
- * What is known of a query beside the filter that its scan is given.
+ * The conditions and limits of a query besides the filter of its scan.
  *
- * @param expressions what every row of the result satisfies, bound by the field ids of the relation's schema
- * @param limit that the query wants some rows only, whichever they are
- * @param topK the bound that the query's first rows are within
- * @param digests of what decides which files are planned; scans with other digests are other scans
- * @param notes what people are told of the expressions beside them
+ * @param expressions a condition that every row of the result satisfies, bound by the field ids of the relation's
+ *   schema
+ * @param limit the number of rows that the query needs, if any rows will do
+ * @param topK a bound that the query's first rows satisfy
+ * @param digests identify the hints, which decide which files are planned: scans with different digests are different
+ *   scans
+ * @param notes lines about the expressions for EXPLAIN
  */
 private[plan] final case class ScanHints(
     expressions: Option[Predicate],
@@ -18,7 +20,10 @@ private[plan] final case class ScanHints(
     digests: Vector[String],
     notes: java.util.List[String]) {
 
-  /** What tells the name of a table that is scanned so from the name of another. */
+  /**
+   * A suffix that distinguishes the name of a table with these hints from the name of the same table with other
+   * hints.
+   */
   def nameSuffix: String = digests.map(d => s" zonemap[$d]").mkString
 
   def withExpressions(predicate: Predicate, digest: String, told: java.util.List[String]): ScanHints =
@@ -28,15 +33,15 @@ private[plan] final case class ScanHints(
 
   def withTopK(rows: FirstRows, digest: String): ScanHints = copy(topK = Some(rows), digests = digests :+ digest)
 
-  /** What every row that the query needs satisfies, of which our planner alone makes use. */
+  /** A condition that every needed row satisfies; only the planner of the index evaluates it. */
   def conditions: Predicate = Predicate.and((expressions ++ topK.map(_.bound)).toSeq: _*)
 }
 
 /**
- * The first rows of a sort, of which the query needs no others.
+ * The first rows of a sort, which are the only rows that the query needs.
  *
- * @param bound TRUE for each of them
- * @param description the bound for people
+ * @param bound TRUE for each of these rows
+ * @param description the bound as text for EXPLAIN
  */
 private[plan] final case class FirstRows(bound: Predicate, description: String)
 

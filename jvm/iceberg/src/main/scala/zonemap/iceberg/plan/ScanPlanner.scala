@@ -10,15 +10,15 @@ import org.apache.iceberg.io.CloseableIterable
 import zonemap.iceberg.store.StoreBudget
 
 /**
- * Plans a scan from the index, or says why Iceberg must.
+ * Plans a scan from the index, or falls back to Iceberg with a reason.
  *
- * The steps, in order: gates that need no index; the snapshot's index ([[PinnedRelation]]); the schema the filter
- * binds to ([[BoundScan]]); surviving rows ([[FileSelection]]); tasks for the survivors ([[TaskAssembler]]), each made when
- * it is asked for. Any failure on the way means that Iceberg plans, or what is left of the plan ([[PlannedTasks]]).
+ * The steps, in order: checks that need no index; the snapshot's index ([[PinnedRelation]]); the schema to which the
+ * filter is bound ([[BoundScan]]); the selected files ([[FileSelection]]); their tasks ([[TaskAssembler]]), each made
+ * when the caller reaches it. After any failure, Iceberg plans the scan, or the rest of it ([[PlannedTasks]]).
  */
 private[plan] object ScanPlanner {
 
-  /** @param planned receives what the plan was made from, once its last task is made; never where Iceberg plans */
+  /** @param planned receives the plan once its last task is made; not called if Iceberg plans the scan */
   def planFiles(
       table: ZoneMapTable,
       request: ScanRequest,
@@ -61,7 +61,10 @@ private[plan] object ScanPlanner {
       new FilePlan(request, resolved, bound, table.hints, trust, table.pinned.storeBudget)
     }
 
-  /** All tasks at once, if they do not differ from Iceberg's. */
+  /**
+   * All tasks of the plan, if shadow mode finds no difference from Iceberg's plan; else the reason to use Iceberg's
+   * plan.
+   */
   private def compared(
       relation: PinnedRelation,
       plan: FilePlan,

@@ -8,9 +8,10 @@ import org.apache.iceberg.expressions.Expression
 import org.apache.iceberg.metrics.ScanMetrics
 
 /**
- * What an Iceberg scan asks of the planner.
+ * The parameters of an Iceberg scan that the planner uses.
  *
- * @param projection the columns the scan reads, with the field ids of the schema the relation was resolved with
+ * @param projection the columns that the scan reads, with the field ids of the schema with which the relation was
+ *   resolved
  * @param snapshotSchema the schema of the scan's snapshot
  * @param snapshotSpecs the table's specs bound to `snapshotSchema`
  * @param ignoreResiduals whether readers must return whole files (copy-on-write)

@@ -11,18 +11,20 @@ import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.util.NaNUtil
 
 /**
- * Compares a plan of the index with Iceberg's, field by field.
+ * Compares a plan from the index with Iceberg's plan, field by field.
  *
- * Every task that both plan must be equal in all fields, but that a task of the index may carry more equality deletes
- * (Iceberg leaves out those that cannot meet the filter). The index may plan fewer files, each of which [[ShadowRefutation]]
- * refutes, and files that Iceberg drops by bounds that say nothing of NaN, if they are live.
+ * A task in both plans must be equal in all fields, except that a task from the index may carry more equality
+ * deletes, because Iceberg drops equality deletes that delete no row of the filter. The index may plan fewer
+ * files, if [[ShadowRefutation]] proves for each missing file that no row matches. The index may also plan live files
+ * that Iceberg prunes by bounds that exclude NaN.
  */
 private[plan] object ShadowCheck {
 
   /**
    * The first difference, if any. Closes `stock`.
    *
-   * @param refutation checks the files that one of the plans has alone, by their paths: those of ours, those missing in ours
+   * @param refutation checks the files that differ, given the paths of our plan and the paths that only Iceberg
+   *   planned
    */
   def compare(
       ours: JList[FileScanTask],
@@ -100,7 +102,7 @@ private[plan] object ShadowCheck {
       file.partition().get(i, classOf[Object]) match {
         case text: CharSequence => text.toString
         case buffer: ByteBuffer => buffer.duplicate()
-        // no two of them are equal, boxed or not
+        // NaN does not equal NaN, boxed or not
         case value if NaNUtil.isNaN(value) => "NaN"
         case value                         => value
       }
@@ -128,7 +130,10 @@ private[plan] object ShadowCheck {
     }
   }
 
-  /** The columns that a delete file of ours tells nothing of: the index holds the chosen columns only. */
+  /**
+   * The columns without statistics in a delete file of ours, because the index stores statistics of the chosen
+   * columns only.
+   */
   private def columnsLeftOut(ours: DeleteFile, stock: DeleteFile): Set[Any] = {
     def columns(file: DeleteFile) = fields(file, file).map(_._2).collect { case stats: JMap[_, _] => stats }.toSeq
     if (ours.content() != FileContent.EQUALITY_DELETES) Set.empty
@@ -146,6 +151,6 @@ private[plan] object ShadowCheck {
     ("content size", ours.contentSizeInBytes(), stock.contentSizeInBytes())
   )
 
-  /** Deletion vectors share Puffin files, so the path alone does not name one. */
+  /** Several deletion vectors share a Puffin file, so the path alone does not identify a delete file. */
   private def deleteKey(delete: DeleteFile): (String, java.lang.Long) = (delete.location(), delete.contentOffset())
 }

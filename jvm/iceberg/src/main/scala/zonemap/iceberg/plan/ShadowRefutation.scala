@@ -18,10 +18,11 @@ import zonemap.iceberg.build.{BoundsReader, IndexedColumns}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
- * Checks a plan of the index against the snapshot's own manifest entries, which Iceberg reads: each planned file is live in
- * the snapshot, and each file that Iceberg alone plans is refuted by its own partition, bounds or facts. No segment is read.
+ * Checks a plan from the index against the snapshot's own manifest entries, which Iceberg reads. Each planned file
+ * must be live in the snapshot. For each file that only Iceberg plans, its partition, bounds or facts must prove that
+ * no row matches. The check reads no segment.
  *
- * Reads the column statistics of every live file, one at a time. Not thread-safe; one instance a plan.
+ * It reads the column statistics of every live file, one file at a time. Not thread-safe; one instance for each plan.
  */
 private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundScan, trust: BoundsTrust) {
   private val columns = IndexedColumns.of(request.table, request.snapshot, ColumnChoice.All)
@@ -33,9 +34,9 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
   /**
    * The first difference, if any.
    *
-   * @param ours paths that the index planned
-   * @param missing paths that Iceberg alone planned
-   * @param mayLeaveOut whether files that may match were left out because others hold the wanted rows
+   * @param ours the paths that the index planned
+   * @param missing the paths that only Iceberg planned
+   * @param mayLeaveOut whether the plan may leave out files that match, because other files hold the needed rows
    */
   def difference(ours: JSet[String], missing: JSet[String], mayLeaveOut: Boolean): Option[String] = {
     val unseen = new java.util.HashSet[String](ours)
@@ -109,7 +110,7 @@ private[plan] final class ShadowRefutation(request: ScanRequest, bound: BoundSca
 
 private object ShadowRefutation {
 
-  /** The table without a reporter of scan metrics: a check is no scan of the user's. */
+  /** The table without a reporter of scan metrics, because the check is not a scan of the user's query. */
   private def unreported(table: Table): Table =
     table match {
       case known: HasTableOperations => new BaseTable(known.operations(), table.name(), _ => ())

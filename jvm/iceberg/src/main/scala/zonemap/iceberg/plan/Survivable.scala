@@ -3,11 +3,11 @@ package zonemap.iceberg.plan
 import scala.util.control.NonFatal
 
 /**
- * Matches the failures of our own work after which Iceberg plans: all but interruption and control flow.
+ * Matches the failures of the extension's own work after which Iceberg plans: all but interruption and control flow.
  *
- * Errors of the JVM are among them. A fault in the pages of a spilled file is an InternalError, and memory or stack that
- * planning from the index uses up is free again when the index is let go of. None is dropped silently: each becomes the
- * reason of a plan, or a warning.
+ * Errors of the JVM are included. A fault in the pages of a spilled file is an InternalError. Memory or stack that
+ * planning from the index exhausts is free again when the index is released. No failure is dropped silently: each
+ * becomes the reason of a plan, or a warning.
  */
 private[zonemap] object Survivable {
   def unapply(error: Throwable): Option[Throwable] =

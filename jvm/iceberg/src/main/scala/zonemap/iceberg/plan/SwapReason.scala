@@ -1,6 +1,6 @@
 package zonemap.iceberg.plan
 
-/** The reason why a relation keeps Iceberg's planning, found before its files are planned, or why it has no plan yet. */
+/** The reason why Iceberg plans a relation, found before its files are planned, or why the relation has no plan yet. */
 private[zonemap] sealed abstract class SwapReason(val code: String, val message: String)
 
 private[zonemap] object SwapReason {

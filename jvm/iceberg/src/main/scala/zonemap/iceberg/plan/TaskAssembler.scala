@@ -13,10 +13,11 @@ import zonemap.core.segment.{PathReader, Segment}
 import zonemap.iceberg.index.SnapshotIndex
 
 /**
- * Turns surviving rows into Iceberg's file scan tasks, with their delete files and residuals.
+ * Makes Iceberg's file scan tasks from the selected files, with their delete files and residuals.
  *
- * What tasks share (schema, spec, residuals, delete files) is made once a spec or once a plan. Residuals are
- * `alwaysTrue` when the scan must return whole files. Not thread-safe; one instance a walk through a plan.
+ * Tasks share their schema, spec and residuals, which are made once for each spec, and delete files, which are made
+ * once for each plan. Residuals are `alwaysTrue` if the scan must return whole files. Not thread-safe; one instance
+ * for each walk through a plan.
  */
 private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
   private val shared = mutable.HashMap.empty[Int, SharedBySpec]
@@ -24,10 +25,10 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   private val deletes =
     new DeleteMatcher(index.deletes, templates, bound.schema +: request.table.schemas().values().asScala.toSeq)
 
-  /** Of the tasks made so far. */
+  /** The counts of the tasks made so far. */
   val counts = new TaskCounts
 
-  /** Makes the tasks of the files of one segment, whose paths are read through `paths`. */
+  /** Makes the tasks for the files of one segment, whose paths `paths` reads. */
   final class Of(segment: Segment, paths: PathReader) {
     private val files = new DataFileFactory(segment, paths, templates)
     private val deleteFiles = new deletes.Of(segment)
@@ -55,7 +56,7 @@ private[plan] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, 
   }
 }
 
-/** What Iceberg's scan metrics say of planned tasks, summed while they are made. Not thread-safe. */
+/** The counts of planned tasks for Iceberg's scan metrics, summed while the tasks are made. Not thread-safe. */
 private[plan] final class TaskCounts {
   private var files = 0L
   private var fileBytes = 0L
@@ -64,7 +65,7 @@ private[plan] final class TaskCounts {
   private var last = new Array[DeleteFile](0)
   private var lastBytes = 0L
 
-  /** @param deletes not to be changed: tasks that have the same delete files may have one array of them */
+  /** @param deletes must not change later: tasks with the same delete files may share one array */
   def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
     files += 1
     fileBytes += file.fileSizeInBytes()

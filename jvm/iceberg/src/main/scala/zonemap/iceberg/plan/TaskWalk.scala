@@ -9,11 +9,11 @@ import zonemap.core.segment.{PathReader, ReadPaths, Segment}
 import zonemap.iceberg.store.StoreBudget
 
 /**
- * The tasks of selected files, each made when it is asked for. What goes wrong on the way is thrown, and the walk is
- * over. Not thread-safe.
+ * Makes the tasks of selected files, each when `next` is called. If the index or its store fails, `next` throws, and
+ * the walk is over. Not thread-safe.
  *
- * @param parts segments and their files, none empty
- * @param budget what may be waited for stores on the way
+ * @param parts segments with their selected files, none empty
+ * @param budget the time that the walk may wait for stores
  */
 private[plan] final class TaskWalk(
     parts: IndexedSeq[(Segment, Bitmap)],
@@ -24,12 +24,12 @@ private[plan] final class TaskWalk(
   private var row = -1
   private var tasks: assembler.Of = _
 
-  /** By part: what was read of a segment that is not in memory, which may not be there to be read again. */
+  /** By part: the paths read from a segment that is not in memory, because a later read of it may fail. */
   private val fromStore = new Array[ReadPaths](parts.length)
 
   private val isRemote = parts.exists(_._1.isRemote)
 
-  /** The next task, or null when all are made. */
+  /** The next task, or null after the last one. */
   def next(): FileScanTask = if (isRemote) StoreBudget.within(budget)(nextTask()) else nextTask()
 
   private def nextTask(): FileScanTask =
@@ -40,7 +40,7 @@ private[plan] final class TaskWalk(
       task
     }
 
-  /** Whether there is no next row; otherwise it has been found. */
+  /** Whether no row is left; if the result is false, the walk is at the next row. */
   private def isOver: Boolean = {
     while (row < 0 && part + 1 < parts.length) {
       ahead.upTo(part + 1)
@@ -53,7 +53,7 @@ private[plan] final class TaskWalk(
     row < 0
   }
 
-  /** Of the tasks made so far. */
+  /** The counts of the tasks made so far. */
   def counts: TaskCounts = assembler.counts
 
   private def pathsOf(part: Int): PathReader = {
@@ -61,7 +61,7 @@ private[plan] final class TaskWalk(
     Option(fromStore(part)).fold(segment.newPathReader())(segment.newPathReader(_))
   }
 
-  /** The paths of the tasks made so far, and how often each. */
+  /** The paths of the tasks made so far, each with its number of tasks. */
   def made(): mutable.Map[String, Int] = {
     val paths = mutable.HashMap.empty[String, Int]
     (0 to part).foreach { i =>

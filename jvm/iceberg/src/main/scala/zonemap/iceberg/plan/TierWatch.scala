@@ -5,14 +5,15 @@ import zonemap.iceberg.store.FileIOByteSource
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /**
- * Tells which tier answered a plan: made before it, asked after it. A segment that was ruled out by what was known of it
- * answered from no tier. Plans of one snapshot at one time may take each other's reads for their own.
+ * Determines the tier from which a plan was made; created before planning and evaluated after it. A segment counts
+ * for no tier if loaded bounds pruned all its files. A plan may count the reads of another plan that runs on the same
+ * snapshot at the same time.
  */
 private[plan] final class TierWatch(resolved: ResolvedSnapshot) {
   private val segments = resolved.index.segments
   private val readsBefore = segments.map(live => FileIOByteSource.coldReads(live.origin.source))
 
-  /** @param hasSurvivors whether files of a segment are in the plan */
+  /** @param hasSurvivors whether the plan contains files of a segment */
   def tier(hasSurvivors: Segment => Boolean): Tier =
     if (resolved.tier == Tier.Cold) Tier.Cold
     else {

@@ -9,10 +9,10 @@ import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.iceberg.index.SnapshotIndex
 
 /**
- * The first rows of a result by one column.
+ * The first rows of a query's result, sorted by one column.
  *
- * @param filter TRUE for a row only if the query's condition is
- * @param rows how many rows are wanted, those skipped by OFFSET among them
+ * @param filter TRUE for a row only if the query's condition is TRUE
+ * @param rows the number of needed rows, including the rows that OFFSET skips
  */
 private[zonemap] final case class TopK(
     column: ColumnRef,
@@ -21,7 +21,7 @@ private[zonemap] final case class TopK(
     filter: Predicate,
     rows: Long) {
 
-  /** TRUE for the rows whose value is not beyond `value`, and for those that sort before all values. */
+  /** TRUE for rows whose value equals `value` or sorts before it, and for nulls if nulls sort first. */
   def rowsUpTo(value: ZoneValue): Predicate = {
     val within = Compare(column, if (descending) CompareOp.GtEq else CompareOp.LtEq, value)
     if (nullsFirst) Predicate.or(within, IsNull(column)) else within
@@ -29,22 +29,26 @@ private[zonemap] final case class TopK(
 }
 
 /**
- * @param value every wanted row is at least (descending) or at most this, or sorts before all values
- * @param kept files that may hold a wanted row
+ * A bound of the needed rows.
+ *
+ * @param value every needed row is at least (descending) or at most this value, or sorts before all values
+ * @param kept the number of files that may hold a needed row
  */
 private[zonemap] final case class TopKBound(value: ZoneValue, kept: Long)
 
 /**
- * A bound of the first k rows by one column, from the bounds of files (SOUNDNESS, S49 to S53).
+ * Computes a bound of the first k rows by one column from the bounds of files (SOUNDNESS, S49 to S53).
  *
- * Files all of whose rows are in the result are taken best bound first until they hold k rows: the k-th row is then no
- * worse than the last bound taken. One pass over the files, with a queue of those taken so far; a file that does not
- * get into the queue makes no object.
+ * The bound of a file is its lower bound if the sort is descending, else its upper bound: no row of the file sorts
+ * after it. Only files of which all rows are in the result are taken, in the order of their bounds, until they hold k
+ * rows. At least k rows then sort no later than the last bound taken, so the k-th row of the result does not either.
+ * One pass over the files, with a queue of the files taken so far; a file that does not enter the queue makes no
+ * object.
  */
 private[zonemap] object TopKBound {
   private final case class Taken(bound: ZoneValue, records: Long)
 
-  /** None when the files do not say enough, or when no file would fall out by the bound. */
+  /** None if the files prove no bound, or if the bound prunes no file. */
   def of(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[TopKBound] =
     Option
       .when(asked.rows > 0 && !nanMayComeFirst(index, asked, trust))(lastTaken(index, asked, trust))
@@ -56,7 +60,7 @@ private[zonemap] object TopKBound {
 
   private def lastTaken(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[ZoneValue] = {
     val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => before(asked, a.bound, b.bound))
-    // the worst of those taken is on top
+    // the head of the queue is the file with the worst bound taken so far
     val taken = mutable.PriorityQueue.empty[Taken](bestFirst)
     var rows = 0L
     val complete = new CompleteFiles(index, asked.filter, trust)
@@ -81,11 +85,14 @@ private[zonemap] object TopKBound {
     Option.when(rows >= asked.rows)(taken.head.bound)
   }
 
-  /** Whether the bound `a` is better than `b`. */
+  /** Whether the bound `a` sorts before `b`. */
   private def before(asked: TopK, a: ZoneValue, b: ZoneValue): Boolean =
     if (asked.descending) a.compare(b) > 0 else a.compare(b) < 0
 
-  /** Newer files come last in an index, and often hold what is greatest: from there the queue fills up soonest. */
+  /**
+   * Calls `use` for each row, in reverse for a descending sort: newer files are last in an index and often hold the
+   * greatest values, so the queue fills up sooner.
+   */
   private def foreach(rows: Array[Int], backwards: Boolean)(use: Int => Unit): Unit = {
     var i = 0
     while (i < rows.length) {
@@ -94,7 +101,7 @@ private[zonemap] object TopKBound {
     }
   }
 
-  /** The bounds of the column where they are of its order and encoding. */
+  /** The stored bounds of the column, if they have the order and encoding of the requested column. */
   private def columnOf(found: Option[BoundsColumn], asked: ColumnRef): Option[BoundsColumn] =
     found.filter { column =>
       ColumnType.comparable(
@@ -102,7 +109,10 @@ private[zonemap] object TopKBound {
         asked.columnType) && column.columnType.encoding == asked.columnType.encoding
     }
 
-  /** NaN is greater than every value, and Iceberg's own evaluators forget it in comparisons: S52. */
+  /**
+   * Whether NaN may sort first: NaN is greater than every value, and Iceberg's own evaluators ignore NaN in
+   * comparisons (S52).
+   */
   private def nanMayComeFirst(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Boolean =
     asked.descending && asked.column.columnType.mayHoldNaN &&
       !index.segments.forall { live =>

@@ -8,7 +8,7 @@ import zonemap.core.fact.{BlockBloom, FactHashes}
 import zonemap.core.value.ZoneValues
 import zonemap.core.{Rng, Seeded}
 
-/** Hashes and bits are those of Parquet's own filter. */
+/** The Bloom filter has the same hashes and bits as Parquet's own filter. */
 class BloomFormatTest extends AnyFunSuite with Seeded {
 
   private def text(rng: Rng): String = new String(rng.bytes(rng.int(100)), "ISO-8859-1")

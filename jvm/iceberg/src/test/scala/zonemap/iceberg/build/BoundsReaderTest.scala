@@ -9,7 +9,7 @@ import zonemap.core.segment.ColumnBounds
 import zonemap.core.value.{Presence, ZoneValue, ZoneValues}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** What a manifest entry says of one column, and what is made of it. */
+/** Decodes the statistics of one column of a manifest entry. */
 class BoundsReaderTest extends AnyFunSuite {
   private val schema = new Schema(
     optional(1, "i", Types.IntegerType.get()),
@@ -39,7 +39,7 @@ class BoundsReaderTest extends AnyFunSuite {
   private val (parquet, orc) = (FileFormat.PARQUET, FileFormat.ORC)
   private val int4: Array[Byte] = Array(5, 0, 0, 0)
 
-  // case, column, format, what the manifest says, what is known (null: nothing)
+  // case, column, format, statistics in the manifest, decoded bounds (null: none)
   private val cases: Seq[(String, String, FileFormat, Stats, ColumnBounds)] = Seq(
     ("nothing", "i", parquet, Stats(), null),
     ("a value count alone", "i", parquet, Stats(values = Some(10)), null),

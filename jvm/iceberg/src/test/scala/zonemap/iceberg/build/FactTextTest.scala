@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.value.{ZoneValue, ZoneValues}
 
-/** How facts are asked for. */
+/** Parses the notation of facts. */
 class FactTextTest extends AnyFunSuite {
 
   test("items are split at commas outside quotes and parentheses") {

@@ -4,7 +4,7 @@ import java.util.UUID
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** When runs are merged. */
+/** Policies decide when runs are merged. */
 class MergePolicyTest extends AnyFunSuite {
   import MergePolicy._
 

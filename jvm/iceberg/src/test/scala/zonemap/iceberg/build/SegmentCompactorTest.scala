@@ -17,7 +17,7 @@ class SegmentCompactorTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
 
   override def beforeEach(): Unit = process.restart()
 
-  /** A micro segment for each commit, as if committed at these times. */
+  /** A micro segment for each commit, as if the commits were made at these times. */
   private def micros(times: Long*): IndexedSeq[LiveSegment] = {
     val table = new Maintained
     val known = new TableIndex(table.table.load().uuid(), process.access)

@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.predicate._
 import zonemap.core.value._
 
-/** Iceberg filters and the predicates they become. */
+/** Converts Iceberg filters to predicates. */
 class ExpressionConverterTest extends AnyFunSuite {
   private val schema = new Schema(
     required(1, "id", Types.LongType.get()),
@@ -66,10 +66,10 @@ class ExpressionConverterTest extends AnyFunSuite {
       CompareOp.Eq,
       dec(125)),
     Expressions.equal("day", "1970-01-03") -> Compare(ColumnRef(8, DateType, "day"), CompareOp.Eq, n(2)),
-    // literals outside the type are decided by Iceberg's binder
+    // Iceberg's binder decides literals outside the type
     lessThan("i", 5000000000L) -> NotNull(i),
     greaterThan("i", 5000000000L) -> False,
-    // NOT is pushed to the leaves; leaves that match null stay so
+    // NOT is pushed down to the leaves; leaves that match null still match null
     not(lessThan("i", 5)) -> Compare(i, CompareOp.GtEq, n(5)),
     not(Expressions.equal("i", 5)) -> DistinctFrom(i, n(5)),
     not(or(isNull("i"), lessThan("id", 1L))) -> And(Seq(NotNull(i), Compare(id, CompareOp.GtEq, n(1)))),
@@ -86,7 +86,10 @@ class ExpressionConverterTest extends AnyFunSuite {
           Predicate.simplify(expected)) || sharper(converted, expected))
     }
 
-  /** `x IS NOT NULL AND null-matching leaf` may come as SQL's own leaf; out-of-range comparisons as a constant. */
+  /**
+   * A null-matching leaf AND `x IS NOT NULL` may become SQL's own leaf, and an out-of-range comparison may become a
+   * constant.
+   */
   private def sharper(converted: Predicate, expected: Predicate): Boolean = (converted, expected) match {
     case (And(children), And(_)) => children.exists { case Compare(_, CompareOp.NotEq, _) => true; case _ => false }
     case (Compare(_, CompareOp.NotEq, _), And(_)) => true

@@ -9,14 +9,14 @@ import org.apache.iceberg.types.{Type, Types}
 import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Partition values stored with one type and read with another. */
+/** Reads partition values with a type other than the one with which they were stored. */
 class PartitionTuplesTest extends AnyFunSuite {
   private def struct(types: Type*): Types.StructType =
     Types.StructType.of(types.zipWithIndex.map { case (t, i) => optional(1000 + i, s"p$i", t) }: _*)
 
   private def describe(value: AnyRef): String = if (value == null) "null" else s"${value.getClass.getSimpleName} $value"
 
-  // stored value, type asked, value read
+  // stored value, requested type, converted value
   private val converted: Seq[(AnyRef, Type, AnyRef)] = Seq(
     (Int.box(5), Types.IntegerType.get(), Int.box(5)),
     (Int.box(5), Types.LongType.get(), Long.box(5)),

@@ -15,7 +15,7 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
   private val filter = Expressions.equal("id", 15L)
   private val noTime = -60000L // a window that ended before the commits of this test
 
-  /** A stored table with 20 segments of which all columns were read. */
+  /** A stored table with 20 segments; every column of each segment is loaded. */
   private def read(): Maintained = {
     val t = new Maintained(columns = 5)
     (1 to 5).foreach { _ => t.append(20); t.maintain() }

@@ -24,14 +24,14 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
   override def beforeEach(): Unit = process.restart()
   override def afterEach(): Unit = process.restart()
 
-  /** The heap and the buffers beside it, after the collector. */
+  /** The used heap and off-heap buffers after garbage collection. */
   private def used(): Long = {
     (1 to 4).foreach { _ => System.gc(); Thread.sleep(20) }
     val buffers = ManagementFactory.getPlatformMXBeans(classOf[BufferPoolMXBean]).asScala.find(_.getName == "direct")
     ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed + buffers.fold(0L)(_.getMemoryUsed)
   }
 
-  /** @param fill in a frame of its own, so that nothing but the index holds what it makes */
+  /** @param fill runs in a frame of its own, so that only the index references the objects that it makes */
   private def assertCounted(leastMegabytes: Int)(fill: => Unit): Unit = {
     fill
     val said = process.tables.residentBytes
@@ -119,7 +119,7 @@ class MemoryAccountingTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
       new SnapshotDeletes(deletes.toIndexedSeq, _ => false)
     )
 
-  /** As plans read it. */
+  /** Reads a segment as a plan reads it. */
   private def plan(segment: Segment): Unit = {
     val all = Bitmap.full(segment.rows)
     segment.columnIds.foreach { id =>

@@ -9,7 +9,7 @@ import zonemap.core.segment.{ByteSource, DeleteFileEntry, DeleteSegmentBuilder, 
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.Level
 
-/** Delete files of a snapshot as they are looked up, against a list of them all. */
+/** Compares looked-up delete files of a snapshot with a search of the list of all delete files. */
 class SnapshotDeletesTest extends AnyFunSuite {
   private val pathId = MetadataColumns.DELETE_FILE_PATH.fieldId()
   private val Unpartitioned = 9
@@ -19,7 +19,10 @@ class SnapshotDeletesTest extends AnyFunSuite {
 
   private def dataFile(random: Random): String = s"mem://data/${random.nextInt(12)}.parquet"
 
-  /** Of every kind: vectors, position deletes about one file (named or proved) and about many, equality deletes. */
+  /**
+   * A delete file of any kind: a vector, position deletes of one file (named or proved) or of many, or equality
+   * deletes.
+   */
   private def entry(random: Random, partition: Int): DeleteFileEntry = {
     def bytes(text: String) = Map(pathId -> text.getBytes("UTF-8"), 3 -> Array[Byte](1))
     val path = dataFile(random)
@@ -59,7 +62,7 @@ class SnapshotDeletesTest extends AnyFunSuite {
       builder.beginManifest(manifest(m))
       (0 until random.nextInt(20)).foreach { _ =>
         val spec = if (random.nextInt(4) == 0) Unpartitioned else 0
-        // the same tuple before and after the promotion of its column
+        // a tuple is stored as before or as after the promotion of its column
         val day = random.nextInt(3)
         val tuple: Array[AnyRef] =
           if (spec == Unpartitioned) Array.empty

@@ -34,7 +34,7 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
     def facts(pauseNanos: Long, contradicts: Boolean = false): TableFacts =
       new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts)), store, pauseNanos)
 
-    /** Reads fail as long as this holds. */
+    /** Reads fail while this is true. */
     @volatile var isDown = false
     @volatile var reads = 0
     io.beforeRead = { _ =>

@@ -20,7 +20,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   override def beforeEach(): Unit = forgetAll()
   override def afterEach(): Unit = forgetAll()
 
-  /** As after a restart of the JVM, but for what is on disk. */
+  /** Drops the index from memory, as a restart of the JVM does; files on disk remain. */
   private def forgetAll(): Unit = {
     process.restart()
     process.access.cold.use(ColdSettings())
@@ -32,7 +32,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private def ids(from: Long, until: Long): Expression =
     Expressions.and(Expressions.greaterThanOrEqual("id", from), Expressions.lessThan("id", until))
 
-  /** 6 segments of 20 files in the store of a table that is not local; nothing of them is in memory. */
+  /** A table with 6 segments of 20 files in a store that is not local; no part of the index is in memory. */
   private def stored(): Maintained = {
     val t = new Maintained(columns)
     (1 to 6).foreach { _ => t.append(20); t.maintain() }
@@ -43,7 +43,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private def index(t: Maintained): TableIndex = index(t.table)
   private def index(t: TestTable): TableIndex = process.tables.of(t.load())
 
-  /** The plan, and how often the table's storage was asked for it. */
+  /** The plan, and the number of reads from the table's storage. */
   private def plan(t: Maintained, filter: Expression, settings: PlannerSettings = Planning.Off): (Planned, Int) = {
     t.table.io.resetCounts()
     val planned = Planning.ours(t.table, filter, settings)
@@ -55,7 +55,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private def cold(dir: Option[Path] = None, memory: Long = 1L << 20): PlannerSettings =
     Planning.Off.copy(cold = ColdSettings(memory, dir.map(_.toString)))
 
-  /** Under a cap as low as it can be held without giving up snapshots: what small segments keep is most of them. */
+  /** Applies the lowest cap that retains the snapshots: it releases most of the memory of small segments. */
   private def coolAll(t: Maintained): Unit = index(t).cool(Long.MaxValue, Long.MaxValue): Unit
 
   test("evicted from the hot tier, a segment comes from the cold cache: no request, the same plan") {
@@ -92,7 +92,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     assert(damaged.mode == PlanMode.Exact && fetched == reads)
   }
 
-  /** The newest segment is young, the others are hours old. */
+  /** Makes all segments some hours old, except the newest one. */
   private def aged(t: Maintained): Unit = {
     val snapshot = t.index.get
     val newest = snapshot.segments.maxBy(_.origin.committedAtMillis.get)
@@ -170,7 +170,10 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     assert(wrong.getMessage.contains("'nope'"))
   }
 
-  /** One segment of 22,000 files, too large to be fetched whole: one column follows the files, six are random. */
+  /**
+   * One segment of 22,000 files, too large to be fetched whole: one column follows the order of files, six are
+   * random.
+   */
   private lazy val large: TestTable = {
     val table = TestTable.create(new Schema((1 to 7).map(id => required(id, s"c$id", Types.LongType.get())): _*))
     val random = new java.util.Random(5)
@@ -191,7 +194,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     table
   }
 
-  /** The files of a plan of the large table, and the requests. */
+  /** The numbers of planned files of the large table, and of requests. */
   private def planLarge(filter: Expression): (Int, Int) = {
     large.io.resetCounts()
     val planned = Planning.ours(large, filter)
@@ -216,7 +219,7 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   }
 
   test("a large segment from afar: sections and paths come in a few requests") {
-    // one for the version, two for the ends of the file, the others for neighbours that are asked for together
+    // one request for the version, two for the ends of the file; neighbouring ranges share the other requests
     val reads = Seq(everything -> 22000, oneFile -> 1, scattered -> 0).map { case (filter, files) =>
       val (planned, requests) = planLargeCold(filter)
       info(s"$planned files, $requests requests")

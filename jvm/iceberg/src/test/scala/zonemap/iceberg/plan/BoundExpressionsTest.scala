@@ -9,7 +9,7 @@ import zonemap.core.predicate._
 import zonemap.core.segment.ColumnBounds
 import zonemap.core.value._
 
-/** What is derived from expressions is used by field id and type, and never as proof that all rows match. */
+/** Conditions derived from expressions are applied by field id and type, and never prove that all rows match. */
 class BoundExpressionsTest extends AnyFunSuite {
   private val schema = new Schema(
     Types.NestedField.optional(1, "x", Types.LongType.get),

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.testing.TestTable
 
-/** Which schema a filter is bound to when the relation's, the snapshot's and the table's differ. */
+/** Checks to which schema a filter is bound when the schemas of the relation, the snapshot and the table differ. */
 class BoundScanTest extends AnyFunSuite {
   private val (int, long) = (Types.IntegerType.get(), Types.LongType.get())
 

@@ -12,7 +12,10 @@ import zonemap.core.value.{ZoneValue, ZoneValues}
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** What bounds are believed for, by who wrote the file and where readers take the column from. */
+/**
+ * Checks for which conclusions bounds are used, by the writer of the file and by the source from which readers take
+ * the column.
+ */
 class BoundsTrustTest extends AnyFunSuite with FewColumns {
   import Planning._
 
@@ -26,7 +29,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
   private def isMappedNoMore(t: TestTable): Unit =
     t.load().updateProperties().remove(TableProperties.DEFAULT_NAME_MAPPING).commit()
 
-  /** Files kept by a condition that Iceberg never evaluates. */
+  /** The number of files that a condition retains which Iceberg never evaluates. */
   private def keptByDerived(t: TestTable): Int = {
     val derived = InRanges(id, ValueRanges.closed(long(1000), long(2000)))
     val found = relation(t, Covering).withExpressions(derived, "digest", java.util.List.of())
@@ -70,7 +73,8 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     t
   }
 
-  // kept by Iceberg's own filter, by a derived condition; bound of first rows, cut of a LIMIT, values for joins, MIN/MAX
+  // files retained by Iceberg's own filter and by a derived condition; then the bound of first rows, the cut of a
+  // LIMIT, the values for joins, and MIN/MAX
   test("an engine's files: extremes") {
     assert(everything(table(_.append(_))) == ((0, 0, true, true, true, true)))
   }

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilder}
 import zonemap.iceberg.testing.TestFiles
 
-/** Data files made from segment rows are what Iceberg's builder makes. */
+/** Data files made from segment rows equal data files that Iceberg's builder makes. */
 class DataFileFactoryTest extends AnyFunSuite {
   private val schema = new Schema(
     required(1, "id", Types.LongType.get()),
@@ -64,7 +64,7 @@ class DataFileFactoryTest extends AnyFunSuite {
     offsets.foreach(o => builder.withSplitOffsets(java.util.List.of(o.map(Long.box): _*)))
     rowId.foreach(id => builder.withFirstRowId(id))
     val file = builder.build()
-    // the builder takes no sort order for order 0, manifests may have none
+    // without a sort order the builder sets order 0, but a manifest entry may have none
     if (order.isEmpty) file.asInstanceOf[StructLike].set(Fields.SortOrderId, null)
     SequenceNumbers.set(file, 10L + row, 20L + row)
     file.copyWithoutStats()

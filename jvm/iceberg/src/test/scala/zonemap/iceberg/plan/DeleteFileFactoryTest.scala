@@ -12,7 +12,7 @@ import zonemap.iceberg.build.DeleteStats
 import zonemap.iceberg.index.LiveDelete
 import zonemap.iceberg.testing.TestFiles
 
-/** Delete files made from entries of the index are what Iceberg's builder makes. */
+/** Delete files made from entries of the index equal delete files that Iceberg's builder makes. */
 class DeleteFileFactoryTest extends AnyFunSuite {
   private val schema = new Schema(required(1, "id", Types.LongType.get()), optional(2, "k", Types.IntegerType.get()))
   private val plain = PartitionSpec.unpartitioned()
@@ -92,7 +92,7 @@ class DeleteFileFactoryTest extends AnyFunSuite {
     if (entry.contentSizeBytes != null) builder.withContentSizeInBytes(entry.contentSizeBytes)
     if (spec.isPartitioned) builder.withPartition(TestFiles.tuple(spec, tuple))
     val file = builder.build()
-    // the builder gives position deletes no sort order, and a spec of dropped fields no tuple
+    // the builder sets no sort order for position deletes, and no tuple for a spec of dropped fields
     file.asInstanceOf[StructLike].set(Fields.SortOrderId, entry.sortOrderId)
     if (!spec.fields().isEmpty) file.asInstanceOf[StructLike].set(Fields.Partition, TestFiles.tuple(spec, tuple))
     SequenceNumbers.set(file, entry.dataSequenceNumber, entry.fileSequenceNumber)

@@ -14,10 +14,11 @@ import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.testing._
 
 /**
- * Random tables, index states and filters against Iceberg and against the rows themselves.
+ * Plans random filters on random tables and index states, and compares the plans with Iceberg's and with the rows
+ * themselves.
  *
- * `-Dzonemap.checks=N` sets the number of checked plans, `-Dzonemap.seed=S` the first table; a failure names the seed
- * that replays its table first.
+ * `-Dzonemap.checks=N` sets the number of checked plans, `-Dzonemap.seed=S` the first table; the message of a failure
+ * contains the seed with which its table is replayed first.
  */
 class DifferentialTest extends AnyFunSuite with OwnProcess {
   import DifferentialTest._
@@ -35,7 +36,7 @@ class DifferentialTest extends AnyFunSuite with OwnProcess {
     println(s"DifferentialTest: $totals")
     assert(totals.planned > totals.checks * 0.6, totals)
     assert(totals.kept < totals.considered * 0.75, s"the index hardly skips: $totals")
-    // that IN prunes where Iceberg gives up is asserted by StockEqualityTest: few random filters here have the chance
+    // StockEqualityTest asserts that IN prunes beyond Iceberg's limit, because few random filters are so long
   }
 }
 
@@ -77,7 +78,10 @@ object DifferentialTest {
       }
     }
 
-    /** Not the current one: Iceberg 1.11 binds a filter on it to the newest schema, whatever the snapshot's. */
+    /**
+     * A snapshot other than the current one: Iceberg 1.11 binds a filter to the newest schema, whatever the
+     * snapshot's schema.
+     */
     private def pastSnapshot(): Option[Long] = {
       val past = table.load().snapshots().asScala.map(_.snapshotId()).filterNot(_ == table.current.snapshotId()).toSeq
       Option.when(past.nonEmpty && rng.chance(30))(rng.pick(past))
@@ -86,7 +90,7 @@ object DifferentialTest {
     private def schemaOf(snapshotId: Long): Schema =
       org.apache.iceberg.util.SnapshotUtil.schemaFor(table.load(), snapshotId)
 
-    /** Fresh, stale, refreshed, forgotten, damaged or partly missing. */
+    /** Makes the index fresh, stale, refreshed, forgotten, damaged or partly missing. */
     private def changeIndex(): Unit = {
       val loaded = table.load()
       val state = rng.int(100) match {
@@ -135,12 +139,12 @@ object DifferentialTest {
       }
     }
 
-    /** With residuals computed, so that a filter Iceberg cannot evaluate shows here. */
+    /** Computes the residuals of tasks, so that a filter that Iceberg cannot evaluate fails here. */
     private def resolved(tasks: Seq[FileScanTask]): Seq[FileScanTask] = { tasks.foreach(_.residual()); tasks }
 
     /**
-     * Iceberg evaluates NOT IN and STARTS WITH of a null text without a test for null, and takes a transform term on an
-     * identity-partitioned column for the column.
+     * Iceberg evaluates NOT IN and STARTS WITH on a null string without a null test, and evaluates a transform term
+     * on an identity-partitioned column as if the term were the column.
      */
     private def isKnownDefect(error: Throwable): Boolean = error match {
       case _: NullPointerException => Seq("Invalid object: null", "String.startsWith").exists(error.getMessage.contains)
@@ -173,9 +177,9 @@ object DifferentialTest {
         filter: Expression): Unit = {
       count(planned, stock)
       val bound = RowOracle.bind(filter, schema)
-      // Iceberg takes such prefixes for whole truncated values (SOUNDNESS, S58): the rows are the only measure
+      // Iceberg treats such prefixes as whole truncated values (SOUNDNESS, S58), so only the rows decide here
       val icebergMiscounts = PartitionFilter.holdsMiscounted(filter)
-      // a file Iceberg's own partition evaluation drops is dropped by both, overflown truncations included
+      // both plans drop a file that Iceberg's partition evaluation drops, also where a truncation overflows
       val specs = table.load().specs()
       def inPartition(f: DataFile) =
         icebergMiscounts || Try(partitionKeeps(specs.get(f.specId()).toUnbound.bind(schema), f, filter)).getOrElse(true)
@@ -238,8 +242,8 @@ object DifferentialTest {
       .eval(file.partition())
 
   /**
-   * Where ours may keep a file that Iceberg drops: Iceberg's bounds say nothing of NaN and order zeros and uuids in ways
-   * of their own, outside Parquet null counts of struct leaves are not what they seem, and not every transform term
+   * Whether our plan may contain a file that Iceberg drops: Iceberg's bounds exclude NaN and have their own orders of
+   * zeros and uuids, null counts of struct fields are unreliable outside of Parquet, and not every transform term
    * becomes a range.
    */
   private def allowedExtra(file: DataFile, schema: Schema, filter: Expression): Boolean =

@@ -13,7 +13,7 @@ import zonemap.core.predicate._
 import zonemap.core.value._
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** Conditions that have to be evaluated, on files that exist in metadata only: which files are planned. */
+/** Plans conditions that are evaluated on single values, on files that exist in metadata only. */
 class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
   import Planning._
 

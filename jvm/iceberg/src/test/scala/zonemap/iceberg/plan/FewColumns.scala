@@ -25,7 +25,7 @@ trait FewColumns extends BeforeAndAfterEach with OwnProcess { this: Suite =>
 
   override def beforeEach(): Unit = process.restart()
 
-  /** A file with these statistics in each commit. */
+  /** A table with one commit for each element, which adds a file with these statistics. */
   protected def table(files: Map[String, Stats]*): TestTable = {
     val table = TestTable.create(schema)
     files.foreach(stats => table.append(TestFiles.data(table, stats)))

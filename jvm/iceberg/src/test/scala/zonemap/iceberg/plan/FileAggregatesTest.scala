@@ -15,7 +15,7 @@ import zonemap.iceberg.plan.AggregateReason.{FewWholeFiles, Function, ManyGroups
 import zonemap.iceberg.plan.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** What whole files answer of aggregates, on files of ten rows that exist in metadata only. */
+/** Evaluates aggregates over whole files, on files of ten rows that exist in metadata only. */
 class FileAggregatesTest extends AnyFunSuite with FewColumns {
   import Planning._
 
@@ -23,7 +23,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
 
   private def disjoint(files: Int): Seq[Map[String, Stats]] = (0 until files).map(k => ids(k * 10L, k * 10L + 9))
 
-  /** The tasks of a scan, and what it was planned from. */
+  /** The tasks of a scan, and its plan. */
   private def planned(r: ZoneMapTable, filter: Expression): (IndexedSeq[FileScanTask], Option[PlannedScan]) = {
     val scan = r.newBatchScan().filter(filter)
     val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
@@ -41,7 +41,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     IndexQuestions.aggregates(r.pinned, plan.files, tasks, AggregateQuestion(filter, grouping, aggregates))
   }
 
-  /** How many files were answered, and each group as text: keys, then results. */
+  /** The number of evaluated files, and each group as text: keys, then results. */
   private def answer(
       t: TestTable,
       aggregates: Seq[FileAggregate],
@@ -65,7 +65,7 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
   private def compared(op: CompareOp, v: Long): Predicate = Compare(id, op, long(v))
   private val ofIds = Seq(CountRows, Least(id), Greatest(id))
 
-  // what the condition is known to be of eight files of 0 to 79: files answered, rows, least, greatest
+  // condition on eight files with values 0 to 79; number of evaluated files; their rows, least and greatest value
   private val filters: Seq[(Predicate, Int, String)] = Seq(
     (True, 8, "80 0 79"),
     (compared(CompareOp.GtEq, 30), 5, "50 30 79"),

@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.convert.PartitionTuples
 
-/** Filters on partition tuples where Iceberg's own projections go wrong. */
+/** Evaluates filters on partition tuples for which Iceberg's own projections are wrong. */
 class PartitionFilterTest extends AnyFunSuite {
   import Expressions._
 

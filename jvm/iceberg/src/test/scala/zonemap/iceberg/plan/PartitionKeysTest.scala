@@ -32,7 +32,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
 
   private def text(): String = rng.pick(Seq("", "a", "é", "\uD83D\uDCA9", "shop")) + rng.int(60)
 
-  // type, its partitions, a value in Iceberg's internal form
+  // type, its partition transforms, a random value in Iceberg's internal form
   private val cases: Seq[(Type, Seq[String], () => AnyRef)] = Seq(
     (Types.IntegerType.get(), Seq("identity", "bucket[7]", "truncate[10]"), () => Int.box(rng.int(200) - 100)),
     (Types.LongType.get(), Seq("identity", "bucket[7]", "truncate[10]"), () => Long.box(rng.int(200) * 1000003L - 7)),
@@ -69,7 +69,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     bound(value)
   }
 
-  /** A file for each value, and one of nulls, in a partition each; the value is part of the path. */
+  /** A table with a file in its own partition for each value, and one for null; the value is part of the path. */
   private def filled(x: Type, transform: String, values: Seq[AnyRef]): TestTable = {
     val schema = new Schema(optional(1, "x", x))
     val table = TestTable.create(schema, specOf(_, transform))
@@ -94,8 +94,8 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
   }
 
   /**
-   * The files of these partitions and, of times before 1970, their neighbours, which Iceberg keeps because old writers
-   * rounded such times up.
+   * The files of these partitions. For times before 1970 also the files of neighbouring partitions, which Iceberg
+   * retains because old writers rounded such times up.
    */
   private def inPartitions(table: TestTable, values: Seq[AnyRef], partitions: Set[AnyRef]): Set[String] =
     values.indices

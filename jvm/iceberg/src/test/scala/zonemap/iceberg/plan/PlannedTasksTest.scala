@@ -23,7 +23,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach with OwnProce
 
   override def beforeEach(): Unit = process.restart()
 
-  /** Two commits; one file is in both, and so are its rows twice. */
+  /** Two commits; both contain one of the files, so its rows are in the table twice. */
   private def table(): TestTable = {
     val table = TestTable.create(schema)
     def file(i: Int) = TestFiles.data(table, Map("id" -> Stats.range(i * 10L, i * 10L + 9)))
@@ -51,7 +51,7 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach with OwnProce
     segments.head
   }
 
-  /** Plans with each of some bytes of the segment changed; answers how many scans failed after their first task. */
+  /** Plans with one byte of the segment changed at a time; returns how many scans failed after their first task. */
   private def failuresHalfway(t: TestTable, settings: PlannerSettings)(write: (String, Array[Byte]) => Unit): Int = {
     val expected = Planning.stock(t).map(_.file().location()).sorted
     assert(expected.size == 2 * FilesACommit && expected.distinct.size == 2 * FilesACommit - 1)
@@ -149,6 +149,6 @@ class PlannedTasksTest extends AnyFunSuite with BeforeAndAfterEach with OwnProce
 
 private object PlannedTasksTest {
 
-  /** What one scan handed out, and whether a task came before anything was reported of the scan. */
+  /** The returned paths of one scan, and whether its first task came before its report. */
   final case class Walked(paths: Seq[String], startedFromIndex: Boolean, mode: PlanMode)
 }

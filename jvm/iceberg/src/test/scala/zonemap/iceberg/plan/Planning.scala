@@ -12,7 +12,7 @@ import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.testing.{TestProcess, TestTable}
 import zonemap.iceberg.upkeep.BuildResult
 
-/** One planned scan: its tasks by path, and what was reported of it. */
+/** One planned scan: its tasks by path, and its report. */
 final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {
   lazy val paths: Set[String] = tasks.map(_.file().location()).toSet
 
@@ -24,14 +24,14 @@ final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {
   }
 }
 
-/** Plans the same scan with the index and with Iceberg. */
+/** Plans the same scan from the index and by Iceberg. */
 object Planning {
   type Refine = BatchScan => BatchScan
 
-  /** Nothing is indexed but by `build`. */
+  /** Only `build` indexes snapshots. */
   val Off: PlannerSettings = PlannerSettings(upkeep = UpkeepMode.Off)
 
-  /** Every plan is covered, without a store being written. */
+  /** Every plan first covers its snapshot in memory, without a write to a store. */
   val Covering: PlannerSettings = PlannerSettings(upkeep = UpkeepMode.Memory, coverOnRead = CoverOnRead.Wait)
 
   def build(table: TestTable, settings: PlannerSettings = Off)(implicit process: TestProcess): BuildResult = {
@@ -75,7 +75,7 @@ object Planning {
       tasks.asScala.map(_.asFileScanTask()).toList
     }
 
-  /** What [[ShadowCheck]] finds between two plans: fields of common tasks, duplicates. */
+  /** The differences that [[ShadowCheck]] finds between two plans: fields of common tasks, duplicates. */
   def difference(ours: Seq[FileScanTask], stock: Seq[FileScanTask]): Option[String] =
     ShadowCheck.compare(ours.asJava, CloseableIterable.withNoopClose(stock.asJava)).map(_.message)
 }

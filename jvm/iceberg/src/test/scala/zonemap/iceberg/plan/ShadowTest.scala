@@ -9,7 +9,7 @@ import zonemap.core.value.ZoneValues
 import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
-/** Faults of an index that shadow mode has to find: files that are missing or foreign. */
+/** Shadow mode must find these faults of an index: missing files and foreign files. */
 class ShadowTest extends AnyFunSuite with FewColumns {
   import Planning._
 

@@ -35,7 +35,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     builder.withSplitOffsets(java.util.List.of(4L, 400L)).withSortOrderId(0): Unit
   }
 
-  /** Builds the index and compares; answers our plan. */
+  /** Builds the index, compares both plans and returns the plan from the index. */
   private def same(
       table: TestTable,
       filter: Expression = alwaysTrue(),
@@ -445,7 +445,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     table.load().updateSchema().renameColumn("a", "x").renameColumn("b", "a").commit()
     table.load().updateSchema().renameColumn("x", "b").commit()
     build(table)
-    // a branch is read with the table's current schema, which Spark sets as the projection
+    // a query reads a branch with the table's current schema, which Spark sets as the projection
     val onBranch: Refine = scan => scan.useRef("br").project(table.schema)
     val planned = ours(table, equal("a", 1), refine = onBranch)
     assert(planned.reason.isEmpty)

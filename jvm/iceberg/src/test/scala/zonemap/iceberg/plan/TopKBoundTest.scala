@@ -7,7 +7,7 @@ import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, O
 import zonemap.core.value._
 import zonemap.iceberg.testing.{Rng, Stats, TestFiles, TestTable}
 
-/** The bound of the first rows and the cut of a LIMIT, on files that exist in metadata only. */
+/** Computes bounds of first rows and cuts of a LIMIT, on files that exist in metadata only. */
 class TopKBoundTest extends AnyFunSuite with FewColumns {
   import Planning._
 
@@ -174,7 +174,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
   private def isWorthwhile(t: TestTable, rows: Long): Boolean =
     IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(rows, True))
 
-  /** Rows of one file: null is None. */
+  /** The rows of one file; `None` is null. */
   private type Rows = Seq[Option[Long]]
 
   private def randomRows(rng: Rng): Rows = {
@@ -183,7 +183,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     Seq.fill(1 + rng.int(6))(if (withNulls && rng.chance(30)) None else Some((base + rng.int(width)).toLong))
   }
 
-  /** Valid bounds, now and then wider than the rows, or none. */
+  /** Valid bounds of the rows, sometimes wider than the rows, or no bounds. */
   private def statsOf(rows: Rows, rng: Rng): Map[String, Stats] = {
     val values = rows.flatten
     val nulls = Option.when(!rng.chance(10))(rows.count(_.isEmpty).toLong)

@@ -30,7 +30,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
   private def use(memory: Long = 1000, disk: Long = 1000, on: Option[Path] = Some(dir)): Unit =
     cold.use(ColdSettings(memory, on.map(_.toString), disk))
 
-  /** Bytes that tell ranges apart. */
+  /** Bytes that differ between ranges. */
   private def content(path: String, length: Int): Array[Byte] = Array.tabulate(length)(i => (path.hashCode + i).toByte)
 
   private def read(path: String, length: Int = 100, root: String = "mem://store"): Assertion = {
@@ -187,7 +187,7 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     }
 
   test("a spilled file has no name, and one that cannot be private is none") {
-    // files of other suites count until the collector comes to them
+    // files of other suites count until the garbage collector removes them
     use(disk = 1L << 40)
     val bytes = content("spilled", 100)
     val spilled = spill.of(ByteSource.ofBytes(bytes)).get

@@ -46,7 +46,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     difference(planned.tasks, stockPlan).foreach(fail(_))
   }
 
-  /** The segment of another table, under a name of this one's store. */
+  /** Writes the segment of another table into this table's store under a name of this store. */
   private def takeSegment(t: TestTable, other: TestTable): SegmentRef = {
     val ref = decoded(other).segments.head
     t.io.put(s"${root(t)}/${ref.relativePath}", other.io.bytes(s"${root(other)}/${ref.relativePath}"))

@@ -26,7 +26,10 @@ class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnP
     required(2, "name", Types.StringType.get()),
     required(3, "other", Types.LongType.get()))
 
-  /** Files of random ids, so that a column's codes say much, and their index in a local folder, as another JVM wrote it. */
+  /**
+   * Files of random ids, so that plans need a column's codes, and their index in a local folder, as another JVM wrote
+   * it.
+   */
   private def stored(): Stored = {
     val folder = Files.createTempDirectory("zonemap-local-damage").resolve("index-store")
     val settings = Planning.Off.copy(storeLocation = Some(folder.toString))
@@ -146,7 +149,7 @@ private object LocalStoreDamageTest {
 
   final class Stored(val table: TestTable, val settings: PlannerSettings, val segment: Path)
 
-  /** Without a new file: who has it open sees what changes. */
+  /** Changes the file itself, so that a process that has it open sees the change. */
   def inPlace(file: Path)(change: RandomAccessFile => Unit): Unit =
     Using.resource(new RandomAccessFile(file.toFile, "rw"))(change)
 

@@ -25,7 +25,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
   private val budgetMillis = 400L
   private val settings = Planning.Off.copy(maxStoreWaitMillis = budgetMillis, segmentRows = 1)
 
-  /** What a plan may take beyond its budget, on a busy machine. */
+  /** The time that a plan may take beyond its budget, on a busy machine. */
   private val marginMillis = 1500L
 
   @volatile private var release = new CountDownLatch(1)
@@ -57,7 +57,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     t
   }
 
-  /** Reads of the index's folder wait until they are released. */
+  /** Makes reads of the index's folder wait until they are released. */
   private def hang(t: TestTable, of: String => Boolean = _ => true): Unit =
     t.io.beforeRead = location =>
       if (FileKind.of(location) == FileKind.Store && of(location)) release.await(60, TimeUnit.SECONDS): Unit
@@ -68,7 +68,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     (result, (System.nanoTime() - started) / 1000000)
   }
 
-  /** The plan, right and in time. */
+  /** Plans within the time limit, and checks that the plan is correct. */
   private def plan(t: TestTable, atMost: Long, asked: Expression = filter): Planned = {
     val expected = Planning.stock(t, asked).map(_.file().location()).toSet
     val (planned, millis) = timed(Planning.ours(t, asked, settings))
@@ -121,7 +121,7 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
 
   test("a held index whose sections hang: the plan is Iceberg's, and the index is not discarded") {
     val t = TestTable.create(schema)
-    // more than is fetched whole
+    // more than the size up to which a file is fetched whole
     val random = new java.util.Random(5)
     t.append((0 until 75000).map { k =>
       val other = random.nextLong() >> 1

@@ -125,7 +125,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       process.restart()
       val mended = ours(t, filter)
       right(t, mended)
-      // a refresh takes what it knows as it is; damage inside a column shows when a query reads it
+      // a refresh does not read known segments again; a query that reads the damaged column finds the damage
       assert(mended.mode == PlanMode.Exact || name == "segment of one flipped byte")
       assert(
         name == "segment of one flipped byte" || process.admin
@@ -145,7 +145,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     }
   }
 
-  /** Runs `vanish` before the n-th read of the store, and answers whether that read came. */
+  /** Runs `vanish` before the n-th read of the store, and returns whether there was such a read. */
   private def interrupted(t: TestTable, read: Int)(vanish: () => Unit): Boolean = {
     var seen = 0
     t.io.beforeRead = location =>
@@ -200,7 +200,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
   test("after damage deep in a segment the store is left alone too") {
     val t = table()
     build(t)
-    // the section table and its checksum stay: only a section that a plan reads is hurt
+    // the section table and its checksum stay valid: the damage is in a section that a plan reads
     change(t, segments) { bytes =>
       val hurt = bytes.clone()
       (64 until hurt.length - 600).foreach(i => hurt(i) = (hurt(i) ^ 0x55).toByte)

@@ -9,7 +9,7 @@ import org.apache.logging.log4j.core.{LogEvent, Logger}
 import org.apache.logging.log4j.core.appender.AbstractAppender
 import org.apache.logging.log4j.core.config.Property
 
-/** What a logger warns of while something runs. */
+/** The warnings of a logger while a block runs. */
 object LoggedWarnings {
   def of(logger: String)(run: => Unit): Seq[String] = {
     val messages = new ConcurrentLinkedQueue[String]

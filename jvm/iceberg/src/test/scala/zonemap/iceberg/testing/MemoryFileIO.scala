@@ -25,7 +25,7 @@ object FileKind {
     else Manifest
 }
 
-/** A `FileIO` over a map that counts what is opened, by kind of file. Thread-safe. */
+/** A `FileIO` over a map that counts opened streams by kind of file. Thread-safe. */
 final class MemoryFileIO extends FileIO {
   private val files = new ConcurrentHashMap[String, Array[Byte]]
   private val opened = new java.util.concurrent.ConcurrentLinkedQueue[String]

@@ -11,8 +11,8 @@ import org.apache.iceberg.types.{Type, Types, TypeUtil}
 import org.apache.iceberg.types.Types.NestedField.{optional, required}
 
 /**
- * A table of random columns, partitions and commits whose rows are known: each data file's bounds come from rows kept
- * here. All choices come from the generator, so a seed replays a table.
+ * A table of random columns, partitions and commits with known rows: each data file's bounds come from rows that this
+ * class retains. The generator makes all choices, so a seed replays a table.
  */
 final class RandomTable(rng: Rng) {
   val formatVersion: Int = rng.pick(Seq(1, 2, 2, 3, 3))
@@ -29,7 +29,7 @@ final class RandomTable(rng: Rng) {
   private val vectors = mutable.HashSet.empty[String]
   private var columns = 0
 
-  /** What was done, for messages. */
+  /** The operations so far, for messages. */
   val history = mutable.ArrayBuffer.empty[String]
 
   def rowsOf(path: String): Seq[Map[Int, Any]] = rows(path)
@@ -112,7 +112,10 @@ final class RandomTable(rng: Rng) {
     if (deletes.nonEmpty) table.delete(deletes: _*): Unit
   }
 
-  /** Of the table's unpartitioned spec, if it has one and a coin says so, else of the partition given. */
+  /**
+   * Equality deletes of the table's unpartitioned spec, chosen at random if the table has one, else of the given
+   * partition.
+   */
   private def equalityDeletes(spec: PartitionSpec, partition: StructLike): DeleteFile = {
     val usable = table.load().specs().values().asScala.find(s => s.isUnpartitioned && rng.chance(50)).getOrElse(spec)
     val field = rng.pick(table.schema.columns().asScala.toSeq.filter(_.`type`().isPrimitiveType))
@@ -167,7 +170,7 @@ final class RandomTable(rng: Rng) {
       update.addField("id_late", Expressions.bucket[AnyRef]("id", 3)).commit()
   }
 
-  /** Rows of few neighbouring values, one file for every partition they fall in. */
+  /** Files with rows of few neighbouring values, one file for every partition of the rows. */
   private def newFiles(spec: PartitionSpec, count: Int): Seq[DataFile] = {
     val schema = table.schema
     val cluster = RandomTable.leaves(schema).map(f => f.fieldId() -> rng.int(1000)).toMap
@@ -220,7 +223,7 @@ final class RandomTable(rng: Rng) {
       .iterator
       .flatMap { f =>
         val parent = RandomTable.parentOf(schema, f)
-        // ORC counts a struct's leaf only where the struct is there
+        // ORC counts a struct's field only where the struct is not null
         val counted =
           if (format == FileFormat.ORC) parent.fold(contents)(p => contents.filter(_.getOrElse(p, null) != null))
           else contents
@@ -304,7 +307,7 @@ object RandomTable {
     builder.build()
   }
 
-  /** Every primitive column that is reached through structs. */
+  /** Every primitive column whose parents are structs only. */
   def leaves(schema: Schema): Seq[Types.NestedField] =
     TypeUtil.indexById(schema.asStruct()).values().asScala.filter(_.`type`().isPrimitiveType).toSeq.sortBy(_.fieldId())
 

@@ -11,7 +11,7 @@ import org.apache.iceberg.util.{BinaryUtil, UnicodeUtil}
 /** Values, bounds and predicates of every primitive type. */
 object RandomValues {
 
-  /** Sometimes a special value of the type, else one of few, so that rows and literals meet. */
+  /** Sometimes a special value of the type, else one of few values, so that literals often equal values of rows. */
   def value(rng: Rng, valueType: Type): Any = {
     val specials = Specials.of(valueType)
     if (specials.nonEmpty && rng.chance(if (isFloating(valueType)) 30 else 15)) rng.pick(specials)
@@ -52,7 +52,10 @@ object RandomValues {
     case _         => false
   }
 
-  /** What a writer records of these values (null among them) in one of Iceberg's metrics modes, or of none. */
+  /**
+   * The statistics that a writer records of these values (null among them) in one of Iceberg's metrics modes, or
+   * none.
+   */
   def stats(rng: Rng, values: Seq[Any], valueType: Type): Stats = {
     val counts = Stats(
       values = Some(values.size.toLong),

@@ -2,7 +2,7 @@ package zonemap.iceberg.testing
 
 import java.util.SplittableRandom
 
-/** A generator with the choices that tests make; one seed, one sequence of choices. */
+/** A random generator with the choices that tests make; equal seeds make equal sequences of choices. */
 final class Rng(val seed: Long) {
   private val random = new SplittableRandom(seed)
 
@@ -16,6 +16,6 @@ final class Rng(val seed: Long) {
 
 object Rng {
 
-  /** From -Dzonemap.seed, else from the clock. */
+  /** The seed from -Dzonemap.seed, else from the clock. */
   lazy val baseSeed: Long = sys.props.get("zonemap.seed").fold(System.nanoTime() & 0xffffffffffL)(_.toLong)
 }

@@ -10,8 +10,9 @@ import org.apache.iceberg.expressions._
 import org.apache.iceberg.types.{Type, Types}
 
 /**
- * One row of a test table, by field id, in Iceberg's internal form; a struct that is there maps its own id to `true`.
- * Seen through the columns of a struct: values are promoted to its types, absent ones take the initial default.
+ * One row of a test table, by field id, in Iceberg's internal form; a struct that is not null maps its own id to
+ * `true`. The columns of `struct` decide the result: values are promoted to its types, and missing values are the
+ * initial default.
  */
 final class TestRow(values: Map[Int, Any], struct: Types.StructType) extends StructLike {
   override def size(): Int = struct.fields().size()
@@ -38,12 +39,13 @@ object TestRow {
 }
 
 /**
- * Whether a filter holds for a row, by Iceberg's rules for nulls and Spark's for values: NaN equals NaN and is above
- * all, -0.0 equals 0.0, text and bytes compare unsigned. Uuids have two orders: a comparison holds if it does in one.
+ * Evaluates a filter on a row, by Iceberg's rules for nulls and Spark's rules for values: NaN equals NaN and is
+ * greater than all other values, -0.0 equals 0.0, and strings and bytes compare unsigned. Uuids have two orders: a
+ * comparison is TRUE if it is TRUE in one of them.
  */
 object RowOracle {
 
-  /** The filter bound once for many rows. */
+  /** Binds a filter once for many rows. */
   def bind(filter: Expression, schema: Schema): StructLike => Boolean = {
     val bound = Binder.bind(schema.asStruct(), Expressions.rewriteNot(filter), true)
     row => ExpressionVisitors.visit(bound, new Visitor(row)).booleanValue
@@ -89,7 +91,7 @@ object RowOracle {
     case _         => false
   }
 
-  /** The comparison in every order the value's type has. */
+  /** The results of the comparison in every order of the value's type. */
   private def orders(left: Any, right: Any): Seq[Int] = (left, right) match {
     case (a: Float, b: Float)   => Seq(java.lang.Double.compare(unsigned(a.toDouble), unsigned(b.toDouble)))
     case (a: Double, b: Double) => Seq(java.lang.Double.compare(unsigned(a), unsigned(b)))

@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class SpecialsTest extends AnyFunSuite {
 
-  /** Distinguishes NaN, zeros and bytes. */
+  /** A text that differs for NaN, for the two zeros and for bytes. */
   private def text(value: Any): String = value match {
     case bytes: ByteBuffer => HexFormat.of().formatHex(bytes.array())
     case other             => other.toString

@@ -12,10 +12,10 @@ import org.apache.iceberg._
 import org.apache.iceberg.types.{Conversions, Type}
 
 /**
- * What a manifest says of one column of a file; `None` says nothing.
+ * The statistics of one column of a file in a manifest; the manifest lacks a statistic that is `None`.
  *
  * @param lower in Iceberg's internal form: days, micros, `CharSequence`, `ByteBuffer`, `BigDecimal`, `UUID`
- * @param boundType the type to write bounds as, when not the column's
+ * @param boundType the type with which bounds are written, if it is not the column's type
  */
 final case class Stats(
     values: Option[Long] = None,
@@ -27,7 +27,7 @@ final case class Stats(
 
 object Stats {
 
-  /** Bounds without nulls or NaN of ten rows. */
+  /** The bounds of ten rows without nulls and NaN. */
   def range(lower: Any, upper: Any): Stats = Stats(Some(10), Some(0), None, Some(lower), Some(upper))
 }
 
@@ -137,7 +137,7 @@ object TestFiles {
       .build()
   }
 
-  /** All that a file tells of itself but its ordinal in a manifest, to be compared. */
+  /** All fields of a file except its ordinal in a manifest, for comparisons. */
   def fields(file: ContentFile[_]): Seq[Any] = Seq[Any](
     file.location(),
     file.format(),
@@ -169,7 +169,7 @@ object TestFiles {
   private def copied(bounds: JMap[Integer, ByteBuffer]) =
     Option(bounds).map(_.asScala.map { case (id, bound) => id -> bound.duplicate() }.toMap)
 
-  /** The file after a trip to an executor. */
+  /** The file after serialization to an executor. */
   def travelled[F](file: F): F = {
     val bytes = new ByteArrayOutputStream
     val out = new ObjectOutputStream(bytes)

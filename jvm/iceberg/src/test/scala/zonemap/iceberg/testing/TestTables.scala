@@ -8,7 +8,7 @@ import org.apache.iceberg._
 import org.apache.iceberg.exceptions.CommitFailedException
 import org.apache.iceberg.io.LocationProvider
 
-/** Table operations that keep the metadata in memory, parsed anew after every commit as a catalog would. */
+/** Table operations that keep the metadata in memory, and parse it again after every commit as a catalog would. */
 final class MemoryTableOperations(override val io: MemoryFileIO, created: TableMetadata) extends TableOperations {
   private var metadata: TableMetadata = MemoryTableOperations.reparse(created, 0)
   private var version = 0
@@ -38,13 +38,13 @@ object MemoryTableOperations {
 final class TestTable(val operations: MemoryTableOperations, val name: String) {
   def io: MemoryFileIO = operations.io
 
-  /** A table object of its own, as another session would load. */
+  /** A new table object, as another session would load it. */
   def load(): BaseTable = new BaseTable(operations, name)
 
-  /** As Spark's writer commits files. */
+  /** Commits files as Spark's writer does. */
   def append(files: DataFile*): Snapshot = commit(files, _.set("spark.app.id", "tests"))
 
-  /** As an import or another engine commits files. */
+  /** Commits files as an import or another engine does. */
   def appendOfUnknownWriter(files: DataFile*): Snapshot = commit(files, identity)
 
   private def commit(files: Seq[DataFile], mark: AppendFiles => AppendFiles): Snapshot = {
@@ -69,7 +69,7 @@ final class TestTable(val operations: MemoryTableOperations, val name: String) {
 }
 
 object TestTable {
-  // Iceberg's plans of a few small manifests are faster without hand-overs between threads
+  // Iceberg plans a few small manifests faster in one thread
   System.setProperty("iceberg.scan.plan-in-worker-pool", "false")
 
   private val counter = new AtomicInteger

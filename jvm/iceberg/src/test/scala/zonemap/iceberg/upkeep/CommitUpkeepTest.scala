@@ -24,7 +24,7 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
   private def unpaced(settings: PlannerSettings): PlannerSettings =
     Maintained.settled(settings)(_.copy(maxCpuShare = 1))
 
-  /** A table that a query has made known to this JVM. */
+  /** A table that this JVM knows, because a query has read it. */
   private def known(settings: PlannerSettings = memory): Maintained = {
     val t = new Maintained
     t.append()

@@ -46,7 +46,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
       }: _*): Unit
     }
 
-    /** Equality deletes on the secret column, and on it with another. */
+    /** Commits equality deletes on the secret column alone, and on it and another column. */
     def delete(): Unit = {
       val stats = Map("ssn" -> Stats.range(s"$Secret-1a", s"$Secret-1z"), "id" -> Stats.range(10L, 19L))
       Seq(Seq("ssn"), Seq("id", "ssn")).foreach { columns =>
@@ -71,7 +71,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
 
     def held: Option[SnapshotIndex] = process.tables.of(table.load()).get(SnapshotKey.of(table.current))
 
-    /** The files of the store that tell of the secret. */
+    /** The files of the store that contain the secret. */
     def leaks: Seq[String] = table.io.storeFiles.filter(file => tells(table.io.bytes(file)))
 
     def right(): Unit =
@@ -83,7 +83,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
       }
   }
 
-  /** Whether bytes, or a zstd frame that begins somewhere among them, hold the secret. */
+  /** Whether the bytes contain the secret, or a zstd frame that starts at any of them contains it. */
   private def tells(bytes: Array[Byte]): Boolean = {
     def text(b: Array[Byte]) = new String(b, StandardCharsets.ISO_8859_1)
     val whole = text(bytes)
@@ -92,7 +92,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
     whole.contains(Secret) || frames.exists(at => text(unpacked(bytes.drop(at))).contains(Secret))
   }
 
-  /** As much as can be unpacked: what follows a frame is none. */
+  /** Unpacks as many bytes as possible: the bytes after a frame are not a frame. */
   private def unpacked(bytes: Array[Byte]): Array[Byte] = {
     val out = new ByteArrayOutputStream
     val in = new ZstdInputStream(new ByteArrayInputStream(bytes))
@@ -102,7 +102,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
     out.toByteArray
   }
 
-  /** Three commits of files and one of deletes, with a version of each. */
+  /** Three commits of data files and one of deletes, with a stored version of each. */
   private def stored(): Lake = {
     val lake = new Lake
     (1 to 3).foreach { _ => lake.append(); lake.refresh() }
@@ -187,7 +187,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
       Seq(Expressions.alwaysTrue(), Expressions.equal("ssn", s"$Secret-2a")).foreach { filter =>
         val planned = Planning.ours(lake.table, filter, refine = _.useSnapshot(older))
         val stockPlan = Planning.stock(lake.table, filter, _.useSnapshot(older))
-        // a column that is left out prunes nothing
+        // an excluded column prunes nothing
         assert(stockPlan.map(_.file().location()).toSet.subsetOf(planned.paths))
         Planning.difference(planned.tasks, stockPlan).foreach(fail(_))
       }

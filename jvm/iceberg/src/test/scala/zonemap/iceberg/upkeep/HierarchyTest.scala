@@ -13,8 +13,8 @@ import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
 import zonemap.iceberg.testing.OwnProcess
 
 /**
- * The number of segments that a plan touches, whatever happened to the table before. ZONEMAP_HIERARCHY_COMMITS sets how
- * many commits there are at most.
+ * Bounds the number of segments that a plan reads, whatever happened to the table before. ZONEMAP_HIERARCHY_COMMITS
+ * sets the greatest number of commits.
  */
 class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   override def beforeEach(): Unit = process.restart()
@@ -89,7 +89,7 @@ class HierarchyTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     assert(t.differences().isEmpty && t.index.get.deletes.count == 60)
   }
 
-  /** A maintainer with a memory of its own, as in another JVM. */
+  /** A maintainer with its own memory, as in another JVM. */
   private final class Maintainer(t: Maintained, policy: MergePolicy) {
     private val index = new TableIndex(t.table.load().uuid(), process.access)
 

@@ -66,11 +66,11 @@ final class Maintained(columns: Int = 1)(implicit process: TestProcess) {
     deletes
   }
 
-  /** Expires all snapshots but the newest; their files stay unless the level says otherwise. */
+  /** Expires all but the newest `retain` snapshots; their files are deleted only if `level` includes them. */
   def expire(retain: Int, level: CleanupLevel = CleanupLevel.NONE): Unit =
     table.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(retain).cleanupLevel(level).commit()
 
-  /** Joins manifests of fewer bytes into one of all their entries. */
+  /** Merges manifests of fewer bytes into one. */
   def rewriteManifests(smallerThan: Long): Unit =
     table.load().rewriteManifests().clusterBy(_ => 0).rewriteIf(_.length() < smallerThan).commit()
 
@@ -78,14 +78,14 @@ final class Maintained(columns: Int = 1)(implicit process: TestProcess) {
 
   def isIndexed: Boolean = index.isDefined
 
-  /** Lets upkeep cover the current snapshot and write the store now. */
+  /** Lets the background worker cover the current snapshot and write the store now. */
   def maintain(settings: PlannerSettings = Maintained.Persist): Unit = {
     process.index.use(settings)
     process.upkeep.enqueue(table.load(), table.current, settings)
     require(process.upkeep.await(60000), "upkeep did not end")
   }
 
-  /** Plans of several filters, each compared with Iceberg's own, field by field. */
+  /** Plans several filters, and compares each plan with Iceberg's own, field by field. */
   def differences(settings: PlannerSettings = Planning.Off): Seq[String] =
     Maintained.filters(fileCount).flatMap { filter =>
       val ours = Planning.ours(table, filter, settings)

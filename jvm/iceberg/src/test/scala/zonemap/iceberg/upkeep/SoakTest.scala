@@ -8,8 +8,9 @@ import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.{HeldSnapshots, OwnProcess}
 
 /**
- * A stream of small commits, the index following in memory. Old snapshots are expired with every commit, small manifests
- * rewritten every hour of commits. ZONEMAP_SOAK_COMMITS sets how many commits, a day of batches of 10 seconds has 8,640; ZONEMAP_SOAK_CAP_BYTES the cap of memory.
+ * Makes a stream of small commits, which the index follows in memory. Every commit expires old snapshots, and small
+ * manifests are rewritten every hour of commits. ZONEMAP_SOAK_COMMITS sets the number of commits (a day of batches of
+ * 10 seconds has 8,640), ZONEMAP_SOAK_CAP_BYTES the cap of memory.
  */
 class SoakTest extends AnyFunSuite with OwnProcess {
   private val commits = sys.env.get("ZONEMAP_SOAK_COMMITS").fold(500)(_.toInt)
@@ -52,7 +53,7 @@ class SoakTest extends AnyFunSuite with OwnProcess {
     process.restart()
   }
 
-  /** What the index of a snapshot would hold if a query had asked about every column. */
+  /** The size that the index of a snapshot would have if queries had loaded every column. */
   private def allColumnsRead(index: SnapshotIndex): Long =
     index.segments.iterator.map { live =>
       val segment = live.segment.reopened(live.origin.source)

@@ -21,7 +21,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
   override def beforeEach(): Unit = process.restart()
 
-  /** A `FileIO` that can list; all files are as old as it says. */
+  /** A `FileIO` that can list files; `ageMillis` sets the age of each file. */
   private final class Listing(inner: MemoryFileIO, ageMillis: String => Long)
       extends FileIO
       with SupportsPrefixOperations {
@@ -54,7 +54,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
   private def gc(table: BaseTable, dryRun: Boolean = false, graceHours: Int = 24): Seq[Garbage] =
     process.admin.gc(table, Maintained.Persist, graceHours * HourMillis, dryRun)
 
-  /** Six snapshots with a version each, merged at the end; only the newest is retained. */
+  /** Six snapshots with a version each, merged at the end; only the newest snapshot is retained. */
   private def expired(): Maintained = {
     val t = new Maintained
     (1 to 6).foreach { _ => t.append(); t.maintain() }
@@ -93,7 +93,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
   test("younger than the grace time: everything stays") {
     val t = expired()
-    // a little older than the hour: the clock goes on between the call and the listing
+    // a little older than an hour, because the clock advances between the call and the listing
     val age = HourMillis + 60 * 1000
     assert(gc(listed(t, _ => age)).isEmpty)
     assert(kinds(gc(listed(t, _ => age), graceHours = 1)) == ((5, 6)))
@@ -125,7 +125,7 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     assert(gc(loaded).isEmpty)
   }
 
-  /** The version of the current snapshot, as what it is put to. */
+  /** Replaces the bytes of the current snapshot's version; returns its location. */
   private def damage(t: Maintained)(change: Array[Byte] => Array[Byte]): String = {
     val location = s"${versionsOf(t)}/${t.table.current.snapshotId()}"
     t.table.io.put(location, change(t.table.io.bytes(location)))
