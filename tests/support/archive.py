@@ -40,7 +40,7 @@ STATEMENTS = (
 
 
 def write(archive: Path) -> None:
-    """Leaves the archive, or says why there is none: tests run without it, only longer."""
+    """Writes the archive. Prints a line where Java wrote none: the tests run without it and take longer."""
     unfinished = archive.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     archive.unlink(missing_ok=True)

@@ -16,10 +16,11 @@ from typing import Any
 SPAN = 1_000_000  # positions run over [0, SPAN); a type maps them to values without changing their order
 EPOCH = dt.date(1970, 1, 1)
 EXACT = Context(prec=80)
+GREATEST_FLOAT = 3.4028234663852886e38
 #: Iceberg's truncate transform overflows below these and then prunes partitions it must not.
 LEAST_INT, LEAST_LONG = -(2**31) + 10**6, -(2**63) + 10**6
-#: Values of each type that are worth meeting: zeros, ends of a range, turns of a calendar, texts that bounds cut. The
-#: random tables of the Scala suites (zonemap.iceberg.testing.Specials) read the same file.
+#: The values of each type that random tables must meet: zeros, ends of a range, turns of a calendar, texts that bounds
+#: truncate. The random tables of the Scala suites (`Specials`) draw from the same file.
 SPECIALS: dict[str, list[Any]] = json.loads(Path(__file__).with_name("specials.json").read_text(encoding="utf-8"))
 
 
@@ -52,6 +53,12 @@ def double_literal(x: float, suffix: str, cast: str) -> str:
         word = "NaN" if math.isnan(x) else ("Infinity" if x > 0 else "-Infinity")
         return f"CAST('{word}' AS {cast})"
     return f"{x!r}{suffix}"
+
+
+def float_literal(x: float) -> str:
+    """A column that became a double later has been sent values beyond the range of floats."""
+    beyond = math.isfinite(x) and abs(x) > GREATEST_FLOAT
+    return double_literal(x, "D", "DOUBLE") if beyond else double_literal(x, "F", "FLOAT")
 
 
 def date_literal(days: int) -> str:
@@ -139,7 +146,7 @@ TYPES: dict[str, ValueType] = {
         "{}",
         lambda p: float32((p - SPAN // 2) / 8),
         tuple(float32(float(text)) for text in SPECIALS["float"]),
-        lambda v: double_literal(v, "F", "FLOAT"),
+        float_literal,
     ),
     "double": ValueType(
         "DOUBLE",
