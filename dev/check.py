@@ -36,6 +36,7 @@ LONG = (
     "FunctionTableTest",
     "HierarchyTest",
     "RowChecksTest",
+    "SingleValuesTest",
     "SoakTest",
     "VectorisedTest",
 )
