@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""The loop while working (`make check`): style and types, everything compiles, unit tests near what changed.
+"""The loop while working (`make check`): style, types, compilation of everything, unit tests near the changes.
 
-What changed is what differs from the commit where this branch left main, committed or not; with --list the program
-prints its choice and runs nothing. The rule:
+The changes are the files that differ from the commit where this branch left main, committed or not. With --list the
+program prints its choice and runs nothing. The rule:
 
 - jvm/<module>/src/<main or test>/.../<package>/: the suites of <package> in that module; all suites of the module where
   the package has none. Suites of other modules are compiled, not run.
 - python/, dev/, tests/ and files at the top: python/tests, but for test_wheel.py, which needs a built wheel; the
   modules of tests/ are imported, not run, because their Spark sessions take minutes.
-- docs/: the suite that holds docs/reference to the code.
+- docs/: the suite that compares docs/reference with the registries.
 - Suites of LONG run only when they changed themselves, and random plans are fewer. `make test` runs everything.
 
 No file of the JVM build changed: sbt is not started.
@@ -36,6 +36,7 @@ LONG = (
     "FunctionTableTest",
     "HierarchyTest",
     "RowChecksTest",
+    "SingleValuesTest",
     "SoakTest",
     "VectorisedTest",
 )
@@ -44,7 +45,7 @@ RANDOM_PLANS = 500
 
 @dataclass
 class Choice:
-    """What to run."""
+    """The suites to run, and whether the JVM build is compiled."""
 
     sbt: bool = False
     suites: dict[str, set[str]] = field(default_factory=dict)  # by module, names of classes
@@ -60,7 +61,7 @@ class Choice:
 
 
 def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
-    """What to run for these changed files."""
+    """The suites to run for these changed files, which are named from the root of the checkout."""
     choice = Choice()
     for name in changed:
         path = PurePosixPath(name)
@@ -79,7 +80,7 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
 
 
 def _suites(path: PurePosixPath, root: Path) -> set[str]:
-    """Names of the suites that a source of the JVM stands for."""
+    """Names of the suites to run for a source of the JVM build."""
     tests = root.joinpath(*path.parts[:3]) / "test" / "scala"
     here = sorted(tests.joinpath(*path.parts[5:-1]).glob("*Test.scala")) or sorted(tests.rglob("*Test.scala"))
     own = path.stem if path.parts[3] == "test" else None
@@ -91,7 +92,7 @@ def _suites(path: PurePosixPath, root: Path) -> set[str]:
 
 
 def changed_files() -> list[str]:
-    """What differs from main: commits of this branch, and what is not committed, new files too."""
+    """Files that commits of this branch changed, and files that are not committed yet, new ones too."""
     base = next((b for b in map(_merge_base, ("origin/main", "main")) if b), "HEAD")
     differing = _git("diff", "--name-only", base)
     untracked = _git("ls-files", "--others", "--exclude-standard")

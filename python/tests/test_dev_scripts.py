@@ -175,6 +175,7 @@ def test_check_chooses_suites(tmp_path: Path, changed: list[str], suites: list[s
 def test_names_of_suites_are_those_that_check_derives_from_their_files() -> None:
     suites = list((ROOT / "jvm").glob("*/src/test/scala/**/*Test.scala"))
     assert {suite.stem for suite in suites} >= set(_check().LONG)
+    assert (ROOT / "jvm/spark/src/test/scala" / (_check().PAGES_TEST.replace(".", "/") + ".scala")).is_file()
     for suite in suites:
         text = suite.read_text(encoding="utf-8")
         package = ".".join(suite.parent.relative_to(ROOT / "jvm").parts[4:])

@@ -46,7 +46,7 @@ def test_every_file_that_names_a_version_of_iceberg_names_one_of_dev_jars() -> N
     assert {name: versions for name, versions in naming.items() if set(versions) - known} == {}
 
 
-def test_what_users_are_given_is_the_version_built_against() -> None:
+def test_documents_and_the_command_line_name_the_version_built_against() -> None:
     built_against, newer = listed()
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert f'iceberg="{built_against}"' in readme

@@ -1,9 +1,9 @@
-"""Writes the class archive that the test JVMs share, so that not every JVM parses and verifies Spark's classes again.
+"""Writes the class archive that the test JVMs share: Spark's classes, parsed and verified once instead of in each JVM.
 
     python -m support.archive FILE
 
-A session of Spark and Iceberg runs the kinds of statements that the suites run. When the session ends, the JVM writes
-its classes to FILE. A JVM ignores an archive that does not fit its version or class path.
+One session of Spark and Iceberg runs statements of the kinds that the suites run, and leaves its classes in FILE when
+it ends. The JVM checks an archive against its own version and class path and ignores one that does not fit.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-os.environ["ZONEMAP_TEST_STOCK"] = "1"  # archives do not hold classes of the product's class loader
+os.environ["ZONEMAP_TEST_STOCK"] = "1"  # the product's classes come from a class loader that archives leave out
 
 from support import session, tables
 
-#: A JVM that writes the archive takes longer to end than other JVMs.
+#: Writing the archive takes longer than an ordinary end of a JVM.
 SECONDS_TO_END = 300
 
 TABLE = "lake.db.t"
@@ -40,7 +40,7 @@ STATEMENTS = (
 
 
 def write(archive: Path) -> None:
-    """Writes the archive, or prints that there is none: the tests run without it too, but take longer."""
+    """Writes the archive. Prints a line where Java wrote none: the tests run without it and take longer."""
     unfinished = archive.with_suffix(".unfinished")
     unfinished.unlink(missing_ok=True)
     archive.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Column types of the random tables: how to create a value, send it to Spark, and write it as SQL."""
+"""Column types of the random tables: how a value is made, sent to Spark, and written as SQL."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
 
-SPAN = 1_000_000  # positions are in [0, SPAN); each type maps them to values of the same order
+SPAN = 1_000_000  # positions run over [0, SPAN); a type maps them to values without changing their order
 EPOCH = dt.date(1970, 1, 1)
 EXACT = Context(prec=80)
-#: Below these values Iceberg's truncate transform overflows and then prunes partitions with matching rows.
+GREATEST_FLOAT = 3.4028234663852886e38
+#: Iceberg's truncate transform overflows below these and then prunes partitions it must not.
 LEAST_INT, LEAST_LONG = -(2**31) + 10**6, -(2**63) + 10**6
-#: Special values of each type: zeros, ends of ranges, calendar boundaries, and texts that bounds truncate. The random
-#: tables of the Scala suites (zonemap.iceberg.testing.Specials) use the same file.
+#: The values of each type that random tables must meet: zeros, ends of a range, turns of a calendar, texts that bounds
+#: truncate. The random tables of the Scala suites (`Specials`) draw from the same file.
 SPECIALS: dict[str, list[Any]] = json.loads(Path(__file__).with_name("specials.json").read_text(encoding="utf-8"))
 
 
 @dataclass(frozen=True)
 class ValueType:
     ddl: str  # type of the table column
-    sent_as: str  # type of the value in the row that Spark receives
-    select: str  # SQL that converts the sent value ({}) to the column
+    sent_as: str  # type of the value in the row handed to Spark
+    select: str  # SQL that turns the sent value ({}) into the column
     at: Callable[[int], Any]  # position -> sent value, ascending
-    specials: tuple[Any, ...]  # special values, as sent
+    specials: tuple[Any, ...]  # sent values worth meeting
     literal: Callable[[Any], str]  # sent value -> SQL text
     prefix_of: Callable[[Any, int], str] | None = None  # strings only
-    partitions: tuple[str, ...] = ()  # transforms for partitioning, with {} for the column
+    partitions: tuple[str, ...] = ()  # transforms that may be used, with {} for the column
 
     @property
     def is_float(self) -> bool:
@@ -52,6 +53,12 @@ def double_literal(x: float, suffix: str, cast: str) -> str:
         word = "NaN" if math.isnan(x) else ("Infinity" if x > 0 else "-Infinity")
         return f"CAST('{word}' AS {cast})"
     return f"{x!r}{suffix}"
+
+
+def float_literal(x: float) -> str:
+    """A column that became a double later has been sent values beyond the range of floats."""
+    beyond = math.isfinite(x) and abs(x) > GREATEST_FLOAT
+    return double_literal(x, "D", "DOUBLE") if beyond else double_literal(x, "F", "FLOAT")
 
 
 def date_literal(days: int) -> str:
@@ -82,7 +89,7 @@ def _string(prefix: str) -> ValueType:
 
 def _decimal(precision: int, scale: int, step: Decimal) -> ValueType:
     unit = Decimal(1).scaleb(-scale)
-    nines = "9" * min(precision, 30) + "0" * max(0, precision - 30)  # Spark's unpickler retains 34 digits
+    nines = "9" * min(precision, 30) + "0" * max(0, precision - 30)  # Spark's unpickler keeps 34 digits
     top = EXACT.scaleb(Decimal(nines), -scale)
     bottom = EXACT.add(top.copy_negate(), EXACT.scaleb(Decimal(10), -scale))  # Iceberg's truncate overflows below it
     return ValueType(
@@ -139,7 +146,7 @@ TYPES: dict[str, ValueType] = {
         "{}",
         lambda p: float32((p - SPAN // 2) / 8),
         tuple(float32(float(text)) for text in SPECIALS["float"]),
-        lambda v: double_literal(v, "F", "FLOAT"),
+        float_literal,
     ),
     "double": ValueType(
         "DOUBLE",
@@ -185,7 +192,7 @@ TYPES: dict[str, ValueType] = {
     ),
 }
 
-#: Types that Spark's CREATE TABLE has no name for; the recipe adds their columns with Iceberg's API.
+#: Columns Spark's CREATE TABLE cannot name; the recipe adds them with Iceberg's own API.
 JAVA_TYPES = {"uuid": "UUIDType"}
 
 

@@ -11,14 +11,14 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.iceberg.types.{Type, Types}
 
 /**
- * The values of each type that random tables must meet, in Iceberg's representation. The Python suites read the same
- * file; a type that Spark has no name for takes the values of the nearest one.
+ * The values of each type that random tables must meet, in Iceberg's representation: zeros, ends of a range, turns of a
+ * calendar, texts that bounds truncate. The Python suites read the same file.
  */
 object Specials {
   private val file = new File("tests/support/fuzz/specials.json")
   private lazy val root: JsonNode = new ObjectMapper().readTree(file)
 
-  /** Empty for types of which each value is as good as another. */
+  /** Empty for types that have no values of that kind. */
   def of(valueType: Type): Seq[Any] = valueType.typeId() match {
     case Type.TypeID.INTEGER        => named("int").map(_.intValue())
     case Type.TypeID.LONG           => named("long").map(_.longValue())
