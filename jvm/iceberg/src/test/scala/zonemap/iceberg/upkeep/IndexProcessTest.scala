@@ -1,11 +1,12 @@
 package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.expressions.Expressions
+import org.apache.iceberg.metrics.LoggingMetricsReporter
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.ByteSource
 import zonemap.iceberg.index.{CapsSession, IndexProcess, SnapshotKey}
-import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode, ZoneMapTable}
 import zonemap.iceberg.store.ColdSettings
 import zonemap.iceberg.testing.{LoggedWarnings, TestProcess}
 
@@ -84,6 +85,17 @@ class IndexProcessTest extends AnyFunSuite {
     val session = Session(1)
     assert(warnings(process.use(caps(300), session)).isEmpty && process.caps.hotMaxBytes == 300)
     assert(warnings(process.use(caps(400))).size == 1 && process.caps.hotMaxBytes == 300)
+  }
+
+  test("a table that is handed no process plans with the one of this JVM") {
+    val t = new Maintained()(new TestProcess)
+    t.append()
+    val (operations, id) = (t.table.operations, t.table.current.snapshotId())
+    val relation = new ZoneMapTable(operations, t.table.name, LoggingMetricsReporter.instance(), id, Planning.Covering)
+    Planning.plan(relation, filter, _.useSnapshot(id)): Unit
+    val index = UpkeepProcess.ofJvm.index.tables.of(t.table.load())
+    assert(relation.lastPlan().mode == PlanMode.Exact && index.get(SnapshotKey.of(t.table.current)).isDefined)
+    UpkeepProcess.ofJvm.index.tables.forget(index.uuid)
   }
 
   test("two sessions with other caps do not cool each other's tables") {
