@@ -5,6 +5,8 @@ import java.nio.file.Files
 import org.apache.spark.sql.{DataFrame, SparkSession}
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.spark.runtime.IcebergRuntime
+
 /** One local session with the extension and a Hadoop catalog `lake`, shared by the suites of this module. */
 trait SharedSession extends AnyFunSuite {
   protected lazy val spark: SparkSession = SharedSession.spark

@@ -7,6 +7,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.join.{PlannedBefore, RuntimeJoinRule}
+import zonemap.spark.shadow.RowChecks
 
 /**
  * Adds [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
