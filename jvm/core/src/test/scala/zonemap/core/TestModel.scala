@@ -4,8 +4,9 @@ import java.math.BigDecimal
 import java.nio.charset.StandardCharsets
 import java.util.UUID
 
+import zonemap.core.column.{ColumnBounds, ColumnSpec, Dictionary}
 import zonemap.core.predicate.SortedValues
-import zonemap.core.segment._
+import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilder}
 import zonemap.core.value._
 
 /** Physical values of test columns, apart from the encodings under test: Long, Double, String, BigDecimal, UUID, Array[Byte]. */

@@ -1,7 +1,7 @@
 package zonemap.core
 
 import zonemap.core.predicate._
-import zonemap.core.value._
+import zonemap.core.value.{BinaryType, BytesValue, ColumnType, StringType, UuidType}
 
 /** A random predicate and, beside it, what it says of a row: field id to value, null or NaN. */
 final case class Told(predicate: Predicate, isTrue: Map[Int, Any] => Boolean)

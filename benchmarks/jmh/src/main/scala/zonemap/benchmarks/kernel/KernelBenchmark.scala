@@ -5,8 +5,9 @@ import java.util.concurrent.TimeUnit
 
 import org.openjdk.jmh.annotations._
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.predicate._
+import zonemap.core.column.Bitmap
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate.{And, ColumnRef, Compare, CompareColumns, CompareOp, In, Or, Predicate, SortedValues}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 

@@ -6,8 +6,10 @@ import java.util.SplittableRandom
 
 import scala.util.Using
 
-import zonemap.core.segment._
-import zonemap.core.value._
+import zonemap.core.column.{ColumnBounds, ColumnSpec}
+import zonemap.core.io.ByteSource
+import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilder}
+import zonemap.core.value.{ColumnType, DoubleType, LongType, LongValue, Presence, StringType, ZoneValue, ZoneValues}
 
 /**
  * Segments as merges leave them, made once and mapped from a file after that.

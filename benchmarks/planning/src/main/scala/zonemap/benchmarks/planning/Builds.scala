@@ -4,9 +4,10 @@ import java.nio.file.Path
 
 import org.apache.iceberg.Table
 
+import zonemap.iceberg.admin.IndexAdmin
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /** What it costs to index a table as a Spark job, and to keep it indexed commit by commit. */
 private[planning] object Builds {

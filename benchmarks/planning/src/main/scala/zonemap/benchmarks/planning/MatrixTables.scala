@@ -7,9 +7,11 @@ import org.apache.iceberg.encryption.EncryptionManager
 import org.apache.iceberg.io.{FileIO, LocationProvider}
 
 import zonemap.benchmarks.planning.MatrixTables.storeOf
+import zonemap.iceberg.admin.IndexAdmin
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
-import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
  * A table of [[PlanningMatrix]].

@@ -11,9 +11,11 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.benchmarks.planning.Measure.median
+import zonemap.iceberg.admin.IndexAdmin
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode, ZoneMapTable}
-import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /** One query: its filter and why it is here, and perhaps the filter as SQL. */
 final case class Query(name: String, filter: Expression, sql: Option[String] = None)

@@ -2,12 +2,15 @@ package zonemap.benchmarks.strategies
 
 import org.apache.iceberg.Table
 
-import zonemap.core.segment.{ByteSource, Segment, SegmentMerger}
-import zonemap.iceberg.build.{LocalRunner, MergePolicy, SegmentCompactor, SnapshotIndexer}
-import zonemap.iceberg.index._
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.core.io.ByteSource
+import zonemap.core.segment.{Segment, SegmentMerger}
+import zonemap.iceberg.admin.IndexAdmin
+import zonemap.iceberg.build.{LocalRunner, Merging, SegmentCompactor, SnapshotIndexer, SnapshotWriter}
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.settings.{MaintenanceSettings, MergePolicy, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.{LiveSegment, SegmentOrigin, SnapshotIndex, StoredSnapshots}
 import zonemap.iceberg.store.{IndexStore, Level}
-import zonemap.iceberg.upkeep.{IndexAdmin, MaintenanceSettings, Merging, UpkeepProcess}
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
  * One way to keep an index beside a stream.

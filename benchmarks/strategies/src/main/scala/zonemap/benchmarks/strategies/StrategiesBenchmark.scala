@@ -11,10 +11,11 @@ import org.apache.iceberg.hadoop.HadoopCatalog
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 
-import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
-import zonemap.iceberg.upkeep.{IndexAdmin, UpkeepProcess}
+import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
+import zonemap.iceberg.admin.IndexAdmin
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
  * One stream, written under seven ways to index it: what each costs the writer, and what its queries cost.

@@ -1,6 +1,6 @@
 package zonemap.core.eval
 
-import zonemap.core.segment.{BoundsColumn, BoundsFlags, Dictionary}
+import zonemap.core.column.{BoundsColumn, BoundsFlags, Dictionary}
 import zonemap.core.value.{Presence, ZoneValue}
 
 /**

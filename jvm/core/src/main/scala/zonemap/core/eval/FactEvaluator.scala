@@ -2,6 +2,7 @@ package zonemap.core.eval
 
 import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate._
+import zonemap.core.rule.Match
 import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
 
 /** Looks up what the index knows of one data file besides its bounds. */

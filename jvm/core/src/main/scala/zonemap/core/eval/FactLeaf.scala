@@ -1,8 +1,9 @@
 package zonemap.core.eval
 
-import zonemap.core.fact._
+import zonemap.core.fact.{Fact, FactHashes, FactKind, KnownRanges, KnownValues, NGramBloom, ValueBloom}
 import zonemap.core.predicate._
-import zonemap.core.value._
+import zonemap.core.rule.{LeafRule, Match}
+import zonemap.core.value.{BytesValue, ColumnType, StringType, ZoneValue}
 
 /**
  * A leaf that is evaluated on facts. The rules and hashes derived from its literals are computed once, not once per

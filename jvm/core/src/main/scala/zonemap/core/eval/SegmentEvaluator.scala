@@ -1,7 +1,10 @@
 package zonemap.core.eval
 
-import zonemap.core.predicate._
-import zonemap.core.segment.{Blocks, ColumnRoot, Segment}
+import zonemap.core.column.{Bitmap, Blocks, ColumnRoot}
+import zonemap.core.kernel._
+import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.rule.{ColumnZone, LeafRule, Match, ZoneMatch}
+import zonemap.core.segment.Segment
 
 /**
  * Evaluates a predicate on every row (data file) of a segment, leaf by leaf over 16-bit codes: the root zone of the

@@ -2,8 +2,8 @@ package zonemap.core.fact
 
 import java.nio.ByteBuffer
 
+import zonemap.core.io.{Input, Output}
 import zonemap.core.predicate.SortedValues
-import zonemap.core.segment.{Input, Output}
 import zonemap.core.value.{BytesValue, ColumnType, Encoding, LongValue, ZoneValue}
 
 /** Encodes and decodes the stored bytes of one fact: docs/design/FORMAT.md, "Fact files". */

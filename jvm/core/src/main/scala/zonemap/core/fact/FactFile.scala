@@ -2,8 +2,8 @@ package zonemap.core.fact
 
 import java.nio.{ByteBuffer, ByteOrder}
 
+import zonemap.core.io.{ByteSource, Checksums, CorruptIndexException, HeapBytes, Input, Output}
 import zonemap.core.predicate.ColumnId
-import zonemap.core.segment.{ByteSource, Checksums, CorruptIndexException, HeapBytes, Input, Output}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, ZoneValue}
 
 /**

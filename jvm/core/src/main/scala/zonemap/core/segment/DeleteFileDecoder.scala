@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.nio.ByteBuffer
+import zonemap.core.io.{HeapBytes, Input}
 
 /**
  * Decodes the delete files of one segment and counts their heap size. Values that several files share (the referenced

@@ -4,6 +4,8 @@ import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.ByteBuffer
 
 import scala.collection.mutable.ArrayBuffer
+import zonemap.core.container.{Container, ContainerReader, ContainerWriter, SectionKey, SectionKind}
+import zonemap.core.io.{ByteSource, HeapBytes, Input, Output}
 
 /**
  * A delete file or deletion vector, with the fields that planning needs. `content` is Iceberg's code (1: position

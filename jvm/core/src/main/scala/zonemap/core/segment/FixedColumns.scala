@@ -2,6 +2,8 @@ package zonemap.core.segment
 
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
+import zonemap.core.container.{ContainerReader, SectionKey, SectionKind}
+import zonemap.core.io.{Input, Output}
 
 /**
  * The fields of a file that are not bounds, with one packed array per field. Slot numbers are part of the stored

@@ -1,6 +1,7 @@
 package zonemap.core.segment
 
 import java.nio.{ByteBuffer, ByteOrder}
+import zonemap.core.io.{Input, Output}
 
 /**
  * Stores one 64-bit number per row as `min + code`, with codes of 0, 1, 2, 4 or 8 bytes; an array of width 0 is

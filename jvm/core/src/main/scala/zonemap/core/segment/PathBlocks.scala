@@ -2,6 +2,8 @@ package zonemap.core.segment
 
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets
+import zonemap.core.container.{BlockedData, ContainerWriter, SectionKey, SectionKind}
+import zonemap.core.io.{Input, Output}
 
 private[segment] object PathBlocks {
   val BlockRows = 256
@@ -39,7 +41,7 @@ final private[segment] class PathsBuilder {
  * reading the segment, wherever the segment is by then. About 20 bytes per path. Not thread-safe.
  */
 final private[zonemap] class ReadPaths private[segment] (blocks: Int) {
-  private[segment] val stored = new Array[ByteBuffer](blocks)
+  private[core] val stored = new Array[ByteBuffer](blocks)
 }
 
 /**

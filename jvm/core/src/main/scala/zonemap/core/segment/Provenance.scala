@@ -1,5 +1,7 @@
 package zonemap.core.segment
 
+import zonemap.core.io.CorruptIndexException
+
 /**
  * How a data file was added to its table. The provenance limits which proofs the file's bounds allow. The codes are
  * stored.

@@ -1,6 +1,8 @@
 package zonemap.core.segment
 
 import java.io.ByteArrayOutputStream
+import zonemap.core.container.{ContainerReader, ContainerWriter, SectionKey, SectionKind}
+import zonemap.core.io.Input
 
 /** Collects the provenance of each file of a segment. Not thread-safe. */
 final private[segment] class ProvenancesBuilder {
@@ -21,7 +23,7 @@ final private[segment] class ProvenancesBuilder {
 }
 
 /** The provenance of each file of a segment. Immutable, thread-safe; O(1) per file. */
-final private[segment] class Provenances private (codes: Array[Byte]) {
+final private[core] class Provenances private (codes: Array[Byte]) {
 
   /** The provenance of all files, if it is the same; else None. */
   val common: Option[Provenance] = Option.when(codes.length == 1)(Provenance.ofCode(codes(0)))
@@ -29,7 +31,7 @@ final private[segment] class Provenances private (codes: Array[Byte]) {
   def apply(row: Int): Provenance = common.getOrElse(Provenance.ofCode(codes(row)))
 }
 
-private[segment] object Provenances {
+private[core] object Provenances {
   private val NoneKnown = new Provenances(Array(Provenance.Unknown.code))
 
   def read(container: ContainerReader, rows: Int): Provenances = {

@@ -3,6 +3,9 @@ package zonemap.core.segment
 import java.lang.{Integer => JInteger, Long => JLong}
 import java.nio.{ByteBuffer, ByteOrder}
 import java.util.concurrent.ConcurrentHashMap
+import zonemap.core.column.{Blocks, BoundsColumn, ColumnRoot, ExactFrames}
+import zonemap.core.container.{BlockedData, Container, ContainerReader, SectionKey, SectionKind}
+import zonemap.core.io.{ByteSource, CorruptIndexException, Input}
 
 /**
  * A columnar copy of the data files of one or more manifests (docs/design/FORMAT.md). Opening a segment reads the

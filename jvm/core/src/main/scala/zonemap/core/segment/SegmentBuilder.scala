@@ -1,5 +1,9 @@
 package zonemap.core.segment
 
+import zonemap.core.column.{Blocks, ColumnBounds, ColumnBuilder, ColumnSpec, Dictionary, ExactFrames}
+import zonemap.core.container.{Container, ContainerWriter, SectionKey, SectionKind}
+import zonemap.core.io.Output
+
 /**
  * Builds a data segment in memory, with O(rows x columns) memory and O(n log n) time per column in `build`. Rows keep
  * the order in which they are added. Not thread-safe; an instance builds one segment.

@@ -1,5 +1,6 @@
 package zonemap.core.segment
 
+import zonemap.core.column.{BoundsColumn, ColumnBounds, ColumnChoice, ColumnSpec, Dictionary}
 import zonemap.core.value.{ColumnType, ZoneValue}
 
 /**

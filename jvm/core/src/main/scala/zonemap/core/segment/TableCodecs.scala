@@ -4,6 +4,7 @@ import java.nio.ByteBuffer
 
 import scala.collection.mutable
 import scala.collection.mutable.ArrayBuffer
+import zonemap.core.io.{HeapBytes, Input, Output}
 
 /** The manifest table, with the same form in data segments and delete segments. */
 private[segment] object ManifestTable {

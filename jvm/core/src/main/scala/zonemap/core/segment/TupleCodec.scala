@@ -3,6 +3,7 @@ package zonemap.core.segment
 import java.lang.{Boolean => JBoolean, Double => JDouble, Float => JFloat, Long => JLong}
 import java.math.{BigDecimal, BigInteger}
 import java.util.UUID
+import zonemap.core.io.{Input, Output}
 
 /** Partition tuples as tagged values. Equal tuples have equal bytes. */
 private[segment] object TupleCodec {

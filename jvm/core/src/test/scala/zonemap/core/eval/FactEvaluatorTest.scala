@@ -4,11 +4,13 @@ import java.nio.ByteBuffer
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.fact._
-import zonemap.core.predicate._
-import zonemap.core.segment.{ByteSource, ColumnBounds}
-import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates, Told}
+import zonemap.core.column.ColumnBounds
+import zonemap.core.fact.{BlockBloom, Fact, FactBuilder, FactFile, FactHashes, FactKey, FactKind}
+import zonemap.core.io.ByteSource
+import zonemap.core.predicate._
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.value._
 
 /** A file is left out by facts only if none of its known rows matches. */
 class FactEvaluatorTest extends AnyFunSuite with Seeded {

@@ -6,8 +6,8 @@ import java.util.UUID
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.TestModel
+import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
 import zonemap.core.predicate._
-import zonemap.core.segment._
 import zonemap.core.value._
 
 /** Wrong results that other systems shipped: each skips what it may and keeps what it must. */

@@ -6,8 +6,9 @@ import java.util.UUID
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.TestModel
+import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
 import zonemap.core.predicate._
-import zonemap.core.segment.{ColumnBounds, ColumnSpec}
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch, ZoneStats}
 import zonemap.core.value._
 
 /** The operator table: one file, columns named for their case, and what each predicate says of it, scalar and vectorised. */

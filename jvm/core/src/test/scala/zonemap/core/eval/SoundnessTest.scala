@@ -4,9 +4,10 @@ import java.util.UUID
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.ColumnBounds
-import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates}
+import zonemap.core.column.ColumnBounds
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.value.{BinaryType, ColumnType, LongType, Presence, StringType, UuidType}
 
 /** NONE means that no physical row is TRUE, ALL that every row is: checked on files whose rows are known. */
 class SoundnessTest extends AnyFunSuite with Seeded {

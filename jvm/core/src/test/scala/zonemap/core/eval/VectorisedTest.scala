@@ -2,10 +2,11 @@ package zonemap.core.eval
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate._
-import zonemap.core.segment._
-import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates}
+import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec, Dictionary}
+import zonemap.core.predicate._
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.value._
 
 /** The vectorised evaluator answers as the scalar reference does on the bounds that were put in. */
 class VectorisedTest extends AnyFunSuite with Seeded {

@@ -2,10 +2,12 @@ package zonemap.core.fact
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate.ColumnId
-import zonemap.core.segment._
-import zonemap.core.value._
 import zonemap.core.{Seeded, TestModel}
+import zonemap.core.column.ColumnChoice
+import zonemap.core.io.{ByteSource, CorruptIndexException}
+import zonemap.core.predicate.ColumnId
+import zonemap.core.value.{ColumnType, LongType, LongValue, StringType, ZoneValue, ZoneValues}
+import zonemap.core.version.{FactRef, VersionFile}
 
 /** Facts as they are stored. */
 class FactFileTest extends AnyFunSuite with Seeded {

@@ -2,7 +2,7 @@ package zonemap.core.predicate
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.value._
+import zonemap.core.value.{BytesValue, DateType, DoubleType, IntType, LongType, LongValue, StringType}
 
 class PredicateTest extends AnyFunSuite {
   import CompareOp._

@@ -2,8 +2,8 @@ package zonemap.core.predicate
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.value.{BytesValue, DecimalType, LongType, LongValue, ZoneValue}
 import zonemap.core.{Rng, Seeded}
+import zonemap.core.value.{BytesValue, DecimalType, LongType, LongValue, ZoneValue}
 
 class ValueRangesTest extends AnyFunSuite with Seeded {
   private val domain = -2L to 22L

@@ -4,7 +4,10 @@ import java.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.value._
+import zonemap.core.column.{CoarseBounds, ColumnBounds, ColumnSpec}
+import zonemap.core.container.{Container, ContainerReader, SectionKind}
+import zonemap.core.io.ByteSource
+import zonemap.core.value.{ColumnType, LongType, Presence, StringType, ZoneValue, ZoneValues}
 
 /** What a file costs in a segment, by part: what a query that names every column holds, and what stays in the file. */
 class BytesPerFileTest extends AnyFunSuite {

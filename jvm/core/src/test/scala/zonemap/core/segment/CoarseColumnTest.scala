@@ -4,9 +4,10 @@ import java.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.predicate._
-import zonemap.core.value._
+import zonemap.core.column.{Bitmap, CoarseBounds, ColumnBounds, ColumnSpec}
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate.{And, ColumnRef, Compare, CompareOp, IsNull, Predicate}
+import zonemap.core.value.{ColumnType, LongType, Presence, StringType, ZoneValue, ZoneValues}
 
 /** Columns whose bounds hardly prune keep them rounded outward, one byte a side; the others keep every bound. */
 class CoarseColumnTest extends AnyFunSuite {

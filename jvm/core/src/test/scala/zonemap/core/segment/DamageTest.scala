@@ -4,11 +4,14 @@ import java.util.Arrays
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.fact.FactKind
-import zonemap.core.predicate._
-import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel}
+import zonemap.core.column.{Bitmap, ColumnSpec}
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.fact.FactKind
+import zonemap.core.io.{CorruptIndexException, Input}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, StartsWith}
+import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
+import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
 /** Damaged bytes are refused or do not matter; they never change an answer, hang or end in another exception. */
 class DamageTest extends AnyFunSuite with Seeded {

@@ -2,11 +2,15 @@ package zonemap.core.segment
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
-import zonemap.core.fact.{FactFile, FactKey, FactKind}
-import zonemap.core.predicate._
-import zonemap.core.value._
 import zonemap.core.{Rng, TestModel}
+import zonemap.core.column.{Bitmap, ColumnChoice, ColumnSpec}
+import zonemap.core.container.{Container, ContainerReader, SectionKey, SectionKind}
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.fact.{FactFile, FactKey, FactKind}
+import zonemap.core.io.{ByteSource, Checksums, CorruptIndexException, Output, Zstd}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, StartsWith}
+import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
+import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
 /** Files with right checksums whose counts, lengths and sizes promise far more than there is; the same for each seed. */
 object ForgedFiles {

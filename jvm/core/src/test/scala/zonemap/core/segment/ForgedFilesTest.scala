@@ -6,6 +6,7 @@ import java.nio.file.Paths
 import scala.sys.process.{Process, ProcessLogger}
 
 import org.scalatest.funsuite.AnyFunSuite
+import zonemap.core.io.{CorruptIndexException, Input}
 
 /** Right checksums around counts that promise far more than there is: refused, for little memory. */
 class ForgedFilesTest extends AnyFunSuite {

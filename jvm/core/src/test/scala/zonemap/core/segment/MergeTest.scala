@@ -2,8 +2,9 @@ package zonemap.core.segment
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.value._
 import zonemap.core.{Seeded, TestModel}
+import zonemap.core.column.{ColumnBounds, ColumnChoice, ColumnSpec}
+import zonemap.core.value._
 
 class MergeTest extends AnyFunSuite with Seeded {
 

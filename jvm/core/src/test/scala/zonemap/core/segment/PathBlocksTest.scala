@@ -6,6 +6,7 @@ import java.nio.ByteBuffer
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.TestModel
+import zonemap.core.io.ByteSource
 
 class PathBlocksTest extends AnyFunSuite {
   private val rows = 1000

@@ -7,8 +7,11 @@ import java.util.UUID
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.value._
 import zonemap.core.{Rng, Seeded, TestModel}
+import zonemap.core.column.{ColumnBounds, ColumnChoice, ColumnSpec}
+import zonemap.core.io.{ByteSource, CorruptIndexException}
+import zonemap.core.value._
+import zonemap.core.version.{SegmentRef, VersionFile}
 
 class RoundTripTest extends AnyFunSuite with Seeded {
 

@@ -4,10 +4,12 @@ import java.math.BigDecimal
 import java.nio.file.{Files, Path, Paths}
 import java.util.{SplittableRandom, UUID}
 
+import zonemap.core.{Rng, TestModel}
+import zonemap.core.column.{ColumnBounds, ColumnChoice, ColumnSpec}
 import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind}
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
-import zonemap.core.{Rng, TestModel}
+import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
 /**
  * A small store of every sort of file and of every way a column is stored, made of a fixed seed. The files under

@@ -7,7 +7,10 @@ import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.container.{Container, ContainerReader, SectionKind}
 import zonemap.core.fact.FactFile
+import zonemap.core.io.ByteSource
+import zonemap.core.version.VersionFile
 
 /** The bytes of a store do not change: the files of [[SeededStore]] that are kept are written again, and are read. */
 class SeededStoreTest extends AnyFunSuite {

@@ -1,5 +1,9 @@
 package zonemap.core.segment
 
+import zonemap.core.column.{BoundsHead, ColumnDetail}
+import zonemap.core.container.{Container, ContainerReader, SectionKind}
+import zonemap.core.io.ByteSource
+
 /** How a column is stored in the bytes of a segment. */
 private[segment] object StoredColumn {
 

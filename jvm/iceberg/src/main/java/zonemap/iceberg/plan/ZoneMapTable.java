@@ -8,6 +8,11 @@ import org.apache.iceberg.SerializableTable;
 import org.apache.iceberg.TableOperations;
 import org.apache.iceberg.metrics.MetricsReporter;
 import zonemap.core.predicate.Predicate;
+import zonemap.iceberg.prune.FirstRows;
+import zonemap.iceberg.prune.LimitCut;
+import zonemap.iceberg.prune.ScanHints;
+import zonemap.iceberg.report.PlanReport;
+import zonemap.iceberg.settings.PlannerSettings;
 import zonemap.iceberg.upkeep.UpkeepProcess;
 
 /**

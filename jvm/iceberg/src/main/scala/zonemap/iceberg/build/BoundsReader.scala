@@ -6,7 +6,7 @@ import java.util.{Map => JMap}
 
 import org.apache.iceberg.{ContentFile, FileFormat}
 
-import zonemap.core.segment.{ColumnBounds, ColumnSpec}
+import zonemap.core.column.{ColumnBounds, ColumnSpec}
 import zonemap.core.value.{ColumnType, Encoding, Presence, ZoneValue}
 import zonemap.iceberg.convert.IcebergValues
 

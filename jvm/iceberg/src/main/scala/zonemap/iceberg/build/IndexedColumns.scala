@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.{Schema, Snapshot, Table}
 import org.apache.iceberg.types.Types
 
-import zonemap.core.segment.{ColumnChoice, ColumnSpec}
+import zonemap.core.column.{ColumnChoice, ColumnSpec}
 import zonemap.core.value.ColumnType
 import zonemap.iceberg.convert.IcebergValues
 

@@ -6,7 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 
-import zonemap.core.segment.SegmentRef
+import zonemap.core.version.SegmentRef
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.store.IndexStore
 

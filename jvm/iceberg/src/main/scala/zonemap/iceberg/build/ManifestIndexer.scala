@@ -10,7 +10,7 @@ import org.apache.iceberg.{DataFile, DeleteFile, ManifestFile, ManifestFiles, Ma
 import org.apache.iceberg.io.FileIO
 
 import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, SegmentBuilder}
-import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.convert.{DeleteStats, ManifestIdentities, PartitionTuples}
 import zonemap.iceberg.store.StorePool
 
 /** Raised when a manifest's entries contradict its manifest-list entry, or when an entry cannot be indexed. */

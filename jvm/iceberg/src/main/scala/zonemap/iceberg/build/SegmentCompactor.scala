@@ -1,8 +1,11 @@
 package zonemap.iceberg.build
 
-import zonemap.core.segment.{ByteSource, ColumnChoice, DeleteSegmentBuilder, Segment, SegmentMerger}
-import zonemap.iceberg.index.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.core.column.ColumnChoice
+import zonemap.core.io.ByteSource
+import zonemap.core.segment.{DeleteSegmentBuilder, Segment, SegmentMerger}
+import zonemap.iceberg.convert.DeleteStats
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.snapshot.{KeyedDeletes, LiveDeleteSegment, LiveSegment, SegmentOrigin}
 import zonemap.iceberg.store.{Level, SpillFiles}
 
 /**
@@ -12,7 +15,7 @@ import zonemap.iceberg.store.{Level, SpillFiles}
  * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
  * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
  * no memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
- * at most [[zonemap.iceberg.plan.PlannerSettings.SegmentRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ * at most [[zonemap.iceberg.settings.PlannerSettings.SegmentRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
  *
  * @param spill where results above micro go
  */

@@ -3,8 +3,10 @@ package zonemap.iceberg.build
 import org.apache.iceberg.{ManifestFile, PartitionSpec}
 import org.apache.iceberg.io.FileIO
 
-import zonemap.core.segment.{Checksums, SegmentRef}
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.core.io.Checksums
+import zonemap.core.version.SegmentRef
+import zonemap.iceberg.convert.ManifestIdentities
+import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**

@@ -5,10 +5,13 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, Snapshot, Table}
 
-import zonemap.core.segment.{ByteSource, ColumnChoice, Segment, SegmentManifest, SegmentRef}
-import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.index._
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.core.column.ColumnChoice
+import zonemap.core.io.ByteSource
+import zonemap.core.segment.{Segment, SegmentManifest}
+import zonemap.core.version.SegmentRef
+import zonemap.iceberg.convert.{ManifestIdentities, PartitionTuples}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, Level, StorePool}
 
 /**

@@ -7,7 +7,7 @@ import org.apache.iceberg.{Table, TableProperties}
 import org.apache.iceberg.mapping.{NameMapping, NameMappingParser}
 import org.apache.iceberg.types.TypeUtil
 
-import zonemap.core.segment.Checksums
+import zonemap.core.io.Checksums
 
 /** The names by which readers find the columns of data files without field ids. Thread-safe: no state. */
 private[zonemap] object MappedNames {

@@ -7,7 +7,7 @@ import scala.util.Try
 import org.apache.iceberg.expressions.Expression
 import org.apache.iceberg.transforms.Transform
 
-import zonemap.core.predicate._
+import zonemap.core.predicate.{And, ColumnRef, Compare, CompareOp, IsNull, Or, Predicate}
 import zonemap.core.value._
 
 /**

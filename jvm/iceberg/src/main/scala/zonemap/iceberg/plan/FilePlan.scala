@@ -4,7 +4,10 @@ import java.util.{Set => JSet}
 
 import org.apache.iceberg.metrics.ScanMetrics
 
+import zonemap.iceberg.prune.{BoundScan, BoundsLevels, BoundsTrust, FileSelection, FileSet, ScanHints, ScanRequest}
+import zonemap.iceberg.report.PlanReport
 import zonemap.iceberg.store.StoreBudget
+import zonemap.iceberg.task.{TaskAssembler, TaskCounts, TaskWalk}
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 
 /** The files of a plan, from which tasks are made, and the report of the plan. */

@@ -9,7 +9,9 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.index.SnapshotIndex
+import zonemap.iceberg.prune._
+import zonemap.iceberg.report.AggregateReason
+import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.StoreBudget
 
 /**

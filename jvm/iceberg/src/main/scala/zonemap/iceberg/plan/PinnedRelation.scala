@@ -2,9 +2,13 @@ package zonemap.iceberg.plan
 
 import org.apache.iceberg.{BaseTable, PartitionSpec, Snapshot}
 
-import zonemap.core.segment.CorruptIndexException
+import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.convert.{Indexable, PartitionTuples}
-import zonemap.iceberg.index.{SnapshotKey, TableFacts, TableIndex}
+import zonemap.iceberg.prune.{BoundsTrust, FileSet}
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.report.{PlanReport, StockReason, Survivable}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.snapshot.{SnapshotKey, TableFacts}
 import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, UpkeepProcess}
 

@@ -7,7 +7,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.FileScanTask
 import org.apache.iceberg.io.CloseableIterable
 
+import zonemap.iceberg.prune.{BoundScan, ScanRequest}
+import zonemap.iceberg.report.{PlanReport, StockReason, Survivable}
 import zonemap.iceberg.store.StoreBudget
+import zonemap.iceberg.task.{PlannedTasks, TaskCounts}
 
 /**
  * Plans a scan from the index, or falls back to Iceberg with a reason.

@@ -9,6 +9,7 @@ import scala.util.Using
 import org.apache.iceberg.{ContentFile, DeleteFile, FileContent, FileScanTask, PartitionSpecParser, SchemaParser}
 import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.util.NaNUtil
+import zonemap.iceberg.report.StockReason
 
 /**
  * Compares a plan from the index with Iceberg's plan, field by field.

@@ -9,13 +9,15 @@ import scala.util.Using
 import org.apache.iceberg.{BaseTable, DataFile, FileScanTask, HasTableOperations, Table}
 import org.apache.iceberg.io.CloseableIterable
 
-import zonemap.core.eval.{ColumnZone, FactEvaluator, FactLookup, Match, ZoneMatch}
+import zonemap.core.column.{ColumnBounds, ColumnChoice}
+import zonemap.core.eval.{FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
-import zonemap.core.segment.{ColumnBounds, ColumnChoice}
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{Presence, ZoneValue}
 import zonemap.iceberg.build.{BoundsReader, IndexedColumns}
 import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
+import zonemap.iceberg.prune.{BoundScan, BoundsTrust, PartitionFilter, PartitionPruner, ScanRequest}
 
 /**
  * Checks a plan from the index against the snapshot's own manifest entries, which Iceberg reads. Each planned file

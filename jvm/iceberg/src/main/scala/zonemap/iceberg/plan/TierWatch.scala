@@ -1,6 +1,7 @@
 package zonemap.iceberg.plan
 
 import zonemap.core.segment.Segment
+import zonemap.iceberg.report.Tier
 import zonemap.iceberg.store.FileIOByteSource
 import zonemap.iceberg.upkeep.ResolvedSnapshot
 

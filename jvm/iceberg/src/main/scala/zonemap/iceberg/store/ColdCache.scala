@@ -2,7 +2,8 @@ package zonemap.iceberg.store
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import zonemap.core.segment.LruBytes
+import zonemap.core.io.LruBytes
+import zonemap.iceberg.settings.ColdSettings
 
 /**
  * A range of a file of a store. Files are immutable and no two have one name, so a range never changes.
@@ -33,7 +34,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
     }
 
   /** The bytes of a range, position 0: from memory, else from disk, else by `fetch`. */
-  private[store] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
+  private[iceberg] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
     view(inMemory(range).getOrElse {
       val found = disk.flatMap(_.read(range)).getOrElse {
         val fetched = fetch
@@ -45,7 +46,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
     })
 
   /** The bytes of a range, position 0, if they are here. */
-  private[store] def find(range: ColdRange): Option[ByteBuffer] =
+  private[iceberg] def find(range: ColdRange): Option[ByteBuffer] =
     inMemory(range)
       .orElse {
         val found = disk.flatMap(_.read(range))
@@ -55,7 +56,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
       .map(view)
 
   /** Whether a range is here, in memory or, unless it turns out to be damaged, on disk. */
-  private[store] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
+  private[iceberg] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 
   /** Forgets the ranges of one table's files: something was wrong with one of them, or they are deleted. */
   def forget(root: String): Unit = {

@@ -15,7 +15,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.Checksums
+import zonemap.core.io.Checksums
 
 /**
  * Fetched ranges as files of a local folder, which several JVMs may share and any may lose.

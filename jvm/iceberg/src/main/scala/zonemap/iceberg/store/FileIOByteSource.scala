@@ -11,7 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 
-import zonemap.core.segment.{ByteRange, ByteSource, CorruptIndexException}
+import zonemap.core.io.{ByteRange, ByteSource, CorruptIndexException}
 
 /**
  * Byte ranges of one immutable file behind a `FileIO`.

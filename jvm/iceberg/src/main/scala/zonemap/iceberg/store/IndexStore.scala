@@ -13,7 +13,8 @@ import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 import zonemap.core.fact.FactKind
-import zonemap.core.segment.{ByteSource, CorruptIndexException, FactRef, SegmentRef, StoreNames, VersionFile}
+import zonemap.core.io.{ByteSource, CorruptIndexException}
+import zonemap.core.version.{FactRef, SegmentRef, StoreNames, VersionFile}
 
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.

@@ -7,7 +7,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.Using
 
-import zonemap.core.segment.{ByteSource, CorruptIndexException}
+import zonemap.core.io.{ByteSource, CorruptIndexException}
 
 /**
  * A local file that others may cut off, overwrite or delete at any time: each read copies its range to the heap, so that

@@ -6,7 +6,7 @@ import java.util.concurrent.{CompletableFuture, ConcurrentHashMap}
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import zonemap.core.segment.ByteRange
+import zonemap.core.io.ByteRange
 
 /**
  * Ranges of one file that are being fetched ahead of their reads: neighbours in one request, requests side by side.

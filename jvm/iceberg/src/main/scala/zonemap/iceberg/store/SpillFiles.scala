@@ -10,7 +10,8 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.ByteSource
+import zonemap.core.io.ByteSource
+import zonemap.iceberg.settings.ColdSettings
 
 /**
  * Segments that no store holds, moved out of the heap: a local file, mapped, whose name is deleted at once.

@@ -3,7 +3,7 @@ package zonemap.iceberg.store
 import java.io.IOException
 import java.nio.file.{Files, NoSuchFileException, Path, Paths}
 
-import zonemap.core.segment.CorruptIndexException
+import zonemap.core.io.CorruptIndexException
 
 /**
  * The folder of a store, which the files of the store do not leave: a local file reached through a symbolic link that

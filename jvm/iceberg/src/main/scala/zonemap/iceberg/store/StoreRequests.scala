@@ -1,6 +1,6 @@
 package zonemap.iceberg.store
 
-import zonemap.core.segment.LruBytes
+import zonemap.core.io.LruBytes
 
 /** How long the requests of a process to stores take. Stores that were not asked for long are forgotten. Thread-safe. */
 private[zonemap] final class StoreRequests {
@@ -62,7 +62,7 @@ private[zonemap] final class StoreMeter {
 
   def waitedNanos: Long = synchronized(if (isWaiting) nanos + System.nanoTime() - since else nanos)
 
-  private[store] def started[A](body: => A): A = {
+  private[iceberg] def started[A](body: => A): A = {
     end()
     body
   }

@@ -4,8 +4,8 @@ import java.util.concurrent.atomic.AtomicReference
 
 import org.apache.iceberg.events.{CreateSnapshotEvent, Listener, Listeners}
 
-import zonemap.iceberg.index.SeenTable
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.registry.SeenTable
+import zonemap.iceberg.settings.PlannerSettings
 
 /**
  * Hears of every snapshot that is committed in this JVM, from Iceberg, and has one process follow those of its tables.

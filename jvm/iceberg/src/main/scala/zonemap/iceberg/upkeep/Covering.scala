@@ -2,9 +2,10 @@ package zonemap.iceberg.upkeep
 
 import org.apache.iceberg.{Snapshot, Table}
 
-import zonemap.core.segment.CorruptIndexException
-import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer}
-import zonemap.iceberg.index._
+import zonemap.core.io.CorruptIndexException
+import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer, SnapshotWriter}
+import zonemap.iceberg.registry.{IndexProcess, TableIndex}
+import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
 
 /** Brings snapshots from their manifests into memory, and from memory into their store. Thread-safe: no state. */

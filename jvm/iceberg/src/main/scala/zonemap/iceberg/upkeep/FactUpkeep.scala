@@ -15,9 +15,9 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.build.{FactRequest, FactTaskRunner}
-import zonemap.iceberg.index.IndexProcess
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.fact.{FactBuild, FactRequest, FactTaskRunner}
+import zonemap.iceberg.registry.IndexProcess
+import zonemap.iceberg.settings.PlannerSettings
 
 /**
  * Builds the facts that a table has for data files that are new, where the settings ask for it.

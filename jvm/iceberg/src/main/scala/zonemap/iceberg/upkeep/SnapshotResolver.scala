@@ -5,10 +5,12 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.core.segment.CorruptIndexException
+import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.build.{SnapshotIndexer, UnindexableManifestException}
-import zonemap.iceberg.index._
-import zonemap.iceberg.plan._
+import zonemap.iceberg.registry.{IndexProcess, StoreState, TableIndex}
+import zonemap.iceberg.report.{PlanMode, StockReason, Tier}
+import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.IndexStore
 
 /** The index of a snapshot and how it was come by. */

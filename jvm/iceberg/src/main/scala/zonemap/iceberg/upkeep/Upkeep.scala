@@ -14,9 +14,10 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.build.SegmentCompactor
-import zonemap.iceberg.index._
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.build.{Merging, SegmentCompactor}
+import zonemap.iceberg.registry.{IndexProcess, SeenTable, TableIndex}
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.store.StoreWriteException
 
 /**

@@ -1,7 +1,7 @@
 package zonemap.iceberg.upkeep
 
-import zonemap.iceberg.index.IndexProcess
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.registry.IndexProcess
+import zonemap.iceberg.settings.PlannerSettings
 
 /**
  * An [[IndexProcess]] with the background work on it: everything that this product keeps in a driver between queries,

@@ -4,9 +4,9 @@ import org.apache.parquet.column.values.bloomfilter.BlockSplitBloomFilter
 import org.apache.parquet.io.api.Binary
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.{Rng, Seeded}
 import zonemap.core.fact.{BlockBloom, FactHashes}
 import zonemap.core.value.ZoneValues
-import zonemap.core.{Rng, Seeded}
 
 /** The Bloom filter has the same hashes and bits as Parquet's own filter. */
 class BloomFormatTest extends AnyFunSuite with Seeded {

@@ -5,7 +5,7 @@ import org.apache.iceberg.types.Types
 import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.ColumnBounds
+import zonemap.core.column.ColumnBounds
 import zonemap.core.value.{Presence, ZoneValue, ZoneValues}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 

@@ -3,7 +3,8 @@ package zonemap.iceberg.build
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.index.{LiveSegment, TableIndex}
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.snapshot.LiveSegment
 import zonemap.iceberg.store.Level
 import zonemap.iceberg.testing.OwnProcess
 import zonemap.iceberg.upkeep.Maintained

@@ -11,7 +11,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.plan.PlannerSettings
+import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.{OwnProcess, TestFiles, TestTable}
 

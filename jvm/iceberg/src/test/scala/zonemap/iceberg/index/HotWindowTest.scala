@@ -4,7 +4,10 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{PlanMode, Planning}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.snapshot.LiveSegment
 import zonemap.iceberg.testing.{FileKind, HeldSnapshots, OwnProcess}
 import zonemap.iceberg.upkeep.Maintained
 

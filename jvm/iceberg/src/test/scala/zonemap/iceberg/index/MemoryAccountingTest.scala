@@ -8,12 +8,17 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.eval.{Bitmap, SegmentEvaluator}
+import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
+import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.fact.{FactFile, FactKey, FactKind}
+import zonemap.core.io.{ByteSource, HeapBytes}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp}
 import zonemap.core.segment._
 import zonemap.core.value.{BytesValue, LongType, LongValue, Presence, StringType}
-import zonemap.iceberg.plan.DoubtfulFiles
+import zonemap.core.version.FactRef
+import zonemap.iceberg.prune.DoubtfulFiles
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.testing.{MemoryFileIO, OwnProcess}
 

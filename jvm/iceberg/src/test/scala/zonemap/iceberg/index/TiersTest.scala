@@ -10,10 +10,15 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, Tier, UpkeepMode}
-import zonemap.iceberg.store.{ColdSettings, FileIOByteSource}
+import zonemap.iceberg.admin.Prewarm
+import zonemap.iceberg.plan.{Planned, Planning}
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.report.{PlanMode, Tier}
+import zonemap.iceberg.settings.{ColdSettings, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.LiveSegment
+import zonemap.iceberg.store.FileIOByteSource
 import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
-import zonemap.iceberg.upkeep.{Maintained, Prewarm}
+import zonemap.iceberg.upkeep.Maintained
 
 /** What plans cost when the index is in memory, in local files, in the cold cache or in its store only. */
 class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {

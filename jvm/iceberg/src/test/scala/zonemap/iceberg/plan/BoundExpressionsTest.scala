@@ -4,10 +4,11 @@ import org.apache.iceberg.Schema
 import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
-import zonemap.core.predicate._
-import zonemap.core.segment.ColumnBounds
-import zonemap.core.value._
+import zonemap.core.column.ColumnBounds
+import zonemap.core.predicate.{And, ColumnRef, InRanges, Or, Predicate, True, ValueRanges}
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.value.{ColumnType, DateType, IntType, LongType, LongValue, Presence}
+import zonemap.iceberg.prune.BoundScan
 
 /** Conditions derived from expressions are applied by field id and type, and never prove that all rows match. */
 class BoundExpressionsTest extends AnyFunSuite {

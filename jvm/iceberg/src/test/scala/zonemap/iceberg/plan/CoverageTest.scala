@@ -9,6 +9,8 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.report.{PlanMode, StockReason, Tier}
+import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.{FileKind, MemoryTableOperations, OwnProcess, Stats, TestFiles, TestTable}
 
 /** How a snapshot comes to be covered, and what every way reads and writes. */

@@ -11,7 +11,9 @@ import org.apache.iceberg.types.Type
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.testing._
+import zonemap.iceberg.prune.PartitionFilter
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.testing.{OwnProcess, RandomTable, Rng, RowOracle, TestProcess, TestRow}
 
 /**
  * Plans random filters on random tables and index states, and compares the plans with Iceberg's and with the rows

@@ -9,8 +9,8 @@ import scala.util.Using
 import org.apache.iceberg.{FileFormat, PartitionSpec}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate._
-import zonemap.core.value._
+import zonemap.core.predicate.{And, ColumnRef, Compare, CompareOp, Evaluated, Or, Predicate, RowCondition, Unknown}
+import zonemap.core.value.{LongValue, StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** Plans conditions that are evaluated on single values, on files that exist in metadata only. */

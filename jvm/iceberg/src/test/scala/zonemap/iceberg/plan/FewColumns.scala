@@ -6,7 +6,7 @@ import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.{BeforeAndAfterEach, Suite}
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.core.value._
+import zonemap.core.value.{DoubleType, IntType, LongType, StringType}
 import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** Tables of a few columns of different types, whose files of ten rows exist in metadata only. Every test starts anew. */

@@ -14,7 +14,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate._
-import zonemap.core.value._
+import zonemap.core.value.{LongType, LongValue, StringType, ZoneValue, ZoneValues}
 import zonemap.iceberg.convert.{IcebergValues, SourceConditions}
 import zonemap.iceberg.testing.{OwnProcess, Rng, TestFiles, TestTable}
 

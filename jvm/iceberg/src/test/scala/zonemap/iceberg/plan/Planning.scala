@@ -8,9 +8,11 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.apache.iceberg.io.CloseableIterable
 import org.apache.iceberg.metrics.LoggingMetricsReporter
 
+import zonemap.iceberg.admin.BuildResult
 import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.report.{PlanMode, PlanReport, StockReason}
+import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.{TestProcess, TestTable}
-import zonemap.iceberg.upkeep.BuildResult
 
 /** One planned scan: its tasks by path, and its report. */
 final case class Planned(tasks: Seq[FileScanTask], report: PlanReport) {

@@ -6,7 +6,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{InRanges, True, ValueRanges}
 import zonemap.core.value.ZoneValues
-import zonemap.iceberg.index.{LiveSegment, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.prune.LimitCut
+import zonemap.iceberg.report.{PlanMode, StockReason}
+import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** Shadow mode must find these faults of an index: missing files and foreign files. */

@@ -13,6 +13,7 @@ import org.apache.iceberg.types.Types.NestedField.{optional, required}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.report.StockReason
 import zonemap.iceberg.testing.{OwnProcess, Stats, TestFiles, TestTable}
 
 /** The same scan planned by the index and by Iceberg: every task equal in every field. */

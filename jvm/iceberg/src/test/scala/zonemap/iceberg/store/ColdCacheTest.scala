@@ -10,7 +10,8 @@ import scala.util.Using
 import org.scalatest.{Assertion, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.ByteSource
+import zonemap.core.io.ByteSource
+import zonemap.iceberg.settings.ColdSettings
 import zonemap.iceberg.testing.OwnProcess
 
 /** Ranges of files fetched once: in memory, on disk, under both caps, whatever happens to the folder. */

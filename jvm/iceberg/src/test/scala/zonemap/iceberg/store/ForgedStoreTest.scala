@@ -13,10 +13,12 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.{CorruptIndexException, SegmentRef, VersionFile}
-import zonemap.iceberg.index.StoredSnapshots
-import zonemap.iceberg.plan.{PlanMode, Planning}
-import zonemap.iceberg.testing._
+import zonemap.core.io.CorruptIndexException
+import zonemap.core.version.{SegmentRef, VersionFile}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.snapshot.StoredSnapshots
+import zonemap.iceberg.testing.{FileKind, OwnProcess, Stats, TestFiles, TestTable}
 
 /** Versions that somebody else wrote: what they name is neither planned from nor deleted unless it is the table's own. */
 class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
@@ -88,7 +90,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     val forged = t.current.snapshotId()
     t.append(TestFiles.data(t, Map("id" -> Stats.range(90L, 99L))))
     process.restart()
-    val settings = Off.copy(maxUnknownEntries = 100, upkeep = zonemap.iceberg.plan.UpkeepMode.Memory)
+    val settings = Off.copy(maxUnknownEntries = 100, upkeep = zonemap.iceberg.settings.UpkeepMode.Memory)
     val planned = ours(t, all, settings)
     assert(planned.paths == stock(t, all).map(_.file().location()).toSet && planned.mode == PlanMode.Hybrid)
     // time travel to the snapshot of the forged version, which this JVM has open

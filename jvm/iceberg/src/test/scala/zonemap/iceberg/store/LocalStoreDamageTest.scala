@@ -12,8 +12,10 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{PlanMode, Planned, PlannerSettings, Planning, StockReason}
-import zonemap.iceberg.testing._
+import zonemap.iceberg.plan.{Planned, Planning}
+import zonemap.iceberg.report.{PlanMode, StockReason}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.testing.{OwnProcess, Rng, Stats, TestFiles, TestTable}
 
 /** Segments in local files that others change while this JVM holds them open: plans stay right, and the JVM stays. */
 class LocalStoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {

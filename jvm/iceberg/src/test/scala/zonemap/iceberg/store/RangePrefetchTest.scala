@@ -8,7 +8,8 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.ByteRange
+import zonemap.core.io.ByteRange
+import zonemap.iceberg.settings.ColdSettings
 import zonemap.iceberg.testing.OwnProcess
 
 /** Ranges that are asked for ahead: which requests they become, and who gets the bytes. */

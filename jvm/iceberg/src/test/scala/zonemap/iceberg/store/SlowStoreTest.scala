@@ -15,8 +15,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.LongType
-import zonemap.iceberg.plan._
-import zonemap.iceberg.testing._
+import zonemap.iceberg.plan.{IndexQuestions, Planned, Planning, ZoneMapTable}
+import zonemap.iceberg.report.{PlanMode, StockReason}
+import zonemap.iceberg.settings.ColdSettings
+import zonemap.iceberg.testing.{FileKind, OwnProcess, Stats, TestFiles, TestTable}
 
 /** Stores that hang or are slow: no plan waits beyond its budget, none for another table, and what was read is found later. */
 class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {

@@ -10,10 +10,11 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.segment.VersionFile
+import zonemap.core.version.VersionFile
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.plan.{PlanMode, Planned, Planning}
-import zonemap.iceberg.testing._
+import zonemap.iceberg.plan.{Planned, Planning}
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.testing.{FileKind, OwnProcess, Rng, Stats, TestFiles, TestTable}
 
 /** Whatever happens to the stored index, a plan is right and throws nothing, and a build mends it. */
 class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {

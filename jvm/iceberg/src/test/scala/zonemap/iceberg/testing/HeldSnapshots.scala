@@ -4,7 +4,8 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.Table
 
-import zonemap.iceberg.index.{SnapshotKey, TableIndex}
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.snapshot.SnapshotKey
 
 /** The number of snapshots of a table of which a process holds the index. */
 private[iceberg] object HeldSnapshots {

@@ -2,9 +2,11 @@ package zonemap.iceberg.testing
 
 import org.apache.iceberg.Table
 
-import zonemap.iceberg.index.{IndexProcess, IndexRegistry}
+import zonemap.iceberg.admin.IndexAdmin
+import zonemap.iceberg.fact.FactBuild
+import zonemap.iceberg.registry.{IndexProcess, IndexRegistry}
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
-import zonemap.iceberg.upkeep.{FactBuild, IndexAdmin, Upkeep, UpkeepProcess}
+import zonemap.iceberg.upkeep.{Upkeep, UpkeepProcess}
 
 /** The process of one suite of tests, which starts anew as often as a test asks for it. */
 final class TestProcess {

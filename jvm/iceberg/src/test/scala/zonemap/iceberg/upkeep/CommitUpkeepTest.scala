@@ -6,7 +6,9 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.testing.{FileKind, HeldSnapshots, OwnProcess}
 
 /** Commits of this JVM are followed by the index, and pay nothing for it. */

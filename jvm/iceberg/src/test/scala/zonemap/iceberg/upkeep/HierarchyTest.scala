@@ -7,9 +7,12 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.build.{LocalRunner, MergePolicy, SegmentCompactor, SnapshotIndexer}
-import zonemap.iceberg.index.{StoredSnapshots, TableIndex}
-import zonemap.iceberg.plan.{PlanMode, PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.build.{LocalRunner, Merging, SegmentCompactor, SnapshotIndexer}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.registry.TableIndex
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.settings.{MergePolicy, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.StoredSnapshots
 import zonemap.iceberg.testing.OwnProcess
 
 /**

@@ -11,8 +11,9 @@ import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.apache.iceberg.types.{Conversions, Types}
 import org.apache.iceberg.types.Types.NestedField.required
 
-import zonemap.iceberg.index.{SnapshotIndex, SnapshotKey}
-import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.settings.{MaintenanceSettings, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.testing.{TestProcess, TestTable}
 
 /** A table in memory whose commits add files that exist in metadata only; file k holds ids 10k to 10k + 9. */

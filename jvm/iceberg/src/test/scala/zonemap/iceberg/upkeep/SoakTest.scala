@@ -2,9 +2,9 @@ package zonemap.iceberg.upkeep
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.build.{MergePolicy, SegmentCompactor}
-import zonemap.iceberg.index.SnapshotIndex
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.build.SegmentCompactor
+import zonemap.iceberg.settings.{MergePolicy, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.testing.{HeldSnapshots, OwnProcess}
 
 /**

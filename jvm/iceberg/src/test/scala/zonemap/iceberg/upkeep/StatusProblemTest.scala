@@ -6,9 +6,12 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.admin.StatusResult
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.index.{Oversized, SnapshotKey}
-import zonemap.iceberg.plan.{PlannerSettings, Planning, UpkeepMode}
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.registry.Oversized
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.SnapshotKey
 import zonemap.iceberg.testing.{FileKind, OwnProcess}
 
 /** What `status` says is wrong. */

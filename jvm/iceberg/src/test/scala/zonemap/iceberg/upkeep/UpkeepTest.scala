@@ -8,9 +8,10 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.admin.BuildResult
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.index.SnapshotKey
-import zonemap.iceberg.plan.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.SnapshotKey
 import zonemap.iceberg.testing.{FileKind, OwnProcess, TestFiles, TestTable}
 
 /** The background worker. */

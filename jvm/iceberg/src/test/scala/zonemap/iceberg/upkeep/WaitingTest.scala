@@ -9,7 +9,8 @@ import org.apache.iceberg.metrics.LoggingMetricsReporter
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{PlanMode, PlanReport, Planning, ZoneMapTable}
+import zonemap.iceberg.plan.{Planning, ZoneMapTable}
+import zonemap.iceberg.report.{PlanMode, PlanReport}
 import zonemap.iceberg.testing.{FileKind, OwnProcess}
 
 /** A query waits for the decoding of manifests that it needs itself, and for no other. */

@@ -5,7 +5,8 @@ import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.iceberg.plan.{AggregateReason, PlanReport, ZoneMapTable}
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.report.{AggregateReason, PlanReport}
 
 /**
  * A scan that rows from the index replaced completely. EXPLAIN finds it as a tag of these rows.

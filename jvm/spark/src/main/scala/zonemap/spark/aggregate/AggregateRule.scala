@@ -6,9 +6,10 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
-import zonemap.iceberg.plan.{AggregateReason, FileAnswers, IndexQuestions, PlannedScan}
-import zonemap.spark.join.{IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
-import zonemap.spark.rule.Guarded
+import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
+import zonemap.iceberg.prune.FileAnswers
+import zonemap.iceberg.report.AggregateReason
+import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 
 /**
  * Evaluates COUNT, MIN and MAX over a scan from the index where possible: files whose exact results the index holds are

@@ -8,9 +8,10 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.plan.{AggregateQuestion, AggregateReason, FileAggregate}
+import zonemap.iceberg.prune.{AggregateQuestion, FileAggregate}
+import zonemap.iceberg.report.AggregateReason
 import zonemap.spark.expression.ExactTranslator
-import zonemap.spark.join.ZoneMapRelation
+import zonemap.spark.scan.ZoneMapRelation
 
 /**
  * An aggregate directly above deterministic projections and filters over a planned scan of a [[ZoneMapRelation]].

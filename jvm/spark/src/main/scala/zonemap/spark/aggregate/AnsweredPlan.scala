@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, Lo
 import org.apache.spark.sql.types.DataType
 
 import zonemap.core.value.ZoneValue
-import zonemap.iceberg.plan.GroupAnswer
+import zonemap.iceberg.prune.GroupAnswer
 import zonemap.spark.expression.BoundLiteral
 
 /**

@@ -2,7 +2,7 @@ package zonemap.spark.aggregate
 
 import org.apache.spark.sql.connector.read._
 
-import zonemap.spark.rule.ForwardingScan
+import zonemap.spark.scan.ForwardingScan
 
 /**
  * Iceberg's scan without the files whose results the index provides.

@@ -6,10 +6,8 @@ import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.build.MergePolicy
-import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
-import zonemap.iceberg.store.{ColdSettings, StoreLocation => StorePlaces}
-import zonemap.iceberg.upkeep.MaintenanceSettings
+import zonemap.iceberg.settings._
+import zonemap.iceberg.store.{StoreLocation => StorePlaces}
 
 /** Signals a conf value that is not allowed. The message names the key, the value and the allowed values. */
 private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)

@@ -8,10 +8,11 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.{PlanMode, PlanReport, SwapReason, ZoneMapTable}
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.report.{PlanMode, PlanReport, SwapReason}
 import zonemap.spark.aggregate.{AnsweredScan, NotAnswered, RemainingFilesScan}
-import zonemap.spark.join.{IcebergScans, KeyFilteredScan}
-import zonemap.spark.rule.{SwapDecision, SwapRule}
+import zonemap.spark.join.KeyFilteredScan
+import zonemap.spark.scan.{IcebergScans, SwapDecision, SwapRule}
 
 /**
  * Creates the text of the EXPLAIN section, which describes how each scan of a query was planned.

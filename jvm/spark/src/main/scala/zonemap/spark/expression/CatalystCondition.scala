@@ -8,8 +8,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import zonemap.core.io.Checksums
 import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
-import zonemap.core.segment.Checksums
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
@@ -17,7 +17,7 @@ import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
  *
  * @param bound the condition with its columns as references to a row
  */
-private[expression] final class CatalystCondition private (
+private[spark] final class CatalystCondition private (
     bound: Expression,
     types: IndexedSeq[DataType],
     conf: SQLConf,

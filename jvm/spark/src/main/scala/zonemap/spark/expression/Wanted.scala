@@ -1,17 +1,6 @@
 package zonemap.spark.expression
 
-import zonemap.core.predicate.{
-  ColumnRef,
-  CompareOp,
-  False,
-  InRanges,
-  IsNaN,
-  IsNull,
-  NotNull,
-  Predicate,
-  True,
-  ValueRanges
-}
+import zonemap.core.predicate._
 import zonemap.core.value.ZoneValue
 
 /** A set of values of an expression: values in ranges, with or without NaN and null. Immutable. */

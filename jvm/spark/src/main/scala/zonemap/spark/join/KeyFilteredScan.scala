@@ -9,9 +9,10 @@ import org.apache.spark.sql.connector.read.streaming.{ContinuousStream, MicroBat
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
-import zonemap.iceberg.plan.{FileSet, Survivable}
+import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.Survivable
 import zonemap.spark.expression.{CatalystValues, Encoded}
-import zonemap.spark.rule.ForwardingScan
+import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
 /**
  * Iceberg's scan with pruning by join keys: once Spark has the keys, this scan removes the tasks of files that cannot

@@ -5,8 +5,9 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.core.predicate.ValueRanges
-import zonemap.iceberg.plan.FileSet
+import zonemap.iceberg.prune.FileSet
 import zonemap.spark.expression.{CatalystValues, Encoded}
+import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
 
 /**
  * Computes the values that a column of a plan can have, from the bounds of the files that the plan will read.

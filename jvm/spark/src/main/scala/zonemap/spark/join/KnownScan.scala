@@ -7,9 +7,10 @@ import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, Data
 import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.plan.{FileSet, PinnedRelation}
+import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.prune.FileSet
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.rule.{ForwardingScan, SchemaColumns, SparkTables, SwapDecision, SwapRule}
+import zonemap.spark.scan._
 
 /**
  * A planned scan from which join keys may prune files.

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, NewInstance}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import zonemap.spark.scan.ZoneMapRelation
 
 /**
  * True for plans that return the same rows at each evaluation within a query: their rows are literals of the plan or

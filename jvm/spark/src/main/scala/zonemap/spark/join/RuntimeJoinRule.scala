@@ -11,8 +11,8 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.plan.FileSet
-import zonemap.spark.rule.{Guarded, SwapRule}
+import zonemap.iceberg.prune.FileSet
+import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, ScanPlaces, SwapRule}
 
 /**
  * Prunes files of one side of a broadcast join by the join keys of the broadcast side, on any column with bounds.

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{InRanges, Predicate}
-import zonemap.spark.rule.Guarded
+import zonemap.spark.scan.{Guarded, ZoneMapRelation}
 
 /**
  * Prunes files of one side of a join by the key values of the other side's files, which the bounds of these files limit

@@ -4,12 +4,11 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import zonemap.iceberg.build.FactRequest
-import zonemap.iceberg.plan.PlannerSettings
-import zonemap.iceberg.upkeep.{BuildResult, ColumnChange, FactBuild, FactResult, IndexAdmin, LevelMerge}
-import zonemap.iceberg.upkeep.{Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, LevelMerge, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.fact.{FactBuild, FactRequest, FactResult}
+import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.rule.SparkProcess
+import zonemap.spark.scan.SparkProcess
 
 /** The registry of `CALL zonemap.system.<name>`. */
 private[spark] final class Procedures(process: SparkProcess) {

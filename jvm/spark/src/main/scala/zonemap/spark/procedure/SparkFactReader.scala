@@ -9,8 +9,8 @@ import org.apache.iceberg.types.TypeUtil
 import org.apache.spark.sql.catalyst.InternalRow
 
 import zonemap.core.fact.FactBuilder
-import zonemap.iceberg.build.{FactInput, FactReader, FactRequest}
 import zonemap.iceberg.convert.MappedNames
+import zonemap.iceberg.fact.{FactInput, FactReader, FactRequest}
 
 /**
  * Reads data files like Spark's scans, with Iceberg's readers of Spark rows, but without delete files and filters: it

@@ -5,9 +5,10 @@ import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, 
 import org.apache.iceberg.{SerializableTable, Table}
 import org.apache.spark.sql.SparkSession
 
-import zonemap.core.segment.{FactRef, SegmentRef}
-import zonemap.iceberg.build.{FactTask, FactTaskRunner, LocalRunner, SegmentTask, SegmentTaskRunner}
+import zonemap.core.version.{FactRef, SegmentRef}
+import zonemap.iceberg.build.{LocalRunner, SegmentTask, SegmentTaskRunner}
 import zonemap.iceberg.convert.PartitionTuples
+import zonemap.iceberg.fact.{FactTask, FactTaskRunner}
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
 /**
@@ -64,7 +65,7 @@ private[spark] final class SparkJobRunner(spark: SparkSession, table: Table)
   }
 }
 
-private[procedure] object SparkJobRunner {
+private[spark] object SparkJobRunner {
 
   /**
    * True if Spark tasks load the same class as this one. Tasks cannot find a copy that `ZoneMapRuntime.loader` has

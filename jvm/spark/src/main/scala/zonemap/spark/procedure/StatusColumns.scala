@@ -2,7 +2,7 @@ package zonemap.spark.procedure
 
 import org.apache.spark.sql.types._
 
-import zonemap.iceberg.upkeep.StatusResult
+import zonemap.iceberg.admin.StatusResult
 
 private[procedure] object StatusColumns {
 

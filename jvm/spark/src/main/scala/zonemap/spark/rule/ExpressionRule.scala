@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import zonemap.core.predicate.{Predicate, True}
 import zonemap.iceberg.plan.IndexQuestions
 import zonemap.spark.expression.ExpressionTranslator
-import zonemap.spark.join.ZoneMapRelation
+import zonemap.spark.scan.{Guarded, SchemaColumns, ZoneMapRelation}
 
 /**
  * Translates filter conditions that Spark cannot push to Iceberg, mostly functions of a column, into ranges of columns,

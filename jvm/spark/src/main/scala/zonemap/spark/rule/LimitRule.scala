@@ -4,8 +4,9 @@ import org.apache.spark.sql.catalyst.expressions.IntegerLiteral
 import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, Offset}
 import org.apache.spark.sql.catalyst.rules.Rule
 
-import zonemap.iceberg.plan.{IndexQuestions, LimitCut}
-import zonemap.spark.join.ZoneMapRelation
+import zonemap.iceberg.plan.IndexQuestions
+import zonemap.iceberg.prune.LimitCut
+import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
 
 /**
  * Prunes files for `LIMIT k` directly above a scan: the scan plans only as many files as hold k rows of the result, if

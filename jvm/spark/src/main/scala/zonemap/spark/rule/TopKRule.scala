@@ -6,8 +6,9 @@ import org.apache.spark.sql.catalyst.rules.Rule
 
 import zonemap.core.predicate.Predicate
 import zonemap.core.value.{ValueText, ZoneValue}
-import zonemap.iceberg.plan.{IndexQuestions, TopK}
-import zonemap.spark.join.ZoneMapRelation
+import zonemap.iceberg.plan.IndexQuestions
+import zonemap.iceberg.prune.TopK
+import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
 
 /**
  * Prunes files for `ORDER BY x ... LIMIT k` over a scan. If the index proves a bound `x >= T` (ascending: `x <= T`)

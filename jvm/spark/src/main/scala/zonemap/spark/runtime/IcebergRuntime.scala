@@ -9,14 +9,16 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.iceberg.plan.{PlannerSelfCheck, PlannerSettings}
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.explain.ExplainText
-import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule, TaskMethods}
+import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
-import zonemap.spark.rule.{ExpressionRule, LimitRule, SparkProcess, SparkTables, SwapRule, TopKRule}
+import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
+import zonemap.spark.scan.{SparkProcess, SparkTables, SwapRule, TaskMethods}
 import zonemap.spark.shadow.RowChecks
 
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */

@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
-import zonemap.spark.join.{PlannedBefore, RuntimeJoinRule}
+import zonemap.spark.join.RuntimeJoinRule
+import zonemap.spark.scan.PlannedBefore
 import zonemap.spark.shadow.RowChecks
 
 /**

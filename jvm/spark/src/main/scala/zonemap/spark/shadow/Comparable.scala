@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
-import zonemap.spark.rule.SwapRule
+import zonemap.spark.scan.SwapRule
 
 /**
  * A query that shadow mode can run again and compare (SOUNDNESS, S171).

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.types._
 
-import zonemap.spark.rule.{ReadOptions, SparkTables}
+import zonemap.spark.scan.{ReadOptions, SparkTables}
 
 /**
  * Recognizes queries that return the same rows in each run: they apply Spark's own deterministic operators and

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.spark.conf.{ConfEntry, ZoneMapConf}
-import zonemap.spark.rule.{SparkProcess, SwapRule}
+import zonemap.spark.scan.{SparkProcess, SwapRule}
 
 /**
  * Runs one query with and without zonemap and compares the rows. On a difference it finds the rule that causes the

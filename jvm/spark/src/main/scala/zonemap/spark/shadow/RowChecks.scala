@@ -15,9 +15,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.QueryExecutionListener
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.plan.Survivable
+import zonemap.iceberg.report.Survivable
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.rule.SparkProcess
+import zonemap.spark.scan.SparkProcess
 
 /**
  * Listens to finished queries of sessions and runs a sample of them again with [[RowCheck]] (SOUNDNESS, S170).

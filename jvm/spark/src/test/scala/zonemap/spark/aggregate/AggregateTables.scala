@@ -8,8 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.scalatest.Assertion
 
 import zonemap.spark.SharedSession
-import zonemap.spark.join.IcebergScans
-import zonemap.spark.rule.ForwardingScan
+import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
 /** Tables of eight files of ten rows with ascending ids, each column a function of the id, and what plans read of them. */
 trait AggregateTables extends SharedSession {

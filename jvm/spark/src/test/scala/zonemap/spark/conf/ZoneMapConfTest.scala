@@ -6,7 +6,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.iceberg.plan.{CoverOnRead, PlannerSettings, UpkeepMode}
+import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
 
 /** Where a setting comes from and what it may be. */
 class ZoneMapConfTest extends AnyFunSuite {

@@ -2,11 +2,11 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import zonemap.iceberg.plan.{AggregateReason, StockReason, SwapReason}
+import zonemap.iceberg.report.{AggregateReason, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.procedure.Procedures
-import zonemap.spark.rule.SparkProcess
+import zonemap.spark.scan.SparkProcess
 
 /**
  * The reference pages under docs/reference, made from the registries of confs, procedures and reasons.

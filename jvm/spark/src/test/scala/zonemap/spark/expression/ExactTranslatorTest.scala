@@ -7,9 +7,9 @@ import org.apache.spark.sql.catalyst.plans.logical.Filter
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.eval.{ColumnZone, Match, ZoneMatch}
+import zonemap.core.column.ColumnBounds
 import zonemap.core.predicate.ColumnRef
-import zonemap.core.segment.ColumnBounds
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.spark.SharedSession
 

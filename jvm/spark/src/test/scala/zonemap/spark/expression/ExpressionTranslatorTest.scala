@@ -12,12 +12,13 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
-import zonemap.core.eval.{ColumnZone, FactEvaluator, FactLookup, Match, ZoneMatch}
+import zonemap.core.{Rng, Seeded}
+import zonemap.core.column.ColumnBounds
+import zonemap.core.eval.{FactEvaluator, FactLookup}
 import zonemap.core.fact.{Fact, FactKind, KnownValues}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, SortedValues, True}
-import zonemap.core.segment.ColumnBounds
+import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, Presence, ZoneValue, ZoneValues}
-import zonemap.core.{Rng, Seeded}
 import zonemap.spark.SharedSession
 
 /** A row for which Catalyst says TRUE, or fails, is never proven away: random conditions on zones of random rows. */

@@ -14,6 +14,7 @@ import org.apache.spark.sql.execution.exchange.Exchange
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
 import zonemap.spark.runtime.RegisterScanRules
+import zonemap.spark.scan.PlannedBefore
 
 class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 

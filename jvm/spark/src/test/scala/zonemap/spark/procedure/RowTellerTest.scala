@@ -8,10 +8,10 @@ import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.fact._
+import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
+import zonemap.core.io.ByteSource
 import zonemap.core.predicate.ColumnId
-import zonemap.core.segment.ByteSource
-import zonemap.core.value._
+import zonemap.core.value.{ColumnType, LongType, StringType, ZoneValue, ZoneValues}
 
 /** What facts are told of the rows of a map (S112, S113). */
 class RowTellerTest extends AnyFunSuite {

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
-import zonemap.spark.join.ZoneMapRelation
+import zonemap.spark.scan.ZoneMapRelation
 
 /** Conditions on functions of columns: files kept, and rows as without the extension. */
 class ExpressionRuleTest extends PlannedFiles {

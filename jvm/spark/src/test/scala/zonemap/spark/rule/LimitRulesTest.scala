@@ -8,7 +8,8 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
-import zonemap.spark.join.{StaticJoinRule, ZoneMapRelation}
+import zonemap.spark.join.StaticJoinRule
+import zonemap.spark.scan.{SwapRule, ZoneMapRelation}
 
 /** The rules for ORDER BY ... LIMIT and LIMIT alone: what they change of a plan, and what they leave as it is. */
 class LimitRulesTest extends SharedSession {

@@ -4,6 +4,7 @@ import org.apache.spark.sql.SparkSession
 
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.SharedSession
+import zonemap.spark.scan.{SparkProcess, SwapRule}
 
 /** The caps that all sessions of a driver share. */
 class SharedCapsTest extends SharedSession {

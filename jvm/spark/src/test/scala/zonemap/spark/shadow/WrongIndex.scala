@@ -2,9 +2,11 @@ package zonemap.spark.shadow
 
 import org.apache.iceberg.Table
 
-import zonemap.core.segment._
+import zonemap.core.column.{ColumnBounds, ColumnSpec}
+import zonemap.core.io.ByteSource
+import zonemap.core.segment.{Segment, SegmentBuilder, SegmentMerger}
 import zonemap.core.value.LongValue
-import zonemap.iceberg.index.{LiveSegment, SegmentOrigin, SnapshotIndex, SnapshotKey}
+import zonemap.iceberg.snapshot.{LiveSegment, SegmentOrigin, SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.store.Level
 import zonemap.spark.SharedSession
 

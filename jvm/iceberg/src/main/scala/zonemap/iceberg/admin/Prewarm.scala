@@ -1,0 +1,62 @@
+package zonemap.iceberg.admin
+
+import org.apache.iceberg.{Snapshot, Table}
+
+import zonemap.iceberg.convert.ColumnNames
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.snapshot.LiveSegment
+import zonemap.iceberg.upkeep.UpkeepProcess
+
+/**
+ * What was read ahead of queries.
+ *
+ * @param bytes what these segments hold of memory and spilled files afterwards
+ */
+private[zonemap] final case class PrewarmResult(snapshotId: Long, segments: Int, bytes: Long, seconds: Double)
+
+/** Reads the index of a snapshot before a query needs it. Thread-safe: no state. */
+private[zonemap] final class Prewarm(process: UpkeepProcess) {
+
+  /**
+   * Opens the index of `snapshot` and reads its young segments, so that plans of conditions on `columns` that touch only
+   * those ask the storage for nothing. The cap holds: what does not fit is let go of again, oldest first.
+   *
+   * @param youngMillis segments whose newest commit is at most so old are read, those of unknown time are not; `None`:
+   *   all of them
+   * @param columns names of columns; empty: all that are indexed
+   * @throws IllegalArgumentException if there is no such column, or the snapshot has no index
+   */
+  def run(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      youngMillis: Option[Long],
+      columns: Seq[String]): PrewarmResult = {
+    val started = System.nanoTime()
+    val fieldIds = columns.map(fieldId(table, _)).toSet
+    val index = process.resolver.resolve(table, snapshot, settings) match {
+      case Right(resolved) => resolved.index
+      case Left(reason) =>
+        throw new IllegalArgumentException(
+          s"Cannot prewarm the index of '${table.name()}': ${reason.message}. CALL zonemap.system.build first.")
+    }
+    val cutoff = youngMillis.map(System.currentTimeMillis() - _)
+    val young = index.segments.filter(live => cutoff.forall(since => live.origin.committedAtMillis.exists(_ >= since)))
+    young.foreach(load(_, fieldIds))
+    process.index.shrink()
+    PrewarmResult(
+      snapshot.snapshotId(),
+      young.size,
+      young.iterator.map(_.residentBytes).sum,
+      (System.nanoTime() - started) / 1e9)
+  }
+
+  private def load(live: LiveSegment, fieldIds: Set[Int]): Unit =
+    live.segment.load(if (fieldIds.isEmpty) live.segment.columnIds else fieldIds)
+
+  private def fieldId(table: Table, column: String): Int =
+    ColumnNames.find(table.schema(), column).map(_.fieldId()).getOrElse {
+      throw new IllegalArgumentException(
+        s"Cannot prewarm the index of '${table.name()}': it has no column '$column'. Name columns of the table's schema.")
+    }
+}

@@ -1,0 +1,142 @@
+package zonemap.iceberg.fact
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.iceberg.Table
+import org.apache.iceberg.types.{Type, TypeUtil}
+import org.apache.iceberg.types.Types.NestedField
+
+import zonemap.core.fact.FactKind
+import zonemap.core.predicate.ColumnId
+import zonemap.core.value._
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames, PartitionTuples}
+import zonemap.iceberg.snapshot.TableFacts
+
+/**
+ * A request to build one kind of fact about one column for the data files of a table. Serializable.
+ *
+ * @param name the column's name in the schema with which the files are read
+ * @param typeText the column's type in that schema
+ * @param mapping a digest of the names by which readers find the column in files without field ids, see
+ *   [[zonemap.iceberg.convert.MappedNames]]
+ */
+private[zonemap] final case class FactRequest(
+    kind: FactKind,
+    column: ColumnId,
+    name: String,
+    typeText: String,
+    mapping: Option[String] = None) {
+  def columnType: ColumnType =
+    ColumnType.parse(typeText).getOrElse(throw new IllegalStateException(s"No column type '$typeText'."))
+
+  /** The request in the notation of a call: `bloom(user_id)`. */
+  def text: String = s"${kind.name}($name)"
+}
+
+private[zonemap] object FactRequest {
+  private val Example =
+    "Write a list such as 'values(status, tags[''type'']), bloom(user_id), ngrams(message), bounds(note), ranges(ts)', or " +
+      "'none'."
+
+  /** Parses the facts in a text such as `values(a, b), bloom(c)`. */
+  def parse(text: String, table: Table): Seq[FactRequest] = {
+    def malformed(why: String) = throw new IllegalArgumentException(s"Cannot use facts '$text': $why. $Example")
+    val requests = FactText.split(text).flatMap {
+      case FactText.Item(name, columns) =>
+        val kind = FactKind.ofName(name).getOrElse {
+          malformed(s"'$name' is not one of ${FactKind.values.map(_.name).mkString(", ")}")
+        }
+        if (columns.exists(_.isEmpty)) malformed(s"$name() lacks a column")
+        columns.map(new Asked(kind, _, table).request)
+      case other => malformed(s"'$other' is not of the form kind(column)")
+    }
+    requests.distinct
+  }
+
+  /** The requests for all facts that the table has; facts that can no longer be requested are left out. */
+  def known(table: Table, facts: TableFacts): Seq[FactRequest] =
+    facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
+      val asked = Try(new Asked(kind, ColumnNames.of(table.schema(), column), table).request)
+      asked.toOption.filter(_.column == column)
+    }
+
+  /** One fact in the notation of a call. */
+  private final class Asked(kind: FactKind, text: String, table: Table) {
+    private val schema = table.schema()
+
+    def request: FactRequest = {
+      val (column, valueType) = text match {
+        case FactText.MapKey(map, key) => ofKey(find(map), key)
+        case name =>
+          val field = find(FactText.bare(name))
+          if (isPartitionValue(field))
+            refuse("it is a partition column with one value in each file", "Iceberg prunes partitions by it")
+          (ColumnId(field.fieldId()), field.`type`())
+      }
+      val columnType = IcebergValues
+        .columnType(valueType)
+        .filter(isReadable)
+        .filter(_ => isReached(column.fieldId, column.mapKey.isDefined))
+        .getOrElse(refuse(
+          s"a column of type $valueType or within a list has no facts",
+          "Name a column, a field of a struct or a key of a map, such as tags['type'], of a simple type"
+        ))
+      if (kind == FactKind.NGrams && columnType != StringType)
+        refuse(s"it is of type ${columnType.text}", "Name a string column")
+      if (kind == FactKind.Ranges && columnType.encoding != Encoding.Longs)
+        refuse(s"it is of type ${columnType.text}", "Name a column of numbers, dates or times")
+      FactRequest(
+        kind,
+        column,
+        ColumnNames.of(schema, column),
+        columnType.text,
+        MappedNames.digest(table, column.fieldId))
+    }
+
+    private def find(name: String): NestedField =
+      ColumnNames.find(schema, name).getOrElse(refuse("the table has no such column", s"Name one of $names"))
+
+    private def ofKey(field: NestedField, key: ZoneValue): (ColumnId, Type) = {
+      if (!field.`type`().isMapType) refuse(s"${field.name()} is not a map", "Name the column without a key")
+      val map = field.`type`().asMapType()
+      val fits = (map.keyType().typeId(), key) match {
+        case (Type.TypeID.STRING, _: BytesValue)                    => true
+        case (Type.TypeID.INTEGER | Type.TypeID.LONG, LongValue(_)) => true
+        case _                                                      => false
+      }
+      if (!fits)
+        refuse(s"its keys are of type ${map.keyType()}", "Name a key that is a whole number or a string in quotes")
+      (ColumnId(map.valueId(), Some(key)), map.valueType())
+    }
+
+    private def names: String = schema.columns().asScala.map(_.name()).mkString(", ")
+
+    /** Spark cannot read values of the other types. */
+    private def isReadable(columnType: ColumnType): Boolean =
+      columnType match {
+        case TimeType | TimestampNsType | TimestampTzNsType => false
+        case _                                              => true
+      }
+
+    /** Whether all parents of the field are structs, apart from the map of which the field is the value. */
+    private def isReached(fieldId: Int, isMapValue: Boolean): Boolean = {
+      val parents = TypeUtil.indexParents(schema.asStruct())
+      val above = Iterator
+        .iterate(Option(parents.get(Integer.valueOf(fieldId))))(_.flatMap(id => Option(parents.get(id))))
+        .takeWhile(_.isDefined)
+        .flatten
+      above.drop(if (isMapValue) 1 else 0).forall(id => schema.findType(id).isStructType)
+    }
+
+    /**
+     * Readers take the value of an identity partition column from the file's partition tuple; the file may contain
+     * other values, or none.
+     */
+    private def isPartitionValue(field: NestedField): Boolean =
+      table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, field.fieldId()).isDefined)
+
+    private def refuse(why: String, what: String): Nothing =
+      throw new IllegalArgumentException(s"Cannot build ${kind.name}($text) of '${table.name()}': $why. $what.")
+  }
+}

@@ -1,0 +1,79 @@
+package zonemap.iceberg.fact
+
+import zonemap.core.fact.{FactBuilder, FactFile, FactKey}
+import zonemap.core.io.Checksums
+import zonemap.core.version.FactRef
+import zonemap.iceberg.store.IndexStore
+
+/**
+ * A data file whose facts are built from all its physical rows. `records` is -1 if the number of records is unknown.
+ */
+private[zonemap] final case class FactInput(path: String, sizeBytes: Long, format: String, records: Long) {
+  def key: FactKey = FactKey.of(path, sizeBytes)
+}
+
+/** Reads every physical row of one data file into builders, one for each request. */
+private[zonemap] trait FactReader {
+  def read(file: FactInput, requests: Seq[FactRequest], builders: Seq[FactBuilder]): Unit
+}
+
+/**
+ * Builds facts about some data files in one Spark task, which reads each file once for all requests. Serializable. A
+ * task may run twice: only the fact files of its last run are referenced.
+ */
+private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int) {
+
+  /** Reads the data files and writes one fact file for each request. */
+  def write(reader: FactReader, store: IndexStore): Seq[FactRef] = {
+    val facts = files.map { file =>
+      val rows = if (file.records >= 0) file.records else file.sizeBytes / FactTask.BytesPerRowGuess
+      val builders = requests.map(r => FactBuilder.of(r.kind, rows, maxValues))
+      reader.read(file, requests, builders)
+      (file.key, builders.map(_.build()))
+    }
+    requests.indices.map { i =>
+      val request = requests(i)
+      FactTask.store(request, facts.map { case (key, bytes) => (key, bytes(i)) }, store)
+    }
+  }
+}
+
+private[zonemap] object FactTask {
+
+  /** The greatest total size of the data files of one task, small enough for memory to hold its facts several times. */
+  private val TargetBytes = 128L << 20
+  private val MaxFiles = 1024
+  private val BytesPerRowGuess = 8
+
+  /** Splits the building of facts about `files` into tasks. */
+  def group(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int): Seq[FactTask] = {
+    val groups = files.foldLeft(List.empty[(Long, List[FactInput])]) {
+      case ((bytes, group) :: done, file) if bytes + file.sizeBytes <= TargetBytes && group.size < MaxFiles =>
+        (bytes + file.sizeBytes, file :: group) :: done
+      case (done, file) => (file.sizeBytes, List(file)) :: done
+    }
+    groups.reverseIterator.map { case (_, group) => FactTask(group.reverse, requests, maxValues) }.toSeq
+  }
+
+  /** Writes one fact file. */
+  def store(request: FactRequest, facts: Seq[(FactKey, Array[Byte])], store: IndexStore): FactRef = {
+    val distinct = facts.toMap.toSeq
+    val bytes = FactFile.encode(request.kind, request.column, request.columnType, distinct)
+    val hash = Checksums.contentHash(bytes)
+    val path = store.writeFacts(request.kind, request.column.fieldId, hash, bytes)
+    FactRef(
+      path,
+      hash,
+      bytes.length.toLong,
+      request.kind,
+      request.column,
+      distinct.size,
+      distinct.count(_._2.nonEmpty),
+      mapping = request.mapping)
+  }
+}
+
+/** Runs the tasks of a build of facts; returns references to the fact files that the tasks wrote. */
+private[zonemap] trait FactTaskRunner {
+  def build(tasks: Seq[FactTask], store: IndexStore): Seq[FactRef]
+}

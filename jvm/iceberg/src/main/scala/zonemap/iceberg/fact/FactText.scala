@@ -1,0 +1,54 @@
+package zonemap.iceberg.fact
+
+import zonemap.core.value.{ZoneValue, ZoneValues}
+
+/**
+ * Parses the notation of facts: `values(status, tags['type']), bloom(user_id)`. Commas and parentheses in quotes are
+ * part of a name or a key.
+ */
+private[fact] object FactText {
+
+  /** A kind of fact and the columns in its parentheses. */
+  object Item {
+    private val Form = """(?s)(\w+)\s*\((.*)\)""".r
+
+    def unapply(text: String): Option[(String, Seq[String])] =
+      text.trim match {
+        case Form(kind, columns) => Some((kind, split(columns)))
+        case _                   => None
+      }
+  }
+
+  /** A map and one of its keys: a text in quotes or a whole number. */
+  object MapKey {
+    private val Form = """(?s)(.+)\[\s*(?:'((?:[^']|'')*)'|(-?\d{1,18}))\s*\]""".r
+
+    def unapply(column: String): Option[(String, ZoneValue)] =
+      column match {
+        case Form(map, null, number) => Some((bare(map), ZoneValues.ofLong(number.toLong)))
+        case Form(map, text, null)   => Some((bare(map), ZoneValues.ofString(text.replace("''", "'"))))
+        case _                       => None
+      }
+  }
+
+  /** A name without its backquotes. */
+  def bare(name: String): String = name.trim.stripPrefix("`").stripSuffix("`")
+
+  /** Splits a text at the commas outside quotes and parentheses. */
+  def split(text: String): Seq[String] = {
+    var depth = 0
+    var quote = Option.empty[Char]
+    val commas = text.indices.filter { i =>
+      val c = text(i)
+      quote match {
+        case Some(open)                    => if (c == open) quote = None
+        case None if c == '\'' || c == '`' => quote = Some(c)
+        case None if c == '('              => depth += 1
+        case None if c == ')'              => depth -= 1
+        case None                          => ()
+      }
+      c == ',' && depth == 0 && quote.isEmpty
+    }
+    (-1 +: commas).zip(commas :+ text.length).map { case (from, until) => text.substring(from + 1, until).trim }
+  }
+}

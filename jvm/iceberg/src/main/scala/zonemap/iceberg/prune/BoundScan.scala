@@ -1,0 +1,173 @@
+package zonemap.iceberg.prune
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{PartitionSpec, Schema}
+import org.apache.iceberg.expressions.{Expression, Expressions, ExpressionVisitors, NamedReference, UnboundPredicate}
+import org.apache.iceberg.types.{Type, TypeUtil}
+
+import zonemap.core.predicate.{And, ColumnRef, CompareColumns, Evaluated, False, Leaf, Or, Predicate, True, Unknown}
+import zonemap.core.value.ColumnType
+import zonemap.iceberg.convert.{ExpressionConverter, IcebergValues, PartitionTuples}
+import zonemap.iceberg.report.StockReason
+import zonemap.iceberg.snapshot.TableFacts
+
+/**
+ * The filter of a scan, bound to one schema, with the specs bound to the same schema.
+ *
+ * @param filter the scan's own filter
+ * @param expressions a condition that every needed row satisfies besides the filter; other rows may satisfy it too,
+ *   so it never proves that all rows of a file match
+ * @param limit the number of rows that the query needs, if it does not need all rows
+ */
+private[zonemap] final case class BoundScan(
+    specs: Map[Int, PartitionSpec],
+    schema: Schema,
+    filter: Predicate,
+    expressions: Predicate = True,
+    limit: Option[LimitCut] = None) {
+
+  /**
+   * The conditions that Iceberg does not evaluate. `expressions` over-approximates the query's condition, so an Unknown
+   * term is added: the conjunction then never evaluates to ALL.
+   */
+  val derived: Predicate =
+    if (expressions == True) True else Predicate.and(expressions, Unknown("the rest of the condition"))
+
+  /** All conditions: a file is planned only if one of its rows may satisfy them. */
+  val predicate: Predicate = Predicate.and(filter, derived)
+
+  /** The filter and the expressions, as text for messages. */
+  def describe: String = Predicate.and(filter, expressions).toString
+}
+
+/**
+ * Chooses the (specs, schema) pair to which a filter is bound.
+ *
+ * A query reads a branch with the table's current schema, but the scan has the schema of the branch's snapshot, and
+ * one name can denote two columns in these schemas. A pair fits only if every name of the filter has the same field
+ * id in it as in the schema with which the relation was resolved, and if every partition source column that the scan
+ * reads has the type with which its spec was bound. If no pair fits, Iceberg plans the scan.
+ */
+private[zonemap] object BoundScan {
+
+  /**
+   * @param hints bound by field id in the relation's schema; conditions that do not fit the chosen schema are ignored
+   */
+  def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
+    val names = referencedNames(request.filter)
+    val candidates = Iterator(
+      () => (reboundWhereNeeded(PartitionTuples.specsById(request.snapshotSpecs.get()), names, request), request.snapshotSchema),
+      () => (PartitionTuples.specsById(request.table.specs()), request.table.schema())
+    )
+    candidates
+      .flatMap { candidate =>
+        try {
+          val (specs, schema) = candidate()
+          Option.when(fits(request, names, specs, schema)) {
+            BoundScan(
+              specs,
+              schema,
+              ExpressionConverter.convert(request.filter, schema, request.caseSensitive),
+              fitting(hints.conditions, schema),
+              hints.limit.map(limit => limit.copy(filter = proving(limit.filter, schema)))
+            )
+          }
+        } catch { case NonFatal(_) => None }
+      }
+      .nextOption()
+      .toRight(StockReason.SchemaMismatch)
+  }
+
+  /**
+   * Iceberg's specs for a snapshot. Iceberg may bind a spec to a schema that lacks a name of the filter (the current
+   * schema, after a column was renamed without a new snapshot); this method binds such a spec to the snapshot's
+   * schema.
+   */
+  private def reboundWhereNeeded(
+      specs: Map[Int, PartitionSpec],
+      names: Set[String],
+      request: ScanRequest): Map[Int, PartitionSpec] =
+    specs.map { case (id, spec) =>
+      val bindable = names.forall { name =>
+        find(spec.schema(), name, request.caseSensitive) == find(request.snapshotSchema, name, request.caseSensitive)
+      }
+      id -> (if (bindable) spec else spec.toUnbound().bind(request.snapshotSchema, true))
+    }
+
+  private def fits(
+      request: ScanRequest,
+      names: Set[String],
+      specs: Map[Int, PartitionSpec],
+      schema: Schema): Boolean = {
+    val sameIds = names.forall { name =>
+      val asked = find(request.projection, name, request.caseSensitive)
+      val found = find(schema, name, request.caseSensitive)
+      asked.isDefined && asked == found
+    }
+    sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
+  }
+
+  /** The predicate without conditions on columns that the schema lacks, or has with a type of another order. */
+  private[iceberg] def fitting(predicate: Predicate, schema: Schema): Predicate = replaceUnfit(predicate, schema, True)
+
+  /** The predicate with `Unknown` instead of conditions that do not fit the schema, so that they prove nothing. */
+  private[iceberg] def proving(predicate: Predicate, schema: Schema): Predicate =
+    replaceUnfit(predicate, schema, Unknown("a column that the schema lacks"))
+
+  /** The predicate to evaluate on bounds: conditions on columns whose bounds are known to be wrong become `Unknown`. */
+  private[prune] def trusting(predicate: Predicate, facts: TableFacts): Predicate =
+    if (facts.distrusted.isEmpty) predicate
+    else replace(predicate, column => !facts.distrusted(column.fieldId), Unknown("bounds that are wrong"))
+
+  private def replaceUnfit(predicate: Predicate, schema: Schema, unfit: Predicate): Predicate =
+    replace(predicate, has(schema, _), unfit)
+
+  private def replace(predicate: Predicate, fits: ColumnRef => Boolean, unfit: Predicate): Predicate = {
+    def fit(node: Predicate): Predicate =
+      node match {
+        case And(children)             => And(children.map(fit))
+        case Or(children)              => Or(children.map(fit))
+        case leaf: Leaf                => if (fits(leaf.column)) leaf else unfit
+        case pair: CompareColumns      => if (fits(pair.left) && fits(pair.right)) pair else unfit
+        case condition: Evaluated      => if (condition.columns.forall(fits)) condition else unfit
+        case True | False | Unknown(_) => node
+      }
+    Predicate.simplify(fit(predicate))
+  }
+
+  /** Whether the schema has the column, with a type of the same order. */
+  private[iceberg] def has(schema: Schema, column: ColumnRef): Boolean =
+    Option(schema.findField(column.fieldId))
+      .flatMap(field => IcebergValues.columnType(field.`type`()))
+      .exists(ColumnType.comparable(_, column.columnType))
+
+  /** Whether every source column of the spec that the scan reads has the type with which the spec was bound. */
+  private def sourcesFit(spec: PartitionSpec, projection: Schema): Boolean =
+    PartitionTuples.sourceIds(spec).forall { id =>
+      val read: Type = projection.findType(id)
+      read == null || read == spec.schema().findType(id)
+    }
+
+  private def find(schema: Schema, name: String, caseSensitive: Boolean): Option[Int] =
+    Option(if (caseSensitive) schema.findField(name) else schema.caseInsensitiveFindField(name)).map(_.fieldId)
+
+  private def referencedNames(filter: Expression): Set[String] =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new NamesVisitor)
+
+  private final class NamesVisitor extends ExpressionVisitors.ExpressionVisitor[Set[String]] {
+    override def alwaysTrue(): Set[String] = Set.empty
+    override def alwaysFalse(): Set[String] = Set.empty
+    override def not(child: Set[String]): Set[String] = child
+    override def and(left: Set[String], right: Set[String]): Set[String] = left ++ right
+    override def or(left: Set[String], right: Set[String]): Set[String] = left ++ right
+    override def predicate[T](leaf: UnboundPredicate[T]): Set[String] = Set(nameOf(leaf.ref()))
+  }
+
+  private def nameOf(reference: NamedReference[_]): String = reference.name()
+
+  /** Whether a projection contains a variant at any depth. */
+  def readsVariant(projection: Schema): Boolean =
+    TypeUtil.indexById(projection.asStruct()).values().asScala.exists(_.`type`().isVariantType)
+}

@@ -1,0 +1,190 @@
+package zonemap.iceberg.prune
+
+import java.util.concurrent.ConcurrentHashMap
+
+import org.apache.iceberg.{PartitionSpec, Table}
+
+import zonemap.core.column.Bitmap
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate._
+import zonemap.core.rule.Match
+import zonemap.core.segment.{Provenance, Segment}
+import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
+
+/**
+ * Decides how far the bounds of a data file are valid, in three levels (SOUNDNESS, S165 to S169). Every consumer of
+ * bounds evaluates predicates through this class.
+ *
+ *   1. ''Extremes'': an engine's Iceberg writer wrote the file, so fixed-width bounds are its least and greatest value.
+ *   1. ''Valid'': every value that readers return lies within the bounds.
+ *   1. ''Doubtful'': readers may return values other than the manifest describes, because they find the column by a
+ *      name mapping or take its value from the partition tuple. Only the filter that Iceberg itself evaluates uses
+ *      these bounds, so that the index prunes such a file only if Iceberg prunes it too.
+ *
+ * Thread-safe; one instance for each plan.
+ *
+ * @param isMapped whether readers find columns of files without field ids by a name mapping
+ * @param facts the facts built from the rows; if the rows contradict the bounds of a column, nothing uses its bounds
+ */
+private[iceberg] final class BoundsTrust(
+    isMapped: Boolean,
+    val facts: TableFacts,
+    val specs: Int => Option[PartitionSpec]) {
+
+  /**
+   * Prepares a condition that is evaluated on the segments of a plan.
+   *
+   * @param filter the part that Iceberg evaluates too
+   * @param derived the part that Iceberg never evaluates
+   */
+  def condition(filter: Predicate, derived: Predicate): BoundsCondition =
+    BoundsCondition(undisputed(Predicate.and(filter, derived)), undisputed(BoundsTrust.asIceberg(filter)))
+
+  /** The files of `rows` that may hold a row for which the condition is TRUE. `rows` is not changed. */
+  def mayMatch(segment: Segment, condition: BoundsCondition, rows: Bitmap): Bitmap = {
+    val BoundsCondition(whole, stock) = condition
+    if (whole == True || rows.isEmpty) rows.copy()
+    else if (condition.isIcebergs) SegmentEvaluator.mayMatch(segment, whole, rows)
+    else if (SegmentEvaluator.rootMatch(segment, stock) == Match.None) Bitmap.empty(segment.rows)
+    else
+      doubtful(segment, whole) match {
+        case None => SegmentEvaluator.mayMatch(segment, whole, rows)
+        case Some(doubted) =>
+          val believed = rows.copy().andNot(doubted)
+          SegmentEvaluator
+            .mayMatch(segment, whole, believed)
+            .or(SegmentEvaluator.mayMatch(segment, stock, rows.copy().and(doubted)))
+      }
+  }
+
+  /** The files of `rows` of which every row is proven to match. `rows` is not changed. */
+  def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
+    val asked = undisputed(predicate)
+    if (asked == True) rows.copy()
+    else SegmentEvaluator.mustMatch(segment, asked, undoubted(segment, Predicate.fieldIds(asked), rows))
+  }
+
+  /** A function that evaluates a predicate on a single file of a segment, given by its row in the segment. */
+  def rowMatch(segment: Segment, predicate: Predicate): Int => Match = {
+    val asked = undisputed(predicate)
+    doubtful(segment, predicate) match {
+      case None => SegmentEvaluator.rowMatch(segment, asked, _)
+      case Some(doubted) =>
+        row => if (doubted(row)) Match.Some else SegmentEvaluator.rowMatch(segment, asked, row)
+    }
+  }
+
+  /**
+   * A function that decides, for a file given by its row, whether a column's bounds and counts describe the values
+   * that readers return.
+   */
+  def isValid(segment: Segment, fieldId: Int): Int => Boolean =
+    if (facts.distrusted(fieldId)) _ => false
+    else doubtful(segment, Set(fieldId)).fold[Int => Boolean](_ => true)(doubted => row => !doubted(row))
+
+  /** Whether the column's bounds and counts describe the values that readers return for each file of `rows`. */
+  def areValid(segment: Segment, fieldId: Int, rows: Bitmap): Boolean =
+    !facts.distrusted(fieldId) && doubtful(segment, Set(fieldId)).forall(doubted => rows.copy().and(doubted).isEmpty)
+
+  /** The files of `rows` for which the column's bounds and counts describe the values that readers return. */
+  def valid(segment: Segment, fieldId: Int, rows: Bitmap): Bitmap =
+    if (facts.distrusted(fieldId)) Bitmap.empty(segment.rows)
+    else undoubted(segment, Set(fieldId), rows)
+
+  /** Whether the fixed-width bounds of a Parquet file in the manifest are the least and greatest values of its rows. */
+  def areExtremes(segment: Segment, row: Int): Boolean = segment.provenance(row) == Provenance.Engine
+
+  private def undoubted(segment: Segment, fieldIds: Set[Int], rows: Bitmap): Bitmap =
+    doubtful(segment, fieldIds).fold(rows)(rows.copy().andNot(_))
+
+  /** The predicate without conditions on columns whose bounds are known to be wrong. */
+  private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)
+
+  private def doubtful(segment: Segment, predicate: Predicate): Option[Bitmap] =
+    doubtful(segment, Predicate.fieldIds(predicate))
+
+  private val found = new ConcurrentHashMap[(Segment, Set[Int]), Option[Bitmap]]
+
+  private def doubtful(segment: Segment, fieldIds: Set[Int]): Option[Bitmap] =
+    found.computeIfAbsent(
+      (segment, fieldIds),
+      _ =>
+        (DoubtfulFiles.imported(segment, isMapped).iterator ++
+          fieldIds.iterator.flatMap(DoubtfulFiles.otherwisePartitioned(segment, _, specs)))
+          .reduceOption((a, b) => a.copy().or(b))
+    )
+}
+
+/**
+ * A condition in two forms.
+ *
+ * @param whole all conditions, for files whose bounds describe the values that readers return
+ * @param stock a condition for at least the rows of the filter that Iceberg evaluates too, for all other files
+ */
+private[prune] final case class BoundsCondition(whole: Predicate, stock: Predicate) {
+
+  /** Whether Iceberg evaluates the whole condition on every file. */
+  val isIcebergs: Boolean = whole == stock
+}
+
+/** The number of live data files at each level, regardless of the column. */
+private[zonemap] final case class BoundsLevels(extremes: Long, valid: Long, doubtful: Long) {
+
+  /** A text such as "extremes=90 valid=8 doubtful=2". */
+  override def toString: String = s"extremes=$extremes valid=$valid doubtful=$doubtful"
+}
+
+private[zonemap] object BoundsLevels {
+
+  /** O(live files) in segments whose files have different provenances, else O(segments). */
+  def of(table: Table, index: SnapshotIndex): BoundsLevels = {
+    val isMapped = TableFacts.hasNameMapping(table)
+    val counts = index.segments.map { live =>
+      val rows = live.liveRows()
+      val doubtful =
+        DoubtfulFiles.imported(live.segment, isMapped).fold(0L)(d => rows.copy().and(d).cardinality.toLong)
+      val extremes = live.segment.commonProvenance match {
+        case Some(Provenance.Engine) => live.liveCount.toLong
+        case Some(_)                 => 0L
+        case None                    => rows.toArray.count(live.segment.provenance(_) == Provenance.Engine).toLong
+      }
+      BoundsLevels(extremes, live.liveCount - extremes - doubtful, doubtful)
+    }
+    counts.foldLeft(BoundsLevels(0, 0, 0)) { (a, b) =>
+      BoundsLevels(a.extremes + b.extremes, a.valid + b.valid, a.doubtful + b.doubtful)
+    }
+  }
+}
+
+private[iceberg] object BoundsTrust {
+
+  def of(table: Table, facts: TableFacts, specs: Int => Option[PartitionSpec]): BoundsTrust =
+    new BoundsTrust(TableFacts.hasNameMapping(table), facts, specs)
+
+  /** Iceberg compares an IN list with bounds only if the list has at most this many elements. */
+  private val MaxElements = 200
+
+  /**
+   * A predicate for at least the rows of `filter`: it retains only conditions that Iceberg's own metrics evaluator
+   * compares with bounds.
+   */
+  def asIceberg(filter: Predicate): Predicate = {
+    def weakened(node: Predicate): Predicate =
+      node match {
+        case And(children)                  => And(children.map(weakened))
+        case Or(children)                   => Or(children.map(weakened))
+        case leaf: Leaf if isIcebergs(leaf) => leaf
+        case _: Leaf                        => Unknown("not evaluated by Iceberg")
+        case other                          => other
+      }
+    Predicate.simplify(weakened(filter))
+  }
+
+  private def isIcebergs(leaf: Leaf): Boolean =
+    leaf match {
+      case Compare(_, op, _)                                 => op != CompareOp.NotEq
+      case In(_, values)                                     => values.size <= MaxElements
+      case _: IsNull | _: NotNull | _: IsNaN | _: StartsWith => true
+      case _                                                 => false
+    }
+}

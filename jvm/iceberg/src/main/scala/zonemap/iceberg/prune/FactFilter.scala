@@ -1,0 +1,82 @@
+package zonemap.iceberg.prune
+
+import scala.collection.mutable
+
+import zonemap.core.column.Bitmap
+import zonemap.core.eval.{FactEvaluator, FactLookup}
+import zonemap.core.fact.{Fact, FactKind}
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate}
+import zonemap.core.rule.Match
+import zonemap.core.segment.Segment
+import zonemap.core.value.ZoneValue
+import zonemap.iceberg.report.FactReport
+
+/**
+ * Prunes files that bounds and partitions have retained, if facts or the file's few values prove that no row matches.
+ * Not thread-safe; one instance for each plan.
+ */
+private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: BoundsTrust) {
+  private val facts = trust.facts
+  private val answered = mutable.Set.empty[(ColumnId, FactKind)]
+  private var asked = 0L
+  private var kept = 0L
+
+  /** Removes files without matching rows from `rows`, and returns `rows`. */
+  def keep(segment: Segment, rows: Bitmap): Bitmap = {
+    val file = new KnownFile(segment)
+    rows.forEach { row =>
+      file.moveTo(row)
+      asked += 1
+      if (evaluator.excludes(file, file.byBounds)) rows.clear(row) else kept += 1
+    }
+    rows
+  }
+
+  /** The bounds, facts and values of one file of a segment after the other, each loaded on first use. */
+  private final class KnownFile(segment: Segment) extends FactLookup {
+    private lazy val paths = segment.newPathReader()
+    private val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
+    private val parts = new java.util.IdentityHashMap[Predicate, Int => Match]
+    private var row = -1
+    private var ofFile: Option[FactLookup] = None
+
+    def moveTo(next: Int): Unit = {
+      row = next
+      ofFile = None
+    }
+
+    /** Evaluates a part of the predicate on the bounds of the file. */
+    val byBounds: Predicate => Match = part => parts.computeIfAbsent(part, trust.rowMatch(segment, _))(row)
+
+    override def find(column: ColumnId, kind: FactKind): Option[Fact] = {
+      if (ofFile.isEmpty) ofFile = Some(facts.of(paths.path(row), segment.fileSizeBytes(row)))
+      val found = ofFile.flatMap(_.find(column, kind))
+      if (found.isDefined) answered += column -> kind
+      found
+    }
+
+    override def held(column: ColumnRef): Option[Seq[ZoneValue]] =
+      if (column.mapKey.isDefined || facts.distrusted(column.fieldId)) None
+      else columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust)).held(row)
+  }
+
+  /** The effect of the facts on the plan; None if no kind of fact can evaluate a part of the predicate. */
+  def report(nameOf: ColumnId => String): Option[FactReport] =
+    Option.when(evaluator.wanted.nonEmpty) {
+      FactReport(
+        asked,
+        kept,
+        answered.toSeq
+          .map { case (column, kind) => (kind, nameOf(column)) }
+          .sortBy { case (kind, name) => (kind.code, name) }
+          .map { case (kind, name) => s"${kind.name}($name)" }
+      )
+    }
+}
+
+private[prune] object FactFilter {
+
+  /** None if neither facts of the table nor single values can refute the predicate. */
+  def of(trust: BoundsTrust, predicate: Predicate): Option[FactFilter] =
+    FactEvaluator.of(predicate, trust.facts.known).map(new FactFilter(_, trust))
+}

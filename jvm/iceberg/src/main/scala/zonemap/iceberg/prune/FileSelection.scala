@@ -1,0 +1,56 @@
+package zonemap.iceberg.prune
+
+import zonemap.core.column.Bitmap
+import zonemap.core.segment.Segment
+import zonemap.iceberg.convert.ColumnNames
+import zonemap.iceberg.report.FactReport
+import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
+
+/**
+ * Selects the rows (data files) of a snapshot that a filter may match.
+ *
+ * First, bounds prune each file for which they prove that no row matches. Second, partition filters are evaluated
+ * exactly as Iceberg evaluates them, because Spark does not evaluate filters on whole partitions again: every
+ * remaining file's own tuple is evaluated, once for each distinct tuple of a segment. Facts, and conditions that are
+ * evaluated on the values of a file, come last, because they are evaluated file by file.
+ *
+ * Not thread-safe; one instance for each plan.
+ */
+private[iceberg] final class FileSelection(
+    index: SnapshotIndex,
+    bound: BoundScan,
+    request: ScanRequest,
+    trust: BoundsTrust) {
+  private val condition = trust.condition(bound.filter, bound.derived)
+  private val factFilter = FactFilter.of(trust, bound.predicate)
+  private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
+
+  private var limited: Option[Long] = None
+
+  /** The number of rows that the query needs, if only files that hold so many rows were selected. */
+  def limitedTo: Option[Long] = limited
+
+  /** The effect of facts; `None` if no fact can evaluate a part of the filter. */
+  def factReport: Option[FactReport] =
+    factFilter.flatMap(_.report(ColumnNames.of(bound.schema, _)))
+
+  /** The segments that have selected files, each with these files. */
+  def selected(): IndexedSeq[(Segment, Bitmap)] = {
+    ReadAhead.zones(index.segments.map(_.segment), condition.whole)
+    val survivors = index.segments.map(select)
+    val enough = bound.limit.flatMap(LimitCut.files(index, survivors, _, trust))
+    limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
+    val planned = enough.getOrElse(survivors)
+    index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
+  }
+
+  private def select(live: LiveSegment): Bitmap = {
+    val kept = trust.mayMatch(live.segment, condition, live.liveRows())
+    val inPartitions = partitions.keep(live.segment, kept)
+    factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
+  }
+
+  /** The number of live rows whose partition tuple can match. */
+  def countAfterPartitions(): Long =
+    index.segments.iterator.map(live => partitions.keep(live.segment, live.liveRows()).cardinality.toLong).sum
+}

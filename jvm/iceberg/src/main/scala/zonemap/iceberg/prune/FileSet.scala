@@ -1,0 +1,164 @@
+package zonemap.iceberg.prune
+
+import org.apache.iceberg.PartitionSpec
+
+import zonemap.core.column.{Bitmap, BoundsColumn, ColumnBounds}
+import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, Predicate, True, ValueRanges}
+import zonemap.core.segment.Segment
+import zonemap.core.value.{ColumnType, Presence, ZoneValue}
+import zonemap.iceberg.convert.SourceConditions
+import zonemap.iceberg.store.StoreBudget
+
+/**
+ * Some live data files of one snapshot in the index; join rules prune and estimate with it before the scan is
+ * planned. Immutable, thread-safe. Methods throw a CorruptIndexException for a damaged segment, and a
+ * StoreSlowException if the store takes longer than the relation's budget.
+ */
+final class FileSet private[iceberg] (
+    parts: IndexedSeq[(Segment, Bitmap)],
+    private[iceberg] val trust: BoundsTrust,
+    budget: Option[StoreBudget] = None) {
+
+  val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
+
+  /** The files that may hold a row for which `predicate` is TRUE. */
+  private[zonemap] def keep(predicate: Predicate): FileSet = inBudget(keep(predicate, byPartition = true))
+
+  private def inBudget[A](ask: => A): A = budget.fold(ask)(StoreBudget.within(_)(ask))
+
+  private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
+    if (predicate == True) this
+    else {
+      val filter = FactFilter.of(trust, predicate)
+      val condition = trust.condition(True, predicate)
+      val partitions = Option.when(byPartition)(PartitionPruner.of(predicate, trust.specs))
+      val kept = parts.map { case (segment, rows) =>
+        val byBounds = trust.mayMatch(segment, condition, rows)
+        val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
+        segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
+      }
+      new FileSet(kept, trust, budget)
+    }
+
+  /**
+   * At most `limit` ranges that include all values of a column in these files except null. `None` if a file has no
+   * valid bounds, or may hold NaN, which no range includes.
+   */
+  private[zonemap] def valuesOf(column: ColumnRef, limit: Int): Option[ValueRanges] = inBudget {
+    val ranges = Seq.newBuilder[ValueRanges]
+    val known = parts.forall { case (segment, rows) =>
+      rows.isEmpty || segment.column(column.fieldId).filter(_ => trust.areValid(segment, column.fieldId, rows)).exists {
+        stored =>
+          zones(stored, rows).forall { bounds =>
+            val values = FileSet.valuesOf(bounds, stored.columnType, column.columnType)
+            values.foreach(ranges += _)
+            values.isDefined
+          }
+      }
+    }
+    Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
+  }
+
+  /** The bounds of each row, or those of the whole segment if there are many rows. */
+  private def zones(column: BoundsColumn, rows: Bitmap): Iterator[ColumnBounds] =
+    if (rows.cardinality > FileSet.MaxRowsOneByOne) Iterator.single(column.root)
+    else rows.toArray.iterator.map(column.bounds)
+
+  /**
+   * Estimates the share of the files, 0 to 1, that may hold one value of the column, averaged over a few values; 1 if
+   * the index has no bounds of the column. The estimate decides only whether pruning is worth trying, never which
+   * files are pruned.
+   */
+  private[zonemap] def averageHits(column: ColumnRef): Double = inBudget {
+    val byBounds = averageHitsByBounds(column)
+    val byPartitions =
+      if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
+    Math.min(byBounds, byPartitions)
+  }
+
+  private def isPartitionedBy(column: ColumnRef): Boolean =
+    parts.exists(
+      _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.tellsOf(_, column)))
+
+  private def averageHitsByBounds(column: ColumnRef): Double = {
+    val step = Math.max(1, (count / FileSet.Samples).toInt)
+    val candidates = parts.iterator.filterNot(_._2.isEmpty).flatMap { case (segment, rows) =>
+      val all = rows.toArray
+      all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
+    }
+    val asked = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
+    val hits = candidates
+      .take(FileSet.MaxSamples)
+      .map(v => asked.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / asked.count)
+      .toSeq
+    if (hits.isEmpty) 1.0 else hits.sum / hits.size
+  }
+
+  /** At most about `limit` of the files, spread over the set: facts are evaluated file by file, which is slow. */
+  private def everyNth(limit: Int): FileSet = {
+    val step = Math.max(1, (count / limit).toInt)
+    new FileSet(
+      parts.map { case (segment, rows) =>
+        val all = rows.toArray
+        segment -> Bitmap.of(rows.size, all.indices.by(step).map(all(_)): _*)
+      },
+      trust,
+      budget)
+  }
+
+  private def sample(segment: Segment, row: Int, column: ColumnRef): Option[ZoneValue] =
+    for {
+      stored <- segment.column(column.fieldId)
+      value <- Option(stored.lower(row))
+      encoded <- column.columnType.reencode(value, stored.columnType)
+    } yield encoded
+
+  private[iceberg] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
+
+  /** Calls `use` with each segment and its files in this set, which `use` must not change. */
+  private[prune] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
+    parts.foreach { case (segment, rows) => use(segment, rows) }
+
+  /** The paths of the files of this set that are not in its subset `kept`. */
+  private[zonemap] def pathsWithout(kept: FileSet): java.util.Set[String] = inBudget {
+    val paths = new java.util.HashSet[String]
+    val keptRows = kept.rowsBySegment
+    parts.foreach { case (segment, rows) =>
+      val dropped = rows.copy()
+      Option(keptRows.get(segment)).foreach(dropped.andNot)
+      val reader = segment.newPathReader()
+      dropped.forEach(row => paths.add(reader.path(row)): Unit)
+    }
+    paths
+  }
+
+  private def rowsBySegment: java.util.Map[Segment, Bitmap] = {
+    val rows = new java.util.IdentityHashMap[Segment, Bitmap]
+    parts.foreach { case (segment, kept) => rows.put(segment, kept) }
+    rows
+  }
+}
+
+object FileSet {
+
+  private val MaxRowsOneByOne = 20000
+  private val Samples = 8
+  private val MaxAskedOfFacts = 500
+  private val MaxAskedOfPartitions = 1000
+
+  /** If there are many small segments, each yields a sample. */
+  private val MaxSamples = 16
+
+  /** The values between the bounds of a zone, in the encoding of `asked`; `None` if they are unknown. */
+  private def valuesOf(bounds: ColumnBounds, stored: ColumnType, asked: ColumnType): Option[ValueRanges] =
+    if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
+    else if (stored.mayHoldNaN && bounds.nans != Presence.None) None
+    else
+      for {
+        lower <- Option(bounds.lower)
+        upper <- Option(bounds.upper)
+        if lower.compare(upper) <= 0
+        first <- asked.reencode(lower, stored)
+        last <- asked.reencode(upper, stored)
+      } yield ValueRanges.closed(first, last)
+}

@@ -1,0 +1,115 @@
+package zonemap.iceberg.prune
+
+import org.apache.iceberg.PartitionSpec
+import org.apache.iceberg.expressions.{Evaluator, Expression, Expressions, ExpressionVisitors, Projections}
+import org.apache.iceberg.expressions.{ResidualEvaluator, UnboundPredicate}
+import org.apache.iceberg.expressions.Expression.Operation
+
+import zonemap.iceberg.convert.PartitionTuples
+
+/** Evaluates a filter exactly on partition tuples. */
+private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evaluator: Evaluator) {
+  private val partitionType = spec.partitionType()
+
+  def keeps(tuple: Array[AnyRef]): Boolean = evaluator.eval(PartitionTuples.toStruct(tuple, partitionType))
+}
+
+/**
+ * Converts filters to conditions on partition tuples by Iceberg's projections. It corrects two mistakes of these
+ * projections that lose rows or return rows that do not match (see S57, S58 in SOUNDNESS.md).
+ */
+private[iceberg] object PartitionFilter {
+
+  /** `None` if the filter implies no condition on the partitions of `spec`. */
+  def of(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Option[PartitionFilter] = {
+    val projected = project(spec, filter, caseSensitive)
+    Option.when(projected != Expressions.alwaysTrue()) {
+      new PartitionFilter(
+        spec,
+        new Evaluator(spec.partitionType(), ExpressionVisitors.visit(projected, NullRefuser), caseSensitive))
+    }
+  }
+
+  /**
+   * The part of the filter that readers still have to evaluate, given the partition of a file. For NOT LIKE,
+   * Iceberg's own result is correct for the retained files.
+   */
+  def residuals(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): ResidualEvaluator =
+    if (holdsMiscounted(filter, Set(Operation.STARTS_WITH))) ResidualEvaluator.unpartitioned(filter)
+    else ResidualEvaluator.of(spec, filter, caseSensitive)
+
+  private def project(spec: PartitionSpec, filter: Expression, caseSensitive: Boolean): Expression = {
+    val iceberg = Projections.inclusive(spec, caseSensitive)
+    val leaves = Expressions.rewriteNot(filter)
+    val projected =
+      if (holdsMiscounted(filter)) ExpressionVisitors.visit(leaves, new PrefixProjection(iceberg))
+      else iceberg.project(leaves)
+    Expressions.rewriteNot(projected)
+  }
+
+  /** Whether a prefix has fewer characters than UTF-16 units: Iceberg counts the units instead of the characters. */
+  def holdsMiscounted(filter: Expression, operations: Set[Operation] = Prefixes): Boolean =
+    ExpressionVisitors.visit(Expressions.rewriteNot(filter), new MiscountedFinder(operations))
+
+  private val Prefixes = Set(Operation.STARTS_WITH, Operation.NOT_STARTS_WITH)
+
+  private def isMiscounted(leaf: UnboundPredicate[_]): Boolean =
+    Prefixes(leaf.op()) && {
+      val prefix = leaf.literal().value().toString
+      prefix.codePointCount(0, prefix.length) < prefix.length
+    }
+
+  private final class MiscountedFinder(operations: Set[Operation])
+      extends ExpressionVisitors.ExpressionVisitor[Boolean] {
+    override def alwaysTrue(): Boolean = false
+    override def alwaysFalse(): Boolean = false
+    override def and(left: Boolean, right: Boolean): Boolean = left || right
+    override def or(left: Boolean, right: Boolean): Boolean = left || right
+    override def predicate[T](leaf: UnboundPredicate[T]): Boolean =
+      operations(leaf.op()) && isMiscounted(leaf)
+  }
+
+  /** Rebuilds an expression that has no NOT, leaf by leaf. */
+  private abstract class LeafRewriter extends ExpressionVisitors.ExpressionVisitor[Expression] {
+    override def alwaysTrue(): Expression = Expressions.alwaysTrue()
+    override def alwaysFalse(): Expression = Expressions.alwaysFalse()
+    override def and(left: Expression, right: Expression): Expression = Expressions.and(left, right)
+    override def or(left: Expression, right: Expression): Expression = Expressions.or(left, right)
+  }
+
+  /**
+   * `truncate[W]` retains W characters. If a row starts with a prefix of fewer characters, its partition value
+   * therefore starts with the prefix too. Iceberg treats a prefix of W UTF-16 units as a whole partition value and
+   * tests for equality; this projection tests for the prefix.
+   */
+  private final class PrefixProjection(iceberg: Projections.ProjectionEvaluator) extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression = {
+      val projected = iceberg.project(leaf)
+      if (isMiscounted(leaf)) ExpressionVisitors.visit(projected, PrefixOfValue) else projected
+    }
+  }
+
+  private object PrefixOfValue extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
+      leaf.op() match {
+        case Operation.EQ     => Expressions.startsWith(leaf.ref().name(), leaf.literal().value().toString)
+        case Operation.NOT_EQ => Expressions.notStartsWith(leaf.ref().name(), leaf.literal().value().toString)
+        case _                => leaf
+      }
+  }
+
+  /**
+   * Makes comparisons false for a null partition value, which comes from null rows only: no comparison matches them.
+   * Iceberg's evaluator sorts null below every value and so treats it as less than any literal, while the summaries
+   * of its manifests do not. For a null, the evaluator's sets of strings throw; a null is in no set.
+   */
+  private object NullRefuser extends LeafRewriter {
+    override def predicate[T](leaf: UnboundPredicate[T]): Expression =
+      leaf.op() match {
+        case Operation.LT | Operation.LT_EQ | Operation.IN =>
+          Expressions.and(Expressions.notNull[T](leaf.ref().name()), leaf)
+        case Operation.NOT_IN => Expressions.or(Expressions.isNull[T](leaf.ref().name()), leaf)
+        case _                => leaf
+      }
+  }
+}

@@ -1,0 +1,42 @@
+package zonemap.iceberg.prune
+
+import zonemap.core.column.Bitmap
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate.Predicate
+import zonemap.core.rule.Match
+import zonemap.core.segment.Segment
+
+/**
+ * Prefetches the parts of remote segments that a plan will read, so that its requests run in parallel: first the
+ * bounds of whole segments, then the bounds of files in segments that the former do not prune, then the file entries.
+ * Local segments need no prefetch, and nothing is read twice.
+ */
+private[iceberg] object ReadAhead {
+
+  /** Prefetches bounds; called before rows are selected. */
+  def zones(segments: Seq[Segment], predicate: Predicate): Unit = {
+    val remote = segments.filter(_.isRemote)
+    if (remote.nonEmpty) {
+      val fieldIds = Predicate.fieldIds(predicate)
+      remote.foreach(_.prefetchRoots(fieldIds))
+      remote.filter(SegmentEvaluator.rootMatch(_, predicate) != Match.None).foreach(_.prefetchZones(fieldIds))
+    }
+  }
+
+  /** Prefetches the file entries of segments that are made into tasks one after the other, a few segments ahead. */
+  final class Files(parts: IndexedSeq[(Segment, Bitmap)]) {
+    private var next = 0
+
+    /** Called before the tasks of segment `i` are made. */
+    def upTo(i: Int): Unit =
+      while (next < parts.length && next <= i + Files.SegmentsAhead) {
+        val (segment, rows) = parts(next)
+        segment.prefetchFiles(rows.nextSetBit(_))
+        next += 1
+      }
+  }
+
+  private object Files {
+    val SegmentsAhead = 7
+  }
+}

@@ -1,0 +1,50 @@
+package zonemap.iceberg.prune
+
+import zonemap.core.predicate.Predicate
+
+/**
+ * The conditions and limits of a query besides the filter of its scan.
+ *
+ * @param expressions a condition that every row of the result satisfies, bound by the field ids of the relation's
+ *   schema
+ * @param limit the number of rows that the query needs, if any rows will do
+ * @param topK a bound that the query's first rows satisfy
+ * @param digests identify the hints, which decide which files are planned: scans with different digests are different
+ *   scans
+ * @param notes lines about the expressions for EXPLAIN
+ */
+private[iceberg] final case class ScanHints(
+    expressions: Option[Predicate],
+    limit: Option[LimitCut],
+    topK: Option[FirstRows],
+    digests: Vector[String],
+    notes: java.util.List[String]) {
+
+  /**
+   * A suffix that distinguishes the name of a table with these hints from the name of the same table with other
+   * hints.
+   */
+  def nameSuffix: String = digests.map(d => s" zonemap[$d]").mkString
+
+  def withExpressions(predicate: Predicate, digest: String, told: java.util.List[String]): ScanHints =
+    copy(expressions = Some(predicate), digests = digests :+ digest, notes = told)
+
+  def withLimit(cut: LimitCut, digest: String): ScanHints = copy(limit = Some(cut), digests = digests :+ digest)
+
+  def withTopK(rows: FirstRows, digest: String): ScanHints = copy(topK = Some(rows), digests = digests :+ digest)
+
+  /** A condition that every needed row satisfies; only the planner of the index evaluates it. */
+  def conditions: Predicate = Predicate.and((expressions ++ topK.map(_.bound)).toSeq: _*)
+}
+
+/**
+ * The first rows of a sort, which are the only rows that the query needs.
+ *
+ * @param bound TRUE for each of these rows
+ * @param description the bound as text for EXPLAIN
+ */
+private[iceberg] final case class FirstRows(bound: Predicate, description: String)
+
+private[iceberg] object ScanHints {
+  val Empty: ScanHints = ScanHints(None, None, None, Vector.empty, java.util.List.of())
+}

@@ -1,0 +1,93 @@
+package zonemap.iceberg.registry
+
+import java.util.concurrent.TimeUnit
+
+import org.slf4j.LoggerFactory
+
+import zonemap.core.io.Recent
+import zonemap.iceberg.settings.{ColdSettings, PlannerSettings}
+
+/**
+ * How much a process may hold, of all tables and for all sessions together.
+ *
+ * @param hotMaxBytes cap of the index held in memory and in spilled files
+ * @param hotWindowMillis segments with commits younger than this give way last
+ * @param cold caps of fetched ranges, and the local folder for them
+ */
+private[zonemap] final case class Caps(hotMaxBytes: Long, hotWindowMillis: Long, cold: ColdSettings) {
+
+  /** The values by the names of their confs. */
+  def named: Seq[(String, String)] = Seq(
+    "hot.max-bytes" -> hotMaxBytes.toString,
+    "hot.window" -> s"${TimeUnit.MILLISECONDS.toSeconds(hotWindowMillis)}s",
+    "cold.cache-max-bytes" -> cold.memoryMaxBytes.toString,
+    "cold.cache-dir" -> cold.dir.getOrElse(""),
+    "cold.cache-disk-max-bytes" -> cold.diskMaxBytes.toString
+  )
+}
+
+private[zonemap] object Caps {
+  def of(settings: PlannerSettings): Caps =
+    Caps(settings.hotMaxBytes, settings.maintenance.hotWindowMillis, settings.cold)
+}
+
+/** A session of a process, as far as caps are concerned. Two objects for one session are equal. */
+private[zonemap] trait CapsSession {
+
+  /** Whether the session can no longer run a query, so that another one may set the caps. */
+  def isOver: Boolean
+}
+
+private[zonemap] object CapsSession {
+
+  /** Stands for callers that have no session: the last one sets the caps, until a session does. */
+  case object Nobody extends CapsSession {
+    override def isOver: Boolean = true
+  }
+}
+
+/**
+ * Keeps the caps of a process: the session that plans first sets them and may change them. Other sessions that ask for
+ * other caps use the ones that hold, and a line of the log names the difference, once for each set of values. Thread-safe.
+ *
+ * @param apply puts changed caps into effect
+ */
+private[registry] final class CapsOwner(apply: Caps => Unit) {
+  import CapsOwner._
+
+  private var owner = Option.empty[CapsSession]
+  private val logged = new Recent[Caps](MaxLogged)
+  @volatile private var current = Caps.of(PlannerSettings())
+
+  def caps: Caps = current
+
+  def use(asked: Caps, session: CapsSession): Unit =
+    if (!isSetBy(session)) warn(asked)
+    else if (asked != current) synchronized {
+      current = asked
+      apply(asked)
+    }
+
+  private def isSetBy(session: CapsSession): Boolean = synchronized {
+    if (owner.forall(_.isOver)) owner = Some(session)
+    owner.contains(session)
+  }
+
+  private def warn(asked: Caps): Unit = {
+    val holding = current
+    val different = asked.named.zip(holding.named).collect {
+      case ((name, wanted), (_, held)) if wanted != held =>
+        s"spark.sql.zonemap.$name='$wanted', in use is '$held'"
+    }
+    if (different.nonEmpty && logged.add(asked))
+      log.warn(
+        s"Zonemap: Cannot use ${different.mkString("; ")}: all sessions of this process share these caps, and the session " +
+          "that planned first has set them. Change them in that session, or set them before the first query, for instance in " +
+          "spark-defaults.conf.")
+  }
+}
+
+private object CapsOwner {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+  private val MaxLogged = 64
+}

@@ -1,0 +1,112 @@
+package zonemap.iceberg.registry
+
+import java.util.UUID
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+
+import org.apache.iceberg.{HasTableOperations, Table}
+
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.store.StoreAccess
+
+/**
+ * The indexes of one process, shared by all its sessions, under one cap in bytes.
+ *
+ * Tables that hold nothing are forgotten once nobody has asked for them for a while, so that a driver that goes on to new
+ * tables for ever does not grow. Thread-safe.
+ */
+private[zonemap] final class IndexRegistry(access: StoreAccess) {
+  private val tables = new java.util.LinkedHashMap[UUID, TableIndex](16, 0.75f, true)
+  private val LeastTables = 64
+
+  /** A sweep goes through all tables, so it waits until they have doubled. */
+  private var sweepAt = LeastTables
+
+  private val names = new ConcurrentHashMap[String, java.lang.ref.WeakReference[TableIndex]]
+
+  def of(table: Table): TableIndex = of(table.uuid())
+
+  def of(uuid: UUID): TableIndex = synchronized {
+    val index = tables.computeIfAbsent(uuid, new TableIndex(_, access))
+    index.used()
+    if (tables.size >= sweepAt) sweep(System.nanoTime())
+    index
+  }
+
+  /** How many tables are known, with those that hold nothing. */
+  private[registry] def tableCount: Int = synchronized(tables.size)
+
+  private[registry] def nameCount: Int = names.size
+
+  /** Forgets the tables that hold nothing and are not in use, and the names of tables that are not known. */
+  private[registry] def sweep(nowNanos: Long): Unit = synchronized {
+    tables.values.removeIf(_.isIdle(nowNanos))
+    val known = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    known.addAll(tables.values)
+    names.values.removeIf(reference => !known.contains(reference.get))
+    sweepAt = Math.max(LeastTables, tables.size * 2)
+  }
+
+  def residentBytes: Long = all.iterator.map(_.residentBytes).sum
+
+  /**
+   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of what was read of facts, of
+   * segments older than the hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots, and their facts.
+   */
+  def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
+    if (residentBytes > maxBytes) {
+      val cutoff = if (hotWindowMillis == Long.MaxValue) Long.MinValue else System.currentTimeMillis() - hotWindowMillis
+      untilFits(maxBytes) { (table, _) => table.facts.release(); false }
+      untilFits(maxBytes) { (table, excess) => table.cool(cutoff, excess); false }
+      untilFits(maxBytes) { (table, excess) => table.cool(Long.MaxValue, excess); false }
+      untilFits(maxBytes)((table, _) => table.evictOldest())
+      untilFits(maxBytes) { (table, _) => table.forgetFacts(); false }
+    }
+
+  /** Calls `shrink` with the bytes above the cap on tables until it is kept, on one as long as it answers `true`. */
+  private def untilFits(maxBytes: Long)(shrink: (TableIndex, Long) => Boolean): Unit = {
+    val oldestFirst = all.iterator
+    var held = residentBytes
+    while (held > maxBytes && oldestFirst.hasNext) {
+      val table = oldestFirst.next()
+      var more = true
+      while (held > maxBytes && more) {
+        more = shrink(table, held - maxBytes)
+        held = residentBytes
+      }
+    }
+  }
+
+  /** Notes how `table` was reached, so that commits to it, which name it only, can be followed. */
+  def seen(index: TableIndex, table: Table, settings: PlannerSettings): Unit =
+    table match {
+      case withOperations: HasTableOperations =>
+        val known = index.lastSeen.exists { seen =>
+          (seen.operations eq withOperations.operations()) && seen.settings == settings && seen.name == table.name()
+        }
+        if (!known) {
+          index.lastSeen = Some(SeenTable(table.name(), withOperations.operations(), settings))
+          names.put(table.name(), new java.lang.ref.WeakReference(index))
+          if (names.size >= LeastTables + 2 * tableCount) sweep(System.nanoTime())
+        }
+      case _ => ()
+    }
+
+  /** The table of that name that was seen last; names of different catalogs may collide, uuids decide later. */
+  def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
+
+  def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
+
+  /** Forgets all tables. */
+  def clear(): Unit = synchronized {
+    tables.clear()
+    names.clear()
+  }
+
+  private def all: Seq[TableIndex] = synchronized {
+    val copy = mutable.ArrayBuffer.empty[TableIndex]
+    tables.values.forEach(t => copy += t)
+    copy.toSeq
+  }
+}

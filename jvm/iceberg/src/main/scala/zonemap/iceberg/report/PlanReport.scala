@@ -1,0 +1,68 @@
+package zonemap.iceberg.report
+
+/**
+ * How one scan was planned, and with which result.
+ *
+ * @param mode how the scan was planned
+ * @param tier where the evaluated segments were held; `None` for stock plans
+ * @param considered live data files of the snapshot (0 when Iceberg planned)
+ * @param kept data files planned (0 when Iceberg planned)
+ * @param afterPartitions counts the data files whose partition can match; called on first use
+ * @param topK the bound of the first rows, as text for people
+ * @param limit the number of wanted rows, if only as many files were planned as hold them
+ * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
+ * @param doubtfulFiles counts the live data files whose bounds only Iceberg's own filter may use; called on first use
+ * @param millis wall time of planning, in milliseconds
+ */
+final class PlanReport(
+    val table: String,
+    val snapshotId: Long,
+    val mode: PlanMode,
+    val tier: Option[Tier],
+    val considered: Long,
+    val kept: Long,
+    afterPartitions: () => Long,
+    val predicate: String,
+    val topK: Option[String],
+    val limit: Option[Long],
+    val facts: Option[FactReport],
+    doubtfulFiles: () => Long,
+    val millis: Double) {
+
+  lazy val keptAfterPartitions: Long = afterPartitions()
+
+  /** Live data files whose bounds only Iceberg's own filter may use. */
+  lazy val doubtful: Long = doubtfulFiles()
+
+  /** One line for logs and for EXPLAIN. */
+  def summary: String =
+    mode match {
+      case PlanMode.Stock(reason) =>
+        f"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=$millis%.1f"
+      case _ =>
+        f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
+          topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
+          facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.asked} to ${f.kept}] ") +
+          f"files considered=$considered kept=$kept ms=$millis%.1f"
+    }
+}
+
+object PlanReport {
+
+  /** The report of a scan that Iceberg planned. */
+  private[iceberg] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
+    new PlanReport(
+      table,
+      snapshotId,
+      PlanMode.Stock(reason),
+      None,
+      0,
+      0,
+      () => 0,
+      "",
+      None,
+      None,
+      None,
+      () => 0,
+      millis)
+}

@@ -1,0 +1,66 @@
+package zonemap.iceberg.snapshot
+
+import java.util.concurrent.{ExecutionException, FutureTask}
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{ManifestFile, Snapshot, Table}
+
+import zonemap.core.segment.ManifestIdentity
+import zonemap.iceberg.convert.ManifestIdentities
+import zonemap.iceberg.store.{FileIOByteSource, StorePool}
+
+/** The manifests that a snapshot lists, read on another thread while its stored version is. */
+private[snapshot] final class ListedManifests private (reading: FutureTask[Seq[ManifestFile]]) {
+
+  /** How the live manifests of `index` differ from those listed. */
+  def differenceFrom(index: SnapshotIndex): Option[String] = {
+    val counts = mutable.HashMap.empty[ManifestIdentity, Int]
+    def count(identity: ManifestIdentity, by: Int): Unit =
+      counts.updateWith(identity)(known => Some(known.getOrElse(0) + by).filter(_ != 0)): Unit
+    listed().foreach(manifest => count(ManifestIdentities.of(manifest), 1))
+    index.segments.foreach(s => s.liveManifests.foreach(o => count(s.segment.manifests(o).identity, -1)))
+    index.deletes.segments.foreach(s => s.liveManifests.foreach(o => count(s.segment.manifests(o).identity, -1)))
+    val (lacking, foreign) = counts.valuesIterator.partition(_ > 0)
+    val (lacks, strangers) = (lacking.sum, -foreign.sum)
+    misplaced(index).orElse(Option.when(lacks + strangers > 0) {
+      s"lacks $lacks manifests that its snapshot lists, and names $strangers that it does not list"
+    })
+  }
+
+  /** Manifests of deletes stand in delete segments, those of data in data segments. */
+  private def misplaced(index: SnapshotIndex): Option[String] = {
+    def holds(manifests: Iterator[ManifestIdentity], content: Int) = manifests.forall(_.content == content)
+    val isPlaced = index.segments.forall(s =>
+      holds(s.liveManifests.iterator.map(s.segment.manifests(_).identity), ListedManifests.Data)) &&
+      index.deletes.segments.forall(s =>
+        holds(s.liveManifests.iterator.map(s.segment.manifests(_).identity), ListedManifests.Deletes))
+    Option.unless(isPlaced)("names manifests in segments of another content")
+  }
+
+  /** Waits for the list; whether it can be read matters to who needs it. */
+  def await(): Unit =
+    try listed(): Unit
+    catch { case NonFatal(_) => () }
+
+  private def listed(): Seq[ManifestFile] = {
+    // where no thread has got to it yet, this one reads
+    reading.run()
+    try reading.get()
+    catch { case e: ExecutionException => throw e.getCause }
+  }
+}
+
+private[snapshot] object ListedManifests {
+  private val Data = org.apache.iceberg.ManifestContent.DATA.id()
+  private val Deletes = org.apache.iceberg.ManifestContent.DELETES.id()
+
+  /** Starts reading on a thread of `fetches`. */
+  def reading(table: Table, snapshot: Snapshot, fetches: StorePool): ListedManifests = {
+    val task = new FutureTask[Seq[ManifestFile]](() => ManifestIdentities.live(table, snapshot))
+    val folder = Option(snapshot.manifestListLocation()).fold("")(FileIOByteSource.folderOf)
+    fetches.execute(folder)(task.run())
+    new ListedManifests(task)
+  }
+}

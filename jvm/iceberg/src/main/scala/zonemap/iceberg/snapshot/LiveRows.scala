@@ -1,0 +1,22 @@
+package zonemap.iceberg.snapshot
+
+import zonemap.core.column.Bitmap
+import zonemap.core.segment.SegmentManifest
+
+private[snapshot] object LiveRows {
+
+  /**
+   * A fresh bitmap of the rows of some manifests of a segment.
+   *
+   * @param rows of the segment
+   * @param live ordinals of the manifests
+   */
+  def of(rows: Int, manifests: IndexedSeq[SegmentManifest], live: Array[Int]): Bitmap = {
+    val found = Bitmap.empty(rows)
+    live.foreach { ordinal =>
+      val manifest = manifests(ordinal)
+      found.setRange(manifest.firstRow, manifest.firstRow + manifest.rowCount)
+    }
+    found
+  }
+}

@@ -1,0 +1,197 @@
+package zonemap.iceberg.snapshot
+
+import java.util.concurrent.ConcurrentHashMap
+
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.Table
+import org.slf4j.LoggerFactory
+
+import zonemap.core.eval.FactLookup
+import zonemap.core.fact.{Fact, FactFile, FactKey, FactKind}
+import zonemap.core.io.{ByteSource, CorruptIndexException}
+import zonemap.core.predicate.ColumnId
+import zonemap.core.version.FactRef
+import zonemap.iceberg.convert.MappedNames
+import zonemap.iceberg.store.{FileIOByteSource, IndexStore, Pause, StoreSlowException}
+
+/**
+ * The facts about data files of one table: their names, and what was read of them.
+ *
+ * A fact belongs to a data file, by path and length, and not to a snapshot, so those that the newest version names serve
+ * every snapshot. A file of facts that is gone or damaged is told of once and then taken for absent; one that could not
+ * be read is told of once and read again after a pause. Thread-safe.
+ *
+ * @param sequenceNumber of the snapshot whose version names them
+ * @param pauseNanos how long a file that could not be read is left alone
+ * @param distrusted the columns of which some manifest is wrong: only facts may be asked of them. A manifest stays wrong
+ *   when the facts that found it are no longer readable
+ */
+private[zonemap] final class TableFacts private (
+    val sequenceNumber: Long,
+    val refs: Seq[FactRef],
+    store: IndexStore,
+    pauseNanos: Long,
+    tried: ConcurrentHashMap[String, TableFacts.Tried],
+    val distrusted: Set[Int]) {
+  import TableFacts._
+
+  def this(sequenceNumber: Long, refs: Seq[FactRef], store: IndexStore, pauseNanos: Long = Pause.Minute) =
+    this(
+      sequenceNumber,
+      refs,
+      store,
+      pauseNanos,
+      new ConcurrentHashMap[String, TableFacts.Tried],
+      TableFacts.contradicted(refs))
+
+  private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
+  private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
+
+  /** The columns and kinds that there are facts of. */
+  def known: Set[(ColumnId, FactKind)] = byColumn.keySet
+
+  /** The kinds of facts that there are of a column. */
+  def kindsOf(column: ColumnId): Set[FactKind] = FactKind.values.filter(kind => byColumn.contains((column, kind))).toSet
+
+  def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
+
+  /** The files of facts about a column that can be read. */
+  def files(column: ColumnId, kind: FactKind): Seq[(FactRef, FactFile)] =
+    byColumn.getOrElse((column, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
+
+  /** The same names, with nothing read of them yet. */
+  def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from, pauseNanos)
+
+  @volatile private var view = Option.empty[(Option[String], TableFacts)]
+
+  /**
+   * Those of the facts that were built under the names that the table's mapping has now, which share what was read.
+   * A fact of other names may be of other values than readers return from files without field ids.
+   */
+  private[iceberg] def readable(table: Table): TableFacts = {
+    val mapping = MappedNames.text(table)
+    if (mapping.isEmpty && refs.forall(_.mapping.isEmpty)) this
+    else
+      view.filter(_._1 == mapping).map(_._2).getOrElse {
+        val digests = mutable.HashMap.empty[Int, Option[String]]
+        val same = refs.filter { ref =>
+          digests.getOrElseUpdate(ref.column.fieldId, MappedNames.digest(table, ref.column.fieldId)) == ref.mapping
+        }
+        val found = new TableFacts(sequenceNumber, same, store, pauseNanos, tried, distrusted)
+        view = Some(mapping -> found)
+        found
+      }
+  }
+
+  /** The facts about one data file. */
+  def of(path: String, lengthBytes: Long): FactLookup = {
+    val key = FactKey.of(path, lengthBytes)
+    (column, kind) => byColumn.getOrElse((column, kind), Nil).iterator.flatMap(find(_, key)).nextOption()
+  }
+
+  private def find(ref: FactRef, key: FactKey): Option[Fact] =
+    open(ref).flatMap { opened =>
+      try opened.file.find(key)
+      catch {
+        case slow: StoreSlowException => throw slow
+        case NonFatal(e) =>
+          tried.put(ref.relativePath, failed(ref, e))
+          None
+      }
+    }
+
+  private def open(ref: FactRef): Option[Opened] = {
+    val known = tried.get(ref.relativePath)
+    val result =
+      if (known != null && !known.isWorthAnotherTry) known
+      else {
+        // not under a lock of the map: others would wait for this plan's requests
+        val read = load(ref)
+        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else read)
+      }
+    result match {
+      case opened: Opened => Some(opened)
+      case _              => None
+    }
+  }
+
+  private def load(ref: FactRef): Tried =
+    try {
+      val source = store.openFacts(ref)
+      if (source.sizeBytes != ref.sizeBytes) throw new CorruptIndexException("it has another size than recorded")
+      val file = FactFile.open(source)
+      if (file.kind != ref.kind || file.column != ref.column)
+        throw new CorruptIndexException("it holds facts of another column")
+      Opened(source, file)
+    } catch {
+      case slow: StoreSlowException => throw slow
+      case NonFatal(e)              => failed(ref, e)
+    }
+
+  private def failed(ref: FactRef, error: Throwable): Tried = {
+    val location = s"${store.root}/${ref.relativePath}"
+    error match {
+      case damage: CorruptIndexException =>
+        log.warn(
+          s"Zonemap: facts in '$location' cannot be used: ${damage.getMessage}. Their data files are " +
+            "retained; CALL zonemap.system.build(table => ..., facts => ...) builds them anew.")
+        Damaged
+      case _ =>
+        if (warnedOfReads.add(ref.relativePath))
+          log.warn(
+            s"Zonemap: facts in '$location' cannot be read: $error. Their data files are retained; the next read " +
+              s"is in ${pauseNanos / 1000000000L} s.")
+        val pause = new Pause(pauseNanos)
+        pause.begin()
+        Unread(pause)
+    }
+  }
+
+  /** Bytes of the names, of the heads that were read, and of what was fetched and is kept. */
+  def residentBytes: Long = {
+    var bytes = refs.size * RefBytes
+    forEachOpened(o => bytes += OpenedBytes + o.file.heapBytes + FileIOByteSource.fetchedBytes(o.source))
+    bytes
+  }
+
+  /** Lets go of what was read; only which files cannot be used stays known. */
+  def release(): Unit = tried.values.removeIf(_.isInstanceOf[Opened]): Unit
+
+  private def forEachOpened(use: Opened => Unit): Unit = tried.values.forEach {
+    case opened: Opened => use(opened)
+    case _              => ()
+  }
+}
+
+private[zonemap] object TableFacts {
+  private val log = LoggerFactory.getLogger("zonemap.index")
+
+  /** A name, its place in a sequence and among those of its column. */
+  private val RefBytes = 400L
+
+  private val OpenedBytes = 400L
+
+  /** What came of reading a file of facts. */
+  private sealed abstract class Tried {
+    def isWorthAnotherTry: Boolean = false
+  }
+
+  private final case class Opened(source: ByteSource, file: FactFile) extends Tried
+
+  /** It is gone, or not what a version names: names change before it is of use. */
+  private case object Damaged extends Tried
+
+  /** It could not be read. */
+  private final case class Unread(pause: Pause) extends Tried {
+    override def isWorthAnotherTry: Boolean = pause.isOver
+  }
+
+  val Empty: TableFacts = new TableFacts(-1, Nil, null)
+
+  private def contradicted(refs: Seq[FactRef]): Set[Int] =
+    refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
+
+  def hasNameMapping(table: Table): Boolean = MappedNames.text(table).isDefined
+}

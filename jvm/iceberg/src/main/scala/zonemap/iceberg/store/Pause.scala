@@ -1,0 +1,16 @@
+package zonemap.iceberg.store
+
+/**
+ * A time of not trying again what failed, a minute unless told otherwise. Thread-safe.
+ */
+private[zonemap] final class Pause(nanos: Long = Pause.Minute) {
+  @volatile private var until = Option.empty[Long]
+
+  def isOver: Boolean = until.forall(System.nanoTime() - _ >= 0)
+  def begin(): Unit = until = Some(System.nanoTime() + nanos)
+  def end(): Unit = until = None
+}
+
+private[zonemap] object Pause {
+  val Minute: Long = 60L * 1000 * 1000 * 1000
+}

@@ -1,0 +1,88 @@
+package zonemap.iceberg.task
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{BaseFileScanTask, DataFile, DeleteFile, FileScanTask, PartitionSpec}
+import org.apache.iceberg.{PartitionSpecParser, SchemaParser}
+import org.apache.iceberg.expressions.{Expressions, ResidualEvaluator}
+import org.apache.iceberg.metrics.ScanMetrics
+import org.apache.iceberg.util.ScanTaskUtil
+
+import zonemap.core.segment.{PathReader, Segment}
+import zonemap.iceberg.prune.{BoundScan, PartitionFilter, ScanRequest}
+import zonemap.iceberg.snapshot.SnapshotIndex
+
+/**
+ * Makes Iceberg's file scan tasks from the selected files, with their delete files and residuals.
+ *
+ * Tasks share their schema, spec and residuals, which are made once for each spec, and delete files, which are made
+ * once for each plan. Residuals are `alwaysTrue` if the scan must return whole files. Not thread-safe; one instance
+ * for each walk through a plan.
+ */
+private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundScan, request: ScanRequest) {
+  private val shared = mutable.HashMap.empty[Int, SharedBySpec]
+  private val templates = new ContentFileTemplates(bound.specs)
+  private val deletes =
+    new DeleteMatcher(index.deletes, templates, bound.schema +: request.table.schemas().values().asScala.toSeq)
+
+  /** The counts of the tasks made so far. */
+  val counts = new TaskCounts
+
+  /** Makes the tasks for the files of one segment, whose paths `paths` reads. */
+  final class Of(segment: Segment, paths: PathReader) {
+    private val files = new DataFileFactory(segment, paths, templates)
+    private val deleteFiles = new deletes.Of(segment)
+    private val bySpec = segment.partitions.iterator.map(p => sharedOf(p.specId)).toArray
+
+    def task(row: Int): FileScanTask = {
+      val file = files.dataFile(row)
+      val spec = bySpec(segment.partitionOrdinal(row))
+      val applying = deleteFiles.deletesFor(row, file)
+      counts.add(file, applying)
+      new BaseFileScanTask(file, applying, spec.schemaJson, spec.specJson, spec.residuals)
+    }
+  }
+
+  private def sharedOf(specId: Int): SharedBySpec =
+    shared.getOrElseUpdate(specId, new SharedBySpec(bound.specs(specId)))
+
+  private final class SharedBySpec(spec: PartitionSpec) {
+    val schemaJson: String = SchemaParser.toJson(spec.schema())
+    val specJson: String = PartitionSpecParser.toJson(spec)
+    val residuals: ResidualEvaluator = PartitionFilter.residuals(
+      spec,
+      if (request.ignoreResiduals) Expressions.alwaysTrue() else request.filter,
+      request.caseSensitive)
+  }
+}
+
+/** The counts of planned tasks for Iceberg's scan metrics, summed while the tasks are made. Not thread-safe. */
+private[iceberg] final class TaskCounts {
+  private var files = 0L
+  private var fileBytes = 0L
+  private var deleteFiles = 0L
+  private var deleteBytes = 0L
+  private var last = new Array[DeleteFile](0)
+  private var lastBytes = 0L
+
+  /** @param deletes must not change later: tasks with the same delete files may share one array */
+  def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
+    files += 1
+    fileBytes += file.fileSizeInBytes()
+    if (deletes ne last) {
+      last = deletes
+      lastBytes = 0L
+      deletes.foreach(delete => lastBytes += ScanTaskUtil.contentSizeInBytes(delete))
+    }
+    deleteFiles += deletes.length
+    deleteBytes += lastBytes
+  }
+
+  def report(metrics: ScanMetrics): Unit = {
+    metrics.resultDataFiles().increment(files)
+    metrics.totalFileSizeInBytes().increment(fileBytes)
+    metrics.resultDeleteFiles().increment(deleteFiles)
+    metrics.totalDeleteFileSizeInBytes().increment(deleteBytes)
+  }
+}

@@ -1,0 +1,30 @@
+package zonemap.iceberg.fact
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.value.{ZoneValue, ZoneValues}
+
+/** Parses the notation of facts. */
+class FactTextTest extends AnyFunSuite {
+
+  test("items are split at commas outside quotes and parentheses") {
+    assert(FactText.split("values(a, b) ,bloom(c)") == Seq("values(a, b)", "bloom(c)"))
+    assert(FactText.split("values(t['a,(b']), x") == Seq("values(t['a,(b'])", "x"))
+    assert(FactText.split("values(`a,b`)") == Seq("values(`a,b`)"))
+    assert(FactText.split("a,,") == Seq("a", "", ""))
+    "values( a ,t['x,''y)'] )" match {
+      case FactText.Item(kind, columns) => assert((kind, columns) == (("values", Seq("a", "t['x,''y)']"))))
+      case other                        => fail(other)
+    }
+  }
+
+  test("keys of maps are texts in quotes or whole numbers") {
+    def keyOf(column: String): Option[(String, ZoneValue)] = FactText.MapKey.unapply(column)
+    assert(keyOf("tags['type']").contains(("tags", ZoneValues.ofString("type"))))
+    assert(keyOf("at.m[ 'it''s [x]' ]").map(_._2).contains(ZoneValues.ofString("it's [x]")))
+    assert(keyOf("codes[-404]").contains(("codes", ZoneValues.ofLong(-404))))
+    assert(keyOf("tags['']").contains(("tags", ZoneValues.ofString(""))))
+    Seq("tags", "tags[type]", "tags['type'", "tags['a'b']", "codes[1.5]", "['x']").foreach(c =>
+      assert(keyOf(c).isEmpty, c))
+  }
+}

@@ -1,0 +1,163 @@
+package zonemap.iceberg.prune
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.{DataFile, PartitionSpec, TableProperties}
+import org.apache.iceberg.expressions.{Expression, Expressions}
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.predicate.{Compare, CompareOp, InRanges, True, ValueRanges}
+import zonemap.core.value.{ZoneValue, ZoneValues}
+import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning, ZoneMapBatchScan}
+import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
+
+/**
+ * Checks for which conclusions bounds are used, by the writer of the file and by the source from which readers take
+ * the column.
+ */
+class BoundsTrustTest extends AnyFunSuite with FewColumns {
+  import Planning._
+
+  private val mapping = """[{"field-id": 1, "names": ["id"]}]"""
+
+  private def ids(lower: Long, upper: Long): Map[String, Stats] = Map("id" -> Stats.range(lower, upper))
+  private def long(v: Long): ZoneValue = ZoneValues.ofLong(v)
+  private def file(t: TestTable, lower: Long, upper: Long): DataFile = TestFiles.data(t, ids(lower, upper))
+  private def isMapped(t: TestTable): Unit =
+    t.load().updateProperties().set(TableProperties.DEFAULT_NAME_MAPPING, mapping).commit()
+  private def isMappedNoMore(t: TestTable): Unit =
+    t.load().updateProperties().remove(TableProperties.DEFAULT_NAME_MAPPING).commit()
+
+  /** The number of files that a condition retains which Iceberg never evaluates. */
+  private def keptByDerived(t: TestTable): Int = {
+    val derived = InRanges(id, ValueRanges.closed(long(1000), long(2000)))
+    val found = relation(t, Covering).withExpressions(derived, "digest", java.util.List.of())
+    plan(found, Expressions.alwaysTrue(), identity).size
+  }
+
+  private def keptByFilter(t: TestTable, filter: Expression = Expressions.greaterThan("id", 1000L)): Int =
+    ours(t, filter, Covering).tasks.size
+
+  private def answered(t: TestTable): Boolean = filesAnswered(t) > 0
+
+  private def filesAnswered(t: TestTable): Int = {
+    val r = relation(t, Covering)
+    val scan = r.newBatchScan().asInstanceOf[ZoneMapBatchScan]
+    val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
+    IndexQuestions
+      .aggregates(
+        r.pinned,
+        scan.planned().get.files,
+        tasks,
+        AggregateQuestion(True, Nil, Seq(FileAggregate.Greatest(id))))
+      .fold(_ => 0, _.files.size)
+  }
+
+  private def hasTopK(t: TestTable): Boolean =
+    IndexQuestions
+      .topK(relation(t, Covering).pinned, TopK(id, descending = true, nullsFirst = false, True, 3))
+      .isDefined
+
+  private def cutsLimit(t: TestTable): Boolean =
+    IndexQuestions.isWorthwhile(relation(t, Covering).pinned, LimitCut(5, Compare(id, CompareOp.GtEq, long(0))))
+
+  private def tellsJoins(t: TestTable): Boolean = relation(t, Covering).pinned.liveFiles.get.valuesOf(id, 8).isDefined
+
+  private def everything(t: TestTable): (Int, Int, Boolean, Boolean, Boolean, Boolean) =
+    (keptByFilter(t), keptByDerived(t), hasTopK(t), cutsLimit(t), tellsJoins(t), answered(t))
+
+  private def table(append: (TestTable, DataFile) => Any): TestTable = {
+    val t = TestTable.create(schema)
+    (0 until 4).foreach(i => append(t, file(t, i * 10L, i * 10L + 9)))
+    t
+  }
+
+  // files retained by Iceberg's own filter and by a derived condition; then the bound of first rows, the cut of a
+  // LIMIT, the values for joins, and MIN/MAX
+  test("an engine's files: extremes") {
+    assert(everything(table(_.append(_))) == ((0, 0, true, true, true, true)))
+  }
+
+  test("an unknown writer's files: valid bounds, no extremes") {
+    assert(everything(table(_.appendOfUnknownWriter(_))) == ((0, 0, true, true, true, false)))
+  }
+
+  test("an unknown writer's files in a table with a name mapping: Iceberg's own filter alone") {
+    val t = table(_.appendOfUnknownWriter(_))
+    isMapped(t)
+    assert(everything(t) == ((0, 4, false, false, false, false)))
+    assert(keptByFilter(t, Expressions.notEqual("id", 5L)) == 4)
+    assert(keptByFilter(t, Expressions.in("id", (1000L until 1201L).map(Long.box): _*)) == 4, "Iceberg stops at 200")
+    assert(keptByFilter(t, Expressions.in("id", (1000L until 1200L).map(Long.box): _*)) == 0)
+  }
+
+  test("an engine's files in a table with a name mapping have field ids") {
+    val t = table(_.append(_))
+    isMapped(t)
+    assert(everything(t) == ((0, 0, true, true, true, true)))
+    t.appendOfUnknownWriter(file(t, 5, 6))
+    assert(keptByDerived(t) == 1)
+    assert(!tellsJoins(t))
+    assert(hasTopK(t), "the engine's files hold rows enough")
+  }
+
+  test("what was indexed under a name mapping stays doubtful without it, and when the snapshot is expired") {
+    val t = TestTable.create(schema)
+    isMapped(t)
+    t.append(file(t, 0, 9))
+    t.appendOfUnknownWriter(file(t, 10, 19))
+    build(t)
+    isMappedNoMore(t)
+    t.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(1).commit()
+    val settings = Planning.Off
+    val loaded = t.load()
+    process.admin.merge(loaded, loaded.currentSnapshot(), settings, new LocalRunner(_))
+    assert(keptByDerived(t) == 1)
+    assert(!tellsJoins(t))
+  }
+
+  test(
+    "files that an engine appended without its writer are imports, also where the mapping has been removed before they are indexed") {
+    val t = TestTable.create(schema)
+    (0 until 4).foreach { i =>
+      t.load().newAppend().appendFile(file(t, i * 10L, i * 10L + 9)).set("engine-name", "spark").commit()
+    }
+    assert(everything(t) == ((0, 4, false, false, false, false)))
+  }
+
+  test("the writer is forgotten by a build when its snapshot is expired, and kept by a refresh") {
+    val t = table(_.append(_))
+    build(t)
+    t.load().expireSnapshots().expireOlderThan(Long.MaxValue).retainLast(1).commit()
+    val loaded = t.load()
+    process.admin.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
+    assert(filesAnswered(t) == 4)
+    build(t)
+    assert(filesAnswered(t) == 1, "three of four snapshots are expired")
+  }
+
+  test("files rewritten by an engine are its files") {
+    val t = TestTable.create(schema)
+    val old = file(t, 0, 9)
+    t.appendOfUnknownWriter(old)
+    assert(!answered(t))
+    t.load().newRewrite().deleteFile(old).addFile(file(t, 0, 9)).set("engine-name", "spark").commit()
+    assert(answered(t))
+  }
+
+  test("bounds of a partition column that miss the tuple's value are Iceberg's own filter's alone") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("id").build())
+    (0L until 4L).foreach(i => t.append(TestFiles.data(t, ids(i + 10, i + 10), Seq(Long.box(i)))))
+    assert(keptByFilter(t, Expressions.equal("id", 11L)) == 0, "by the tuple")
+    assert(keptByFilter(t, Expressions.equal("id", 1L)) == 0, "by the bounds, as Iceberg does")
+    assert(planStock(t, Expressions.equal("id", 1L)) == 0)
+    val one = InRanges(id, ValueRanges.closed(long(1), long(1)))
+    val found = relation(t, Covering).withExpressions(one, "digest", java.util.List.of())
+    assert(plan(found, Expressions.alwaysTrue(), identity).size == 1, "the tuple alone decides")
+    assert(!hasTopK(t) && !tellsJoins(t))
+  }
+
+  private def planStock(t: TestTable, filter: Expression): Int = stock(t, filter).size
+}

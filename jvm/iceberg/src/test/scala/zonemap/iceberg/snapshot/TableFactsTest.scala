@@ -1,0 +1,100 @@
+package zonemap.iceberg.snapshot
+
+import java.io.{IOException, UncheckedIOException}
+
+import org.apache.iceberg.{Schema, TableProperties}
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.core.fact.{FactBuilder, FactFile, FactKey, FactKind, KnownValues}
+import zonemap.core.predicate.ColumnId
+import zonemap.core.value.{LongType, ZoneValues}
+import zonemap.core.version.FactRef
+import zonemap.iceberg.store.IndexStore
+import zonemap.iceberg.testing.{MemoryFileIO, OwnProcess, TestTable}
+
+/** Files of facts that cannot be read, and damaged ones. */
+class TableFactsTest extends AnyFunSuite with OwnProcess {
+  private val column = ColumnId(1)
+  private val root = "mem://lake/t/_zonemaps_v2/facts-test"
+
+  private final class Stored {
+    val io = new MemoryFileIO
+    private val store = new IndexStore(io, root, process.access)
+    private val bytes = {
+      val builder = FactBuilder.of(FactKind.Values, 1L, 100)
+      builder.add(ZoneValues.ofLong(5))
+      FactFile.encode(FactKind.Values, column, LongType, Seq(FactKey.of("data", 9L) -> builder.build()))
+    }
+    private val path = store.writeFacts(FactKind.Values, column.fieldId, "hash", bytes)
+    private val ref = FactRef(path, "hash", bytes.length.toLong, FactKind.Values, column, 1, 1)
+    val location = s"$root/$path"
+
+    def facts(pauseNanos: Long, contradicts: Boolean = false): TableFacts =
+      new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts)), store, pauseNanos)
+
+    /** Reads fail while this is true. */
+    @volatile var isDown = false
+    @volatile var reads = 0
+    io.beforeRead = { _ =>
+      reads += 1
+      if (isDown) throw new UncheckedIOException(new IOException("connection reset"))
+    }
+  }
+
+  private def isKnown(facts: TableFacts): Boolean =
+    facts.of("data", 9L).find(column, FactKind.Values) match {
+      case Some(_: KnownValues) => true
+      case _                    => false
+    }
+
+  test("a file that could not be read is read again after the pause, and not before") {
+    val stored = new Stored
+    stored.isDown = true
+    val (patient, eager) = (stored.facts(pauseNanos = Long.MaxValue / 2), stored.facts(pauseNanos = 0L))
+    assert(!isKnown(patient) && !isKnown(eager))
+    stored.isDown = false
+    val before = stored.reads
+    assert(!isKnown(patient) && stored.reads == before)
+    assert(isKnown(eager))
+    assert(eager.files(column, FactKind.Values).size == 1 && patient.files(column, FactKind.Values).isEmpty)
+  }
+
+  test("a read that fails after the file was opened is tried again too") {
+    val stored = new Stored
+    val facts = stored.facts(pauseNanos = 0L)
+    assert(isKnown(facts))
+    facts.release()
+    stored.isDown = true
+    process.access.cold.forget(root)
+    assert(!isKnown(facts))
+    stored.isDown = false
+    assert(isKnown(facts))
+  }
+
+  test("a damaged file is refused for good, whatever its bytes are later") {
+    for (damage <- Seq[Array[Byte] => Array[Byte]](_.dropRight(1), bytes => bytes.updated(20, (~bytes(20)).toByte))) {
+      val stored = new Stored
+      val whole = stored.io.bytes(stored.location)
+      stored.io.put(stored.location, damage(whole))
+      process.access.cold.forget(root)
+      val facts = stored.facts(pauseNanos = 0L)
+      assert(!isKnown(facts))
+      stored.io.put(stored.location, whole)
+      process.access.cold.forget(root)
+      assert(!isKnown(facts))
+      assert(isKnown(stored.facts(pauseNanos = 0L)))
+    }
+  }
+
+  test("a column that a manifest is wrong about stays so when the name mapping makes the facts unreadable") {
+    val stored = new Stored
+    val t = TestTable.create(new Schema(NestedField.optional(1, "id", Types.LongType.get())))
+    process.tables.of(t.load()).learn(stored.facts(pauseNanos = 0L, contradicts = true))
+    assert(isKnown(process.index.factsOf(t.load())) && process.index.factsOf(t.load()).distrusted == Set(1))
+    val mapping = """[{"field-id": 1, "names": ["id", "other"]}]"""
+    t.load().updateProperties().set(TableProperties.DEFAULT_NAME_MAPPING, mapping).commit()
+    assert(!isKnown(process.index.factsOf(t.load())) && process.index.factsOf(t.load()).distrusted == Set(1))
+  }
+}

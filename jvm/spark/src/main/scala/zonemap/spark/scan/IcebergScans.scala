@@ -1,0 +1,81 @@
+package zonemap.spark.scan
+
+import scala.jdk.OptionConverters._
+
+import org.apache.iceberg.FileScanTask
+import org.apache.spark.sql.connector.read._
+
+import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
+
+/**
+ * Access to Iceberg's batch scan for zonemap's rules: its [[PlannedScan]], its tasks, and the removal of tasks.
+ *
+ * Iceberg's own runtime filter prunes by partitions only. Without [[TaskMethods]] no scan is filterable.
+ */
+private[spark] object IcebergScans {
+  private val BatchQueryScan = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+  private val ColumnarReaders = "org.apache.iceberg.spark.source.SparkColumnarReaderFactory"
+
+  private val KnownInterfaces: Set[Class[_]] = Set(
+    classOf[Scan],
+    classOf[SupportsReportPartitioning],
+    classOf[SupportsReportStatistics],
+    classOf[SupportsRuntimeV2Filtering])
+
+  private val methods: Option[TaskMethods] = TaskMethods.ofIceberg.toOption
+
+  /** True for Iceberg's batch scan if it has no interface of Spark's that a wrapping scan would hide. */
+  def isFilterable(scan: Scan): Boolean =
+    methods.isDefined && scan.getClass.getName == BatchQueryScan &&
+      interfaces(scan.getClass).forall(i => KnownInterfaces.exists(known => i.isAssignableFrom(known)))
+
+  /**
+   * True if Iceberg reads the tasks of a filterable scan as columnar batches. Iceberg does so only if it can read each
+   * task so, thus it also does so after some or all tasks are removed.
+   */
+  def readsBatches(scan: Scan): Boolean =
+    scan.toBatch.createReaderFactory().getClass.getName == ColumnarReaders
+
+  /** Returns the plan from the index of all tasks; `None` if Iceberg planned the scan, and for other kinds of scans. */
+  def planned(scan: Scan): Option[PlannedScan] = {
+    val inner = ForwardingScan.unwrapped(scan)
+    if (!isFilterable(inner)) None
+    else {
+      tasks(inner): Unit // the plan is complete once its last task is created
+      methods.map(_.below.invoke(inner)).collect { case ours: ZoneMapBatchScan => ours.planned().toScala }.flatten
+    }
+  }
+
+  /** Returns the planned tasks, one for each file; `None` if a task is of another kind. */
+  def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {
+    val planned = tasks(scan)
+    val files = planned.collect { case task: FileScanTask => task }
+    Option.when(files.size == planned.size)(files)
+  }
+
+  /** Removes the tasks of these files. Returns the number of tasks before and after. */
+  def remove(scan: Scan, paths: java.util.Set[String]): (Int, Int) = {
+    val before = tasks(scan)
+    val after = new java.util.ArrayList[AnyRef](before.size)
+    before.foreach {
+      case task: FileScanTask if paths.contains(task.file().location()) => ()
+      case task                                                         => after.add(task): Unit
+    }
+    // if no task was removed, Iceberg keeps its planned splits
+    if (after.size < before.size) methods.foreach(_.reset.invoke(scan, after): Unit)
+    (before.size, after.size)
+  }
+
+  private def tasks(scan: Scan): IndexedSeq[AnyRef] =
+    methods.fold(IndexedSeq.empty[AnyRef]) {
+      _.tasks.invoke(scan).asInstanceOf[java.util.List[AnyRef]].toArray.toIndexedSeq
+    }
+
+  private def interfaces(scanClass: Class[_]): Set[Class[_]] =
+    Iterator
+      .iterate[Class[_]](scanClass)(_.getSuperclass)
+      .takeWhile(_ != null)
+      .flatMap(_.getInterfaces)
+      .filter(_.getName.startsWith("org.apache.spark.sql.connector.read."))
+      .toSet
+}

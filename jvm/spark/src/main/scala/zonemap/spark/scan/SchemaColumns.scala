@@ -1,0 +1,91 @@
+package zonemap.spark.scan
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.types.Types.NestedField
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, GetStructField, MetadataAttribute}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types._
+
+import zonemap.core.fact.FactKind
+import zonemap.core.predicate.{ColumnId, ColumnRef, Predicate, True}
+import zonemap.core.value.{ColumnType, DecimalType => ZoneDecimal, ZoneValue}
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
+import zonemap.spark.expression.{CatalystCondition, ColumnResolver, MapEntry}
+
+/**
+ * Resolves columns, fields of structs, and values of single map keys to columns of the index. It finds them by name in
+ * the schema that the relation was resolved with. Values of a map key are resolved only if the index has facts of them.
+ *
+ * @param factsOf returns the kinds of facts that the index has of a column
+ * @param canEvaluate true if some files hold few enough values of these columns to evaluate a condition on them
+ */
+private[spark] final class SchemaColumns(
+    relation: DataSourceV2Relation,
+    schema: Schema,
+    factsOf: ColumnId => Set[FactKind] = _ => Set.empty,
+    canEvaluate: Seq[ColumnRef] => Boolean = _ => false)
+    extends ColumnResolver {
+
+  override def knowsTexts(column: ColumnRef): Boolean =
+    factsOf(column.id).exists(kind => kind == FactKind.Values || kind == FactKind.NGrams)
+
+  override def evaluated(condition: Expression): Predicate =
+    CatalystCondition.of(condition, this).filter(found => canEvaluate(found.columns)).getOrElse(True)
+
+  override def column(expression: Expression): Option[ColumnRef] =
+    expression match {
+      case MapEntry(map, key) => ofKey(map, key, expression.dataType)
+      case _ =>
+        for {
+          (field, name) <- find(expression)
+          columnType <- IcebergValues.columnType(field.`type`())
+          if shares(columnType, expression.dataType)
+        } yield ColumnRef(field.fieldId, columnType, name)
+    }
+
+  private def ofKey(map: Expression, key: ZoneValue, dataType: DataType): Option[ColumnRef] =
+    for {
+      (field, _) <- find(map)
+      if field.`type`().isMapType
+      values = field.`type`().asMapType()
+      columnType <- IcebergValues.columnType(values.valueType())
+      id = ColumnId(values.valueId(), Some(key))
+      if shares(columnType, dataType) && factsOf(id).nonEmpty
+    } yield ColumnRef(id.fieldId, columnType, ColumnNames.of(schema, id), id.mapKey)
+
+  /** Returns the schema field of a column or of a field within a struct column, and the full name of the field. */
+  private def find(expression: Expression): Option[(NestedField, String)] =
+    expression match {
+      case attribute: AttributeReference =>
+        for {
+          own <- relation.output.find(_.exprId == attribute.exprId)
+          if !MetadataAttribute.isValid(own.metadata)
+          field <- Option(schema.asStruct().field(own.name))
+        } yield (field, own.name)
+      case GetStructField(child, ordinal, _) =>
+        for {
+          (parent, parentName) <- find(child)
+          if parent.`type`().isStructType
+          name = child.dataType.asInstanceOf[StructType](ordinal).name
+          field <- Option(parent.`type`().asStructType().field(name))
+        } yield (field, s"$parentName.$name")
+      case _ => None
+    }
+
+  /** True if Spark represents and orders values of `dataType` as the index does values of `columnType`. */
+  private def shares(columnType: ColumnType, dataType: DataType): Boolean =
+    (columnType, dataType) match {
+      case (zonemap.core.value.BooleanType, BooleanType)        => true
+      case (zonemap.core.value.IntType, IntegerType)            => true
+      case (zonemap.core.value.LongType, LongType)              => true
+      case (zonemap.core.value.FloatType, FloatType)            => true
+      case (zonemap.core.value.DoubleType, DoubleType)          => true
+      case (zonemap.core.value.DateType, DateType)              => true
+      case (zonemap.core.value.TimestampType, TimestampNTZType) => true
+      case (zonemap.core.value.TimestampTzType, TimestampType)  => true
+      case (zonemap.core.value.StringType, StringType)          => true
+      case (ZoneDecimal(precision, scale), decimal: DecimalType) =>
+        precision == decimal.precision && scale == decimal.scale && precision <= ZoneDecimal.MaxLongDigits
+      case _ => false
+    }
+}

@@ -1,0 +1,129 @@
+package zonemap.spark.scan
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.BaseTable
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.plans.logical.{DeleteFromTable, DeleteFromTableWithFilters, LogicalPlan}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
+
+import zonemap.iceberg.plan.{PinnedRelation, ZoneMapTable}
+import zonemap.iceberg.report.SwapReason
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.store.StoreLocation
+import zonemap.spark.conf.ZoneMapConf
+
+/**
+ * Replaces the Iceberg table of every relation that reads one by a [[ZoneMapTable]].
+ *
+ * The relation keeps Iceberg's `SparkTable`, scan builder and scan, so Spark and Iceberg use them as before; only the
+ * planning of files changes. The swap depends on the table's class and on confs, never on the state of the index,
+ * because Spark uses the normalized plan as the key of cached data. The rule adds a marker to the relation's options.
+ * The marker makes the rule idempotent, and the swapped relation unequal to the old one: Catalyst drops an equal
+ * replacement.
+ *
+ * A relation may already have a [[ZoneMapTable]] but no marker: for a cached table, Spark resolves new queries to the
+ * table object of the cached plan. The rule then swaps this relation again, or back, according to the query's confs.
+ *
+ * The rule does not change plans of DELETE, which may delete by metadata, nor tables whose class plans its own scans.
+ */
+private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalPlan] {
+  import SwapRule._
+
+  override def apply(plan: LogicalPlan): LogicalPlan =
+    plan match {
+      case _: DeleteFromTable | _: DeleteFromTableWithFilters => plan
+      case _ =>
+        plan.transformWithSubqueries {
+          case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, options, _) if !isSwapped(options) =>
+            swap(relation, table)
+        }
+    }
+
+  private def swap(relation: DataSourceV2Relation, table: SparkTable): LogicalPlan =
+    try
+      (decide(table, relation.options), table.table()) match {
+        case (SwapDecision.Swap(inner, settings), _) =>
+          replaced(relation, table, zoneMapTable(table, inner, settings), Swapped)
+        case (SwapDecision.Leave(_), ours: ZoneMapTable) => replaced(relation, table, ours.stock(), Unswapped)
+        case (SwapDecision.Leave(_), _)                  => relation
+      }
+    catch {
+      case NonFatal(e) =>
+        slf4j.warn(s"Zonemap: queries of ${table.name()} use Iceberg's planning: $e")
+        relation
+    }
+
+  private def replaced(
+      relation: DataSourceV2Relation,
+      table: SparkTable,
+      inner: BaseTable,
+      mark: String): DataSourceV2Relation =
+    relation.copy(table = SparkTables.copyAround(table, inner), options = withOption(relation.options, Marker, mark))
+
+  /** The snapshot that `table` is pinned to, for a query with these settings. */
+  def pinned(table: SparkTable, inner: BaseTable, settings: PlannerSettings): PinnedRelation = {
+    process.use(settings)
+    new PinnedRelation(inner, SparkTables.snapshotId(table).map(Long.box).orNull, settings, process.iceberg)
+  }
+
+  /** Creates the table that plans scans of the snapshot that `table` is pinned to. */
+  private def zoneMapTable(table: SparkTable, inner: BaseTable, settings: PlannerSettings): ZoneMapTable =
+    new ZoneMapTable(pinned(table, inner, settings))
+
+  /** Decides whether a [[ZoneMapTable]] plans the scans of `table`; if not, the decision has the reason. */
+  def decide(table: SparkTable, options: CaseInsensitiveStringMap): SwapDecision =
+    SparkTables.plannableTable(table) match {
+      case None => SwapDecision.Leave(SwapReason.ForeignPlanner(table.table().getClass.getSimpleName))
+      case Some(inner) =>
+        ZoneMapConf.read(SQLConf.get, options) match {
+          case Left(error) =>
+            warnOnce(error.getMessage)
+            SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
+          case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
+          case Right(conf) =>
+            conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
+              case Some(refusal) =>
+                warnOnce(refusal)
+                SwapDecision.Leave(SwapReason.MalformedConf(refusal))
+              case None => SwapDecision.Swap(inner, conf.planner)
+            }
+        }
+    }
+
+  private def isSwapped(options: CaseInsensitiveStringMap): Boolean = options.containsKey(Marker)
+
+  private def warnOnce(message: String): Unit =
+    if (process.confWarnings.add(message))
+      slf4j.warn(s"Zonemap: $message Queries use Iceberg's planning until the conf is corrected.")
+}
+
+private[spark] object SwapRule {
+  private val slf4j = LoggerFactory.getLogger("zonemap.planner")
+
+  /** The key of the marker in a relation's options. */
+  val Marker = "zonemap.swapped"
+  private val Swapped = "true"
+  private val Unswapped = "false"
+
+  /** Returns a copy of the options with one entry added. */
+  private[spark] def withOption(
+      options: CaseInsensitiveStringMap,
+      key: String,
+      value: String): CaseInsensitiveStringMap = {
+    val entries = new java.util.HashMap[String, String](options.asCaseSensitiveMap())
+    entries.put(key, value)
+    new CaseInsensitiveStringMap(entries)
+  }
+}
+
+private[spark] sealed trait SwapDecision
+
+private[spark] object SwapDecision {
+  final case class Swap(inner: BaseTable, settings: PlannerSettings) extends SwapDecision
+  final case class Leave(reason: SwapReason) extends SwapDecision
+}

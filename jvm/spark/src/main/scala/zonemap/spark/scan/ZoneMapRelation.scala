@@ -1,0 +1,112 @@
+package zonemap.spark.scan
+
+import org.apache.iceberg.Schema
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
+
+import zonemap.core.io.Checksums
+import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.iceberg.plan.ZoneMapTable
+import zonemap.iceberg.prune.FileSet
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.expression.{ColumnResolver, ExpressionTranslator}
+
+/**
+ * A relation with a [[ZoneMapTable]] whose scans read exactly the files of one pinned snapshot.
+ *
+ * Every rule that looks up a relation in the index matches it by this class, both before and after its scan is planned.
+ */
+private[spark] final case class ZoneMapRelation(
+    relation: DataSourceV2Relation,
+    sparkTable: SparkTable,
+    table: ZoneMapTable) {
+
+  /** The schema that the relation was resolved with. */
+  def schema: Schema = SparkTables.schema(sparkTable)
+
+  /** Resolves Spark's columns of the relation to columns of the index. */
+  def columns: ColumnResolver = new SchemaColumns(relation, schema)
+
+  /** Returns the column of the index for an attribute of the relation. */
+  def column(attribute: Attribute): Option[ColumnRef] =
+    attribute match {
+      case reference: AttributeReference => columns.column(reference)
+      case _                             => None
+    }
+
+  /**
+   * Returns at least the files with rows that the query needs and for which all `conditions` are TRUE; `None` if the
+   * index does not cover the snapshot. The table's top-k bound is applied too: every operator that uses these rows is
+   * above the sort and the limit that the bound comes from (S142).
+   */
+  def files(conditions: Seq[Expression]): Option[FileSet] = {
+    val translator = new ExpressionTranslator(columns)
+    val asked = conditions.flatMap(conjuncts).map(translator.whenTrue)
+    table.pinned.liveFiles.map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
+  }
+
+  /** Returns the deterministic conjuncts that refer only to columns of the relation and have no subquery. */
+  def conjuncts(condition: Expression): Seq[Expression] =
+    ZoneMapRelation.conjuncts(condition).filter { part =>
+      part.deterministic && !SubqueryExpression.hasSubquery(part) && part.references.subsetOf(relation.outputSet)
+    }
+
+  def conf: Option[ZoneMapConf] = ZoneMapConf.read(SQLConf.get, relation.options).toOption
+
+  /** True if the relation's options contain this marker of a rule. */
+  def isMarked(marker: String): Boolean = relation.options.containsKey(marker)
+
+  /** Returns a copy of the relation with the table `other` and with a rule's marker in its options. */
+  def over(other: ZoneMapTable, marker: String, digest: String): DataSourceV2Relation =
+    relation.copy(
+      table = SparkTables.copyWithin(sparkTable, other),
+      options = SwapRule.withOption(relation.options, marker, digest))
+
+  /** Returns the relation for a query that retains only rows for which `predicate` is TRUE. */
+  def withExpressions(predicate: Predicate, notes: java.util.List[String]): DataSourceV2Relation = {
+    val digest = ZoneMapRelation.digestOf(Predicate.canonical(predicate))
+    over(table.withExpressions(predicate, digest, notes), ZoneMapRelation.ExpressionsMarker, digest)
+  }
+}
+
+private[spark] object ZoneMapRelation extends PredicateHelper {
+
+  /** The key of the digest of a relation's expressions in its options. */
+  val ExpressionsMarker = "zonemap.expressions"
+
+  private val DigestBytes = 16
+
+  /** A short digest that represents a text in names and options. */
+  def digestOf(text: String): String = Checksums.sha256(text, DigestBytes)
+
+  private def conjuncts(condition: Expression): Seq[Expression] = splitConjunctivePredicates(condition)
+
+  /** Returns the one of `columns` that an output column copies, with or without an alias. */
+  def sourceOf(
+      column: Attribute,
+      output: Seq[NamedExpression],
+      columns: Seq[AttributeReference]): Option[AttributeReference] =
+    output
+      .find(_.exprId == column.exprId)
+      .map {
+        case Alias(child, _) => child
+        case other           => other
+      }
+      .collect { case source: AttributeReference => source }
+      .flatMap(source => columns.find(_.exprId == source.exprId))
+
+  def unapply(plan: LogicalPlan): Option[ZoneMapRelation] =
+    plan match {
+      case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) if isPinned(relation) =>
+        table.table() match {
+          case ours: ZoneMapTable => Some(ZoneMapRelation(relation, table, ours))
+          case _                  => None
+        }
+      case _ => None
+    }
+
+  private[spark] def isPinned(relation: DataSourceV2Relation): Boolean = ReadOptions.readPinnedFiles(relation.options)
+}

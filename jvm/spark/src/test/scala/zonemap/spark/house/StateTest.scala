@@ -1,0 +1,114 @@
+package zonemap.spark.house
+
+import java.nio.file.Paths
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import com.tngtech.archunit.core.domain.{JavaClass, JavaField, JavaModifier}
+import org.scalatest.funsuite.AnyFunSuite
+
+/**
+ * State of the JVM has few owners, each written down here with its reason. An `object` (and a static field of a Java
+ * class) holds state if it holds a var, a mutable collection, a lock's subject such as an atomic, an executor or a
+ * thread, or an instance of a class of the product that holds one.
+ */
+class StateTest extends AnyFunSuite {
+  import StateTest._
+
+  private val stateful = new Stateful(Classes.all.asScala)
+
+  test("no object holds state but those that are written down") {
+    val found = stateful.objects
+    assert(found.diff(Allowed.keySet).isEmpty, found.diff(Allowed.keySet).map(stateful.why).mkString("\n", "\n", "\n"))
+    assert(Allowed.keySet.diff(found).isEmpty, "written down, and without state today")
+  }
+
+  test("an object with a var, a collection, an executor, or an instance of a class with one is found") {
+    val planted = new Stateful(new com.tngtech.archunit.core.importer.ClassFileImporter()
+      .importPaths(Paths.get("jvm", "spark", "target", "scala-2.13", "test-classes", "zonemap", "spark", "house"))
+      .asScala)
+    val names = planted.objects.map(_.split('.').last)
+    assert(Set("WithVar", "WithMap", "WithExecutor", "WithInstance").map("Planted$" + _).subsetOf(names))
+    assert(!names.exists(Set("WithConstants", "WithLazy").map("Planted$" + _)))
+  }
+}
+
+private[house] object StateTest {
+
+  /** Each object that holds state, and the reason why it is one of the JVM and not of the process object. */
+  val Allowed: Map[String, String] = Map()
+
+  private val StatefulLibrary: Seq[Class[_]] = Seq(
+    classOf[java.util.Map[_, _]],
+    classOf[java.util.Collection[_]],
+    classOf[mutable.Iterable[_]],
+    classOf[mutable.Builder[_, _]],
+    classOf[java.util.concurrent.Executor],
+    classOf[java.util.concurrent.atomic.AtomicReference[_]],
+    classOf[java.util.concurrent.atomic.AtomicBoolean],
+    classOf[java.util.concurrent.atomic.AtomicInteger],
+    classOf[java.util.concurrent.atomic.AtomicLong],
+    classOf[java.util.concurrent.atomic.LongAdder],
+    classOf[java.util.concurrent.locks.Lock],
+    classOf[java.util.concurrent.Semaphore],
+    classOf[ThreadLocal[_]],
+    classOf[Thread])
+
+  final class Stateful(classes: Iterable[JavaClass]) {
+    private val own = classes.map(c => c.getName -> c).toMap
+    private val known = mutable.HashMap.empty[String, Boolean]
+
+    /** Names of objects, and of Java classes with static fields, that hold state; without the `$` at the end. */
+    def objects: Set[String] =
+      classes.filter(c => statics(c).exists(_ => reasons(c).nonEmpty)).map(c => nameOf(c)).toSet
+
+    def why(name: String): String =
+      classes.find(c => nameOf(c) == name && reasons(c).nonEmpty).fold(name)(c => s"$name: ${reasons(c).mkString(", ")}")
+
+    private def nameOf(c: JavaClass): String = c.getName.stripSuffix("$")
+
+    private def statics(c: JavaClass): Option[JavaClass] =
+      Option.when(c.getFields.asScala.exists(_.getModifiers.contains(JavaModifier.STATIC)))(c)
+
+    private def reasons(c: JavaClass): Seq[String] =
+      c.getFields.asScala.toSeq
+        .filter(f => f.getModifiers.contains(JavaModifier.STATIC) && f.getName != "MODULE$")
+        .filter(f => holdsState(f))
+        .map(f => s"${f.getName}: ${f.getRawType.getSimpleName}")
+
+    private def holdsState(field: JavaField): Boolean =
+      isVar(field) || isStateful(field.getRawType)
+
+    /** A field that is set after its object is made, other than the memory of a lazy val. */
+    private def isVar(field: JavaField): Boolean = {
+      val isLazy = field.getOwner.getMethods.asScala.exists(_.getName == field.getName + "$lzycompute")
+      !field.getModifiers.contains(JavaModifier.FINAL) && !isLazy && !field.getName.startsWith("bitmap$")
+    }
+
+    private def isStateful(c: JavaClass): Boolean =
+      StatefulLibrary.exists(l => c.isAssignableTo(l)) || own.get(c.getName).exists { product =>
+        known.getOrElse(
+          product.getName, {
+            known(product.getName) = false // a class that holds itself
+            val found = (product +: product.getAllRawSuperclasses.asScala.toSeq)
+              .flatMap(_.getFields.asScala)
+              .filterNot(_.getModifiers.contains(JavaModifier.STATIC))
+              .exists(f => holdsState(f))
+            known(product.getName) = found
+            found
+          })
+      }
+  }
+}
+
+/** Objects that the test finds, or must not find. */
+private[house] object Planted {
+  object WithVar { var count = 0 }
+  object WithMap { val seen = new java.util.HashMap[String, String] }
+  object WithExecutor { val pool: java.util.concurrent.ExecutorService = null }
+  final class Counter { var count = 0 }
+  object WithInstance { val counter = new Counter }
+  object WithConstants { val names = Map("a" -> 1); val limit = 3 }
+  object WithLazy { lazy val names: Seq[String] = Seq("a") }
+}
