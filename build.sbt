@@ -76,7 +76,7 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(testSettings)
   .settings(
     name := "zonemap-spark",
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql),
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit),
     buildInfoPackage := "zonemap.spark",
     buildInfoObject := "Build",
     buildInfoOptions += BuildInfoOption.PackagePrivate,

@@ -1,7 +1,5 @@
 package zonemap.core.version
 
-import zonemap.core.segment.DeleteSegment
-
 /**
  * The names of the files of a store, relative to its folder (docs/design/FORMAT.md, "Names in a store").
  *

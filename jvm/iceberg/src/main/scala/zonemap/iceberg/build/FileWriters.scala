@@ -9,7 +9,6 @@ import org.apache.iceberg.util.SnapshotUtil
 
 import zonemap.core.segment.Provenance
 import zonemap.iceberg.convert.MappedNames
-import zonemap.iceberg.snapshot.TableFacts
 
 /**
  * Decides which kind of writer wrote a data file, by the sequence number of the snapshot that added the file.

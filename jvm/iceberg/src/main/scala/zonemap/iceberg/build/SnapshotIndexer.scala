@@ -1,7 +1,6 @@
 package zonemap.iceberg.build
 
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ManifestContent, ManifestFile, Snapshot, Table}
 

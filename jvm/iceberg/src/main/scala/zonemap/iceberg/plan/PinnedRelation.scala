@@ -130,6 +130,7 @@ private[zonemap] final class PinnedRelation(
 }
 
 private[plan] object PinnedRelation {
+
   /** The result of resolving a snapshot. */
   private final case class Resolution(snapshotId: Long, found: Either[StockReason, ResolvedSnapshot])
 

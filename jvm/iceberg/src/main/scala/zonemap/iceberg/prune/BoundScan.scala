@@ -58,7 +58,10 @@ private[zonemap] object BoundScan {
   def of(request: ScanRequest, hints: ScanHints = ScanHints.Empty): Either[StockReason, BoundScan] = {
     val names = referencedNames(request.filter)
     val candidates = Iterator(
-      () => (reboundWhereNeeded(PartitionTuples.specsById(request.snapshotSpecs.get()), names, request), request.snapshotSchema),
+      () =>
+        (
+          reboundWhereNeeded(PartitionTuples.specsById(request.snapshotSpecs.get()), names, request),
+          request.snapshotSchema),
       () => (PartitionTuples.specsById(request.table.specs()), request.table.schema())
     )
     candidates

@@ -76,6 +76,6 @@ private[zonemap] object StoreState {
   def problemOfRead(error: Throwable): String =
     error match {
       case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
-      case _                               => s"the store cannot be read: $error"
+      case _                             => s"the store cannot be read: $error"
     }
 }

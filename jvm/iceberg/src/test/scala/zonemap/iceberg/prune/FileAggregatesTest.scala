@@ -14,7 +14,7 @@ import zonemap.core.value.{BytesValue, DateType, IntType, LongType, LongValue, Z
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, PlannedScan, Planning, ZoneMapBatchScan, ZoneMapTable}
 import zonemap.iceberg.prune.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.report.AggregateReason
-import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, Function, ManyGroups, NotFromIndex}
+import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, Function, ManyGroups}
 import zonemap.iceberg.testing.{Stats, TestFiles, TestTable}
 
 /** Evaluates aggregates over whole files, on files of ten rows that exist in metadata only. */

@@ -8,13 +8,13 @@ import org.apache.spark.sql.connector.write.RowLevelOperationTable;
  * Finds the Iceberg table that a row-level command reads. The class is written in Java because Scala code cannot access
  * Spark's `RowLevelOperationTable`.
  */
-final class RowLevelTables {
+public final class RowLevelTables {
   private static final String MERGE_ON_READ = "org.apache.iceberg.spark.source.SparkPositionDeltaOperation";
 
   private RowLevelTables() {}
 
   /** Returns the target of a merge-on-read command, which Iceberg's ordinary scan reads; null for other tables. */
-  static SparkTable mergeOnReadTarget(Table table) {
+  public static SparkTable mergeOnReadTarget(Table table) {
     if (table instanceof RowLevelOperationTable target
         && target.table() instanceof SparkTable sparkTable
         && target.operation().getClass().getName().equals(MERGE_ON_READ)) {

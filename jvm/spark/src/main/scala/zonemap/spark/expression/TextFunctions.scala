@@ -18,7 +18,7 @@ private[expression] object TextFunctions {
       case concat: Concat if concat.dataType == StringType => ofConcat(concat.children)
       // S80
       case Cast(x, StringType, _, _) if CatalystValues.isIntegral(x.dataType) => Some(new IntegerTextStep(x))
-      case _                                                  => None
+      case _                                                                  => None
     }
 
   /** Matches constants, then a text, then any expressions: S44, S79. */
