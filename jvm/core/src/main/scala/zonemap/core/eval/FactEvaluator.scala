@@ -126,8 +126,8 @@ final private class AllExclude(nodes: Seq[(Predicate, Option[FactNode])]) extend
 }
 
 /**
- * Proves that a condition is TRUE for no combination of the values that the file holds in its columns. SOUNDNESS, S118
- * to S122.
+ * Proves that a condition is TRUE for no combination of the values that the file holds in its columns. SOUNDNESS,
+ * S60 to S64.
  */
 final private class ConditionExcludes(evaluated: Evaluated, known: Set[(ColumnId, FactKind)]) extends FactNode {
 

@@ -9,7 +9,7 @@ import zonemap.core.value.{BytesValue, ColumnType, StringType, ZoneValue}
  * A leaf that is evaluated on facts. The rules and hashes derived from its literals are computed once, not once per
  * file. Not thread-safe.
  *
- * docs/design/SOUNDNESS.md argues each kind of fact, S92 to S96 and S114.
+ * docs/design/SOUNDNESS.md argues each kind of fact, S16, S79 to S82 and S90.
  */
 final private[eval] class FactLeaf(leaf: Leaf) {
   private var rules = Map.empty[ColumnType, Option[LeafRule]]

@@ -3,7 +3,7 @@ package zonemap.core.rule
 import zonemap.core.predicate.CompareOp
 import zonemap.core.value.{ColumnType, Presence, UuidType}
 
-/** Compares two columns of one zone; docs/design/SOUNDNESS.md, S76 to S78. The result is never `Match.All`. */
+/** Compares two columns of one zone; docs/design/SOUNDNESS.md, S40 to S42. The result is never `Match.All`. */
 private[core] object ColumnPair {
 
   def evaluate(op: CompareOp, left: ColumnZone, right: ColumnZone): Match =

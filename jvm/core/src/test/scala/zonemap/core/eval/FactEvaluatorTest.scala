@@ -50,7 +50,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     }
   }
 
-  test("random files and predicates: what is left out has no matching row (S91 to S96, S114)") {
+  test("random files and predicates: what is left out has no matching row (S16, S78 to S82, S90)") {
     var leftOut = 0
     rounds(4000) { rng =>
       val columns = Seq.fill(1 + rng.int(2))(rng.pick(TestModel.types))
@@ -139,7 +139,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(excludes(Compare(wide, CompareOp.Eq, beyond), FactKind.Values, stored, cell))
   }
 
-  test("a literal that passed through a Java string may stand for other bytes: nothing is left out (S94)") {
+  test("a literal that passed through a Java string may stand for other bytes: nothing is left out (S16)") {
     val lost = Compare(message, CompareOp.Eq, text("a\ufffd"))
     assert(kindsOf(StringType).forall(kind => !excludes(lost, kind, StringType, "b", "cccc")))
   }
@@ -171,7 +171,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(!excludes(both(6, 8), FactKind.Values, LongType, data: _*))
   }
 
-  test("exact bounds answer orders, null and NaN tests of columns whose manifests tell nothing (S114)") {
+  test("exact bounds answer orders, null and NaN tests of columns whose manifests tell nothing (S90)") {
     val x = ColumnRef(1, DoubleType, "x")
     def bounds(p: Predicate, data: Any*) = excludes(p, FactKind.Bounds, DoubleType, data: _*)
     def compare(op: CompareOp, value: Double) = Compare(x, op, ZoneValues.ofDouble(value))
@@ -187,7 +187,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(!excludes(parts("zzz"), FactKind.Bounds, StringType, "a"))
   }
 
-  test("ranges: no value between late rows and the others (S117)") {
+  test("ranges: no value between late rows and the others (S91)") {
     val n = ColumnRef(1, LongType, "n")
     def both(low: Long, high: Long) =
       And(Seq(Compare(n, CompareOp.GtEq, ZoneValues.ofLong(low)), Compare(n, CompareOp.Lt, ZoneValues.ofLong(high))))
@@ -199,7 +199,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(ranges(InRanges(n, ValueRanges.between(ZoneValues.ofLong(8), ZoneValues.ofLong(99999)))) && ranges(IsNaN(n)))
   }
 
-  test("the keys of a map are columns of their own, of which bounds never tell (S111)") {
+  test("the keys of a map are columns of their own, of which bounds never tell (S87)") {
     val (a, b) = (ZoneValues.ofString("a"), ZoneValues.ofString("b"))
     def at(key: ZoneValue) = ColumnRef(1, LongType, "m", Some(key))
     def is(key: ZoneValue, value: Long) = InRanges(at(key), ValueRanges.point(ZoneValues.ofLong(value)))
@@ -243,7 +243,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
         override protected def evaluate(values: Seq[ZoneValue]): Boolean = holds(values)
       })
 
-  test("conditions that have to be evaluated: once for each value of a set (S122)") {
+  test("conditions that have to be evaluated: once for each value of a set (S64)") {
     val n = ColumnRef(1, LongType, "n")
     val big = evaluated(n) {
       case Seq(LongValue(v)) => v > 100
@@ -264,7 +264,7 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(!values(Or(Seq(big, Compare(n, CompareOp.Eq, ZoneValues.ofLong(50)))), LongType, 1L, 50L))
   }
 
-  test("conditions on a single value of one column and a set of another (S122)") {
+  test("conditions on a single value of one column and a set of another (S64)") {
     val (a, b) = (ColumnRef(1, LongType, "a"), ColumnRef(2, LongType, "b"))
     val sum60 = evaluated(a, b) {
       case Seq(LongValue(x), LongValue(y)) => x + y == 60

@@ -13,7 +13,7 @@ import zonemap.core.value._
 /**
  * Converts a predicate to Iceberg's filter on the columns that a spec partitions by: for a row for which the
  * predicate is TRUE, the filter is TRUE too. A condition that cannot be converted becomes `alwaysTrue`. SOUNDNESS,
- * S126 and S127.
+ * S68 and S69.
  *
  * Iceberg projects only single values to buckets, so a range of few whole numbers becomes the list of its numbers.
  */
@@ -156,7 +156,7 @@ private[zonemap] object SourceConditions {
 
   /**
    * The value as Iceberg's literal; `None` for a text with U+FFFD, which replaces malformed UTF-8: the stored text
-   * may be another one (S94).
+   * may be another one (S16).
    */
   private def literal(source: Source, value: ZoneValue): Option[AnyRef] =
     source.columnType.reencode(value, source.asked).flatMap { encoded =>

@@ -12,7 +12,7 @@ import zonemap.core.segment.{Provenance, Segment}
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 
 /**
- * Decides how far the bounds of a data file are valid, in three levels (SOUNDNESS, S165 to S169). Every consumer of
+ * Decides how far the bounds of a data file are valid, in three levels (SOUNDNESS, S5 to S9). Every consumer of
  * bounds evaluates predicates through this class.
  *
  *   1. ''Extremes'': an engine's Iceberg writer wrote the file, so fixed-width bounds are its least and greatest value.

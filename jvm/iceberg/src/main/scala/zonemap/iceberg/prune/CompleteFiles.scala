@@ -8,7 +8,7 @@ import zonemap.iceberg.snapshot.{LiveSegment, SnapshotDeletes, SnapshotIndex}
 
 /**
  * The files of which every row is proven to be in the result of a filter: all rows match, the record count is known,
- * and no delete file can apply. The planner counts their rows without reading them (SOUNDNESS, S50).
+ * and no delete file can apply. The planner counts their rows without reading them (SOUNDNESS, S94).
  *
  * @param filter TRUE for a row only if the query's whole condition is TRUE
  */

@@ -10,8 +10,8 @@ import zonemap.iceberg.convert.{IcebergValues, PartitionTuples}
 
 /**
  * The exact values of a column in the files of one segment. A bound that may differ from the true extreme gives no
- * value, and neither does a file that may lack the column, because its rows then have a default (SOUNDNESS, S102 to
- * S105).
+ * value, and neither does a file that may lack the column, because its rows then have a default (SOUNDNESS,
+ * S103 to S106).
  *
  * If the partition of a file holds the column's own value, readers return this value even if the file contains
  * others, and so does this class. A result of null means that all rows of the file are null; `None` means that the
@@ -72,7 +72,7 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
 
   /**
    * All values that the rows of a file can have, null for NULL, if these are at most one value and NULL (SOUNDNESS,
-   * S118 and S119).
+   * S60 and S61).
    *
    * Unlike [[single]], this method has results for files with nulls, and for floats and doubles other than NaN and
    * the zeros.

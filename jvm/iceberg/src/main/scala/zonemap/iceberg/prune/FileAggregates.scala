@@ -52,7 +52,7 @@ private[zonemap] final case class GroupAnswer(keys: Seq[ZoneValue], results: Seq
 private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: java.util.Set[String])
 
 /**
- * Evaluates aggregates over whole files from the index (SOUNDNESS, S101 to S106).
+ * Evaluates aggregates over whole files from the index (SOUNDNESS, S102 to S107).
  *
  * A planned file is evaluated if all its rows are proven to be in the result, no row is deleted, and the keys and
  * results of its group are known exactly. One pass over the files, which takes one or two microseconds for the path
@@ -145,7 +145,7 @@ private object FileAggregates {
   /**
    * The record count of each file that readers return as a whole, by path. A file that is planned twice is left out,
    * because its rows count twice in the query. The map is empty if readers drop rows by a filter that Spark does not
-   * check (S58).
+   * check (S67).
    */
   private def wholeFiles(tasks: IndexedSeq[FileScanTask]): java.util.Map[String, java.lang.Long] = {
     val whole = new java.util.HashMap[String, java.lang.Long]

@@ -18,7 +18,7 @@ private[zonemap] final case class LimitCut(rows: Long, filter: Predicate) {
   def canonical: String = s"(limit $rows ${Predicate.canonical(filter)})"
 }
 
-/** Selects the fewest files that provably hold the needed rows (SOUNDNESS, S54). */
+/** Selects the fewest files that provably hold the needed rows (SOUNDNESS, S98). */
 private[zonemap] object LimitCut {
   private final case class Taken(segment: Int, row: Int, records: Long)
 

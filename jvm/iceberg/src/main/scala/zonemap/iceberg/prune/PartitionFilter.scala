@@ -16,7 +16,7 @@ private[iceberg] final class PartitionFilter private (spec: PartitionSpec, evalu
 
 /**
  * Converts filters to conditions on partition tuples by Iceberg's projections. It corrects two mistakes of these
- * projections that lose rows or return rows that do not match (see S57, S58 in SOUNDNESS.md).
+ * projections that lose rows or return rows that do not match (see S66, S67 in SOUNDNESS.md).
  */
 private[iceberg] object PartitionFilter {
 

@@ -37,7 +37,7 @@ private[zonemap] final case class TopK(
 private[zonemap] final case class TopKBound(value: ZoneValue, kept: Long)
 
 /**
- * Computes a bound of the first k rows by one column from the bounds of files (SOUNDNESS, S49 to S53).
+ * Computes a bound of the first k rows by one column from the bounds of files (SOUNDNESS, S93 to S97).
  *
  * The bound of a file is its lower bound if the sort is descending, else its upper bound: no row of the file sorts
  * after it. Only files of which all rows are in the result are taken, in the order of their bounds, until they hold k
@@ -111,7 +111,7 @@ private[zonemap] object TopKBound {
 
   /**
    * Whether NaN may sort first: NaN is greater than every value, and Iceberg's own evaluators ignore NaN in
-   * comparisons (S52).
+   * comparisons (S96).
    */
   private def nanMayComeFirst(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Boolean =
     asked.descending && asked.column.columnType.mayHoldNaN &&

@@ -179,7 +179,7 @@ object DifferentialTest {
         filter: Expression): Unit = {
       count(planned, stock)
       val bound = RowOracle.bind(filter, schema)
-      // Iceberg treats such prefixes as whole truncated values (SOUNDNESS, S58), so only the rows decide here
+      // Iceberg treats such prefixes as whole truncated values (SOUNDNESS, S67), so only the rows decide here
       val icebergMiscounts = PartitionFilter.holdsMiscounted(filter)
       // both plans drop a file that Iceberg's partition evaluation drops, also where a truncation overflows
       val specs = table.load().specs()

@@ -45,7 +45,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
   private def ids(lower: Long, upper: Long, nulls: Option[Long] = Some(0)) =
     Map("id" -> Stats.range(lower, upper).copy(nulls = nulls))
 
-  test("whole numbers: one value, and nulls beside it (S118, S119)") {
+  test("whole numbers: one value, and nulls beside it (S60, S61)") {
     Seq[(Map[String, Stats], Predicate, Boolean)](
       (ids(2, 2), odd, false),
       (ids(3, 3), odd, true),
@@ -65,7 +65,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(!isKept(ids(2, 2), odd, FileFormat.ORC), "bounds that meet are one value in any format")
   }
 
-  test("NaN, and zeros of which there are two (S118)") {
+  test("NaN, and zeros of which there are two (S60)") {
     val none = evaluated(d)(_ => false)
     def kept(value: Double, nans: Option[Long]) = isKept(Map("d" -> Stats.range(value, value).copy(nans = nans)), none)
     assert(!kept(1.5, Some(0)) && !kept(Double.PositiveInfinity, Some(0)))
@@ -74,7 +74,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(!isKept(Map("d" -> Stats(Some(10), Some(10))), none), "nulls only")
   }
 
-  test("texts: bounds that meet, whole or cut, and bytes that are no text (S118)") {
+  test("texts: bounds that meet, whole or cut, and bytes that are no text (S60)") {
     val none = evaluated(s)(_ => false)
     def kept(lower: String, upper: String) = isKept(Map("s" -> Stats.range(lower, upper)), none)
     val sixteen = "abcdefghijklmnop"
@@ -83,7 +83,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(kept("a\uFFFD", "a\uFFFD"), "may be several texts")
   }
 
-  test("the value of an identity partition is what readers return, whatever the file's bounds are (S120)") {
+  test("the value of an identity partition is what readers return, whatever the file's bounds are (S62)") {
     val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build())
     Seq[(Any, Map[String, Stats])](
       (7, Map.empty),
@@ -99,7 +99,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(planned(t, evaluated(p)(_.head == LongValue(9))) == 2, "one in the partition, one that is not known")
   }
 
-  test("several columns: every combination is refuted or the file stays (S119)") {
+  test("several columns: every combination is refuted or the file stays (S61)") {
     val t = TestTable.create(schema)
     Seq(
       ids(1, 1) + ("s" -> Stats.range("a", "a")),
@@ -129,7 +129,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(files.keep(odd).count == 5, "as joins ask")
   }
 
-  test("a condition is evaluated once for each value, and for so many values only (S121)") {
+  test("a condition is evaluated once for each value, and for so many values only (S63)") {
     val calls = new AtomicInteger
     val counting = evaluated(id) { _ => calls.incrementAndGet(); false }
     val t = TestTable.create(schema)
@@ -141,7 +141,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
     assert(kept == 1, "what is not looked at is kept")
   }
 
-  test("another column of the same name, or of a type of another order, is not asked (S46)") {
+  test("another column of the same name, or of a type of another order, is not asked (S74)") {
     val t = TestTable.create(schema)
     t.append(TestFiles.data(t, ids(2, 2)))
     assert(planned(t, evaluated(id.copy(fieldId = 77))(_ => false)) == 1)

@@ -114,7 +114,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
 
   private def path(table: TestTable, name: Any): String = s"mem://${table.name}/$name.parquet"
 
-  test("keys leave files of the partitions that they are in, for each transform and type (S126)") {
+  test("keys leave files of the partitions that they are in, for each transform and type (S68)") {
     for ((x, transforms, value) <- cases; transform <- transforms) {
       val values = Seq.fill(40)(value())
       val table = filled(x, transform, values)
@@ -128,7 +128,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     }
   }
 
-  test("ranges leave files of the partitions between their ends (S126)") {
+  test("ranges leave files of the partitions between their ends (S68)") {
     for ((x, transforms, value) <- cases; transform <- transforms if x != Types.BooleanType.get()) {
       val values = Seq.fill(60)(value())
       val table = filled(x, transform, values)
@@ -148,7 +148,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     }
   }
 
-  test("few whole numbers between two ends are told from their buckets (S126)") {
+  test("few whole numbers between two ends are told from their buckets (S68)") {
     val x = Types.LongType.get()
     val values = (0 until 200).map(i => Long.box(i.toLong): AnyRef)
     val table = filled(x, "bucket[100]", values)
@@ -158,7 +158,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(kept(0, 100000) == 201 && kept(Long.MinValue, Long.MaxValue) == 201)
   }
 
-  test("where transforms wrap, ranges tell nothing of partitions (S127)") {
+  test("where transforms wrap, ranges tell nothing of partitions (S69)") {
     def kept(x: Type, transform: String, value: AnyRef, from: Option[Long], until: Option[Long]): Boolean = {
       val table = filled(x, transform, Seq(value))
       val ranges = ValueRanges.between(from.map(LongValue(_)).orNull, until.map(LongValue(_)).orNull)
@@ -175,7 +175,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(!kept(instant, "hour", Long.box(7200000000L), Some(1L << 50), Some(1L << 60)))
   }
 
-  test("any number of keys; above ten thousand they are ranges, which tell nothing of buckets (S126)") {
+  test("any number of keys; above ten thousand they are ranges, which tell nothing of buckets (S68)") {
     val x = Types.LongType.get()
     val column = this.column(x)
     val values = (0 until 100).map(i => Long.box(i * 1000L): AnyRef)
@@ -187,7 +187,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(kept("bucket[100]", SourceConditions.MaxValues + 1) == 101)
   }
 
-  test("files of other specs, and of none, are kept or told by their own (S126)") {
+  test("files of other specs, and of none, are kept or told by their own (S68)") {
     val schema = new Schema(optional(1, "x", Types.LongType.get()), optional(2, "y", Types.LongType.get()))
     val table = TestTable.create(schema)
     table.append(TestFiles.data(table, path = path(table, "none")))
@@ -211,7 +211,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(names(planned(table, And(Seq(isKey(3), y)))) == Set("none", "b3"))
   }
 
-  test("renamed and promoted columns, in files from before (S126)") {
+  test("renamed and promoted columns, in files from before (S68)") {
     val table = filled(Types.IntegerType.get(), "bucket[16]", (0 until 50).map(i => Int.box(i): AnyRef))
     table.load().updateSchema().updateColumn("x", Types.LongType.get()).renameColumn("x", "a.b").commit()
     table.append(TestFiles.data(table, partition = Seq(3), path = path(table, "later")))
@@ -220,7 +220,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(planned(table, In(ColumnRef(1, StringType, "x"), SortedValues.of(Seq(ZoneValues.ofString("7"))))).size == 52)
   }
 
-  test("what Spark and Iceberg order or read differently tells nothing (S127)") {
+  test("what Spark and Iceberg order or read differently tells nothing (S69)") {
     def all(x: Type, transform: String, value: AnyRef, predicate: ColumnRef => Predicate) = {
       val table = filled(x, transform, Seq(value))
       assert(planned(table, predicate(column(x))).size == 2, s"$x $transform")

@@ -13,7 +13,7 @@ import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, S
 
 /**
  * Evaluates COUNT, MIN and MAX over a scan from the index where possible: files whose exact results the index holds are
- * removed from the scan, and their results are added to the plan as rows (SOUNDNESS, S101 to S110).
+ * removed from the scan, and their results are added to the plan as rows (SOUNDNESS, S76 and S102 to S110).
  *
  * The rule runs on planned scans, after Iceberg tried to evaluate the aggregate itself. It decides for each planned
  * task whether the index provides the file's result, so every planned file is either answered or read. See ADR 11.

@@ -13,7 +13,7 @@ import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
- * A condition of Catalyst, evaluated by Spark's own interpreter under the confs of the query: SOUNDNESS, S118 to S121.
+ * A condition of Catalyst, evaluated by Spark's own interpreter under the confs of the query: SOUNDNESS, S60 to S63.
  *
  * @param bound the condition with its columns as references to a row
  */

@@ -13,7 +13,7 @@ import zonemap.core.value.{BytesValue, ZoneValue, ZoneValues}
  *
  * Comparisons of columns with literals are translated exactly, for null rows too; all other conditions become Unknown,
  * which proves nothing. So the predicate never evaluates to ALL if a row makes the condition FALSE or NULL (SOUNDNESS,
- * S51). In contrast, predicates of [[ExpressionTranslator]] may hold for more rows than the condition.
+ * S95). In contrast, predicates of [[ExpressionTranslator]] may hold for more rows than the condition.
  */
 private[spark] final class ExactTranslator(columns: ColumnResolver) {
 

@@ -30,8 +30,8 @@ private[spark] trait ColumnResolver {
  * Translates a condition of Catalyst into ranges of its columns.
  *
  * Every method returns a predicate that is TRUE for at least the wanted rows, and [[True]] if it cannot restrict them.
- * Functions are inverted here, once, so that planning evaluates only plain ranges: SOUNDNESS, S37. If ranges do not
- * represent a condition exactly, it is also evaluated on the values of files with few values: S118.
+ * Functions are inverted here, once, so that planning evaluates only plain ranges: SOUNDNESS, S46. If ranges do not
+ * represent a condition exactly, it is also evaluated on the values of files with few values: S60.
  */
 private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
 
@@ -86,7 +86,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
     True
   }
 
-  /** Translates a comparison of two columns: SOUNDNESS, S76. */
+  /** Translates a comparison of two columns: SOUNDNESS, S40. */
   private def ofColumns(comparison: BinaryComparison, outcome: Boolean): Predicate = {
     val compared = for {
       left <- columns.column(unwidened(comparison.left))
@@ -155,7 +155,7 @@ private[spark] final class ExpressionTranslator(columns: ColumnResolver) {
       expression match {
         case Literal(value, dataType) => ofLiteral(value, dataType, wanted)
         case Bare(_)                  => columns.column(expression).fold(untold())(wanted.on)
-        // the first value that is not null: SOUNDNESS, S45
+        // the first value that is not null: SOUNDNESS, S57
         case Coalesce(children) =>
           children.init.foldRight(rowsOf(children.last, wanted)) { (child, rest) =>
             either(rowsOf(child, wanted.withoutNulls), both(rowsOf(child, Wanted.onlyNull), rest))

@@ -10,7 +10,7 @@ import scala.jdk.CollectionConverters._
  *
  * Local time is instant plus offset. Two instants further apart than the spread of all offsets of the zone have the
  * same order in local time; two nearer instants can have another order only if the offset changes between them. See
- * SOUNDNESS, S41.
+ * SOUNDNESS, S51.
  */
 private[expression] final class LocalTime private (rules: ZoneRules, slackSeconds: Long) {
   import LocalTime._

@@ -8,7 +8,7 @@ import zonemap.core.value.ZoneValue
 /**
  * Matches the value of one literal key of a map: `tags['type']`, `element_at(tags, 'type')`. The value is null, without
  * an error in either ANSI mode, for rows without the key. Keys whose equality differs from that of their bytes do not
- * match. SOUNDNESS, S112.
+ * match. SOUNDNESS, S88.
  */
 private[spark] object MapEntry {
 

@@ -14,7 +14,7 @@ import org.apache.spark.unsafe.types.UTF8String
  *
  * The pieces of an entry are the arguments for which the function has a result and keeps (or reverses) the order; the
  * comment of the entry is the proof. Arguments with overflow, errors or null results lie outside the pieces and are
- * always retained. A function without a result at the ends of its pieces is not used: S143.
+ * always retained. A function without a result at the ends of its pieces is not used: S48.
  */
 private[expression] object MonotoneFunctions {
 
@@ -29,7 +29,7 @@ private[expression] object MonotoneFunctions {
       .filter(s => CatalystValues.isLong(s.child.dataType) && CatalystValues.isOrdered(expression.dataType))
       .filter(_.hasResults)
 
-  // --- arithmetic: S39
+  // --- arithmetic: S49
 
   private def arithmetic(e: Expression): Option[MonotoneStep] =
     e match {
@@ -97,7 +97,7 @@ private[expression] object MonotoneFunctions {
       case _                   => true
     }
 
-  // --- rounding: S39
+  // --- rounding: S49
 
   private def rounding(e: Expression): Option[MonotoneStep] =
     e match {
@@ -109,7 +109,7 @@ private[expression] object MonotoneFunctions {
       case _ => None
     }
 
-  // --- dates: S42
+  // --- dates: S52
 
   /** Range of days in which neither sums of days nor microseconds overflow. */
   private val Days = Domain(LocalDate.of(-200000, 1, 1).toEpochDay, LocalDate.of(200000, 12, 31).toEpochDay)
@@ -150,7 +150,7 @@ private[expression] object MonotoneFunctions {
       Piece(Domain(LocalDate.of(year, 1, 1).toEpochDay, LocalDate.of(year, 12, 31).toEpochDay), increasing = true)
     }
 
-  // --- timestamps: S41
+  // --- timestamps: S51
 
   private val MicrosPerSecond = 1000000L
   private val SecondsPerDay = 86400L
@@ -192,7 +192,7 @@ private[expression] object MonotoneFunctions {
         at => time.slackAt(Math.floorDiv(at, MicrosPerSecond)) * MicrosPerSecond)
     }
 
-  // --- text of times: S43
+  // --- text of times: S53
 
   /** Fields from the year downwards with fixed widths: such texts have the order of the local times. */
   private val Sorted = """yyyy([-/.]?MM([-/.]?dd(( |'T')?HH(:?mm(:?ss)?)?)?)?)?"""
@@ -216,7 +216,7 @@ private[expression] object MonotoneFunctions {
 
   private def legacyFormats: Boolean = SQLConf.get.legacyTimeParserPolicy == LegacyBehaviorPolicy.LEGACY
 
-  // --- casts: S40
+  // --- casts: S50
 
   private def casts(e: Expression): Option[MonotoneStep] =
     e match {

@@ -144,7 +144,7 @@ private[expression] final class MonotoneStep(
 /**
  * The function that returns the first `length` characters of a string.
  *
- * A string's prefix is at least `v` exactly when the string is at least [[least]] of `v`: SOUNDNESS, S44.
+ * A string's prefix is at least `v` exactly when the string is at least [[least]] of `v`: SOUNDNESS, S54.
  */
 private[expression] final class PrefixStep(override val child: Expression, length: Int) extends Step {
   override def preimage(wanted: Wanted): Wanted = wanted.copy(ranges = Step.mapEnds(wanted.ranges, least))
@@ -157,9 +157,9 @@ private[expression] final class PrefixStep(override val child: Expression, lengt
 
 /**
  * The concatenation of a constant and a string. To compare with `v`, the constant is compared with the start of `v`; if
- * they are equal, the string is compared with the rest of `v`. See S44.
+ * they are equal, the string is compared with the rest of `v`. See S54.
  *
- * @param open true if unknown text follows the string; then S79 applies
+ * @param open true if unknown text follows the string; then S55 applies
  */
 private[expression] final class ConcatStep(override val child: Expression, constant: BytesValue, open: Boolean)
     extends Step {
@@ -195,7 +195,7 @@ private object ConcatStep {
   private val MaxHead = 64
 }
 
-/** The decimal text of an integer. A single wanted text determines the integer; a range of texts retains all: S80. */
+/** The decimal text of an integer. A single wanted text determines the integer; a range of texts retains all: S56. */
 private[expression] final class IntegerTextStep(override val child: Expression) extends Step {
   private val Domain(least, greatest) = CatalystValues.domain(child.dataType)
 

@@ -12,16 +12,16 @@ private[expression] object TextFunctions {
   /** Returns the function as a step; None for other functions. */
   def of(expression: Expression): Option[Step] =
     expression match {
-      // S44
+      // S54
       case Substring(s, Constant(1), Constant(length: Int)) if s.dataType == StringType && length > 0 =>
         Some(new PrefixStep(s, length))
       case concat: Concat if concat.dataType == StringType => ofConcat(concat.children)
-      // S80
+      // S56
       case Cast(x, StringType, _, _) if CatalystValues.isIntegral(x.dataType) => Some(new IntegerTextStep(x))
       case _                                                                  => None
     }
 
-  /** Matches constants, then a text, then any expressions: S44, S79. */
+  /** Matches constants, then a text, then any expressions: S54, S55. */
   private def ofConcat(parts: Seq[Expression]): Option[Step] = {
     val constants = parts.iterator
       .map {

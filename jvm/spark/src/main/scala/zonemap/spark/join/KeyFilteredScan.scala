@@ -20,7 +20,7 @@ import zonemap.spark.scan.{ForwardingScan, IcebergScans}
  *
  * All other methods forward to Iceberg's scan. Like Iceberg's own runtime filter, `filter` changes the scan's tasks, on
  * the driver only and before Spark plans partitions. The keys are part of Spark's plan, so Spark does not reuse the
- * scan for other keys. SOUNDNESS, S70.
+ * scan for other keys. SOUNDNESS, S120.
  *
  * @param files the index's entries of the files that `inner` was planned with
  * @param columns the join keys by name

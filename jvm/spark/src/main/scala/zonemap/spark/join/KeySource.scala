@@ -13,7 +13,7 @@ import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
  * Computes the values that a column of a plan can have, from the bounds of the files that the plan will read.
  *
  * The result contains all values of the column except nulls, which equal no value, and may contain more. The search
- * continues below operators that return rows unchanged, remove rows, or add nulls. SOUNDNESS, S60 to S63.
+ * continues below operators that return rows unchanged, remove rows, or add nulls. SOUNDNESS, S111 to S114.
  */
 private[join] object KeySource {
   val MaxRanges = 64

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
  * Finds the relation that provides a column of a plan, if pruning rows of the relation by values of this column removes
  * exactly the plan's rows with these values. The search continues below deterministic projections, filters and joins,
  * and in joins only on a side that the join never fills with nulls. It ends at limits, windows, aggregates and unions.
- * SOUNDNESS, S65.
+ * SOUNDNESS, S115.
  */
 private[join] object KeyTarget {
 

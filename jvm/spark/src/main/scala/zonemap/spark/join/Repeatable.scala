@@ -8,7 +8,7 @@ import zonemap.spark.scan.ZoneMapRelation
 
 /**
  * True for plans that return the same rows at each evaluation within a query: their rows are literals of the plan or
- * come from pinned snapshots, and only Spark's own deterministic functions project and filter them. SOUNDNESS, S72.
+ * come from pinned snapshots, and only Spark's own deterministic functions project and filter them. SOUNDNESS, S122.
  */
 private[join] object Repeatable {
 

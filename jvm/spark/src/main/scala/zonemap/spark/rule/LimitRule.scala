@@ -10,7 +10,7 @@ import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
 
 /**
  * Prunes files for `LIMIT k` directly above a scan: the scan plans only as many files as hold k rows of the result, if
- * the index proves that these files hold them (SOUNDNESS, S54).
+ * the index proves that these files hold them (SOUNDNESS, S98).
  *
  * A local limit accepts any k rows of its child, so the rule applies to local limits anywhere in the plan; Spark itself
  * adds them below unions and outer joins. The limit remains in the plan. The relation gets a [[ZoneMapTable]] with a

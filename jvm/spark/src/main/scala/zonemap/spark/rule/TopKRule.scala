@@ -12,10 +12,10 @@ import zonemap.spark.scan.{Guarded, SwappedScan, ZoneMapRelation}
 
 /**
  * Prunes files for `ORDER BY x ... LIMIT k` over a scan. If the index proves a bound `x >= T` (ascending: `x <= T`)
- * that all of the first k rows satisfy, the scan prunes the files without a row that satisfies it (SOUNDNESS, S49).
+ * that all of the first k rows satisfy, the scan prunes the files without a row that satisfies it (SOUNDNESS, S93).
  *
  * Only the planning of files uses the bound; the rule adds no filter to the plan. Iceberg's readers evaluate filters
- * even on columns that a file lacks, so they must not get the bound (S140). The relation gets a [[ZoneMapTable]] with a
+ * even on columns that a file lacks, so they must not get the bound (S11). The relation gets a [[ZoneMapTable]] with a
  * distinct name, so that Spark and Iceberg do not share its scan with other queries. See ADR 7.
  */
 private[spark] object TopKRule extends Rule[LogicalPlan] {

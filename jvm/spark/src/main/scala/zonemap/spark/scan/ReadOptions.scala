@@ -11,7 +11,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
  * Decides from the read options of a relation whether its scan reads exactly the files of its pinned snapshot.
  *
  * The options listed here do not change which files are read. With any other option, such as the first and last
- * snapshot of an incremental read, Iceberg may read other files: SOUNDNESS, S64.
+ * snapshot of an incremental read, Iceberg may read other files: SOUNDNESS, S126.
  */
 private[spark] object ReadOptions {
 

@@ -40,7 +40,7 @@ private[spark] final case class ZoneMapRelation(
   /**
    * Returns at least the files with rows that the query needs and for which all `conditions` are TRUE; `None` if the
    * index does not cover the snapshot. The table's top-k bound is applied too: every operator that uses these rows is
-   * above the sort and the limit that the bound comes from (S142).
+   * above the sort and the limit that the bound comes from (S100).
    */
   def files(conditions: Seq[Expression]): Option[FileSet] = {
     val translator = new ExpressionTranslator(columns)

@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import zonemap.spark.scan.SwapRule
 
 /**
- * A query that shadow mode can run again and compare (SOUNDNESS, S171).
+ * A query that shadow mode can run again and compare (SOUNDNESS, S140).
  *
  * @param plan the analyzed plan whose rows are compared, with pinned snapshots and with the current time as a literal
  * @param tables the Iceberg tables that the plan reads

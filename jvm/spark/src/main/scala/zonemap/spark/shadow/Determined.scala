@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 /**
  * The part of a query's rows that is equal in each correct run. `ORDER BY x LIMIT k` determines only the values of `x`,
  * because it may return any of the rows with equal `x`. A LIMIT without an order determines only the number of rows
- * (SOUNDNESS, S171).
+ * (SOUNDNESS, S140).
  *
  * @param plan returns the determined columns, or rows of which only the number is determined
  * @param countOnly true if only the number of rows is determined

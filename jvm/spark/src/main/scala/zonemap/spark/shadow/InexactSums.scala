@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
 /**
  * Finds the columns of a query that depend on the order in which floating-point numbers are added. This order depends
- * on how files are split and read, so two correct runs may differ in the last digits (SOUNDNESS, S171).
+ * on how files are split and read, so two correct runs may differ in the last digits (SOUNDNESS, S140).
  */
 private[shadow] object InexactSums {
 

@@ -12,7 +12,7 @@ import zonemap.spark.scan.{ReadOptions, SparkTables}
 
 /**
  * Recognizes queries that return the same rows in each run: they apply Spark's own deterministic operators and
- * functions to pinned snapshots and to rows in the plan (SOUNDNESS, S171). Each unknown operator or function is an
+ * functions to pinned snapshots and to rows in the plan (SOUNDNESS, S140). Each unknown operator or function is an
  * obstacle.
  */
 private[shadow] object RepeatableQuery {

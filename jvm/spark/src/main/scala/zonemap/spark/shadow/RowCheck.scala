@@ -12,7 +12,7 @@ import zonemap.spark.scan.{SparkProcess, SwapRule}
 
 /**
  * Runs one query with and without zonemap and compares the rows. On a difference it finds the rule that causes the
- * difference (SOUNDNESS, S170).
+ * difference (SOUNDNESS, S139).
  *
  * Each run has its own session, with the confs and rules of the user's session. This session has no listeners, samples
  * no queries, and reads no cached data.

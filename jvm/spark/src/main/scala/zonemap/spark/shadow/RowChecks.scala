@@ -20,7 +20,7 @@ import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.SparkProcess
 
 /**
- * Listens to finished queries of sessions and runs a sample of them again with [[RowCheck]] (SOUNDNESS, S170).
+ * Listens to finished queries of sessions and runs a sample of them again with [[RowCheck]] (SOUNDNESS, S139).
  *
  * All sessions share this listener. It is registered with a session when the session plans its first query with
  * `shadow.sample` above 0. One daemon thread of the process runs the checks one after the other. While its queue is

@@ -224,7 +224,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     }
   }
 
-  test("parts of a text (S96)") {
+  test("parts of a text (S82)") {
     Seq(
       "s LIKE '%abc%'" -> "s CONTAINS 'abc'",
       "contains(s, 'abc')" -> "s CONTAINS 'abc'",
@@ -244,7 +244,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     }
   }
 
-  test("the value of a map's key (S112)") {
+  test("the value of a map's key (S88)") {
     val maps = new StructType()
       .add("m", MapType(StringType, StringType))
       .add("c", MapType(IntegerType, LongType))

@@ -7,7 +7,7 @@ import org.apache.spark.sql.functions.{col, udf}
 
 import zonemap.spark.{PlanningCounters, SharedSession}
 
-/** Queries that have run are run again with and without the index: SOUNDNESS, S170 and S171. */
+/** Queries that have run are run again with and without the index: SOUNDNESS, S139 and S140. */
 class RowChecksTest extends SharedSession {
   private val Sample = "spark.sql.zonemap.shadow.sample"
   private val Patience = 60000L
