@@ -255,7 +255,10 @@ private[zonemap] object NotFound {
       case _                                                                                      => false
     }
 
-  /** S3FileIO throws exceptions of the SDK unchanged; zonemap does not link those classes and compares their names. */
+  /**
+   * S3FileIO throws exceptions of the SDK unchanged. zonemap does not link the SDK, so this method compares class
+   * names.
+   */
   private def isMissingInS3(error: Throwable): Boolean =
     Seq(".NoSuchKeyException", ".NoSuchBucketException").exists(error.getClass.getName.endsWith)
 }

@@ -15,8 +15,8 @@ import org.slf4j.LoggerFactory
 /**
  * A folder to which only this user has access, inside a folder that the configuration names.
  *
- * The folder needs this protection because it contains bounds: bounds are values of tables, and a user who can write a
- * file there decides which files queries read. The folder's name is predictable, so another user may have created it.
+ * The folder needs this protection because it contains bounds: bounds are values of tables, and any user with write
+ * access could change which files queries read. The folder's name is predictable, so another user may have created it.
  * The folder is therefore verified before each use. It is not used, and one warning is logged, unless it is a folder
  * and no symbolic link, belongs to this user and has mode 0700. Thread-safe.
  */
@@ -70,7 +70,7 @@ private[store] final class PrivateFolder(parent: String) {
     else None
   }
 
-  /** The user who runs this JVM: the owner of a new file, because a user need not have a name. */
+  /** The user account of this JVM: the owner of a new file, because an account need not have a name. */
   private def user(): UserPrincipal = self.getOrElse {
     val probe = path.resolve(s"${randomName()}.probe")
     PrivateFolder.newFile(probe).close()

@@ -14,8 +14,8 @@ private[zonemap] object StoreLocation {
 
   /**
    * The reason why the index of `table` must not be under `location`, if there is one. The folders of a table's data
-   * and metadata are refused for two reasons: engines delete unknown files from them, and every user who may write data
-   * could change the files from which queries are planned.
+   * and metadata are refused for two reasons: engines delete unknown files from them, and every user with write access
+   * to data could change the files from which queries are planned.
    */
   def refusal(table: Table, location: String): Option[String] = {
     def refused(why: String) = Some(
