@@ -1,8 +1,8 @@
 package zonemap.spark
 
-/** The indexes that this JVM holds in memory, for tests and benchmarks. */
+/** The indexes that this JVM retains in memory, for tests and benchmarks. */
 private[zonemap] object HeldIndexes {
 
-  /** Forgets them all, as a new start of the driver would. */
+  /** Discards all indexes, as a new start of the driver would. */
   def forget(): Unit = ZoneMapRuntime.active.foreach(_.forgetIndexes())
 }

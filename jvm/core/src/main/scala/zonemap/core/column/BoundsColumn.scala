@@ -5,7 +5,7 @@ import zonemap.core.io.Input
 import zonemap.core.value.{ColumnType, LongValue, Presence, ZoneValue}
 
 /**
- * The bounds of one column over the rows of a segment. Values equal the values given to the builder, except for those
+ * The bounds of one column over the rows of a segment. Values equal the values given to the builder, except for values
  * that `SegmentBuilder.add` normalises. Reading a bound is O(1), except for columns with more distinct values than the
  * dictionary holds, where it may decode a frame. Thread-safe.
  */

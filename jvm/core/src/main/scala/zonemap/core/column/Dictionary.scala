@@ -212,7 +212,7 @@ private[core] object Dictionary {
   /** The largest number of boundaries for which the codes of absent bounds still fit in 16 bits. */
   val MaxBoundaries = 32767
 
-  /** The code of "no lower bound", which is below the code of every literal but those below the first boundary. */
+  /** The code of "no lower bound". It is below the codes of all literals, except literals below the first boundary. */
   val NoLower = 0
 
   /** The code of "no upper bound", which is above every other code. */

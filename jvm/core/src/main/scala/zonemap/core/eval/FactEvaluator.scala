@@ -5,7 +5,7 @@ import zonemap.core.predicate._
 import zonemap.core.rule.Match
 import zonemap.core.value.{ColumnType, ZoneValue, ZoneValues}
 
-/** Looks up what the index knows of one data file besides its bounds. */
+/** Looks up the facts that the index has about one data file, besides its bounds. */
 private[zonemap] trait FactLookup {
   def find(column: ColumnId, kind: FactKind): Option[Fact]
 

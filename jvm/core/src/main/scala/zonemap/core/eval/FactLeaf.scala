@@ -140,7 +140,7 @@ private[eval] object FactLeaf {
   }
 
   /**
-   * Whether a text literal contains U+FFFD. Such a literal may stand for other bytes, because bytes that are not valid
+   * Whether a text literal contains U+FFFD. Such a literal may represent other bytes, because bytes that are not valid
    * UTF-8 become U+FFFD when a literal passes through a Java string, while rows keep their bytes. So facts prove
    * nothing for it.
    */

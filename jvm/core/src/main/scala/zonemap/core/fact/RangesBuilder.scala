@@ -64,6 +64,6 @@ final private[fact] class RangesBuilder extends FactBuilder {
 private object RangesBuilder {
   private val MaxRanges = 16
 
-  /** Number of ranges while values are added; `build` chooses the remaining gaps among theirs. */
+  /** The largest number of ranges while values are added; `build` then joins them until [[MaxRanges]] remain. */
   private val MaxOpen = 512
 }

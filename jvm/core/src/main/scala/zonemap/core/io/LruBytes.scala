@@ -1,30 +1,30 @@
 package zonemap.core.io
 
 /**
- * Values in the order of their last use, with the sum of what they weigh. Whoever puts a value decides when the oldest
- * ones leave. Not thread-safe.
+ * A map in the order of last use that adds up the weights of its values. It evicts no value by itself: callers of `put`
+ * call `shrinkTo`. Not thread-safe.
  *
- * @param weigh what one value counts for, the same for as long as the value is held
+ * @param weigh the weight of a value, which must not change while the map contains the value
  */
 private[zonemap] final class LruBytes[K, V <: AnyRef](weigh: V => Long) {
   private val values = new java.util.LinkedHashMap[K, V](16, 0.75f, true)
   private var held = 0L
 
-  /** The sum of what the held values weigh. */
+  /** The sum of the weights of all values. */
   def bytes: Long = held
 
   def size: Int = values.size
 
-  /** The value of a key, which becomes the one used last. */
+  /** The value of a key; it becomes the most recently used value. */
   def get(key: K): Option[V] = Option(values.get(key))
 
-  /** Holds a value in place of the one of the same key. */
+  /** Adds a value, or replaces the value with the same key. */
   def put(key: K, value: V): Unit = {
     Option(values.put(key, value)).foreach(replaced => held -= weigh(replaced))
     held += weigh(value)
   }
 
-  /** Drops the values used least recently until the others weigh at most `most`. */
+  /** Removes the least recently used values until the others weigh at most `most`. */
   def shrinkTo(most: Long): Unit = {
     val oldestFirst = values.values().iterator()
     while (held > most && oldestFirst.hasNext) {
@@ -33,7 +33,7 @@ private[zonemap] final class LruBytes[K, V <: AnyRef](weigh: V => Long) {
     }
   }
 
-  /** Drops the values of some keys. */
+  /** Removes the values of the keys that satisfy `isGone`. */
   def removeKeys(isGone: K => Boolean): Unit =
     values.entrySet().removeIf { entry =>
       val gone = isGone(entry.getKey)
@@ -41,7 +41,7 @@ private[zonemap] final class LruBytes[K, V <: AnyRef](weigh: V => Long) {
       gone
     }: Unit
 
-  /** What the values of some keys weigh; the order of use stays. */
+  /** The weight of the values whose keys satisfy `isCounted`; the order of use does not change. */
   def bytesOf(isCounted: K => Boolean): Long = {
     var sum = 0L
     values.forEach((key, value) => if (isCounted(key)) sum += weigh(value))

@@ -1,13 +1,13 @@
 package zonemap.core.io
 
 /**
- * The values that were added last, a bounded number of them: whatever is done once a value does not remember values for
- * ever. A value that others have pushed out counts as new again. Thread-safe.
+ * The most recently added values, at most `most` of them, so that an action done once for each value needs bounded
+ * memory. A value that newer values have displaced counts as new again. Thread-safe.
  */
 private[zonemap] final class Recent[A](most: Int) {
   private val values = new LruBytes[A, java.lang.Boolean](_ => 1)
 
-  /** Whether the value is not among the recent ones; it is from now on. */
+  /** Adds a value; returns whether it was not among the recent values. */
   def add(value: A): Boolean = synchronized {
     val isNew = values.get(value).isEmpty
     if (isNew) {

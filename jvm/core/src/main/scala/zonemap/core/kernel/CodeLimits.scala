@@ -5,7 +5,7 @@ import zonemap.core.column.{Bitmap, CodeLanes}
 /**
  * Two limits for the code of one side of an interval, looked up by the code of the other side. A code below the first
  * limit proves one result, a code from the second limit on proves the other result, and exact bounds must decide for
- * the codes between. A row costs one look-up, whatever the leaf. O(boundaries) memory.
+ * the codes between. Every kind of leaf costs one look-up for each row. O(boundaries) memory.
  *
  * @param first the first limits, by code; no code reaches a limit of [[CodeLimits.Always]]. The arrays are not copied.
  */

@@ -4,8 +4,8 @@ import zonemap.core.column.{CodeLanes, Dictionary, LongDictionary}
 import zonemap.core.predicate.SortedValues
 
 /**
- * The positions of a sorted set's literals among the codes of a column. One look-up evaluates an interval of codes,
- * whatever the size of the set. O(boundaries) memory.
+ * The positions of a sorted set's literals among the codes of a column. One look-up evaluates an interval of codes, for
+ * a set of any size. O(boundaries) memory.
  *
  * @param before by code, the number of literals with a lower code: the literals of a code are the elements of the set
  *   from `before(code)` to `before(code + 1)`, exclusive

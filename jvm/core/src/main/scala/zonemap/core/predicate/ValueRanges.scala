@@ -110,7 +110,7 @@ private[zonemap] object ValueRanges {
   val empty: ValueRanges = new ValueRanges(Array.empty)
   val everything: ValueRanges = new ValueRanges(Array(ValueRange(null, null)))
 
-  /** Sorts ranges and joins those that overlap or touch: O(n log n). */
+  /** Sorts ranges, and joins ranges that overlap or touch: O(n log n). */
   def of(ranges: IterableOnce[ValueRange]): ValueRanges = {
     val sorted = ranges.iterator.toArray.sortWith((a, b) => a.from == null && b.from != null || below(a.from, b.from))
     val out = scala.collection.mutable.ArrayBuffer.empty[ValueRange]

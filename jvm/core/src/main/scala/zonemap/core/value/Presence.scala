@@ -1,6 +1,6 @@
 package zonemap.core.value
 
-/** What is proven about the number of null (or NaN) rows of a file. The format stores `code`. */
+/** The proven number of null (or NaN) rows of a file: none, some, all or unknown. The format stores `code`. */
 sealed abstract private[zonemap] class Presence(val code: Int)
 
 private[zonemap] object Presence {

@@ -32,7 +32,7 @@ final private[zonemap] case class FactRef(
     mapping: Option[String] = None)
 
 /**
- * The content of the index for one snapshot. Counts are those of live data files and delete files.
+ * The content of the index for one snapshot. The counts are of live data files and live delete files.
  *
  * @param columns the columns that maintenance indexes; segments may hold more columns, or fewer
  */

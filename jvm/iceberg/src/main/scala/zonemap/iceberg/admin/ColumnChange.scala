@@ -9,19 +9,20 @@ import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
- * Which columns the index of a table holds, changed later. Thread-safe: no state.
+ * Changes which columns the index of a table contains. Thread-safe: no state.
  *
- * The choice stands in the versions of the table's store, so that whoever keeps the index up follows it.
+ * The choice of columns is stored in the versions of the table's store, so that every process that maintains the index
+ * uses it.
  */
 private[zonemap] object ColumnChange {
 
-  /** Names all columns, those of later schemas included. */
+  /** Selects all columns, including columns of later schemas. */
   val Everything = "*"
 
   /**
-   * Has the index hold the columns of `choice`, in old segments too: those that lack one are built anew from their
-   * manifests, others lose what is not asked for without a read of manifests. What the store has of other columns leaves
-   * it at once.
+   * Changes the index, including its old segments, to contain exactly the columns of `choice`. Segments that lack one
+   * of the columns are built again from their manifests; other segments are rewritten without the excluded columns, and
+   * no manifest is read for them. Files of the store that contain excluded columns are deleted at once.
    */
   def run(
       process: IndexProcess,
@@ -48,7 +49,7 @@ private[zonemap] object ColumnChange {
       process.save(table, indexed, store, settings, choice = Some(choice))
     }
     if (hasDeleted) {
-      // older snapshots are held with what is gone
+      // snapshots in memory may reference files that were deleted
       process.access.cold.forget(store.root)
       process.tables.forget(table.uuid())
       process.remember(table, stored, settings): Unit
@@ -57,9 +58,9 @@ private[zonemap] object ColumnChange {
   }
 
   /**
-   * The choice that `names` of columns make.
+   * The choice of the columns with these names.
    *
-   * @throws IllegalArgumentException if a name is no column of the table, or one without bounds
+   * @throws IllegalArgumentException if a name is not a column of the table, or names a column without bounds
    */
   def parse(names: Seq[String], table: Table): ColumnChoice = {
     def refuse(name: String, why: String) =
@@ -78,7 +79,7 @@ private[zonemap] object ColumnChange {
       })
   }
 
-  /** The columns by name, "all" where all are chosen. */
+  /** The names of the chosen columns, or "all" if all columns are chosen. */
   def describe(table: Table, choice: ColumnChoice): String =
     choice.fieldIds.fold("all")(ids => ColumnNames.of(table.schema(), ids).mkString(", "))
 }

@@ -15,27 +15,27 @@ import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
 
 /**
- * Takes out of a store what it holds of columns that are no longer chosen, without waiting for `gc`: segments with
- * something of such a column, and the versions that name one. Snapshots that lose their version are covered again or
- * planned by Iceberg; a plan that has a deleted segment open goes on with Iceberg where it can no longer read.
+ * Deletes from a store the data about columns that are no longer chosen, without waiting for `gc`: the segments that
+ * contain such a column, and the versions that name one of these segments. A snapshot that loses its version is covered
+ * again or planned by Iceberg. A plan that has a deleted segment open falls back to Iceberg when a read fails.
  */
 private[admin] object ExcludedColumns {
 
-  /** What a store holds. */
+  /** The segments of a store and the snapshot ids of its versions. */
   final case class Contents(segments: Seq[SegmentRef], versions: Seq[Long]) {
     def and(other: Contents): Contents =
       Contents((segments ++ other.segments).distinctBy(_.relativePath), (versions ++ other.versions).distinct)
   }
 
   /**
-   * Stores a snapshot with a choice of columns, then deletes what the store has of others; answers the snapshot as
-   * stored, and whether something was deleted.
+   * Stores a snapshot with a choice of columns, and then deletes the store's data about other columns; returns the
+   * stored snapshot and whether a file was deleted.
    */
   def leaveWith(table: Table, store: IndexStore, choice: ColumnChoice)(
       save: => SnapshotIndex): (SnapshotIndex, Boolean) =
     if (choice == ColumnChoice.All) (save, false)
     else {
-      // without a listing, what the version names that is replaced is found in it only
+      // without a listing, the segments of a version that `save` replaces are found in that version only
       val before = contents(table, store)
       val stored = save
       val wide = delete(store, before.and(contents(table, store)), stored, choice)
@@ -54,14 +54,17 @@ private[admin] object ExcludedColumns {
     val wide = segments.filterNot(ref => kept(ref.relativePath) || holdsOnly(store, ref, choice)).map(_.relativePath)
     val isWide = wide.toSet
     val stale = versions.filter(id => id != stored.key.snapshotId && names(store, id).forall(_.exists(isWide)))
-    // versions first: what is named is there
+    // versions are deleted before segments, so that no version names a deleted segment
     val gone = stale.map(id => s"${IndexStore.Versions}/$id") ++ wide
     val locations = gone.map(name => s"${store.root}/$name")
     store.delete(locations)
     locations
   }
 
-  /** The segments and the versions of a store: all that are listed, else those that versions of known snapshots name. */
+  /**
+   * The segments and versions of a store: all files if the `FileIO` can list, else the files that versions of known
+   * snapshots name.
+   */
   private def contents(table: Table, store: IndexStore): Contents =
     if (table.io().isInstanceOf[SupportsPrefixOperations]) {
       val files = store.list()
@@ -75,11 +78,11 @@ private[admin] object ExcludedColumns {
       Contents(segments.distinctBy(_.relativePath), versions.map(_._1))
     }
 
-  /** What a version names; None if that is not known. */
+  /** The names of the files in a version; `None` if the version cannot be read. */
   private def names(store: IndexStore, snapshotId: Long): Option[Seq[String]] =
     readable(store.readVersion(snapshotId)).map(_.fileNames)
 
-  /** Whether a segment is known to hold nothing of columns that are not chosen. */
+  /** Whether a segment provably contains nothing about columns that are not chosen. */
   private def holdsOnly(store: IndexStore, ref: SegmentRef, choice: ColumnChoice): Boolean =
     try {
       val source = store.openSegment(ref)

@@ -12,7 +12,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.Level
 
-/** What a build or a refresh did. */
+/** The result of a build or a refresh. */
 private[zonemap] final case class BuildResult(
     snapshotId: Long,
     dataFiles: Long,
@@ -23,17 +23,18 @@ private[zonemap] final case class BuildResult(
 
 private[zonemap] object BuildResult {
 
-  /** Of a table without a snapshot: there is nothing to index, and nothing is written. */
+  /** The result for a table without a snapshot: no file is indexed, and nothing is written. */
   val OfNoSnapshot: BuildResult = BuildResult(-1L, 0L, 0L, 0, 0L, 0.0)
 }
 
 /**
- * What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered.
+ * The present state of a table's index. Counts refer to the requested snapshot; they are `-1` if it is not covered.
  *
- * @param columns the names of the columns that are indexed, "all" where that is not a choice
- * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
- * @param problem why the snapshot is not covered or its index not stored; empty where it is both
- * @param bounds how many data files have bounds of each level of trust; empty where the snapshot is not covered
+ * @param columns the names of the indexed columns, or "all" if no columns were chosen
+ * @param facts the facts of the table, such as `bloom(user_id)`, and their bytes
+ * @param problem the reason why the snapshot is not covered or its index is not stored; empty if it is both covered and
+ *   stored
+ * @param bounds the number of data files with bounds of each level of trust; empty if the snapshot is not covered
  */
 private[zonemap] final case class StatusResult(
     snapshotId: Long,
@@ -54,7 +55,7 @@ private[zonemap] final case class StatusResult(
     problem: String,
     bounds: String)
 
-/** What a merge did to the segments of one level. */
+/** The result of a merge for the segments of one level. */
 private[zonemap] final case class LevelMerge(
     level: String,
     segmentsBefore: Int,
@@ -64,17 +65,19 @@ private[zonemap] final case class LevelMerge(
 
 private[zonemap] object LevelMerge {
 
-  /** Of a table without a snapshot: every level is empty. */
+  /** The result for a table without a snapshot: every level is empty. */
   val OfNoSnapshot: Seq[LevelMerge] = (Level.ofData :+ Level.Deletes).map(l => LevelMerge(l.name, 0, 0, 0L, 0L))
 }
 
-/** The work behind the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
+/** Implements the SQL procedures. Storage errors reach the caller. Thread-safe. */
 private[zonemap] final class IndexAdmin(process: IndexProcess) {
   import IndexAdmin._
 
   private val compactor = new SegmentCompactor(process.access.spill)
 
-  /** Indexes `snapshot` from its manifests alone, whatever segments the store holds, and writes it to the store. */
+  /**
+   * Indexes `snapshot` from its manifests alone, without using the segments in the store, and writes it to the store.
+   */
   def build(
       table: Table,
       snapshot: Snapshot,
@@ -85,7 +88,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     built
   }
 
-  /** Brings the store to `snapshot`: manifests the index knows are not read again. */
+  /** Updates the store to `snapshot`; manifests that the index contains are not read again. */
   def refresh(
       table: Table,
       snapshot: Snapshot,
@@ -94,8 +97,8 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     indexInto(table, snapshot, settings, stored(table, snapshot, settings), runner)
 
   /**
-   * Brings the store to `snapshot` and merges its segments: micro ones into hours, hours of past days into days, and
-   * dead manifests leave. A row a level.
+   * Updates the store to `snapshot` and merges its segments: micro segments into hours, hours of past days into days,
+   * and without dead manifests. Returns one row for each level.
    */
   def merge(
       table: Table,
@@ -116,11 +119,11 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
       row(Level.Deletes, deletes(before), deletes(after))
   }
 
-  /** Nothing but which columns to index. */
+  /** An empty index, which contains only the columns to index. */
   private def unknown(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex =
     process.newTable(table, snapshot.snapshotId(), process.storeOf(table, settings))
 
-  /** What the store holds of `snapshot` or of one near it. */
+  /** The index that the store contains of `snapshot`, or of a snapshot near it. */
   private[iceberg] def stored(table: Table, snapshot: Snapshot, settings: PlannerSettings): TableIndex = {
     val store = process.storeOf(table, settings)
     val known = new TableIndex(table.uuid(), process.access)
@@ -130,7 +133,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
         .orElse(StoredSnapshots.loadNearest(table, snapshot, store, 8))
         .foreach(known.put)
     catch { case _: CorruptIndexException => () }
-    // a later version may have another choice than that of the snapshot
+    // a later version may name other columns than the version of the snapshot
     process.followChoice(table, snapshot.snapshotId(), store, known)
     known
   }
@@ -144,7 +147,8 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
     val diff = SnapshotIndexer.diff(table, snapshot, known)
-    // where something is known, only what no version names is built
+    // if the index contains some manifests, only manifests that no version names are built, so no stored segment can
+    // have the same bytes
     val written =
       if (diff.knowsAnything) Nil
       else readable(store.readVersion(snapshot.snapshotId())).toSeq.flatMap(v => v.segments ++ v.deleteSegments)
@@ -157,7 +161,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     result(stored, started)
   }
 
-  /** A store that cannot be read is told of in the result. */
+  /** The state of a table's index; the result describes the problem of a store that cannot be read. */
   def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     val store = process.storeOf(table, settings)
     val index = process.tables.of(table)
@@ -192,7 +196,7 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     new StoreGc(process.warnings)
       .run(table, process.storeOf(table, settings), graceMillis, System.currentTimeMillis(), dryRun)
 
-  /** The files of the table's store, and what was forgotten of it in this JVM; deletes them unless `dryRun`. */
+  /** The files of the table's store. Unless `dryRun`, deletes them and discards the table's index in this JVM. */
   def drop(table: Table, settings: PlannerSettings, dryRun: Boolean): Seq[String] = {
     val store = process.storeOf(table, settings)
     val snapshotIds = Option(table.currentSnapshot()).toSeq.flatMap(Lineage.of(table, _))
@@ -205,7 +209,10 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     files
   }
 
-  /** Snapshots from `snapshot` back to the nearest known to be covered; `-1` when no ancestor is known to be. */
+  /**
+   * The number of snapshots from `snapshot` back to its nearest covered ancestor; `-1` if no ancestor is known to be
+   * covered.
+   */
   private def lag(table: Table, snapshot: Snapshot, index: TableIndex, look: StoreLook): Long =
     Lineage
       .of(table, snapshot)

@@ -8,22 +8,24 @@ import zonemap.iceberg.snapshot.LiveSegment
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
- * What was read ahead of queries.
+ * The result of loading segments before queries need them.
  *
- * @param bytes what these segments hold of memory and spilled files afterwards
+ * @param segments the number of loaded segments
+ * @param bytes the memory and spilled files that these segments use afterwards
  */
 private[zonemap] final case class PrewarmResult(snapshotId: Long, segments: Int, bytes: Long, seconds: Double)
 
-/** Reads the index of a snapshot before a query needs it. Thread-safe: no state. */
+/** Loads the index of a snapshot before a query needs it. Thread-safe: no state. */
 private[zonemap] final class Prewarm(process: UpkeepProcess) {
 
   /**
-   * Opens the index of `snapshot` and reads its young segments, so that plans of conditions on `columns` that touch only
-   * those ask the storage for nothing. The cap holds: what does not fit is let go of again, oldest first.
+   * Loads the index of `snapshot` and the columns of its young segments. Plans with conditions on `columns` that need
+   * only these segments then make no request to the storage. The cap stays in effect: segments above the cap are
+   * released again, oldest first.
    *
-   * @param youngMillis segments whose newest commit is at most so old are read, those of unknown time are not; `None`:
-   *   all of them
-   * @param columns names of columns; empty: all that are indexed
+   * @param youngMillis loads only segments whose newest commit is at most this old, and no segments of unknown age;
+   *   `None`: all segments
+   * @param columns the names of the columns to load; empty: all indexed columns
    * @throws IllegalArgumentException if there is no such column, or the snapshot has no index
    */
   def run(

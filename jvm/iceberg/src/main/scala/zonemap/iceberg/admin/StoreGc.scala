@@ -9,27 +9,28 @@ import zonemap.core.io.{CorruptIndexException, LaterFormatException, Recent}
 import zonemap.core.version.StoreNames
 import zonemap.iceberg.store.{IndexStore, StoredFile}
 
-/** A file of a store that nothing needs any more, and why. */
+/** A file of a store that is no longer needed, and the reason. */
 private[zonemap] final case class Garbage(path: String, sizeBytes: Long, reason: String)
 
 /**
- * Finds and deletes the files of a store that no retained snapshot needs. Runs only when it is called, never for a query.
+ * Finds and deletes the files of a store that no retained snapshot needs. Runs only when a procedure calls it, never
+ * for a query.
  *
- * The table's metadata is read again first, so that a stale view cannot take a new snapshot for an expired one; files
- * younger than the grace time stay in any case, as their version may not be written yet. A damaged version is garbage:
- * readers take it as a miss. While it is younger than the grace time it may be half-written, and what it will name is
- * not known, so no file that versions name is garbage until it is whole or old; the same holds of a version of a later
- * release, for as long as its snapshot is retained. Files may vanish meanwhile. A race with a maintainer costs work that
- * is done again, never an answer.
+ * The table's metadata is read again first, because in stale metadata a new snapshot would look like an expired one.
+ * Files younger than the grace time are always retained, because the version that names them may not be written yet. A
+ * damaged version is garbage, because readers treat it as missing. A damaged version younger than the grace time may be
+ * incomplete, and the files that it will name are unknown; until it is complete or old, every file that a version could
+ * name is retained. A version of a later release has the same effect for as long as its snapshot is retained. Files may
+ * vanish during the run. A race with another maintainer can only cause work to be done again, never a wrong result.
  *
- * @param warned the versions that were warned of, each once
+ * @param warned the versions for which a warning was logged, each once
  */
 private[zonemap] final class StoreGc(warned: Recent[String]) {
   import StoreGc._
 
   /**
-   * @param graceMillis files younger than this stay
-   * @param nowMillis the time that ages are taken at
+   * @param graceMillis files younger than this are retained
+   * @param nowMillis the time at which the age of files is measured
    * @throws UnsupportedOperationException if the table's `FileIO` cannot list
    */
   def run(table: Table, store: IndexStore, graceMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[Garbage] = {
@@ -49,7 +50,7 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
     found
   }
 
-  /** What a version names; nothing if it is gone. */
+  /** The files that a version names; empty if the version is missing. */
   private def namesOf(table: Table, store: IndexStore, snapshotId: Long): Names =
     try Known(store.readVersion(snapshotId).toSeq.flatMap(_.fileNames))
     catch {
@@ -74,7 +75,7 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
     if (warned.add(path)) log.warn(s"Zonemap: the version '$path' $what")
   }
 
-  /** The versions among files, by their snapshots. */
+  /** The versions among the files, with their snapshot ids. */
   private def versions(files: Seq[StoredFile]): Seq[(Long, StoredFile)] =
     files.flatMap(file => file.versionId.map(_ -> file))
 
@@ -85,7 +86,7 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
 private object StoreGc {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  /** What a version tells of the files that versions name. */
+  /** The files that a version names, or the reason why they are unknown. */
   private sealed trait Names
   private final case class Known(files: Seq[String]) extends Names
   private final case class Damaged(why: String) extends Names

@@ -9,12 +9,12 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, StoredSnapshots}
 import zonemap.iceberg.store.IndexStore
 
 /**
- * What the store of a table shows of one snapshot now.
+ * The state of one snapshot in the store of a table.
  *
- * @param opened the snapshot's index, where it was to be opened and can be
- * @param isStored whether there is a version of the snapshot
+ * @param opened the snapshot's index, if it was requested and can be loaded
+ * @param isStored whether the store contains a version of the snapshot
  * @param latest the snapshot that the hint names, if its version can be read
- * @param error why the store cannot be used
+ * @param error the reason why the store cannot be used
  */
 private[admin] final case class StoreLook(
     opened: Option[SnapshotIndex],
@@ -24,7 +24,7 @@ private[admin] final case class StoreLook(
 
 private[admin] object StoreLook {
 
-  /** Looks; no error of the storage reaches the caller. */
+  /** Reads the state from the store. Storage errors are returned and never thrown. */
   def at(table: Table, snapshot: Option[Snapshot], store: IndexStore, isHeld: Boolean): StoreLook = {
     val opened = attempt(snapshot.filterNot(_ => isHeld).flatMap(StoredSnapshots.load(table, _, store)))
     val version = attempt(snapshot.filter(_ => isHeld).flatMap(s => store.readVersion(s.snapshotId())))

@@ -13,9 +13,9 @@ import zonemap.iceberg.convert.IcebergValues
 /**
  * Decodes the bounds and counts of one manifest entry as [[ColumnBounds]].
  *
- * Values that the manifest lacks stay unknown. A bound is tight (the least or greatest value of the rows) for
- * fixed-width values in Parquet files, and for any type when lower and upper are equal, because valid bounds that are
- * equal allow only one value.
+ * A bound or count that the manifest lacks is unknown. A bound is tight (the least or greatest value of the rows) for
+ * fixed-width values in Parquet files. It is also tight for any type when lower and upper are equal, because valid
+ * bounds that are equal allow only one value.
  */
 private[zonemap] final class BoundsReader(columns: IndexedColumns) {
   private val specs: Array[ColumnSpec] = columns.specs.toArray
@@ -54,9 +54,9 @@ private[zonemap] final class BoundsReader(columns: IndexedColumns) {
       ((file.format() == FileFormat.PARQUET && columnType.encoding == Encoding.Longs) || lower == upper)
 
   /**
-   * A field of a struct is null where the struct is null, but only the counts of Parquet's footers include these
-   * rows. The counts of other formats exclude them, as do Parquet's counts of floats and doubles, which the writer
-   * counts itself because of NaN: the result is then unknown.
+   * A field of a struct is null where the struct is null, but only the counts in Parquet footers include these rows.
+   * The counts of other formats exclude them. Parquet's counts of floats and doubles exclude them too, because the
+   * writer counts these columns itself on account of NaN. The result is then unknown.
    */
   private def nullPresence(file: ContentFile[_], id: Integer, columnType: ColumnType): Presence =
     if (columns.nested(id) && (file.format() != FileFormat.PARQUET || columnType.mayHoldNaN)) Presence.Unknown

@@ -17,15 +17,14 @@ import zonemap.iceberg.store.StorePool
 private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
 
 /**
- * Decodes manifests with Iceberg's own reader, which sets inherited fields (sequence numbers, spec, first row ids),
- * and writes their live entries into segments.
+ * Decodes manifests with Iceberg's own reader, which sets inherited fields (sequence numbers, spec, first row ids), and
+ * writes their live entries into segments.
  *
- * Cost: one read of each manifest, 15-25 us of CPU for each entry. Not thread-safe; each thread uses its own
- * instance.
+ * Cost: one read of each manifest, 15-25 us of CPU for each entry. Not thread-safe; each thread uses its own instance.
  *
  * @param specs the partition specs to read the manifests with, by spec id
  * @param fetches threads that fetch manifests ahead
- * @param writers who wrote the data files
+ * @param writers decides which kind of writer wrote each data file
  */
 private[zonemap] final class ManifestIndexer(
     io: FileIO,

@@ -15,11 +15,10 @@ import org.apache.iceberg.util.PropertyUtil
 import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
 /**
- * Reads the next manifests from remote storage in parallel, while the caller decodes the manifests one after the
- * other.
+ * Reads the next manifests from remote storage in parallel, while the caller decodes the manifests one after the other.
  *
- * Iceberg reads a single manifest itself, as well as large and encrypted ones, and all manifests if Iceberg's own
- * manifest cache is on. A failed read is not an error yet: the caller then reads the manifest again. Not thread-safe.
+ * Iceberg itself reads large and encrypted manifests, a manifest that is the only one, and all manifests if Iceberg's
+ * own manifest cache is on. A failed read is not reported: the caller then reads the manifest again. Not thread-safe.
  */
 private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFile], fetches: StorePool) {
   import ManifestsAhead._
@@ -46,7 +45,7 @@ private[build] final class ManifestsAhead(io: FileIO, manifests: Seq[ManifestFil
     underWay.put(manifest.path(), fetch)
     bytesUnderWay += fetch.length
     fetches.execute(store) {
-      // null for the reader of a failed fetch, who reads for itself
+      // null if the fetch fails: the reader then reads the manifest itself
       var fetched: Array[Byte] = null
       try fetched = read(io, manifest)
       catch { case NonFatal(_) => () }

@@ -8,17 +8,17 @@ import zonemap.iceberg.snapshot.{LiveSegment, ManifestLookup, SnapshotDeletes, S
 import zonemap.iceberg.store.Level
 
 /**
- * Merges the segments of a snapshot when its policy says so, in memory.
+ * Merges the segments of a snapshot in memory when the policy requires it.
  *
- * Reads immutable segments and holds no lock, so neither readers nor writers wait; two that merge the same segments do
- * the work twice and come to the same answers. Thread-safe: no state.
+ * A merge reads immutable segments and holds no lock, so neither readers nor writers wait. Two merges of the same
+ * segments do the work twice, and plans from either result are the same. Thread-safe: no state.
  */
 private[zonemap] object Merging {
 
   def isDue(table: Table, snapshot: SnapshotIndex, policy: MergePolicy): Boolean =
     policy.isDue(point(table, snapshot, snapshot.segments)) || snapshot.deletes.segments.size >= policy.hardCap
 
-  /** `snapshot` with its segments merged where `policy` says so; the same object where not. */
+  /** `snapshot` with its segments merged if `policy` requires a merge; the same object if no segment changes. */
   def ifDue(
       table: Table,
       snapshot: SnapshotIndex,
@@ -27,7 +27,7 @@ private[zonemap] object Merging {
       compactor: SegmentCompactor): SnapshotIndex =
     if (!isDue(table, snapshot, policy)) snapshot
     else {
-      // merged by someone else meanwhile, it may no longer be due
+      // another caller may have merged the segments meanwhile, so that no merge is due any more
       val relocated = snapshot.withSegments(SnapshotIndexer.relocated(snapshot, index))
       if (isDue(table, relocated, policy))
         merged(table, relocated, policy.hardCap, purge = false, index.choice, compactor)

@@ -12,12 +12,12 @@ import zonemap.iceberg.store.{Level, SpillFiles}
  * Merges segments of one snapshot that are neighbours in commit order into a segment of the next level, without their
  * dead manifests.
  *
- * Order is that of Iceberg's sequence numbers; the time of a snapshot decides only which hour or day a segment falls
- * into. Results above micro are in local files, mapped, so that what no query reads of them (paths, exact bounds) takes
- * no memory; the inputs stay as they are, so readers of other snapshots go on with them. A result has
- * at most [[zonemap.iceberg.settings.PlannerSettings.SegmentRows]] rows. O(rows x columns) of what is merged. Thread-safe: no state.
+ * Iceberg's sequence numbers define the order; the time of a snapshot only decides to which hour or day a segment
+ * belongs. Results above the micro level are in memory-mapped local files, so that sections that no query reads (paths,
+ * exact bounds) use no memory. The inputs are not changed, so readers of other snapshots continue to use them. A result
+ * has at most [[PlannerSettings.SegmentRows]] rows. O(rows x columns) of the merged segments. Thread-safe: no state.
  *
- * @param spill where results above micro go
+ * @param spill receives results above the micro level
  */
 private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
   import SegmentCompactor._
@@ -26,7 +26,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
    * Merges all micro segments into hours, the hours of past days into days, and days with each other if many of them
    * are small.
    *
-   * @param purge also rewrite every segment that has dead manifests; if false, only a segment whose rows are mostly
+   * @param purge whether every segment with dead manifests is rewritten; if false, only segments of which most rows are
    *   dead
    * @param choice the columns that rewritten segments retain
    */
@@ -47,7 +47,7 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
     (fewDays ++ open).map(s => if (isStale(s, purge)) merged(IndexedSeq(s), s.origin.level, choice) else s)
   }
 
-  /** Merges the micro segments that are not in the store yet, so that a flush writes few segments. */
+  /** Merges the micro segments that the store does not contain yet, so that a flush writes few segments. */
   def joinUnstored(
       segments: IndexedSeq[LiveSegment],
       storeRoot: String,
@@ -65,8 +65,8 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
       if (s.segment.columnIds.forall(choice.holds)) s else rewritten(IndexedSeq(s), s.origin.level, choice))
 
   /**
-   * The delete segments without the statistics of columns that `choice` does not name; unchanged where there are
-   * none.
+   * The delete segments without the statistics of columns that `choice` does not name; a segment without such
+   * statistics is returned unchanged.
    */
   def slimmedDeletes(segments: IndexedSeq[LiveDeleteSegment], choice: ColumnChoice): IndexedSeq[LiveDeleteSegment] =
     segments.map(s =>
@@ -153,10 +153,10 @@ private[zonemap] final class SegmentCompactor(spill: SpillFiles) {
 
 private[zonemap] object SegmentCompactor {
 
-  /** Above so many, hours are merged into days before their day is over. */
+  /** Above this number of hour segments, hours are merged into days before their day is over. */
   val MaxHours = 16
 
-  /** Above so many small days, days are merged with each other. */
+  /** Above this number of small day segments, days are merged with each other. */
   val MaxSmallDays = 8
 
   private val SmallRows = PlannerSettings.SegmentRows / 2

@@ -33,7 +33,7 @@ private[zonemap] final case class SegmentTask(
     }
   }
 
-  /** Makes the segment and writes it to the store; answers its name there. */
+  /** Builds the segment and writes it to the store; returns its reference. */
   def write(io: FileIO, specs: Map[Int, PartitionSpec], store: IndexStore): SegmentRef =
     this.store(bytes(io, specs, store.access.fetches), store)
 

@@ -17,7 +17,7 @@ import zonemap.iceberg.store.{IndexStore, Level, StorePool}
  * The manifests of a snapshot, split into known ones, which the index contains, and unknown ones.
  *
  * @param held the segments of the newest snapshot in the index
- * @param choice the columns to index of the unknown manifests
+ * @param choice the columns to index when the unknown manifests are decoded
  */
 private[zonemap] final class ManifestDiff(
     val knownData: Seq[Located[Segment]],
@@ -71,7 +71,7 @@ private[zonemap] object SnapshotIndexer {
     )
   }
 
-  /** Decodes what `diff` does not know into memory, on threads of `fetches`, and puts the snapshot together. */
+  /** Decodes the unknown manifests of `diff` into memory, on threads of `fetches`, and builds the snapshot's index. */
   def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff, fetches: StorePool): SnapshotIndex = {
     val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
@@ -124,7 +124,10 @@ private[zonemap] object SnapshotIndexer {
     assemble(table, snapshot, diff, data, deletes)
   }
 
-  /** The live data segments of `snapshot`, each manifest taken from where `index` has it now, after merges and flushes. */
+  /**
+   * The live data segments of `snapshot`. Merges and flushes may have moved manifests: each manifest is taken from its
+   * present segment in `index`.
+   */
   def relocated(snapshot: SnapshotIndex, index: ManifestLookup): IndexedSeq[LiveSegment] = {
     val located = snapshot.segments.flatMap { live =>
       live.liveManifests.map { ordinal =>

@@ -9,16 +9,17 @@ import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, Level}
 
-/** Writes snapshots to a store, for [[StoredSnapshots]] to read. Thread-safe: no state. */
+/** Writes snapshots to a store; [[StoredSnapshots]] reads them. Thread-safe: no state. */
 private[zonemap] object SnapshotWriter {
 
   /**
-   * Writes what of `index` the store does not hold yet, then its version; answers the snapshot as stored. Nothing of a
-   * column that is not chosen is written or named: segments that hold more are written anew.
+   * Writes the segments of `index` that the store does not contain yet, and then the version of the snapshot; returns
+   * the stored snapshot. The store gets no data and no reference about a column that is not chosen: a segment that
+   * contains such a column is rewritten first.
    *
-   * @param held the facts and columns that this process knows of, for a store whose versions cannot be read
-   * @param facts the facts that the version names; `None`: those that are there
-   * @param choice the columns to index from now on; `None`: those that are by now
+   * @param held the facts and columns in the memory of this process, for a store whose versions cannot be read
+   * @param facts the facts that the version names; `None`: the facts that the newest version names
+   * @param choice the columns to index from now on; `None`: the columns that the newest version names
    */
   def save(
       table: Table,
@@ -35,7 +36,7 @@ private[zonemap] object SnapshotWriter {
       if (live.origin.isStoredIn(store.root)) live
       else {
         val origin = stored(live.origin, live.segment.manifests, store)
-        // what is in a local file is read from there when it is needed, and leaves the heap
+        // a stored segment is read from its local file when a query needs it, so it leaves the heap
         val segment = if (origin.source eq live.origin.source) live.segment else Segment.open(origin.source)
         new LiveSegment(segment, origin, live.liveManifests)
       }
@@ -70,8 +71,8 @@ private[zonemap] object SnapshotWriter {
   }
 
   /**
-   * The facts and columns that the next version goes on naming. The store is asked, not this JVM: another one may have
-   * built some, or let go of some, since.
+   * The facts and columns that the next version names again. They come from the store and not from this JVM, because
+   * another JVM may have built or dropped facts since.
    */
   private def standing(
       table: Table,
@@ -83,7 +84,7 @@ private[zonemap] object SnapshotWriter {
         .fold((Seq.empty[FactRef], ColumnChoice.All))(version => (version.facts, version.columns))
     catch { case _: CorruptIndexException => held }
 
-  /** The version of the table that was written last, as far as the hint tells, else that of the snapshot. */
+  /** The version of the table that the hint names as the last one written, else the version of the snapshot. */
   def newestVersion(table: Table, snapshotId: Long, store: IndexStore): Option[VersionFile] =
     (store.readLatest().iterator ++ Iterator.single(snapshotId))
       .flatMap(store.readVersion)

@@ -3,7 +3,7 @@ package zonemap.iceberg.convert
 import org.apache.iceberg.{BaseTable, TableUtil}
 import org.apache.iceberg.encryption.PlaintextEncryptionManager
 
-/** Checks whether a table can be indexed at all, whatever its snapshots contain. */
+/** Checks whether a table can be indexed at all; the contents of its snapshots do not matter. */
 private[zonemap] object Indexable {
 
   /** The reason why a table is never indexed. */

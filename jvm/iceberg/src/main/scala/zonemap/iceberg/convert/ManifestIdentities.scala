@@ -31,7 +31,7 @@ private[zonemap] object ManifestIdentities {
   def live(table: Table, snapshot: Snapshot): Seq[ManifestFile] =
     snapshot.allManifests(table.io()).asScala.toSeq.filterNot(m => liveEntries(m).contains(0))
 
-  /** The number of live entries the manifest list promises, `None` where it says nothing (v1 imports). */
+  /** The number of live entries in the manifest list; `None` if the list has no counts, as after v1 imports. */
   def liveEntries(manifest: ManifestFile): Option[Int] =
     for {
       added <- Option(manifest.addedFilesCount())

@@ -19,7 +19,7 @@ import zonemap.core.value._
  */
 private[zonemap] object SourceConditions {
 
-  /** A larger set of values becomes ranges, because nearly every bucket contains one of so many values. */
+  /** A larger set of values becomes ranges, because nearly every bucket contains at least one value of such a set. */
   private[iceberg] val MaxValues = 10000
   private val MaxRanges = 256
 

@@ -14,12 +14,14 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots, Ta
 import zonemap.iceberg.store.IndexStore
 
 /**
- * What a build of one fact came to.
+ * The result of building one fact.
  *
- * @param files data files that have the fact now
- * @param built data files that were read for it
- * @param expectedBytes what it was expected to cost, from a sample
- * @param wrongBounds data files whose manifest contradicts the fact
+ * @param files the number of data files that have the fact now
+ * @param built the number of data files that were read for it
+ * @param stored the number of fact files that contain it
+ * @param bytes the size of these fact files
+ * @param expectedBytes the size estimated from a sample
+ * @param wrongBounds the number of data files whose manifest contradicts the fact
  */
 private[zonemap] final case class FactResult(
     fact: String,
@@ -31,13 +33,14 @@ private[zonemap] final case class FactResult(
     wrongBounds: Int,
     seconds: Double)
 
-/** The work behind `facts` of the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
+/** Implements the parameter `facts` of the SQL procedures. Storage errors reach the caller. Thread-safe. */
 private[zonemap] final class FactBuild(process: IndexProcess) {
   import FactBuild._
 
   /**
-   * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
-   * its version, or the newest one's. A few files are read first, and what they cost decides whether the others are.
+   * Builds `requests` from all physical rows of the live data files of a snapshot that lack them, and names them in the
+   * version of the snapshot, or in the newest version if that is a later one. A few files are read first; the sample
+   * decides whether the facts are worth their size and the other files are read.
    */
   def build(
       table: Table,
@@ -49,7 +52,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     val store = process.storeOf(table, settings)
     val indexed = snapshotIndex(table, snapshot, store)
     val files = liveFiles(indexed)
-    // looked at anew: some may be gone since this JVM read them
+    // the files of facts are opened again, because some may be missing since this JVM read them
     val held = process.tables.of(table).facts.reopened(store)
     val had = requests.map { request =>
       def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
@@ -91,7 +94,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
     val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
     name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
-    // joined with others before anyone was told of them
+    // these files were joined into larger ones before any version named them
     val named = kept.flatMap(_._2).map(_.relativePath).toSet
     store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
     val seconds = (System.nanoTime() - started) / 1e9
@@ -109,7 +112,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
   }
 
-  /** Names the facts in a version, which later ones take them from. */
+  /** Names the facts in a version; later versions copy the references from it. */
   private def name(
       table: Table,
       indexed: SnapshotIndex,
@@ -119,7 +122,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     def isLater(other: SnapshotIndex) =
       other.isVerified && other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
         .exists(Lineage.of(table, _).contains(indexed.key.snapshotId))
-    // one may have been committed and stored while data was read
+    // a later snapshot may have been committed and stored while data files were read
     val newest = process.tables.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
       try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
@@ -128,7 +131,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   }
 
   /**
-   * No longer names facts in the newest version; the files go with the versions that still do.
+   * Removes facts from the newest version; `gc` deletes the files when no version names them any more.
    *
    * @param requests the facts; `None` for all
    */
@@ -154,7 +157,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
 
-  /** One read of each file, for all that it lacks. */
+  /** Reads each data file once, for all facts that it lacks. */
   private def run(
       files: Seq[FactInput],
       lacking: Map[FactRequest, Seq[FactInput]],
@@ -168,13 +171,13 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     if (tasks.isEmpty) Nil else runner.build(tasks, store)
   }
 
-  /** Small files of facts become larger ones, without data files that the snapshot no longer has. */
+  /** Joins small fact files into larger ones, without facts about data files that the snapshot no longer has. */
   private def joined(
       request: FactRequest,
       files: Seq[(FactRef, FactFile)],
       live: Set[FactKey],
       store: IndexStore): Seq[FactRef] = {
-    // a column that was promoted has facts stored in two types
+    // the facts of a promoted column are stored in two types
     val (small, large) = files.partition { case (ref, file) =>
       ref.sizeBytes < SmallBytes && file.columnType == request.columnType
     }
@@ -215,18 +218,24 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
 private[zonemap] object FactBuild {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  /** Distinct values of a column in a file, beyond which the file gets no set of values. */
+  /** The greatest number of distinct values of a column in a data file for which the set of values is stored. */
   val MaxValues = 256
 
-  /** Of the bytes of a data file, the share that a bloom filter of it may have, in any case [[FreeBytes]]. */
+  /**
+   * The share of a data file's bytes that a fact about it may use. A new fact is refused if it exceeds both this share
+   * and [[FreeBytes]] in every sampled file.
+   */
   val MaxShare = 0.1
   val FreeBytes = 4096L
 
-  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
+  /**
+   * Fact files smaller than this are joined, up to about twice the size, because each file is a request to a remote
+   * store.
+   */
   private val SmallBytes = 4L << 20
   private val SampledFiles = 3
 
-  /** The facts of a table by what they are called, and their bytes. */
+  /** The facts of a table in the notation of a call, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
     facts.known.toSeq
       .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }

@@ -6,18 +6,18 @@ import zonemap.core.fact.{FactFile, FactKind}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
 
-/** A few data files whose facts are built first, to tell what those of all will cost. */
+/** Builds the facts of a few data files first, to estimate the size of the facts of all files. */
 private[fact] object FactSample {
 
-  /** At most `count` files from all over the list. */
+  /** At most `count` files, evenly spread over the list. */
   def take(files: Seq[FactInput], count: Int): Seq[FactInput] =
     if (files.size <= count) files else (0 until count).map(i => files(i * (files.size - 1) / (count - 1)))
 
   /**
-   * The bytes that each request is expected to take.
+   * The estimated size of each request, in bytes.
    *
    * @param asked the requests that were never built, and the data files that lack them
-   * @throws IllegalArgumentException with the figures, if no file of the sample is worth its fact
+   * @throws IllegalArgumentException with the figures, if the fact is worthwhile for no file of the sample
    */
   def check(
       table: Table,

@@ -10,14 +10,14 @@ import zonemap.core.value.{ColumnType, Presence, UuidType, ZoneValue}
 import zonemap.iceberg.snapshot.SnapshotIndex
 
 /**
- * Finds data files whose manifest has bounds or counts that their rows contradict. Iceberg leaves such files out though
- * they hold rows that match; the index asks only facts of the column from then on.
+ * Finds data files whose manifest has bounds or counts that their rows contradict. Iceberg prunes such files although
+ * they contain matching rows. Plans from the index then prune by the column with facts only.
  */
 private[fact] object WrongBounds {
   private val log = LoggerFactory.getLogger("zonemap.index")
   private val NamedFiles = 10
 
-  /** The number of live files of which `facts` contradict what the manifests say; a warning names some of them. */
+  /** The number of live files whose manifest entries `facts` contradict; a warning names some of the files. */
   def report(table: Table, index: SnapshotIndex, request: FactRequest, facts: Seq[FactFile]): Int =
     if (request.kind != FactKind.Bounds || request.column.mapKey.isDefined || request.columnType == UuidType) 0
     else {
@@ -44,7 +44,7 @@ private[fact] object WrongBounds {
         contradicts(known, column.columnType, column.bounds(row))
     } yield path
 
-  /** A damaged fact tells nothing here; a plan that meets it warns of it. */
+  /** The fact of a data file; `None` if it is damaged. The next plan that reads a damaged fact logs a warning. */
   private def find(file: FactFile, key: FactKey): Option[KnownRanges] =
     try file.find(key).collect { case known: KnownRanges => known }
     catch { case _: CorruptIndexException => None }

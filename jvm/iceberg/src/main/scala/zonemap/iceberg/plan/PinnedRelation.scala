@@ -13,9 +13,9 @@ import zonemap.iceberg.store.{StoreBudget, StoreSlowException}
 import zonemap.iceberg.upkeep.{ResolvedSnapshot, UpkeepProcess}
 
 /**
- * A table as one query reads it: pinned to a snapshot, with the query's settings. The copies of a [[ZoneMapTable]] share
- * one instance, so every scan and every rule of the query sees the same index, or the same reason why there is none.
- * Thread-safe.
+ * A table as one query reads it: pinned to a snapshot, with the query's settings. The copies of a [[ZoneMapTable]]
+ * share one instance, so every scan and every rule of the query sees the same index, or the same reason why there is
+ * none. Thread-safe.
  *
  * @param table the table that Iceberg would plan
  * @param pinnedId the snapshot that the query reads; null if the table is empty
@@ -68,7 +68,9 @@ private[zonemap] final class PinnedRelation(
   def covered: Option[ResolvedSnapshot] =
     if (covers) resolution.flatMap(_.found.toOption) else None
 
-  /** The index of `snapshot`; that of the pinned snapshot is resolved once. Any failure is returned as a reason. */
+  /**
+   * The index of `snapshot`; the index of the pinned snapshot is resolved once. Any failure is returned as a reason.
+   */
   def resolve(snapshot: Snapshot): Either[StockReason, ResolvedSnapshot] =
     resolution.filter(_.snapshotId == snapshot.snapshotId()).filterNot(isOutdated).fold(found(snapshot))(_.found)
 
@@ -82,7 +84,7 @@ private[zonemap] final class PinnedRelation(
       }
     catch { case Survivable(e) => Left(failed(snapshot, e)) }
 
-  /** A store that was slow is tried again after some time. */
+  /** Whether a resolution must be repeated: a store that was slow is requested again after some time. */
   private def isOutdated(known: Resolution): Boolean =
     known.found.left.exists(_.isInstanceOf[StockReason.StoreSlow]) && storeBudget.isRenewed
 
@@ -93,10 +95,10 @@ private[zonemap] final class PinnedRelation(
       new FileSet(parts, trust, Some(storeBudget))
     }
 
-  /** The index of the relation's table, all snapshots that the process holds of it. */
+  /** The index of the relation's table, with all snapshots of the table that the process retains. */
   def known: TableIndex = process.index.tables.of(table)
 
-  /** The facts of the table that hold for the values that readers return now. */
+  /** The facts of the table that are valid for the values that readers return now. */
   def facts: TableFacts = process.index.factsOf(table)
 
   /** The purposes for which bounds of the relation's files may be used. */
@@ -105,9 +107,10 @@ private[zonemap] final class PinnedRelation(
   def trustOf(specs: Int => Option[PartitionSpec]): BoundsTrust = BoundsTrust.of(table, facts, specs)
 
   /**
-   * Forgets a snapshot whose index failed, so that the next query starts from the store or the manifests again; after
-   * damage, every snapshot of the table, since they share segments, and the store is left alone for a while. The same
-   * where memory ran out, so that the index gives back what it holds and the next query does not try again.
+   * Discards the index of a snapshot after a failure, so that the next query loads it from the store or the manifests
+   * again. After damage it discards every snapshot of the table, because snapshots share segments, and the store is not
+   * read for some time. It does the same after an OutOfMemoryError, so that the index releases its memory and the next
+   * query does not load it again at once.
    *
    * @param snapshot null where the scan has none
    */

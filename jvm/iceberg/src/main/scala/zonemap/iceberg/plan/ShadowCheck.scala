@@ -132,8 +132,7 @@ private[plan] object ShadowCheck {
   }
 
   /**
-   * The columns without statistics in a delete file of ours, because the index stores statistics of the chosen
-   * columns only.
+   * The columns without statistics in a delete file from the index, which stores statistics of the chosen columns only.
    */
   private def columnsLeftOut(ours: DeleteFile, stock: DeleteFile): Set[Any] = {
     def columns(file: DeleteFile) = fields(file, file).map(_._2).collect { case stats: JMap[_, _] => stats }.toSeq

@@ -43,9 +43,9 @@ private[prune] object CompleteFiles {
         row))
 
     /**
-     * The greatest data sequence number of the deletes of a partition that are not about one data file. An equality
-     * delete does not apply to a file of the same number, but the comparison treats it as if it did: then one more
-     * file is not counted, which is safe.
+     * The greatest data sequence number of the deletes of a partition that do not refer to one data file only. An
+     * equality delete does not apply to a file of the same number, but the comparison treats it as if it did: then one
+     * more file is not counted, which is safe.
      */
     private def newestDelete(ordinal: Int): Long = {
       if (newestByPartition(ordinal) == null) {

@@ -27,7 +27,9 @@ private[iceberg] final class FileSelection(
 
   private var limited: Option[Long] = None
 
-  /** The number of rows that the query needs, if only files that hold so many rows were selected. */
+  /**
+   * The number of rows that the query needs, if the selection has only as many files as contain this number of rows.
+   */
   def limitedTo: Option[Long] = limited
 
   /** The effect of facts; `None` if no fact can evaluate a part of the filter. */

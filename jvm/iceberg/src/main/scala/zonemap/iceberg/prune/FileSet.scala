@@ -59,7 +59,7 @@ final class FileSet private[iceberg] (
     Option.when(known)(ValueRanges.of(ranges.result().iterator.flatMap(_.iterator)).atMost(limit))
   }
 
-  /** The bounds of each row, or those of the whole segment if there are many rows. */
+  /** The bounds of each row; if there are many rows, the bounds of the whole segment instead. */
   private def zones(column: BoundsColumn, rows: Bitmap): Iterator[ColumnBounds] =
     if (rows.cardinality > FileSet.MaxRowsOneByOne) Iterator.single(column.root)
     else rows.toArray.iterator.map(column.bounds)

@@ -8,11 +8,11 @@ import zonemap.core.io.Recent
 import zonemap.iceberg.settings.{ColdSettings, PlannerSettings}
 
 /**
- * How much a process may hold, of all tables and for all sessions together.
+ * The caps of a process, for all tables and all sessions together.
  *
- * @param hotMaxBytes cap of the index held in memory and in spilled files
- * @param hotWindowMillis segments with commits younger than this give way last
- * @param cold caps of fetched ranges, and the local folder for them
+ * @param hotMaxBytes the greatest size of the index in memory and in spilled files
+ * @param hotWindowMillis the memory of segments with commits younger than this is released last
+ * @param cold the caps of fetched ranges, and the local folder for them
  */
 private[zonemap] final case class Caps(hotMaxBytes: Long, hotWindowMillis: Long, cold: ColdSettings) {
 
@@ -31,24 +31,24 @@ private[zonemap] object Caps {
     Caps(settings.hotMaxBytes, settings.maintenance.hotWindowMillis, settings.cold)
 }
 
-/** A session of a process, as far as caps are concerned. Two objects for one session are equal. */
+/** A session of a process, as the caps see it. Two objects for one session are equal. */
 private[zonemap] trait CapsSession {
 
-  /** Whether the session can no longer run a query, so that another one may set the caps. */
+  /** Whether the session can no longer run a query, so that another session may set the caps. */
   def isOver: Boolean
 }
 
 private[zonemap] object CapsSession {
 
-  /** Stands for callers that have no session: the last one sets the caps, until a session does. */
+  /** Represents callers without a session: the last of these callers sets the caps, until a session sets them. */
   case object Nobody extends CapsSession {
     override def isOver: Boolean = true
   }
 }
 
 /**
- * Keeps the caps of a process: the session that plans first sets them and may change them. Other sessions that ask for
- * other caps use the ones that hold, and a line of the log names the difference, once for each set of values. Thread-safe.
+ * Holds the caps of a process. The session that plans first sets them and may change them. Other sessions that request
+ * other caps use the caps in effect, and the log names the difference, once for each set of values. Thread-safe.
  *
  * @param apply puts changed caps into effect
  */

@@ -6,19 +6,20 @@ import zonemap.iceberg.snapshot.{SegmentOrigin, SegmentPlace, StoredSegment}
 import zonemap.iceberg.store.{FileIOByteSource, SpillFiles}
 
 /**
- * Lets go of the memory of one segment without forgetting it.
+ * Releases the memory of one segment while the index retains the segment.
  *
- * A segment on the heap goes to a local file, or back to its store where there is no room; of all others what was read
- * is dropped, to be read again when a query needs it. What tells whether it is needed stays: its manifests and the roots
- * of the columns that were asked about. No file is read.
+ * A segment on the heap moves to a local file; if the file cannot be written, the segment is read from its store again.
+ * For other segments, the sections in memory are released and read again when a query needs them. The manifests and the
+ * roots of the columns that plans have read stay in memory, because they decide whether a query needs the segment. No
+ * file is read.
  */
 private[registry] object Cooling {
 
   /**
-   * The same segment with less memory; `None` if there is nothing to let go of, or no other place for it.
+   * The same segment with less memory; `None` if there is nothing to release or no other place for the segment.
    *
-   * @param spill where segments go that no store holds
-   * @param openStored the bytes of a segment in its store, if that can be reached
+   * @param spill receives segments that are on the heap
+   * @param openStored opens the bytes of a segment in its store; `None` if the store cannot be reached
    */
   def of(
       segment: Segment,

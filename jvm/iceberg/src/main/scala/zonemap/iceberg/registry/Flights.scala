@@ -6,18 +6,17 @@ import zonemap.iceberg.report.Survivable
 import zonemap.iceberg.store.{Completion, StoreBudget, StoreMeter, StorePool, StoreRequests}
 
 /**
- * What is being read for one table: each thing once at a time, on a background thread, to its end, while those who need
- * it wait as long as they may. Thread-safe.
+ * The reads and decodings of one table that are under way. Each of them runs once at a time, on a background thread and
+ * to its end; callers that need the result wait as long as they may. Thread-safe.
  */
 private[iceberg] final class Flights(loads: StorePool) {
   private val underWay = new ConcurrentHashMap[AnyRef, Flight[_]]
 
   /**
-   * What `work` answers, or what it answers to whoever asked for it first. Nothing new is begun by a plan while all
-   * threads of the store hang.
+   * The running work for `key`, or a new run of `work`. A plan starts no new work while all threads of the store hang.
    *
    * @param key equal for equal work
-   * @param store whose threads are used
+   * @param store the store whose threads run the work
    */
   def of[A](key: AnyRef, store: String)(work: => A): Flight[A] = {
     if (!underWay.containsKey(key)) StoreBudget.refuseIfStuck(loads, store)
@@ -32,7 +31,7 @@ private[iceberg] final class Flights(loads: StorePool) {
   }
 }
 
-/** One piece of work under way. */
+/** One piece of work that is under way. */
 private[iceberg] final class Flight[A](store: String) {
   private val result = new CompletableFuture[A]
   private val meter = new StoreMeter
@@ -40,10 +39,14 @@ private[iceberg] final class Flight[A](store: String) {
   private[iceberg] def run(work: => A)(ended: => Unit): Unit =
     Completion.of(result)(ended)(StoreRequests.metered(meter)(work))
 
-  /** The result, within the budget of this thread for its store; it fails when that is used up. */
+  /**
+   * The result, within the budget of this thread for the store of the work.
+   *
+   * @throws StoreSlowException if the budget is used up
+   */
   def await(): A = StoreBudget.await(store, result, () => meter.waitedNanos)
 
-  /** The result, if it is there in time; a thread without a budget waits as long as it takes. */
+  /** The result, or `None` if it is not available in time; a thread without a budget waits without a limit. */
   def await(millis: Long): Option[A] =
     if (StoreBudget.current.isEmpty) Some(await())
     else

@@ -12,30 +12,31 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 import zonemap.iceberg.store.{IndexStore, StoreAccess, StoreWriteException}
 
 /**
- * Owns what planning keeps between queries: the indexes of tables, the caches and threads for their stores, the caps of
- * both, and the counts of plans. A driver has one; two of them share nothing but the files of stores. Thread-safe.
+ * Owns the state that planning retains between queries: the indexes of tables, the caches and threads for their stores,
+ * the caps of both, and the counts of plans. A driver has one instance; two instances share only the files of stores.
+ * Thread-safe.
  */
 private[zonemap] final class IndexProcess {
   val access = new StoreAccess
   val tables = new IndexRegistry(access)
   val planLog = new PlanLog
 
-  /** Problems of stores that were logged, each once. */
+  /** The problems of stores that were logged, so that each is logged once. */
   val warnings = new Recent[String](256)
 
   private val owner = new CapsOwner(caps => access.cold.use(caps.cold))
 
-  /** The caps that hold for all sessions. */
+  /** The caps in effect for all sessions. */
   def caps: Caps = owner.caps
 
   /**
-   * Takes the caps out of the settings of a session that is about to plan or to build, if the session may set them. The
-   * cap of the index is kept by whoever adds to it, see [[shrink]].
+   * Applies the caps in the settings of a session that is about to plan or to build, if the session may set them. The
+   * index does not shrink here: callers that add to it call [[shrink]].
    */
   def use(settings: PlannerSettings, session: CapsSession = CapsSession.Nobody): Unit =
     owner.use(Caps.of(settings), session)
 
-  /** Lets go of memory until the cap of the index is kept. */
+  /** Releases memory until the index is within its cap. */
   def shrink(): Unit = {
     val now = caps
     tables.shrinkTo(now.hotMaxBytes, now.hotWindowMillis)
@@ -45,13 +46,15 @@ private[zonemap] final class IndexProcess {
   def storeOf(table: Table, settings: PlannerSettings): IndexStore =
     IndexStore.of(table, settings.storeLocation, access)
 
-  /** The facts that this process knows of a table, as far as they are of the values that readers return now. */
+  /**
+   * The facts that this process has loaded for a table, restricted to facts about the values that readers return now.
+   */
   def factsOf(table: Table): TableFacts = tables.of(table).facts.readable(table)
 
-  /** Holds a snapshot where the cap has room for it; what had to give way is let go of. */
+  /** Retains a snapshot if it fits under the cap, and releases the memory that has to make room for it. */
   def keep(index: TableIndex, snapshot: SnapshotIndex): SnapshotIndex = {
     val needed = Oversized(snapshot.key, snapshot.residentBytes, snapshot.deletes.residentBytes)
-    // delete files do not cool: holding them would cost every other table its index first
+    // delete files cannot be cooled, so retaining them would first evict the indexes of all other tables
     if (!needed.isForGood(caps.hotMaxBytes)) index.put(snapshot)
     shrink()
     index.oversized = Option.when(index.get(snapshot.key).isEmpty)(needed)
@@ -59,10 +62,10 @@ private[zonemap] final class IndexProcess {
   }
 
   /**
-   * Writes a snapshot to its store and holds it from then on.
+   * Writes a snapshot to its store and retains it in memory.
    *
-   * @param facts the facts that the version is to name; `None`: those that are there
-   * @param choice the columns that are to be indexed; `None`: those that are
+   * @param facts the facts that the version names; `None`: the facts that the newest version names
+   * @param choice the columns to index; `None`: the columns that the newest version names
    */
   def save(
       table: Table,
@@ -78,7 +81,7 @@ private[zonemap] final class IndexProcess {
         throw e
     }
 
-  /** Holds a stored snapshot from now on. */
+  /** Retains a stored snapshot in memory. */
   def remember(table: Table, stored: SnapshotIndex, settings: PlannerSettings): SnapshotIndex = {
     val index = tables.of(table)
     tables.seen(index, table, settings)
@@ -86,20 +89,22 @@ private[zonemap] final class IndexProcess {
     keep(index, stored)
   }
 
-  /** The facts and columns of a table that the next version names where no version can be read. */
+  /** The facts and columns of a table in memory, which the next version names if no existing version can be read. */
   def held(table: Table): (Seq[FactRef], ColumnChoice) = {
     val known = tables.of(table)
     (known.facts.refs, known.choice)
   }
 
-  /** What is known of a table in a build that starts from its store: nothing, but for the columns to index. */
+  /**
+   * An empty index for a build that reads all manifests again: it contains only the columns to index, from the store.
+   */
   def newTable(table: Table, snapshotId: Long, store: IndexStore): TableIndex = {
     val known = new TableIndex(table.uuid(), access)
     followChoice(table, snapshotId, store, known)
     known
   }
 
-  /** Has `known` follow the choice of columns of the version that was written last. */
+  /** Sets the columns to index in `known` from the version that was written last. */
   def followChoice(table: Table, snapshotId: Long, store: IndexStore, known: TableIndex): Unit =
     try
       SnapshotWriter
@@ -107,7 +112,7 @@ private[zonemap] final class IndexProcess {
         .foreach(version => known.choose(Long.MaxValue, version.columns))
     catch { case _: CorruptIndexException => () }
 
-  /** Forgets all tables and what is in memory of the cold cache: as after a start of the process. */
+  /** Discards all tables and the ranges in memory, as after a start of the process. */
   def clear(): Unit = {
     tables.clear()
     access.cold.clear()

@@ -11,16 +11,18 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.StoreAccess
 
 /**
- * The indexes of one process, shared by all its sessions, under one cap in bytes.
+ * The indexes of one process. All its sessions share them, under one cap in bytes.
  *
- * Tables that hold nothing are forgotten once nobody has asked for them for a while, so that a driver that goes on to new
- * tables for ever does not grow. Thread-safe.
+ * An empty table that no caller has used for some time is removed, so that a driver that reads ever new tables does not
+ * grow. Thread-safe.
  */
 private[zonemap] final class IndexRegistry(access: StoreAccess) {
   private val tables = new java.util.LinkedHashMap[UUID, TableIndex](16, 0.75f, true)
   private val LeastTables = 64
 
-  /** A sweep goes through all tables, so it waits until they have doubled. */
+  /**
+   * The number of tables at which the next sweep runs. A sweep visits all tables, so it waits until they have doubled.
+   */
   private var sweepAt = LeastTables
 
   private val names = new ConcurrentHashMap[String, java.lang.ref.WeakReference[TableIndex]]
@@ -34,12 +36,12 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
     index
   }
 
-  /** How many tables are known, with those that hold nothing. */
+  /** The number of tables in the registry, including empty ones. */
   private[registry] def tableCount: Int = synchronized(tables.size)
 
   private[registry] def nameCount: Int = names.size
 
-  /** Forgets the tables that hold nothing and are not in use, and the names of tables that are not known. */
+  /** Removes the tables that are empty and not in use, and the names of removed tables. */
   private[registry] def sweep(nowNanos: Long): Unit = synchronized {
     tables.values.removeIf(_.isIdle(nowNanos))
     val known = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
@@ -51,8 +53,9 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
   def residentBytes: Long = all.iterator.map(_.residentBytes).sum
 
   /**
-   * Lets go of memory until at most `maxBytes` are held, tables used least recently first: of what was read of facts, of
-   * segments older than the hot window, then of the others, see [[Cooling]]. Only what cannot be cooled costs snapshots, and their facts.
+   * Releases memory until the index uses at most `maxBytes`, starting with the least recently used tables. It releases
+   * fact files first, then segments older than the hot window, then the other segments, see [[Cooling]]. Snapshots are
+   * evicted only when no more segments can be cooled, and references to facts last.
    */
   def shrinkTo(maxBytes: Long, hotWindowMillis: Long = Long.MaxValue): Unit =
     if (residentBytes > maxBytes) {
@@ -64,7 +67,10 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
       untilFits(maxBytes) { (table, _) => table.forgetFacts(); false }
     }
 
-  /** Calls `shrink` with the bytes above the cap on tables until it is kept, on one as long as it answers `true`. */
+  /**
+   * Calls `shrink` with the number of bytes above the cap on one table after another until the cap is met; it calls
+   * `shrink` on the same table again as long as the result is `true`.
+   */
   private def untilFits(maxBytes: Long)(shrink: (TableIndex, Long) => Boolean): Unit = {
     val oldestFirst = all.iterator
     var held = residentBytes
@@ -78,7 +84,7 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
     }
   }
 
-  /** Notes how `table` was reached, so that commits to it, which name it only, can be followed. */
+  /** Records how `table` was loaded, so that its commits, which name the table only, can be indexed. */
   def seen(index: TableIndex, table: Table, settings: PlannerSettings): Unit =
     table match {
       case withOperations: HasTableOperations =>
@@ -93,12 +99,15 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
       case _ => ()
     }
 
-  /** The table of that name that was seen last; names of different catalogs may collide, uuids decide later. */
+  /**
+   * The table with that name that was loaded last. Tables of different catalogs may have the same name; callers compare
+   * uuids afterwards.
+   */
   def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 
-  /** Forgets all tables. */
+  /** Removes all tables. */
   def clear(): Unit = synchronized {
     tables.clear()
     names.clear()

@@ -7,10 +7,10 @@ import zonemap.core.segment.ManifestIdentity
 import zonemap.iceberg.snapshot.{Located, SegmentOrigin}
 
 /**
- * Which segments have which manifests, the one learned last first. Not thread-safe.
+ * The segments that contain each manifest, the most recently added first. Not thread-safe.
  *
- * A segment costs its manifests when it is learned first or with another live set, and when it is forgotten; not once a
- * snapshot.
+ * The cost of a segment is proportional to its manifests. It arises when the segment is added, when it is added with
+ * other live manifests, and when it is removed, but not for every snapshot.
  */
 private final class KnownManifests[S <: AnyRef] {
   private val places = mutable.HashMap.empty[ManifestIdentity, List[Located[S]]]
@@ -23,7 +23,7 @@ private final class KnownManifests[S <: AnyRef] {
   def find(identity: ManifestIdentity): Option[Located[S]] = places.get(identity).map(_.head)
 
   def learn(segment: S, origin: SegmentOrigin, liveManifests: Array[Int])(identityOf: Int => ManifestIdentity): Unit = {
-    // a segment that has got into a store since is known by its place there
+    // a segment that has been stored since is added again with its place in the store
     if (origin.stored.isDefined && Option(learned.get(segment)).exists(_.origin.stored != origin.stored))
       forget(segment)
     val known = learned.computeIfAbsent(segment, _ => new Learned(origin, identityOf))
@@ -42,7 +42,7 @@ private final class KnownManifests[S <: AnyRef] {
       }
     }
 
-  /** An estimate of what is held beside the segments. */
+  /** An estimate of the heap that this object uses, without the segments. */
   def heapBytes: Long =
     HeapBytes.hashMap(
       places.size) + places.size * KnownManifests.PlaceBytes + learned.size * KnownManifests.LearnedBytes
@@ -55,9 +55,9 @@ private final class KnownManifests[S <: AnyRef] {
 
 private object KnownManifests {
 
-  /** A list of one place, of which there are seldom more. */
+  /** The heap of a list with one place; a manifest seldom has more. */
   private val PlaceBytes: Long = HeapBytes.instance(8) + HeapBytes.instance(12)
 
-  /** What was learned of a segment: a small set of ordinals, in a map. */
+  /** The heap of one segment's entry: a small set of ordinals, in a map. */
   private val LearnedBytes = 150L
 }

@@ -4,10 +4,11 @@ import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.store.Pause
 
 /**
- * What is known about the stored index of a table: whether it is worth a request, and what failed last.
+ * The state of the stored index of a table: whether the next request to the store is due, and the last failures.
  *
- * After a look that found nothing, or found damage, the store is left alone for a minute, so that tables without an
- * index cost no requests; after a write that failed, writing is. A build by a procedure resets both. Thread-safe.
+ * After a read that found no version, or found damage, the store is not read for one minute, so that tables without an
+ * index cost no requests. After a failed write, nothing is written for one minute. A build by a procedure ends both
+ * pauses. Thread-safe.
  */
 private[zonemap] final class StoreState {
   private val reading = new Pause
@@ -20,16 +21,16 @@ private[zonemap] final class StoreState {
 
   def worthAWrite: Boolean = writing.isOver
 
-  /** Whether a version was ever found there. */
+  /** Whether the store was ever found to contain a version. */
   def exists: Boolean = seen
 
-  /** Why the store could not be used when it was last read; `None` once it could be. */
+  /** The reason why the last read of the store failed; `None` after a successful read. */
   def lastReadError: Option[String] = readError
 
-  /** Why the last write failed; `None` once one succeeded. */
+  /** The reason why the last write failed; `None` after a successful write. */
   def lastWriteError: Option[String] = writeError
 
-  /** A version was read. */
+  /** Records that a version was read. */
   def found(): Unit = {
     seen = true
     readError = None
@@ -37,25 +38,25 @@ private[zonemap] final class StoreState {
     writing.end()
   }
 
-  /** Whether nothing waits to be tried again. */
+  /** Whether no pause is in effect. */
   def isIdle: Boolean = worthALook && worthAWrite
 
-  /** A version was written, or one that is there is all that there is to write. */
+  /** Records that a version was written, or that the existing version is up to date. */
   def written(): Unit = {
     writeError = None
     found()
   }
 
-  /** The store holds no version. */
+  /** Records that the store contains no version. */
   def missed(): Unit = reading.begin()
 
-  /** The store is damaged or cannot be read. */
+  /** Records that the store is damaged or cannot be read. */
   def unusable(why: String): Unit = {
     readError = Some(why)
     reading.begin()
   }
 
-  /** The store took no write. */
+  /** Records that a write to the store failed. */
   def refused(why: String): Unit = {
     writeError = Some(why)
     writing.begin()
@@ -72,7 +73,7 @@ private[zonemap] final class StoreState {
 
 private[zonemap] object StoreState {
 
-  /** Why the store cannot be used after this error of a read. */
+  /** The reason why the store cannot be used, from the error of a read. */
   def problemOfRead(error: Throwable): String =
     error match {
       case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"

@@ -14,12 +14,12 @@ import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
 
 /**
- * What this JVM knows of one table: the snapshots it has indexed or opened, and through them the manifests.
+ * The index of one table in this JVM: the snapshots that it has indexed or loaded, and their manifests.
  *
- * A manifest counts as known only if its whole manifest-list entry matches, see [[ManifestIdentity]]. Snapshots are
- * kept in the order of their last use; [[IndexRegistry]] evicts the oldest. Thread-safe.
+ * A manifest counts as known only if its complete manifest-list entry matches, see [[ManifestIdentity]]. Snapshots are
+ * ordered by their last use; [[IndexRegistry]] evicts the least recently used one first. Thread-safe.
  *
- * @param access what this process shares for requests to stores
+ * @param access the caches and threads that this process shares for requests to stores
  */
 private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) extends ManifestLookup {
   private val snapshots = new java.util.LinkedHashMap[SnapshotKey, SnapshotIndex](16, 0.75f, true)
@@ -27,18 +27,18 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   private val deletes = new KnownManifests[KeyedDeletes]
   private var newestPut = Option.empty[SnapshotIndex]
 
-  /** What is being read of it: a store that is opened, manifests that are decoded. */
+  /** The reads of this table that are under way: loading a stored snapshot, and decoding manifests. */
   private[iceberg] val flights = new Flights(access.loads)
 
   val storeState = new StoreState
 
-  /** The last snapshot that was covered in memory and did not fit under the cap, with the bytes it needs. */
+  /** The last covered snapshot that did not fit under the cap, with the bytes that it needs. */
   @volatile private[iceberg] var oversized: Option[Oversized] = None
 
-  /** How the table was reached last, while a snapshot of it is held. */
+  /** How the table was loaded last; set only while a snapshot of it is retained. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
-  /** The snapshot whose data files have all the facts that the table has, as far as this JVM has built them. */
+  /** The snapshot for whose data files this JVM has built all facts that the table has. */
   @volatile private[iceberg] var factsBuiltFor: Option[Long] = None
 
   @volatile private var usedNanos = System.nanoTime()
@@ -46,36 +46,45 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   @volatile private var heldFacts = TableFacts.Empty
   @volatile private var held = TableIndex.FirstChoice
 
-  /** The facts about data files of this table, whichever snapshots they are in. */
+  /** The facts about data files of this table, in any snapshot. */
   def facts: TableFacts = heldFacts
 
-  /** Takes over facts, unless a later snapshot's are held; equal ones stay as they are, with what was read of them. */
+  /**
+   * Replaces the facts, unless the present ones are of a later snapshot. Equal facts are not replaced, so that the
+   * files that were read stay loaded.
+   */
   def learn(facts: TableFacts): Unit = synchronized {
     if (facts.sequenceNumber >= heldFacts.sequenceNumber && facts.refs != heldFacts.refs) heldFacts = facts
   }
 
-  /** Forgets the facts until a snapshot that names some is put. */
+  /** Discards the facts until a snapshot that names facts is added. */
   private[registry] def forgetFacts(): Unit = synchronized { heldFacts = TableFacts.Empty }
 
-  /** Notes that somebody is about to use this. */
+  /** Records the time of a use. */
   private[iceberg] def used(): Unit = usedNanos = System.nanoTime()
 
-  /** Whether nothing is held, nothing waits to be tried again, and nobody has asked for a while. */
+  /** Whether the index is empty, no pause is in effect, and no caller has used the table for some time. */
   private[registry] def isIdle(nowNanos: Long): Boolean =
     nowNanos - usedNanos >= TableIndex.IdleNanos && storeState.isIdle && isEmpty && facts.refs.isEmpty && quarantined.isEmpty
 
-  /** The columns that new segments are to hold. */
+  /** The columns that new segments contain. */
   override def choice: ColumnChoice = held.columns
 
-  /** Takes over what the version of a snapshot says of columns, unless a later snapshot's is held. */
+  /**
+   * Replaces the columns to index by the columns in a snapshot's version, unless the present ones are of a later
+   * snapshot.
+   */
   def choose(sequenceNumber: Long, columns: ColumnChoice): Unit = synchronized {
     if (sequenceNumber >= held.sequenceNumber) held = DatedChoice(sequenceNumber, columns)
   }
 
-  /** The index of a snapshot, to plan from. */
+  /** The verified index of a snapshot, from which scans can be planned. */
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)).filter(_.isVerified))
 
-  /** Holds a snapshot, in place of one of the same key; beyond [[TableIndex.MaxSnapshots]] the one used least goes. */
+  /**
+   * Adds a snapshot and replaces one with the same key. Above [[TableIndex.MaxSnapshots]], the least recently used
+   * snapshot is evicted.
+   */
   def put(snapshot: SnapshotIndex): Unit = synchronized {
     val replaced = Option(snapshots.put(snapshot.key, snapshot))
     newestPut = Some(snapshot)
@@ -86,7 +95,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     if (snapshots.size > TableIndex.MaxSnapshots) evictOldest(): Unit
   }
 
-  /** The snapshot that was put last, if it is still held. */
+  /** The snapshot that was added last, if it is still retained. */
   override def newest: Option[SnapshotIndex] = synchronized(newestPut)
 
   override def dataManifest(identity: ManifestIdentity): Option[Located[Segment]] = synchronized(data.find(identity))
@@ -96,21 +105,23 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
 
-  /** Distinct segments of all snapshots held. */
+  /** The distinct segments of all retained snapshots. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)
 
-  /** Bytes of memory and spilled files held for this table now: of segments, delete files, facts, and names. */
+  /** The bytes of memory and of spilled files that this table uses now: segments, delete files, facts, and names. */
   def residentBytes: Long = synchronized {
     if (snapshots.isEmpty) facts.residentBytes
     else HeldBytes.of(snapshots.values) + data.heapBytes + deletes.heapBytes + facts.residentBytes
   }
 
-  /** Bytes of the segments held that are in local files of this JVM. */
+  /** The bytes of the retained segments that are in spilled files of this JVM. */
   def spilledBytes: Long = synchronized {
     distinct.valuesIterator.filter(_.place == SegmentPlace.Spilled).map(_.source.sizeBytes).sum
   }
 
-  /** Forgets the snapshot used least recently, and the manifests only it knew; `false` if there is none. */
+  /**
+   * Evicts the least recently used snapshot and the manifests that only it contains; returns `false` if there is none.
+   */
   def evictOldest(): Boolean = synchronized {
     val keys = snapshots.keySet().iterator()
     val evicted = keys.hasNext
@@ -119,8 +130,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   }
 
   /**
-   * Lets go of memory of segments whose commits are all older than `cutoffMillis`, oldest first, until `wantedBytes` are
-   * free; answers how many are. What is covered stays covered. Files are written outside of the lock.
+   * Releases the memory of segments whose commits are all older than `cutoffMillis`, oldest first, until `wantedBytes`
+   * are free; returns the number of freed bytes. Covered snapshots stay covered. No lock is held while files are
+   * written.
    */
   def cool(cutoffMillis: Long, wantedBytes: Long): Long = {
     val oldestFirst = synchronized(distinct).toSeq
@@ -140,7 +152,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     freed
   }
 
-  /** A segment as its store has it; nothing is read. */
+  /** The bytes of a segment in its store; nothing is read yet. */
   private def openStored(stored: StoredSegment): Option[ByteSource] =
     lastSeen.map(seen => new IndexStore(seen.operations.io(), stored.storeRoot, access).openSegment(stored.ref))
 
@@ -163,7 +175,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     cooled.keySet().forEach(before => data.forget(before))
   }
 
-  /** Forgets one snapshot, and the manifests only it knew. */
+  /** Removes one snapshot and the manifests that only it contains. */
   def discard(key: SnapshotKey): Unit = synchronized {
     Option(snapshots.remove(key)).foreach { removed =>
       newestPut = newestPut.filter(_.key != key)
@@ -179,25 +191,25 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
   @volatile private var wrong = Option.empty[String]
 
-  /** Why the index of the table must not be used, if shadow mode found it wrong. */
+  /** The reason why the index of the table must not be used, if shadow mode found a wrong plan. */
   def quarantined: Option[String] = wrong
 
-  /** Forgets the index and has Iceberg plan the table until a build has made it anew. */
+  /** Discards the index; Iceberg plans the table until a build has created a new index. */
   def quarantine(difference: String): Unit = {
     wrong = Some(difference)
     damaged(difference)
   }
 
-  /** The index was made anew from the manifests alone. */
+  /** Ends the quarantine, because a build has created the index from the manifests alone. */
   def rebuilt(): Unit = wrong = None
 
   /**
-   * Forgets every snapshot and leaves the store alone for a while: a segment of it turned out to be damaged.
+   * Discards every snapshot, because a segment is damaged; the store is not read again for some time.
    *
-   * @param why what is wrong with it
+   * @param why the description of the damage
    */
   def damaged(why: String): Unit = synchronized {
-    // what was wrong may be what was fetched, not what is stored
+    // the damage may be in the cached bytes and not in the store
     distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(access.cold.forget)
     forgetAll()
     storeState.unusable(s"the stored index is damaged: $why")
@@ -244,28 +256,31 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
 private[zonemap] object TableIndex {
 
-  /** Snapshots of one table held at once; more are rarely asked for, and each has its own list of segments. */
+  /**
+   * The greatest number of retained snapshots of one table. Queries rarely read more, and each snapshot has its own
+   * list of segments.
+   */
   val MaxSnapshots = 32
 
-  /** A table that holds nothing is forgotten after an hour without a plan: longer than any work on its index takes. */
+  /** An empty table is removed after an hour without a plan, which is longer than any work on its index takes. */
   private[registry] val IdleNanos: Long = 3600L * 1000 * 1000 * 1000
 
   private val FirstChoice = DatedChoice(Long.MinValue, ColumnChoice.All)
 }
 
-/** A choice of columns and the sequence number of the snapshot whose version has it. */
+/** The columns to index and the sequence number of the snapshot whose version names them. */
 private final case class DatedChoice(sequenceNumber: Long, columns: ColumnChoice)
 
-/** A table as it was loaded by someone in this JVM, with the settings of that use. */
+/** A table as a caller in this JVM loaded it, with the settings of that caller. */
 private[zonemap] final case class SeenTable(name: String, operations: TableOperations, settings: PlannerSettings)
 
 /**
- * A snapshot whose index needs more bytes than the cap allowed.
+ * A snapshot whose index needs more bytes than the cap allows.
  *
- * @param deleteBytes those of its delete files, all of which every plan needs
+ * @param deleteBytes the bytes of its delete files, all of which every plan needs
  */
 private[zonemap] final case class Oversized(key: SnapshotKey, bytes: Long, deleteBytes: Long) {
 
-  /** Whether it does not fit under a cap even if nothing else is held. */
+  /** Whether the index does not fit under a cap even if nothing else is retained. */
   def isForGood(maxBytes: Long): Boolean = deleteBytes > maxBytes
 }

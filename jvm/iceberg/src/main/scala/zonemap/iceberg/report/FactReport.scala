@@ -1,10 +1,10 @@
 package zonemap.iceberg.report
 
 /**
- * What facts did to one scan.
+ * The effect of facts on one scan.
  *
- * @param asked data files that bounds and partitions had kept
- * @param kept of these, the data files that were kept
- * @param answered the facts that there were of some of them, such as `bloom(user_id)`
+ * @param asked the number of data files that bounds and partitions had retained
+ * @param kept the number of these files that facts retained
+ * @param answered the facts that exist for some of these files, such as `bloom(user_id)`
  */
 final case class FactReport(asked: Long, kept: Long, answered: Seq[String])

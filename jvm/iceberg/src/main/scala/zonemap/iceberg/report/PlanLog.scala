@@ -27,11 +27,11 @@ private[zonemap] final class PlanLog {
         warn(report, reason)
       case _ => planned.increment()
     }
-    // building a line takes a thirtieth of the time to plan one file
+    // building a line takes a thirtieth of the time that planning one file takes
     if (log.isInfoEnabled) log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
   }
 
-  /** Logs that a query returned rows other than with Iceberg's plan. */
+  /** Logs that a query returned other rows than with Iceberg's plan. */
   private[zonemap] def rowsDiffer(tables: Seq[String], rule: String, difference: String, query: String): Unit = {
     mismatches.increment()
     log.error(

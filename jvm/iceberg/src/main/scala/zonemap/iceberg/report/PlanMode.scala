@@ -5,12 +5,12 @@ sealed abstract class PlanMode(val name: String)
 
 object PlanMode {
 
-  /** The index knew the snapshot: no manifest and no manifest list was read. */
+  /** The index contained the snapshot: no manifest and no manifest list was read. */
   case object Exact extends PlanMode("EXACT")
 
-  /** The index knew an older snapshot; the manifest list and the unknown manifests were read. */
+  /** The index contained an older snapshot; the manifest list and the unknown manifests were read. */
   case object Hybrid extends PlanMode("HYBRID")
 
-  /** Iceberg planned. */
+  /** Iceberg planned the scan. */
   final case class Stock(reason: StockReason) extends PlanMode("STOCK")
 }

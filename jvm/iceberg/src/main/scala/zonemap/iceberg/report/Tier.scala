@@ -1,16 +1,16 @@
 package zonemap.iceberg.report
 
-/** Where the segments that answered were. */
+/** The place of the segments that a plan evaluated. */
 sealed abstract class Tier(val name: String)
 
 object Tier {
 
-  /** In this JVM already, in memory or mapped. */
+  /** The segments were in this JVM already, in memory or memory-mapped. */
   case object Hot extends Tier("hot")
 
-  /** Fetched for this scan, from the table's store or the cold cache. */
+  /** The segments were fetched for this scan, from the table's store or the cold cache. */
   case object Cold extends Tier("cold")
 
-  /** Some of them each. */
+  /** Some of the segments were in this JVM, and the others were fetched. */
   case object Both extends Tier("both")
 }

@@ -1,12 +1,12 @@
 package zonemap.iceberg.settings
 
 /**
- * How much of the stores' files is kept near this JVM.
+ * Limits of the local cache, which retains ranges that a JVM fetched from remote stores.
  *
- * @param memoryMaxBytes cap of the fetched ranges in memory
- * @param dir the folder of fetched ranges on local disk, and of what is spilled; `None`: no range is kept on disk, and
- *   what is spilled goes into the JVM's folder for temporary files
- * @param diskMaxBytes cap of the ranges in `dir`, and of what one JVM spills
+ * @param memoryMaxBytes the greatest total size of cached ranges in memory
+ * @param dir the folder on local disk for cached ranges and for spilled segments; `None`: ranges are cached in memory
+ *   only, and segments are spilled to the JVM's folder for temporary files
+ * @param diskMaxBytes the greatest total size of the cached ranges in `dir`, and of the segments that one JVM spills
  */
 final case class ColdSettings(
     memoryMaxBytes: Long = 256L << 20,

@@ -4,7 +4,7 @@ sealed trait CoverOnRead
 
 object CoverOnRead {
 
-  /** Iceberg plans without delay; the snapshot is covered meanwhile. */
+  /** The query falls back to Iceberg's planning at once; upkeep covers the snapshot in the background. */
   case object Background extends CoverOnRead
 
   /** The query waits until its snapshot is covered. */

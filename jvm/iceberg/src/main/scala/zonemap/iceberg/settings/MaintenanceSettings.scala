@@ -1,15 +1,18 @@
 package zonemap.iceberg.settings
 
 /**
- * How the index of a table is kept in shape while it grows.
+ * When upkeep indexes commits, merges segments, writes them to the store and releases their memory.
  *
- * @param merge when runs are merged
- * @param followCommits whether commits of this JVM are indexed without a query
- * @param maxCpuShare what following the commits to a table may take of one core, on average, see [[Pace]]
- * @param flushIntervalMillis how long what is in memory may wait for the store
- * @param flushManifests how many manifests in memory make the store be written before the interval is over
- * @param maintainFacts whether data files that are new get the facts that the table has
- * @param hotWindowMillis segments with commits younger than this are let go of last
+ * @param merge decides when runs are merged
+ * @param followCommits whether upkeep indexes commits of this JVM at once, instead of when a query reads them
+ * @param maxCpuShare the greatest average share of one core that upkeep uses to index the commits to one table, see
+ *   [[Pace]]
+ * @param flushIntervalMillis the longest time for which an indexed snapshot is in memory only, before upkeep writes it
+ *   to the store
+ * @param flushManifests the number of unwritten manifests at which upkeep writes to the store before the interval is
+ *   over
+ * @param maintainFacts whether upkeep builds the table's facts for new data files
+ * @param hotWindowMillis the memory of segments with commits younger than this is released last
  */
 final case class MaintenanceSettings(
     merge: MergePolicy = MergePolicy.Probabilistic(),

@@ -3,10 +3,10 @@ package zonemap.iceberg.settings
 import java.util.UUID
 
 /**
- * The moment a flush asks whether the runs are to be merged.
+ * The state of a table at a flush, from which a [[MergePolicy]] decides whether runs are merged.
  *
- * @param runs micro segments of the snapshot
- * @param sequenceNumber of the snapshot
- * @param previousSequenceNumber the highest one before the newest run
+ * @param runs the number of micro segments of the snapshot
+ * @param sequenceNumber the sequence number of the snapshot
+ * @param previousSequenceNumber the greatest sequence number before the newest run
  */
 final case class MergePoint(tableUuid: UUID, sequenceNumber: Long, previousSequenceNumber: Long, runs: Int)

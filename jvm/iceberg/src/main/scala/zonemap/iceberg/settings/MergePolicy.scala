@@ -22,8 +22,8 @@ object MergePolicy {
    * Merges with the probability min(1, runs / limit) at every flush, and always at the first flush in every
    * `forcedEvery` sequence numbers.
    *
-   * Several writers need not agree on the one that merges, and merges of many tables are spread over time. The random
-   * draw is seeded with the table's uuid and the sequence number.
+   * The probability spreads the merges of many tables over time, and several writers of a table need no agreement about
+   * which of them merges. The random draw is seeded with the table's uuid and the sequence number.
    *
    * @param minRuns fewer runs are merged at forced flushes only, because merging them would hardly make plans faster
    */

@@ -30,6 +30,8 @@ final case class PlannerSettings(
 
 private[zonemap] object PlannerSettings {
 
-  /** Rows of a segment that a build aims at: large enough to prune by, small enough to build in parallel. */
+  /**
+   * The number of rows of a segment at which a build aims: large enough to prune by, small enough to build in parallel.
+   */
   val SegmentRows = 262144
 }

@@ -4,7 +4,7 @@ sealed trait UpkeepMode
 
 object UpkeepMode {
 
-  /** Nothing is indexed but by procedures. */
+  /** Only procedures index snapshots. */
   case object Off extends UpkeepMode
 
   /** Snapshots are covered in this JVM's memory only. */

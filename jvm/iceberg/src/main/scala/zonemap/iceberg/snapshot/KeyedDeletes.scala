@@ -9,7 +9,7 @@ import zonemap.core.segment.{DeleteFileEntry, DeleteSegment, PartitionTuple, Seg
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
 
-/** A delete file with the partition it belongs to. */
+/** A delete file and the partition of its rows. */
 private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int, tuple: Array[AnyRef]) {
 
   def isEquality: Boolean = entry.content == FileContent.EQUALITY_DELETES.id()
@@ -17,11 +17,17 @@ private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int
   /** Whether this is a deletion vector. */
   def isVector: Boolean = !isEquality && entry.format == FileFormat.PUFFIN.name()
 
-  /** The bytes that prove by themselves which data file this is about; null where it is named, or not proved. */
+  /**
+   * The bound that proves which data file this position-delete file refers to, if the manifest does not name the data
+   * file; null otherwise.
+   */
   private[snapshot] def provingBound: Array[Byte] =
     if (entry.referencedDataFile != null) null else pathBound(entry.lowerBounds).orNull
 
-  /** The one data file that position deletes are about: named, or proved by equal bounds of their path column. */
+  /**
+   * The only data file that a position-delete file refers to: the manifest names it, or equal bounds of the path column
+   * prove it.
+   */
   private[iceberg] def dataFile: Option[String] =
     if (isEquality) None
     else
@@ -38,10 +44,10 @@ private[zonemap] final case class LiveDelete(entry: DeleteFileEntry, specId: Int
 }
 
 /**
- * The delete files of one segment, keyed the way the table spec applies them (spec, "Scan Planning"): deletion vectors and
- * file-scoped position deletes by data file, other position deletes and equality deletes by partition. Made once a
- * segment, for all snapshots that have some of its manifests; which rows are live is for [[LiveDeleteSegment]] to
- * decide. Immutable, thread-safe.
+ * The delete files of one segment, keyed the way the table spec applies them (spec, "Scan Planning"): deletion vectors
+ * and file-scoped position deletes by data file, other position deletes and equality deletes by partition. All
+ * snapshots that list manifests of the segment share one instance; [[LiveDeleteSegment]] decides which rows are live in
+ * a snapshot. Immutable, thread-safe.
  */
 private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
   import KeyedDeletes._
@@ -67,23 +73,25 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
 
   def delete(row: Int): LiveDelete = deletes(row)
 
-  /** Whether some delete file is about one data file. */
+  /** Whether any delete file refers to one data file only. */
   def hasPaths: Boolean = !paths.isEmpty
 
-  /** The rows of the deletion vectors and position deletes about one data file, by row. */
+  /** The rows of the deletion vectors and position deletes that refer to one data file, by row. */
   def rowsOfPath(path: String): Array[Int] = paths.of(path)
 
-  /** The rows of position deletes of a partition that are not about one data file, by data sequence number. */
+  /**
+   * The rows of the position deletes of a partition that do not refer to one data file only, by data sequence number.
+   */
   def positionsIn(key: TupleKey): Array[Int] = positions.getOrElse(key, NoRows)
 
   /** The rows of equality deletes of a partition, by data sequence number. */
   def equalityIn(key: TupleKey): Array[Int] = equality.getOrElse(key, NoRows)
 
-  /** The rows of the equality deletes of all specs that pass, in no order. */
+  /** The rows of the equality deletes of all specs that satisfy `specs`, unordered. */
   def equalityOf(specs: Int => Boolean): Array[Int] =
     equalityBySpec.iterator.filter { case (spec, _) => specs(spec) }.flatMap(_._2).flatten.toArray
 
-  /** An estimate of all that is held. */
+  /** An estimate of the heap that this object and its segment use. */
   val heapBytes: Long = stored.heapBytes + HeapBytes.instance(40) + HeapBytes.array(rows, HeapBytes.Reference) +
     rows * HeapBytes.instance(12) + paths.heapBytes + HeapBytes.sequence(keys.size) + keys.size * KeyBytes +
     Seq(positions, equality).map(groupBytes).sum + HeapBytes.hashMap(equality.size)
@@ -107,16 +115,19 @@ private[zonemap] final class KeyedDeletes private (stored: DeleteSegment) {
 
 private[zonemap] object KeyedDeletes {
 
-  /** Reads the whole segment; damage is a CorruptIndexException. */
+  /** Reads the whole segment; throws CorruptIndexException if it is damaged. */
   def open(source: ByteSource): KeyedDeletes = new KeyedDeletes(DeleteSegment.open(source, usedStats))
 
   private[iceberg] val PathFieldId: Int = MetadataColumns.DELETE_FILE_PATH.fieldId()
   private val NoRows = new Array[Int](0)
 
-  /** A key, its vector and the numbers in it. */
+  /** The heap of a key, its vector and the numbers in it. */
   private val KeyBytes = 100L
 
-  /** What planning uses: the path bounds of position deletes, and the columns that equality deletes compare. */
+  /**
+   * The statistics that planning reads: the path bounds of position deletes, and the columns that equality deletes
+   * compare.
+   */
   private def usedStats: DeleteSegment.KeptStats = (content, equalityIds) =>
     if (content == FileContent.EQUALITY_DELETES.id() && equalityIds != null) equalityIds.contains(_)
     else _ == PathFieldId

@@ -11,10 +11,13 @@ import zonemap.core.segment.ManifestIdentity
 import zonemap.iceberg.convert.ManifestIdentities
 import zonemap.iceberg.store.{FileIOByteSource, StorePool}
 
-/** The manifests that a snapshot lists, read on another thread while its stored version is. */
+/**
+ * The manifests that a snapshot lists. Another thread reads the manifest list while the snapshot's stored version is
+ * read.
+ */
 private[snapshot] final class ListedManifests private (reading: FutureTask[Seq[ManifestFile]]) {
 
-  /** How the live manifests of `index` differ from those listed. */
+  /** Describes how the live manifests of `index` differ from the listed ones; `None` if they are the same. */
   def differenceFrom(index: SnapshotIndex): Option[String] = {
     val counts = mutable.HashMap.empty[ManifestIdentity, Int]
     def count(identity: ManifestIdentity, by: Int): Unit =
@@ -29,7 +32,9 @@ private[snapshot] final class ListedManifests private (reading: FutureTask[Seq[M
     })
   }
 
-  /** Manifests of deletes stand in delete segments, those of data in data segments. */
+  /**
+   * Verifies that delete manifests are in delete segments and data manifests in data segments; describes a violation.
+   */
   private def misplaced(index: SnapshotIndex): Option[String] = {
     def holds(manifests: Iterator[ManifestIdentity], content: Int) = manifests.forall(_.content == content)
     val isPlaced = index.segments.forall(s =>
@@ -39,13 +44,13 @@ private[snapshot] final class ListedManifests private (reading: FutureTask[Seq[M
     Option.unless(isPlaced)("names manifests in segments of another content")
   }
 
-  /** Waits for the list; whether it can be read matters to who needs it. */
+  /** Waits for the list. A failed read is not reported here: a caller that needs the list reads it again. */
   def await(): Unit =
     try listed(): Unit
     catch { case NonFatal(_) => () }
 
   private def listed(): Seq[ManifestFile] = {
-    // where no thread has got to it yet, this one reads
+    // if no other thread has started the task yet, this thread runs it
     reading.run()
     try reading.get()
     catch { case e: ExecutionException => throw e.getCause }
@@ -56,7 +61,7 @@ private[snapshot] object ListedManifests {
   private val Data = org.apache.iceberg.ManifestContent.DATA.id()
   private val Deletes = org.apache.iceberg.ManifestContent.DELETES.id()
 
-  /** Starts reading on a thread of `fetches`. */
+  /** Starts to read the manifest list on a thread of `fetches`. */
   def reading(table: Table, snapshot: Snapshot, fetches: StorePool): ListedManifests = {
     val task = new FutureTask[Seq[ManifestFile]](() => ManifestIdentities.live(table, snapshot))
     val folder = Option(snapshot.manifestListLocation()).fold("")(FileIOByteSource.folderOf)

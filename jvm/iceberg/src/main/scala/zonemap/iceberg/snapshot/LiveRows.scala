@@ -6,10 +6,11 @@ import zonemap.core.segment.SegmentManifest
 private[snapshot] object LiveRows {
 
   /**
-   * A fresh bitmap of the rows of some manifests of a segment.
+   * A new bitmap of the rows of some manifests of a segment.
    *
-   * @param rows of the segment
-   * @param live ordinals of the manifests
+   * @param rows the number of rows of the segment
+   * @param manifests the manifests of the segment
+   * @param live the ordinals of the manifests whose rows are set
    */
   def of(rows: Int, manifests: IndexedSeq[SegmentManifest], live: Array[Int]): Bitmap = {
     val found = Bitmap.empty(rows)

@@ -5,8 +5,9 @@ import java.util.Arrays
 import zonemap.core.io.HeapBytes
 
 /**
- * Rows of delete files by the path of the one data file they are about: rows in the order of the paths' hashes, and a table
- * of open addressing of where those of a hash start. Paths themselves are those of the delete files. Thread-safe.
+ * Rows of delete files by the path of the only data file that they refer to. One array holds the rows in the order of
+ * the paths' hashes; an open-addressing hash table holds the place where the rows of each hash start. The paths
+ * themselves are not copied from the delete files. Thread-safe.
  */
 private[snapshot] final class PathRows(deletes: Array[LiveDelete]) {
   import PathRows._
@@ -21,7 +22,7 @@ private[snapshot] final class PathRows(deletes: Array[LiveDelete]) {
     hashesAndRows
   }
 
-  /** One more than the place in `ordered` where the rows of a hash start; 0 in an empty slot. */
+  /** The place in `ordered` where the rows of a hash start, plus one; 0 in an empty slot. */
   private val slots: Array[Int] = {
     val starts = ordered.indices.filter(i => i == 0 || hashAt(i) != hashAt(i - 1))
     val table = new Array[Int](if (starts.isEmpty) 0 else Integer.highestOneBit(starts.size * 2 - 1) * 2)
@@ -37,7 +38,7 @@ private[snapshot] final class PathRows(deletes: Array[LiveDelete]) {
 
   def heapBytes: Long = HeapBytes.array(ordered.length, 8) + HeapBytes.array(slots.length, 4)
 
-  /** The rows about a data file, ascending. */
+  /** The rows that refer to a data file, ascending. */
   def of(path: String): Array[Int] =
     if (isEmpty) NoRows
     else {
@@ -63,7 +64,7 @@ private[snapshot] final class PathRows(deletes: Array[LiveDelete]) {
     var i = start
     while (i < end) {
       val delete = deletes(ordered(i).toInt)
-      // equal bounds are one array
+      // equal bounds share one array, so comparing references suffices for all but the first
       val bound = delete.provingBound
       val isSame = (bound != null && (bound eq lastBound)) || delete.dataFile.contains(path)
       if (isSame) {

@@ -16,42 +16,42 @@ private[zonemap] final class LiveDeleteSegment(
 
   val count: Int = liveManifests.iterator.map(segment.manifests(_).rowCount).sum
 
-  /** Null where all rows are live. */
+  /** The bitmap of the live rows; null if all rows are live. */
   private val liveRows: Bitmap =
     if (liveManifests.distinct.length == segment.manifests.size) null
     else LiveRows.of(segment.rows, segment.manifests, liveManifests)
 
-  /** Those of some rows of the segment that are live. */
+  /** The live rows among `rows` of the segment. */
   private[iceberg] def live(rows: Array[Int]): Array[Int] =
     if (liveRows == null || rows.isEmpty) rows else rows.filter(liveRows(_))
 
-  /** The last live one of some rows of the segment. */
+  /** The delete file of the last live row among `rows` of the segment. */
   private[iceberg] def last(rows: Array[Int]): Option[LiveDelete] = {
     val place = if (liveRows == null) rows.length - 1 else rows.lastIndexWhere(liveRows(_))
     Option.when(place >= 0)(segment.delete(rows(place)))
   }
 
-  /** An estimate of what is held beside the segment. */
+  /** An estimate of the heap that this object uses, without the segment. */
   def heapBytes: Long = HeapBytes.instance(20) + HeapBytes.array(liveManifests.length, 4) +
     (if (liveRows == null) 0L else HeapBytes.bitmap(segment.rows))
 }
 
 /**
- * The live delete files of one snapshot, looked up the way the table spec applies them, see [[KeyedDeletes]]: by data file,
- * by partition, and equality deletes of unpartitioned specs for every file.
+ * The live delete files of one snapshot, looked up the way the table spec applies them, see [[KeyedDeletes]]: by data
+ * file, by partition, and equality deletes of unpartitioned specs for every file.
  *
- * Which of them apply to a data file follows from sequence numbers and is computed for every plan, never stored.
- * What is found is sorted by the sequence number that decides. The delete files are those of the segments, which
- * snapshots share; a snapshot holds none of its own. Thread-safe.
+ * Sequence numbers decide which of the delete files apply to a data file; every plan compares them, and the result is
+ * never stored. Results are sorted by data sequence number. The delete files belong to the segments, which snapshots
+ * share; a snapshot has no copies. Thread-safe.
  *
- * @param isUnpartitioned whether the spec of that id has no partition fields
+ * @param isUnpartitioned whether the spec with an id has no partition fields
  */
 private[zonemap] final class SnapshotDeletes(
     val segments: IndexedSeq[LiveDeleteSegment],
     isUnpartitioned: Int => Boolean) {
   import SnapshotDeletes._
 
-  /** How many delete files are live. */
+  /** The number of live delete files. */
   val count: Int = segments.iterator.map(_.count).sum
 
   val deleteManifests: Int = segments.iterator.map(_.liveManifests.length).sum
@@ -60,30 +60,33 @@ private[zonemap] final class SnapshotDeletes(
 
   def isEmpty: Boolean = count == 0
 
-  /** An estimate of what the segments take on the heap, all of them. */
+  /** An estimate of the heap that all segments use. */
   def residentBytes: Long = segments.iterator.map(_.segment.heapBytes).sum
 
-  /** An estimate of what is held beside them. */
+  /** An estimate of the heap that this object uses, without the segments. */
   def ownBytes: Long =
     HeapBytes.instance(24) + HeapBytes.sequence(segments.size) + segments.iterator.map(_.heapBytes).sum
 
-  /** Whether some delete file may be about one data file. */
+  /** Whether any delete file may refer to one data file only. */
   def hasPaths: Boolean = withPaths.nonEmpty
 
-  /** The deletion vectors and position deletes about one data file. */
+  /** The deletion vectors and position deletes that refer to one data file. */
   def ofPath(path: String): Array[LiveDelete] = found(withPaths)(_.rowsOfPath(path))
 
-  /** The position deletes of a partition that are not about one data file. */
+  /** The position deletes of a partition that do not refer to one data file only. */
   def positionsIn(key: TupleKey): Array[LiveDelete] = found(segments)(_.positionsIn(key))
 
-  /** The equality deletes of a partition; none of an unpartitioned spec. */
+  /** The equality deletes of a partition; empty for an unpartitioned spec, whose deletes are global. */
   def equalityIn(key: TupleKey): Array[LiveDelete] =
     if (isUnpartitioned(key.specId)) NoDeletes else found(segments)(_.equalityIn(key))
 
-  /** The equality deletes for files of all partitions. */
+  /** The equality deletes of unpartitioned specs, which apply to the files of all partitions. */
   def equalityGlobal: Array[LiveDelete] = found(segments)(_.equalityOf(isUnpartitioned))
 
-  /** The greatest data sequence number of the deletes of a partition that are not about one data file; -1 without any. */
+  /**
+   * The greatest data sequence number of the deletes that apply to a partition and do not refer to one data file only;
+   * -1 if there are none.
+   */
   def newestIn(key: TupleKey): Long =
     segments.iterator
       .flatMap { live =>
@@ -122,7 +125,7 @@ private[zonemap] object SnapshotDeletes {
   private val NoNumber = -1L
   private val NoDeletes = new Array[LiveDelete](0)
 
-  /** Which spec ids of the table have no partition fields: their equality deletes apply to every file. */
+  /** Whether the spec with an id has no partition fields: its equality deletes apply to every file. */
   def unpartitioned(table: Table): Int => Boolean =
     table.specs().values().asScala.iterator.filter(_.isUnpartitioned).map(_.specId()).toSet
 }

@@ -11,13 +11,16 @@ import zonemap.iceberg.store.{IndexStore, NotFound}
 /**
  * Reads snapshots from a store; [[SnapshotWriter]] writes them.
  *
- * Loading verifies that a version belongs to this table and snapshot, that its counts add up, and that its live
- * manifests are those that the snapshot lists; anything that does not verify raises [[CorruptIndexException]], which
- * readers take as a miss.
+ * Loading verifies that a version belongs to this table and snapshot, that its counts are consistent, and that its live
+ * manifests are exactly the ones that the snapshot lists. A violation throws [[CorruptIndexException]], which readers
+ * treat as a missing version.
  */
 private[zonemap] object StoredSnapshots {
 
-  /** The stored index of exactly `snapshot`, if there is one. The manifest list is read beside the store. */
+  /**
+   * The stored index of exactly `snapshot`, if the store contains one. The manifest list is read in parallel with the
+   * store.
+   */
   def load(table: Table, snapshot: Snapshot, store: IndexStore): Option[SnapshotIndex] = {
     val listed = ListedManifests.reading(table, snapshot, store.access.fetches)
     val stored = store.readVersion(snapshot.snapshotId()).map { version =>
@@ -29,16 +32,17 @@ private[zonemap] object StoredSnapshots {
       listed.differenceFrom(index).foreach(what => verify(false, s"version ${version.snapshotId} $what"))
       index
     }
-    // who goes on without a version needs the list
+    // a caller that continues without a version needs the manifest list
     if (stored.isEmpty) listed.await()
     stored
   }
 
   /**
-   * Some stored snapshot of the same table near `snapshot`, to know manifests from: the parents by name, then the one
-   * the hint names. Nothing is read of that snapshot, so it never stands for itself ([[SnapshotIndex.isVerified]]).
+   * The index of a stored snapshot of the same table near `snapshot`, from which known manifests can be found: the
+   * snapshot that the hint names, else the nearest parent with a version. The manifest list of that snapshot is not
+   * read, so the index is unverified and never serves a plan ([[SnapshotIndex.isVerified]]).
    *
-   * @param maxParents how many parents to ask for
+   * @param maxParents the greatest number of parents whose versions are requested
    */
   def loadNearest(table: Table, snapshot: Snapshot, store: IndexStore, maxParents: Int): Option[SnapshotIndex] = {
     val latest = store.readLatest()

@@ -17,16 +17,18 @@ import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.store.{FileIOByteSource, IndexStore, Pause, StoreSlowException}
 
 /**
- * The facts about data files of one table: their names, and what was read of them.
+ * The facts about data files of one table: references to the fact files, and the parts of them that were read.
  *
- * A fact belongs to a data file, by path and length, and not to a snapshot, so those that the newest version names serve
- * every snapshot. A file of facts that is gone or damaged is told of once and then taken for absent; one that could not
- * be read is told of once and read again after a pause. Thread-safe.
+ * A fact belongs to a data file, identified by path and length, and not to a snapshot. The facts that the newest
+ * version names therefore serve every snapshot. A fact file that is missing or damaged is logged once and then treated
+ * as absent; one that could not be read is logged once and read again after a pause. Thread-safe.
  *
- * @param sequenceNumber of the snapshot whose version names them
- * @param pauseNanos how long a file that could not be read is left alone
- * @param distrusted the columns of which some manifest is wrong: only facts may be asked of them. A manifest stays wrong
- *   when the facts that found it are no longer readable
+ * @param sequenceNumber the sequence number of the snapshot whose version names the facts
+ * @param refs the fact files
+ * @param pauseNanos the time before a file that could not be read is read again
+ * @param tried the result of reading each fact file, by its path
+ * @param distrusted the field ids of columns for which some manifest has wrong bounds: only facts may prune by these
+ *   columns. The manifest stays wrong when the facts that contradict it can no longer be read
  */
 private[zonemap] final class TableFacts private (
     val sequenceNumber: Long,
@@ -49,26 +51,27 @@ private[zonemap] final class TableFacts private (
   private val warnedOfReads = ConcurrentHashMap.newKeySet[String]()
   private val byColumn: Map[(ColumnId, FactKind), Seq[FactRef]] = refs.groupBy(ref => (ref.column, ref.kind))
 
-  /** The columns and kinds that there are facts of. */
+  /** The columns that have facts, with the kinds of the facts. */
   def known: Set[(ColumnId, FactKind)] = byColumn.keySet
 
-  /** The kinds of facts that there are of a column. */
+  /** The kinds of the facts about a column. */
   def kindsOf(column: ColumnId): Set[FactKind] = FactKind.values.filter(kind => byColumn.contains((column, kind))).toSet
 
   def bytesOf(column: ColumnId, kind: FactKind): Long = byColumn.getOrElse((column, kind), Nil).map(_.sizeBytes).sum
 
-  /** The files of facts about a column that can be read. */
+  /** The readable fact files about a column. */
   def files(column: ColumnId, kind: FactKind): Seq[(FactRef, FactFile)] =
     byColumn.getOrElse((column, kind), Nil).flatMap(ref => open(ref).map(o => (ref, o.file)))
 
-  /** The same names, with nothing read of them yet. */
+  /** The same references, with no file read yet. */
   def reopened(from: IndexStore): TableFacts = new TableFacts(sequenceNumber, refs, from, pauseNanos)
 
   @volatile private var view = Option.empty[(Option[String], TableFacts)]
 
   /**
-   * Those of the facts that were built under the names that the table's mapping has now, which share what was read.
-   * A fact of other names may be of other values than readers return from files without field ids.
+   * The facts that were built under the names in the table's current name mapping; the result shares the files that
+   * were read. A fact built under other names may describe other values than the values that readers return from files
+   * without field ids.
    */
   private[iceberg] def readable(table: Table): TableFacts = {
     val mapping = MappedNames.text(table)
@@ -107,7 +110,7 @@ private[zonemap] final class TableFacts private (
     val result =
       if (known != null && !known.isWorthAnotherTry) known
       else {
-        // not under a lock of the map: others would wait for this plan's requests
+        // the file is not read under a lock of the map, because other plans would wait for this plan's requests
         val read = load(ref)
         tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else read)
       }
@@ -149,14 +152,14 @@ private[zonemap] final class TableFacts private (
     }
   }
 
-  /** Bytes of the names, of the heads that were read, and of what was fetched and is kept. */
+  /** The bytes of the references, of the file headers that were read, and of fetched data that is retained. */
   def residentBytes: Long = {
     var bytes = refs.size * RefBytes
     forEachOpened(o => bytes += OpenedBytes + o.file.heapBytes + FileIOByteSource.fetchedBytes(o.source))
     bytes
   }
 
-  /** Lets go of what was read; only which files cannot be used stays known. */
+  /** Releases the files that were read; retains which files cannot be used. */
   def release(): Unit = tried.values.removeIf(_.isInstanceOf[Opened]): Unit
 
   private def forEachOpened(use: Opened => Unit): Unit = tried.values.forEach {
@@ -168,22 +171,25 @@ private[zonemap] final class TableFacts private (
 private[zonemap] object TableFacts {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  /** A name, its place in a sequence and among those of its column. */
+  /** The heap of a reference, its place in a sequence and its place among the references of its column. */
   private val RefBytes = 400L
 
   private val OpenedBytes = 400L
 
-  /** What came of reading a file of facts. */
+  /** The result of reading a fact file. */
   private sealed abstract class Tried {
     def isWorthAnotherTry: Boolean = false
   }
 
   private final case class Opened(source: ByteSource, file: FactFile) extends Tried
 
-  /** It is gone, or not what a version names: names change before it is of use. */
+  /**
+   * The file is missing or differs from its reference. Reading it again is useless, because a repaired file gets
+   * another name.
+   */
   private case object Damaged extends Tried
 
-  /** It could not be read. */
+  /** The file could not be read. */
   private final case class Unread(pause: Pause) extends Tried {
     override def isWorthAnotherTry: Boolean = pause.isOver
   }

@@ -6,16 +6,18 @@ import zonemap.core.io.LruBytes
 import zonemap.iceberg.settings.ColdSettings
 
 /**
- * A range of a file of a store. Files are immutable and no two have one name, so a range never changes.
+ * A byte range of a file of a store. The bytes of a range never change, because files are immutable and names are never
+ * reused.
  *
  * @param root the folder of the table's index
- * @param path the file's name under it
+ * @param path the file's path relative to `root`
  */
 private[store] final case class ColdRange(root: String, path: String, offset: Long, length: Int)
 
 /**
- * Fetched ranges of stores that are not local, shared by all sessions of a process: in memory, and on local disk if a
- * folder is named. The ranges used least recently leave first. Thread-safe; nothing is fetched under a lock.
+ * Caches ranges fetched from remote stores, in memory and, if a folder is configured, on local disk. All sessions of a
+ * process share the cache. The least recently used ranges are evicted first. Thread-safe; no lock is held during a
+ * fetch.
  */
 private[zonemap] final class ColdCache(folders: PrivateFolders) {
   private val memory = new LruBytes[ColdRange, ByteBuffer](_.capacity.toLong)
@@ -24,7 +26,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
 
   def settings: ColdSettings = current
 
-  /** Changes the caps and the folder. */
+  /** Applies new caps and a new folder. */
   def use(settings: ColdSettings): Unit =
     if (settings != current) synchronized {
       if (settings.dir != current.dir || settings.diskMaxBytes != current.diskMaxBytes)
@@ -33,7 +35,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
       memory.shrinkTo(current.memoryMaxBytes)
     }
 
-  /** The bytes of a range, position 0: from memory, else from disk, else by `fetch`. */
+  /** The bytes of a range, at position 0: from memory, else from disk, else from `fetch`. */
   private[iceberg] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
     view(inMemory(range).getOrElse {
       val found = disk.flatMap(_.read(range)).getOrElse {
@@ -45,7 +47,7 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
       found
     })
 
-  /** The bytes of a range, position 0, if they are here. */
+  /** The bytes of a range, at position 0, if they are cached. */
   private[iceberg] def find(range: ColdRange): Option[ByteBuffer] =
     inMemory(range)
       .orElse {
@@ -55,25 +57,28 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
       }
       .map(view)
 
-  /** Whether a range is here, in memory or, unless it turns out to be damaged, on disk. */
+  /**
+   * Whether a range is cached in memory or on disk. A range on disk can still be damaged: its checksum is only verified
+   * when it is read.
+   */
   private[iceberg] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 
-  /** Forgets the ranges of one table's files: something was wrong with one of them, or they are deleted. */
+  /** Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. */
   def forget(root: String): Unit = {
     synchronized(memory.removeKeys(_.root == root))
     disk.foreach(_.forget(root))
   }
 
-  /** Forgets what is in memory. */
+  /** Discards all ranges in memory. */
   def clear(): Unit = synchronized(memory.clear())
 
-  /** Bytes in memory of all tables. */
+  /** The size of the cached ranges of all tables in memory. */
   def residentBytes: Long = synchronized(memory.bytes)
 
-  /** Bytes in memory of one table's files. */
+  /** The size of the cached ranges of one table in memory. */
   def memoryBytesOf(root: String): Long = synchronized(memory.bytesOf(_.root == root))
 
-  /** Bytes on disk of one table's files, whoever fetched them. */
+  /** The size of the cached ranges of one table on disk, including ranges that other JVMs fetched. */
   def diskBytesOf(root: String): Long = disk.fold(0L)(_.bytesOf(root))
 
   private def inMemory(range: ColdRange): Option[ByteBuffer] = synchronized(memory.get(range))

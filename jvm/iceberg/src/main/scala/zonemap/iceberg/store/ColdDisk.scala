@@ -18,14 +18,17 @@ import org.slf4j.LoggerFactory
 import zonemap.core.io.Checksums
 
 /**
- * Fetched ranges as files of a local folder, which several JVMs may share and any may lose.
+ * Caches fetched ranges as files of a local folder. Several JVMs may share the folder, and files in it may disappear at
+ * any time.
  *
- * A file is the range and a checksum of its name and content; it appears under its name when it is whole, and whatever
- * is not as expected is a miss. Files are dated when they are read; over the cap the oldest are deleted. Only the first
- * failure of the disk is logged, none is thrown. Thread-safe.
+ * A file contains the range and a checksum of its name and content. A file gets its final name only when it is
+ * complete, and a file that does not match its checksum is a cache miss. Each read sets the file's modification time;
+ * above the cap the least recently read files are deleted. Disk failures never reach the caller, and only the first one
+ * is logged. Thread-safe.
  *
- * A JVM sums up what it writes and looks at the folder again at every sixteenth of the cap, so that several together
- * stay near it. A folder that is not this user's alone is left alone ([[PrivateFolder]]).
+ * Several JVMs together stay near the cap, because each JVM adds up the bytes that it writes and lists the folder again
+ * after every sixteenth of the cap. The cache does not use a folder to which other users have access
+ * ([[PrivateFolder]]).
  */
 private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
   import ColdDisk._
@@ -60,7 +63,7 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
     }
   }
 
-  /** Whether there is a file for the range; it may still be a damaged one. */
+  /** Whether a file for the range exists; the file may be damaged. */
   def has(range: ColdRange): Boolean = owned.isUsable && Files.exists(folder.resolve(nameOf(range)))
 
   def write(range: ColdRange, bytes: ByteBuffer): Unit =
@@ -82,12 +85,12 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
 
   def forget(root: String): Unit = listed(prefixOf(root)).foreach(delete)
 
-  /** Counts what is about to appear, and deletes until it fits. */
+  /** Adds the size of a new file to the total and deletes the oldest files until the total is below the cap. */
   private def makeRoom(bytes: Long): Unit = synchronized {
     usedBytes += bytes
     writtenSinceListing = if (writtenSinceListing == Long.MaxValue) Long.MaxValue else writtenSinceListing + bytes
     if (usedBytes > maxBytes || writtenSinceListing > maxBytes / ListingsPerCap) {
-      // the new file still has its temporary name
+      // the new file still has its temporary name, so the listing excludes it
       val files = listed("").filterNot(_.isTemporary)
       usedBytes = files.map(_.sizeBytes).sum + bytes
       writtenSinceListing = 0
@@ -102,7 +105,7 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
     }
   }
 
-  /** The files of ours whose name starts with `prefix`. */
+  /** The files of the cache whose names start with `prefix`. */
   private def listed(prefix: String): Seq[CachedFile] =
     if (!owned.isUsable) Nil
     else
@@ -118,7 +121,7 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
         case NonFatal(e)            => warned("list", e); Nil
       }
 
-  /** None for a file that another JVM deleted meanwhile. */
+  /** The file's size and time; `None` if another JVM deleted the file after it was listed. */
   private def attributesOf(path: Path): Option[CachedFile] =
     try Some(CachedFile(path, Files.size(path), Files.getLastModifiedTime(path).toMillis))
     catch { case _: IOException => None }

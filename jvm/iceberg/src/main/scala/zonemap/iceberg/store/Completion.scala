@@ -7,7 +7,7 @@ private[iceberg] object Completion {
   /**
    * Completes `future` with the result of `work`, or with its failure.
    *
-   * @param ended runs after `work` and before the future is completed
+   * @param ended runs after `work` and before the future completes
    */
   def of[A](future: CompletableFuture[A])(ended: => Unit)(work: => A): Unit =
     try {

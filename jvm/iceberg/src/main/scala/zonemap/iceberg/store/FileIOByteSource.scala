@@ -14,28 +14,32 @@ import org.apache.iceberg.io.{FileIO, IOUtil, RangeReadable}
 import zonemap.core.io.{ByteRange, ByteSource, CorruptIndexException}
 
 /**
- * Byte ranges of one immutable file behind a `FileIO`.
+ * Reads byte ranges of one immutable file behind a `FileIO`.
  *
- * What is read is copied first, so that what was checked stays as it was, whatever happens to the file. Local files are
- * read range by range ([[LocalFileSource]]). Elsewhere a small file is fetched whole by its first read and kept, a larger
- * one is read by range, what is asked for ahead in few requests side by side, the rest one request a section; what was
- * fetched stays in [[ColdCache]] when it is let go of here. Thread-safe: every fetch opens its own stream.
+ * Each read copies its range, so that bytes whose checksum was verified cannot change when the file does. Local files
+ * are read range by range ([[LocalFileSource]]). The first read of a small remote file fetches the whole file and
+ * retains it. Larger remote files are read by range: a prefetch combines ranges into a few parallel requests, and every
+ * other section takes one request. [[ColdCache]] still holds the fetched bytes after this source releases them.
+ * Thread-safe: every fetch opens its own stream.
  */
 private[zonemap] object FileIOByteSource {
 
-  /** Segments up to this size are fetched and kept whole. */
+  /** Segments up to this size are fetched and retained whole. */
   val WholeFileBytes: Long = 1L << 20
 
-  /** The two ends of a larger file: what a segment is opened with comes with one request each. */
+  /**
+   * The size of the two ends of a larger file. One request for each end fetches all sections that opening a segment
+   * needs.
+   */
   private val EdgeBytes = 64 << 10
 
   /**
    * Opens `root/path`.
    *
    * @param root the folder of the table's index
-   * @param sizeBytes the size the index recorded for the file
-   * @param wholeBytes files up to this size are fetched and kept whole, local ones once they were read often
-   * @throws CorruptIndexException from reads of a file that is gone or shorter than recorded
+   * @param sizeBytes the size that the index recorded for the file
+   * @param wholeBytes remote files up to this size are fetched and retained whole, local files after several reads
+   * @throws CorruptIndexException from reads, if the file is missing or shorter than recorded
    * @throws java.io.IOException or an unchecked Iceberg exception if the file cannot be read
    */
   def open(
@@ -48,11 +52,11 @@ private[zonemap] object FileIOByteSource {
     local(s"$root/$path", wholeBytes).getOrElse(
       new Ranges(io, root, path, sizeBytes, access, wholeBytes.getOrElse(WholeFileBytes)))
 
-  /** The file, if it is a local one. */
+  /** The file at `location` if it is a local file. */
   def local(location: String, wholeBytes: Option[Long] = None): Option[ByteSource] =
     localPath(location).filter(Files.isRegularFile(_)).map(new LocalFileSource(_, wholeBytes.getOrElse(0)))
 
-  /** Bytes of a file from [[open]] that are kept with it, not by who read them. */
+  /** The number of bytes that a source from [[open]] itself retains; its readers may retain copies of their own. */
   def fetchedBytes(source: ByteSource): Long =
     source match {
       case ranges: Ranges if ranges.isFetched          => ranges.sizeBytes
@@ -60,7 +64,7 @@ private[zonemap] object FileIOByteSource {
       case _                                           => 0
     }
 
-  /** Lets go of what was fetched of a file from [[open]]; the next read fetches it again. */
+  /** Releases the fetched bytes of a source from [[open]]; the next read fetches them again. */
   def release(source: ByteSource): Unit =
     source match {
       case ranges: Ranges         => ranges.release()
@@ -68,17 +72,17 @@ private[zonemap] object FileIOByteSource {
       case _                      => ()
     }
 
-  /** How often a file from [[open]] was not at hand, so that its storage or the cold cache was asked. */
+  /** How often a source from [[open]] had to read the cold cache or remote storage. */
   def coldReads(source: ByteSource): Long =
     source match {
       case ranges: Ranges => ranges.coldReads.sum()
       case _              => 0
     }
 
-  /** Whether reads of a location are requests, which take their time side by side. */
+  /** Whether reads of a location are remote requests, which are faster in parallel. */
   def isRemote(location: String): Boolean = localPath(location).isEmpty
 
-  /** What is fetched from one folder shares its threads. */
+  /** The folder of a location. All fetches from one folder share the threads of one store. */
   def folderOf(location: String): String = location.substring(0, Math.max(0, location.lastIndexOf('/')))
 
   private def localPath(location: String): Option[Path] =
@@ -97,7 +101,10 @@ private[zonemap] object FileIOByteSource {
     private val location = s"$root/$path"
     val coldReads = new LongAdder
 
-    /** Up to this size one request costs less than one for every section, and the kept bytes spare later plans theirs. */
+    /**
+     * The whole file, if it is small. One request for all of it costs less than one request for each section, and later
+     * plans read the retained bytes without a request.
+     */
     @volatile private var whole = Option.empty[ByteBuffer]
     private val wholeUnderWay = new AtomicReference[StoreFetch]
 
@@ -127,7 +134,7 @@ private[zonemap] object FileIOByteSource {
     private def slice(bytes: ByteBuffer, offset: Long, length: Int) =
       bytes.slice(Math.toIntExact(offset), length).order(ByteOrder.LITTLE_ENDIAN)
 
-    /** The end of the file that holds the range, else the range itself. */
+    /** The end of the file that contains the range, else the range itself. */
     private def around(range: ByteRange): ByteRange =
       if (range.end <= EdgeBytes && sizeBytes >= EdgeBytes) ByteRange(0, EdgeBytes)
       else if (range.offset >= sizeBytes - EdgeBytes && sizeBytes >= EdgeBytes)
@@ -139,7 +146,7 @@ private[zonemap] object FileIOByteSource {
       val underWay = wholeUnderWay.get
       if (underWay == null) startWhole().await(root)
       else
-        // what fails for another, or ahead of time, is asked for again
+        // a fetch that another reader or a prefetch started may have failed; this reader fetches the file again
         try underWay.await(root)
         catch {
           case slow: StoreSlowException => throw slow
@@ -147,7 +154,7 @@ private[zonemap] object FileIOByteSource {
         }
     }
 
-    /** One request, whoever needs the file. */
+    /** Starts a request for the whole file, or returns the request that is already under way. */
     private def startWhole(): StoreFetch = {
       val mine = new StoreFetch
       Option(wholeUnderWay.compareAndExchange(null, mine)).getOrElse {
@@ -169,12 +176,15 @@ private[zonemap] object FileIOByteSource {
 
     private def cold(range: ByteRange): ByteBuffer = {
       coldReads.increment()
-      // waits first: what is no longer under way then is in the cache
+      // this waits for the prefetch first: a range that is no longer being fetched is in the cache
       val awaited = ahead.await(range)
       awaited.fold(inBudget(range))(bytes => access.cold.read(coldRange(range))(bytes))
     }
 
-    /** A plan does not make the request itself, so that it can stop waiting; what comes later is in the cache then. */
+    /**
+     * Fetches a range. For a plan, which waits for a limited time only, another thread makes the request: the plan can
+     * then stop waiting, and later plans find the bytes in the cache.
+     */
     private def inBudget(range: ByteRange): ByteBuffer =
       if (StoreBudget.current.isEmpty) access.cold.read(coldRange(range))(fetch(range))
       else
@@ -187,7 +197,9 @@ private[zonemap] object FileIOByteSource {
 
     private def coldRange(range: ByteRange) = ColdRange(root, path, range.offset, range.length)
 
-    /** What the index names is there whole, or the index is damaged. */
+    /**
+     * Fetches a range. A missing or short file proves that the index is damaged, because the index recorded its size.
+     */
     private def fetch(range: ByteRange): ByteBuffer =
       try {
         val bytes = new Array[Byte](range.length)
@@ -209,16 +221,16 @@ private[zonemap] object FileIOByteSource {
   }
 }
 
-/** One request for bytes that another thread makes. */
+/** A request for bytes that another thread makes. */
 private[store] final class StoreFetch {
   private val bytes = new CompletableFuture[ByteBuffer]
   private val started = System.nanoTime()
 
-  /** @param ended done before the bytes are handed out, or the failure */
+  /** @param ended runs before waiting readers get the bytes or the failure */
   def complete(ended: => Unit)(fetch: => ByteBuffer): Unit =
     Completion.of(bytes)(ended)(fetch)
 
-  /** Each reader has a position of its own. */
+  /** Waits for the bytes. Each reader gets a buffer of its own, because a buffer has one position. */
   def await(store: String): ByteBuffer =
     StoreBudget
       .await(store, bytes, () => System.nanoTime() - started)

@@ -19,15 +19,16 @@ import zonemap.core.version.{FactRef, SegmentRef, StoreNames, VersionFile}
 /**
  * The files of one table's index, under `<table location>/_zonemaps_v2/<table uuid>/`.
  *
- * Segments are immutable and no two writers give one the same name, so writing needs no lock, no compare-and-swap and
- * no listing, and whoever reads a name out of a version finds the whole file. Versions and `latest` may be replaced by
- * equivalent ones; a torn one is a damaged one. Anything may vanish at any time (other engines remove files they do
- * not know): a missing file answers `None`. See docs/design/FORMAT.md for the bytes.
+ * Segments are immutable, and no two writers give a segment the same name. Writers therefore need no lock, no
+ * compare-and-swap and no listing, and a reader that finds a segment's name in a version finds the complete file.
+ * Writers may replace versions and `latest` by equivalent ones; readers treat a torn file as a damaged one. Any file
+ * may vanish at any time, because other engines remove files that they do not know: reading a missing file returns
+ * `None`. See docs/design/FORMAT.md for the bytes.
  *
  * Thread-safe.
  *
  * @param root the folder of this table's index, without a trailing slash
- * @param access what requests to all stores share
+ * @param access the caches and threads that requests to all stores share
  */
 private[zonemap] final class IndexStore(io: FileIO, val root: String, val access: StoreAccess) {
   private val folder = new StoreFolder(root)
@@ -35,12 +36,12 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
   /**
    * The version recorded for a snapshot, if there is one.
    *
-   * @throws CorruptIndexException if the file is there and cannot be understood
+   * @throws CorruptIndexException if the file exists and cannot be decoded
    */
   def readVersion(snapshotId: Long): Option[VersionFile] =
     readAll(versionName(snapshotId))(wholeVersion).map(VersionFile.decode)
 
-  /** The snapshot id of the version written last, if the hint can be read: it may be stale. */
+  /** The snapshot id of the version written last, if the hint can be read. The hint may be stale. */
   def readLatest(): Option[Long] =
     try
       readAll(StoreNames.Latest)(upTo(IndexStore.MaxLatestBytes))
@@ -53,12 +54,13 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access)
   }
 
-  /** A segment in a local file; `None` where the store is elsewhere. */
+  /** The bytes of a segment in a local file; `None` if the store is remote. */
   def local(ref: SegmentRef): Option[ByteSource] = FileIOByteSource.local(s"$root/${ref.relativePath}")
 
   /**
-   * Writes one segment; the name says the sequence numbers it covers, the hash of its content, and a random number:
-   * where files appear before they are whole, a maintainer at the same work must not take ours for its own.
+   * Writes one segment. Its name contains the sequence numbers that it covers, the hash of its content and a random
+   * number. The random number keeps the names of two writers of the same segment apart: some storage shows a file
+   * before it is complete, and one writer must not reference the incomplete file of the other.
    */
   def writeSegment(level: Level, firstSequence: Long, lastSequence: Long, hash: String, bytes: Array[Byte]): String = {
     val relativePath = s"segments/${level.name}/$firstSequence-$lastSequence-$hash-$newWriter.${level.suffix}"
@@ -66,7 +68,7 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     relativePath
   }
 
-  /** Writes one file of facts, under a name that no other writer gives. */
+  /** Writes one file of facts, under a name that no other writer uses. */
   def writeFacts(kind: FactKind, fieldId: Int, hash: String, bytes: Array[Byte]): String = {
     val relativePath = s"${IndexStore.Facts}/${kind.name}/$fieldId/$hash-$newWriter.zmf"
     write(s"$root/$relativePath", bytes)
@@ -75,18 +77,21 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
 
   private def newWriter: String = f"${ThreadLocalRandom.current().nextInt()}%08x"
 
-  /** Facts are asked for many data files at once, so more of their bytes come with one request. */
+  /**
+   * Opens a file of facts. A plan looks up the facts of many data files at once, so a file of facts is fetched whole up
+   * to a larger size than a segment.
+   */
   def openFacts(ref: FactRef): ByteSource = {
     folder.check(ref.relativePath)
     FileIOByteSource.open(io, root, ref.relativePath, ref.sizeBytes, access, Some(IndexStore.WholeFactsBytes))
   }
 
-  /** Whether a file is there and holds just these bytes. */
+  /** Whether a file exists and contains exactly these bytes. */
   def holds(relativePath: String, bytes: Array[Byte]): Boolean =
     try readAll(relativePath)(upTo(bytes.length)).exists(java.util.Arrays.equals(_, bytes))
     catch { case _: CorruptIndexException => false }
 
-  /** Writes a version and, after it, the hint that names it. */
+  /** Writes a version, and then the hint that names it. */
   def writeVersion(version: VersionFile): Unit = {
     write(s"$root/${versionName(version.snapshotId)}", VersionFile.encode(version))
     write(s"$root/${StoreNames.Latest}", s"${version.snapshotId}\n".getBytes("UTF-8"))
@@ -95,7 +100,8 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
   /**
    * Every file of the store.
    *
-   * Lists when the `FileIO` can; else follows the `latest` hint and the given snapshots to versions of the table.
+   * Lists the files if the `FileIO` can list; otherwise finds them through the versions of the `latest` hint and of the
+   * given snapshots.
    */
   def files(snapshotIds: Seq[Long], tableUuid: String): Seq[String] =
     io match {
@@ -109,15 +115,18 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
         all.filter(folder.holds).map(name => s"$root/$name")
     }
 
-  /** A listed location as this store writes it: some listings add or drop the scheme and the authority. */
+  /**
+   * A listed location in the form that this store writes: some listings add or omit the scheme and the authority.
+   * `None` for a location outside the store.
+   */
   private def underRoot(location: String): Option[String] = {
     val (path, rootPath) = (IndexStore.withoutScheme(location), IndexStore.withoutScheme(root))
     Option.when(path.startsWith(rootPath + "/"))(root + path.substring(rootPath.length))
   }
 
   /**
-   * Every file of the store with its size and age: files of other names, and those reached through symbolic links that
-   * leave the folder, belong to others.
+   * Every file of the store with its size and age. Files with names of another form, and files reached through symbolic
+   * links that leave the folder, do not belong to the store.
    *
    * @throws UnsupportedOperationException if the `FileIO` cannot list
    */
@@ -161,31 +170,31 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
     catch { case NonFatal(e) => throw new StoreWriteException(root, e) }
 
   /**
-   * A control file; `None` if it is gone.
+   * The bytes of a version or of the hint; `None` if the file is missing.
    *
-   * @param readBytes takes from a stream no more than the file may have
+   * @param readBytes reads from a stream at most as many bytes as the file may have
    */
   private def readAll(name: String)(readBytes: InputStream => Array[Byte]): Option[Array[Byte]] = {
     val location = s"$root/$name"
     try {
       folder.check(name)
-      // not asked for its length first, which would be a request of its own
+      // the file's length is not requested first, because that would be another request
       Some(access.requests.timed(root) {
         Using.resource(io.newInputFile(location).newStream())(readBytes(_))
       })
     } catch {
       case NotFound() => None
-      // torn by two writers, or cut off while it was read
+      // two writers tore the file, or the file became shorter during the read
       case e @ (_: ChecksumException | _: EOFException) => throw new CorruptIndexException(s"'$location': $e")
       case e: OutOfMemoryError =>
         throw new CorruptIndexException(s"'$location': it needs more memory than is available", e)
     }
   }
 
-  /** The file, or a byte more than `most` of it. */
+  /** At most `most` + 1 bytes of the file: the additional byte shows that the file is too long. */
   private def upTo(most: Int)(in: InputStream): Array[Byte] = in.readNBytes(most + 1)
 
-  /** A version says with its first bytes how long it is; nothing more is read of what is none. */
+  /** The bytes of a version. Its header records its length, so the rest is read only after the header is verified. */
   private def wholeVersion(in: InputStream): Array[Byte] = {
     val header = in.readNBytes(VersionFile.HeaderBytes)
     header ++ upTo(VersionFile.lengthOf(header) - header.length)(in)
@@ -208,9 +217,9 @@ private[zonemap] object IndexStore {
   private val MaxLatestBytes = 64
 
   /**
-   * Where the index of `table` is kept: beside the table, or under the configured location.
+   * The store of the index of `table`: a folder beside the table, or under the configured location.
    *
-   * @throws IllegalArgumentException if it cannot be kept there
+   * @throws IllegalArgumentException if the location must not contain the index of this table
    */
   def of(table: Table, storeLocation: Option[String], access: StoreAccess): IndexStore = {
     storeLocation
@@ -226,17 +235,17 @@ private[zonemap] object IndexStore {
   private def stripSlash(location: String): String = location.replaceFirst("/+$", "")
 }
 
-/** A file of a store: its name under the root, and what a listing says of it. */
+/** A file of a store: its path relative to the root, and its size and age from a listing. */
 private[zonemap] final case class StoredFile(relativePath: String, sizeBytes: Long, createdAtMillis: Long) {
 
-  /** The snapshot that it is the version of, if it is a version. */
+  /** The snapshot id of the version, if the file is a version. */
   def versionId: Option[Long] =
     Option
       .when(StoreNames.isVersion(relativePath))(relativePath.stripPrefix(s"${IndexStore.Versions}/"))
       .flatMap(_.toLongOption)
 }
 
-/** Matches the ways a `FileIO` says that a file is not there. */
+/** Matches the exceptions with which `FileIO` implementations report a missing file. */
 private[zonemap] object NotFound {
   def unapply(error: Throwable): Boolean =
     error match {
@@ -246,7 +255,10 @@ private[zonemap] object NotFound {
       case _                                                                                      => false
     }
 
-  /** S3FileIO passes on exceptions of the SDK, classes we do not link. */
+  /**
+   * S3FileIO throws exceptions of the SDK unchanged. zonemap does not link the SDK, so this method compares class
+   * names.
+   */
   private def isMissingInS3(error: Throwable): Boolean =
     Seq(".NoSuchKeyException", ".NoSuchBucketException").exists(error.getClass.getName.endsWith)
 }

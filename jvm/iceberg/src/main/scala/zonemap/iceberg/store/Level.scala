@@ -1,10 +1,10 @@
 package zonemap.iceberg.store
 
 /**
- * The level of the hierarchy a segment belongs to; the folder of its file is named after it.
+ * The level of a segment in the merge hierarchy; the folder of the segment's file is named after it.
  *
- * Data segments rise one level a merge: micro (one or a few commits), hour, day. The level decides what is merged with
- * what, never what a segment means.
+ * A merge raises data segments by one level: micro (one commit or a few), hour, day. The level decides which segments
+ * are merged with each other; it does not change how a segment is read.
  */
 private[zonemap] sealed abstract class Level(val name: String, val suffix: String)
 
@@ -14,7 +14,7 @@ private[zonemap] object Level {
   case object Day extends Level("day", "zm")
   case object Deletes extends Level("deletes", "zmd")
 
-  /** Levels of data segments, the topmost first. */
+  /** The levels of data segments, from the highest to the lowest. */
   val ofData: Seq[Level] = Seq(Day, Hour, Micro)
 
   private val byName: Map[String, Level] = (Deletes +: ofData).map(level => level.name -> level).toMap

@@ -10,15 +10,17 @@ import scala.util.Using
 import zonemap.core.io.{ByteSource, CorruptIndexException}
 
 /**
- * A local file that others may cut off, overwrite or delete at any time: each read copies its range to the heap, so that
- * a checksum of what was read stays true. The file is opened for each read, which an interrupted thread survives. Thread-safe.
+ * Reads a local file that other processes may truncate, overwrite or delete at any time. Each read copies its range to
+ * the heap, so that bytes whose checksum was verified cannot change. Each read opens the file, because interrupting a
+ * thread closes a channel that other threads share. Thread-safe.
  *
- * @param wholeBytes a file up to this size is held whole once it was read often: its readers ask for many small ranges
+ * @param wholeBytes a file up to this size is retained whole after several reads, because its readers need many small
+ *   ranges
  */
 private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends ByteSource {
   import LocalFileSource._
 
-  /** When it was opened; a file that is shorter by then is refused. */
+  /** The size of the file when it was opened; a read fails if the file has become shorter. */
   override val sizeBytes: Long = Files.size(path)
 
   @volatile private var whole: Array[Byte] = _
@@ -51,7 +53,7 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
   private def copied(offset: Long, length: Int): Array[Byte] =
     try
       StoreRequests.counted(Using.resource(new RandomAccessFile(path.toFile, "r")) { file =>
-        // before memory is taken for what is not there
+        // the length is compared before memory is allocated for bytes that do not exist
         if (file.length() < offset + length) throw shorter
         val bytes = new Array[Byte](length)
         file.seek(offset)
@@ -64,7 +66,7 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
         bytes
       })
     catch {
-      // the JDK throws it for whatever keeps a file from being opened
+      // the JDK throws this exception for every reason why a file cannot be opened
       case _: FileNotFoundException if Files.notExists(path) => throw new CorruptIndexException(s"'$path' is gone")
     }
 
@@ -76,6 +78,6 @@ private[store] final class LocalFileSource(path: Path, wholeBytes: Long) extends
 private object LocalFileSource {
   private val ReadsBeforeWhole = 8
 
-  /** The JDK copies what is read once more, by so much at once. */
+  /** The size of one read call: the JDK copies the bytes of each call through a temporary buffer of this size. */
   private val ChunkBytes = 256 << 10
 }

@@ -1,8 +1,6 @@
 package zonemap.iceberg.store
 
-/**
- * A time of not trying again what failed, a minute unless told otherwise. Thread-safe.
- */
+/** A time during which a failed operation is not tried again; one minute by default. Thread-safe. */
 private[zonemap] final class Pause(nanos: Long = Pause.Minute) {
   @volatile private var until = Option.empty[Long]
 

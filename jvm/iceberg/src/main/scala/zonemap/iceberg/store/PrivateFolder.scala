@@ -13,21 +13,23 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 /**
- * A folder of this user alone under one that the user names: bounds are values of tables, and whoever can write a file
- * there decides which files queries read. Its name is known, so that what stands under it may be another's work: it is
- * looked at before each use, and left alone, with one warning, unless it is a folder, no link, of this user and mode 0700.
- * Thread-safe.
+ * A folder to which only this user has access, inside a folder that the configuration names.
+ *
+ * The folder needs this protection because it contains bounds: bounds are values of tables, and any user with write
+ * access could change which files queries read. The folder's name is predictable, so another user may have created it.
+ * The folder is therefore verified before each use. It is not used, and one warning is logged, unless it is a folder
+ * and no symbolic link, belongs to this user and has mode 0700. Thread-safe.
  */
 private[store] final class PrivateFolder(parent: String) {
   import PrivateFolder._
 
   val path: Path = Paths.get(parent).resolve(FolderName)
 
-  /** Who files belong to that this JVM makes; found once. */
+  /** The owner of files that this JVM creates; found once. */
   @volatile private var self = Option.empty[UserPrincipal]
   @volatile private var isWarned = false
 
-  /** Whether the folder is there and may be used. */
+  /** Whether the folder exists and may be used. */
   def isUsable: Boolean =
     try refusal().fold(true) { why => warn(why); false }
     catch {
@@ -35,7 +37,7 @@ private[store] final class PrivateFolder(parent: String) {
       case NonFatal(e)            => warn(e.toString); false
     }
 
-  /** Makes the folder if it is not there; whether it may be used. */
+  /** Creates the folder if it does not exist; returns whether it may be used. */
   def create(): Boolean = {
     if (!Files.exists(path, LinkOption.NOFOLLOW_LINKS))
       try {
@@ -48,13 +50,16 @@ private[store] final class PrivateFolder(parent: String) {
     isUsable
   }
 
-  /** Whether what stands under a name is a file of this user, and not left over from when others had access. */
+  /**
+   * Whether a path is a regular file of this user. The folder may contain files of other users, created while it was
+   * open to them.
+   */
   def isOwn(file: Path): Boolean = {
     val found = Files.readAttributes(file, classOf[PosixFileAttributes], LinkOption.NOFOLLOW_LINKS)
     found.isRegularFile && found.owner() == user()
   }
 
-  /** Why the folder must not be used. */
+  /** The reason why the folder must not be used, if there is one. */
   private def refusal(): Option[String] = {
     val found = Files.readAttributes(path, classOf[PosixFileAttributes], LinkOption.NOFOLLOW_LINKS)
     if (found.isSymbolicLink) Some("it is a symbolic link")
@@ -65,7 +70,7 @@ private[store] final class PrivateFolder(parent: String) {
     else None
   }
 
-  /** Asked of a file, since a user need not have a name. */
+  /** The user account of this JVM: the owner of a new file, because an account need not have a name. */
   private def user(): UserPrincipal = self.getOrElse {
     val probe = path.resolve(s"${randomName()}.probe")
     PrivateFolder.newFile(probe).close()
@@ -85,7 +90,7 @@ private[store] final class PrivateFolder(parent: String) {
     }
 }
 
-/** The private folders that a process uses, one for each folder that its users name. Thread-safe. */
+/** The private folders of a process, one for each configured parent folder. Thread-safe. */
 private[store] final class PrivateFolders {
   private val folders = new ConcurrentHashMap[String, PrivateFolder]
 
@@ -101,7 +106,7 @@ private[store] object PrivateFolder {
   private val OfOthers: Set[PosixFilePermission] =
     PosixFilePermission.values.toSet -- PosixFilePermissions.fromString("rwx------").asScala
 
-  /** A new file that this user alone can open, ready to be written and read. */
+  /** Creates a file that only this user can open, and opens it for reading and writing. */
   def newFile(path: Path): FileChannel =
     FileChannel.open(path, Set[OpenOption](CREATE_NEW, READ, WRITE).asJava, FileMode)
 

@@ -9,13 +9,13 @@ import scala.util.control.NonFatal
 import zonemap.core.io.ByteRange
 
 /**
- * Ranges of one file that are being fetched ahead of their reads: neighbours in one request, requests side by side.
+ * Fetches ranges of one file before they are read: one request for neighbouring ranges, several requests in parallel.
  *
- * What was fetched is handed to [[ColdCache]] range by range, as if it had been read; only what is under way is held
- * here. A failure is no failure yet: whoever reads the range asks again. Thread-safe.
+ * Fetched bytes go to [[ColdCache]] range by range, as if they had been read; this object retains only fetches that are
+ * under way. A failed fetch is not reported: the reader of the range fetches it again. Thread-safe.
  *
  * @param fetch reads bytes of the file, on any thread
- * @param cached the name of a range in the cold cache
+ * @param cached the key of a range in the cold cache
  */
 private[store] final class RangePrefetch(
     fetch: ByteRange => ByteBuffer,
@@ -37,7 +37,7 @@ private[store] final class RangePrefetch(
       }
   }
 
-  /** The bytes of a range that is being fetched, when they are there. */
+  /** Waits for the bytes of a range that is being fetched; `None` if no fetch is under way or the fetch failed. */
   def await(range: ByteRange): Option[ByteBuffer] =
     Option(underWay.get(range)).flatMap { run =>
       val bytes = StoreBudget.await(storeOf(run), run.bytes, () => System.nanoTime() - run.startedNanos)
@@ -47,7 +47,7 @@ private[store] final class RangePrefetch(
   private def storeOf(run: Run): String = cached(run.parts.head).root
 
   private def carryOut(run: Run): Unit = {
-    // null for readers of a failed run, who find nothing and fetch for themselves
+    // null if the fetch fails: the readers then fetch the range themselves
     var bytes: ByteBuffer = null
     try {
       val fetched = fetch(run.whole)
@@ -57,7 +57,10 @@ private[store] final class RangePrefetch(
     finally end(run, bytes)
   }
 
-  /** In this order: who finds no run under way finds what it fetched in the cache. */
+  /**
+   * Ends a fetch after its bytes are in the cache: a reader that no longer finds the fetch under way finds the bytes in
+   * the cache.
+   */
   private def end(run: Run, bytes: ByteBuffer): Unit = {
     run.parts.foreach(underWay.remove(_, run))
     run.bytes.complete(bytes): Unit
@@ -66,10 +69,12 @@ private[store] final class RangePrefetch(
 
 private object RangePrefetch {
 
-  /** A wait for another request costs more than this many bytes that nobody asked for. */
+  /**
+   * The largest gap between two ranges of one request: another request takes longer than reading these unused bytes.
+   */
   private val MaxGapBytes = 128 << 10
 
-  /** Longer runs are fetched in parts, side by side. */
+  /** The largest size of one request; longer runs are split into parallel requests. */
   private val MaxRunBytes = 4 << 20
 
   private final class Run(val parts: Seq[ByteRange]) {
@@ -78,7 +83,9 @@ private object RangePrefetch {
     val startedNanos: Long = System.nanoTime()
   }
 
-  /** Ranges that are near one another, in the order of the file. Those that overlap are of different runs. */
+  /**
+   * Groups ranges that are near one another, in the order of the file. Overlapping ranges belong to different groups.
+   */
   def coalesced(ranges: Seq[ByteRange]): Seq[Seq[ByteRange]] = {
     val runs = mutable.ArrayBuffer.empty[mutable.ArrayBuffer[ByteRange]]
     ranges.sortBy(_.offset).foreach { next =>
@@ -91,7 +98,7 @@ private object RangePrefetch {
     runs.iterator.map(_.toSeq).toSeq
   }
 
-  /** A copy, so that no range keeps the memory of its neighbours. */
+  /** A copy of one range, so that the range does not retain the memory of its neighbours. */
   private def copied(bytes: ByteBuffer, whole: ByteRange, part: ByteRange): ByteBuffer =
     ByteBuffer
       .allocateDirect(part.length)

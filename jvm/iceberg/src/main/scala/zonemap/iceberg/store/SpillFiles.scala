@@ -14,14 +14,14 @@ import zonemap.core.io.ByteSource
 import zonemap.iceberg.settings.ColdSettings
 
 /**
- * Segments that no store holds, moved out of the heap: a local file, mapped, whose name is deleted at once.
+ * Moves segments that no store holds out of the heap, into a memory-mapped local file whose name is deleted at once.
  *
- * So the page cache is their memory, nobody else can open them, and the disk gets them back when they are no longer
- * referenced or the JVM ends in whatever way. Where a mapped file cannot be deleted it is when the JVM exits. A file is
- * made, written and mapped through one handle, in a folder of this user alone if one is named ([[PrivateFolder]]).
- * Thread-safe.
+ * The page cache then holds the segment, no other process can open the file, and the disk space is free again when the
+ * segment is no longer referenced or the JVM ends, even by a crash. Where a mapped file cannot be deleted, it is
+ * deleted when the JVM exits. Each file is created, written and mapped through one handle, in a folder of this user
+ * alone if a folder is configured ([[PrivateFolder]]). Thread-safe.
  *
- * @param settings the cap of what is spilled and the folder, now
+ * @param settings the current cap of spilled bytes and the current folder
  */
 private[zonemap] final class SpillFiles(settings: () => ColdSettings, folders: PrivateFolders) {
   import SpillFiles._
@@ -30,10 +30,10 @@ private[zonemap] final class SpillFiles(settings: () => ColdSettings, folders: P
 
   @volatile private var isWarned = false
 
-  /** Bytes on disk now: of files in use, and of unused files that the collector has not freed yet. */
+  /** The bytes of spilled files, including unused files that the garbage collector has not freed yet. */
   def totalBytes: Long = spilled.get
 
-  /** The same bytes on disk; `None` if there is no room for them, or no way to write. */
+  /** The same bytes in a spilled file; `None` if the cap is reached or the file cannot be written. */
   def of(source: ByteSource): Option[ByteSource] = {
     val now = settings()
     val size = source.sizeBytes
@@ -41,7 +41,7 @@ private[zonemap] final class SpillFiles(settings: () => ColdSettings, folders: P
     else
       try {
         val mapped = map(source, now.dir)
-        // the cleaner's action must not hold what it waits for
+        // the cleaner's action must not reference the mapped source, because the cleaner waits until it is unreachable
         cleaner.register(mapped, () => spilled.addAndGet(-size): Unit)
         Some(mapped)
       } catch {

@@ -1,18 +1,19 @@
 package zonemap.iceberg.store
 
 /**
- * Everything that reads and writes of stores share: threads, the cache of fetched ranges, spilled segments, and how long
- * requests take. One process has one; another one knows nothing of it. Thread-safe.
+ * The resources that all reads and writes of stores share: threads, the cache of fetched ranges, spilled segments, and
+ * the measured duration of requests. Each process object has its own instance, and instances share nothing.
+ * Thread-safe.
  */
 private[zonemap] final class StoreAccess {
 
   /**
-   * Single requests, so that they take their time side by side. Tasks here never wait for one another, so no number of
-   * plans can block.
+   * Threads for single requests, which run in parallel. A task of this pool never waits for another task, so no number
+   * of plans can cause a deadlock.
    */
   val fetches = new StorePool("zonemap-fetch", maxThreads = 64, perStore = 8)
 
-  /** Work of several requests, one after the other: the index of a snapshot. */
+  /** Threads for work that makes several requests in sequence, such as loading the index of a snapshot. */
   val loads = new StorePool("zonemap-load", maxThreads = 32, perStore = 4)
 
   val requests = new StoreRequests

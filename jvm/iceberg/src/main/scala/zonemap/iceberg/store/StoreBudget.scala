@@ -3,17 +3,22 @@ package zonemap.iceberg.store
 import java.util.concurrent.{CompletableFuture, ExecutionException, TimeoutException, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
-/** A plan has waited for the store of an index as long as it may. What it waited for goes on and is found by later plans. */
+/**
+ * Thrown when a plan has waited for the store of an index as long as it may. The request continues, and later plans
+ * find its result.
+ */
 private[zonemap] final class StoreSlowException(val waitedMillis: Long, val limitMillis: Long)
     extends RuntimeException(s"A plan waited $waitedMillis ms for the index store, of at most $limitMillis ms")
 
 /**
- * How long the plans of one relation may wait for stores, together: the rules that ask the index before a scan is planned
- * and the scan itself. Counted is time in which a request is outstanding, not the work on what it brought.
+ * The time for which all plans of one relation together may wait for stores. It covers the rules that consult the index
+ * before a scan is planned, and the scan itself. Only time with an outstanding request counts, not the time to process
+ * a response.
  *
- * The limit is the base and some requests of the time that this store takes, up to a multiple of the base. A request
- * that has been outstanding for longer than the limit, whoever made it, is waited for no more. After a pause the relation
- * has its budget again: a DataFrame may be run for hours. Thread-safe.
+ * The limit is the base plus the usual duration of several requests to this store, up to a multiple of the base. A plan
+ * stops waiting for a request that has been outstanding for longer than the limit, even if another plan started it. A
+ * relation that has not waited for some time gets its full budget again, because a DataFrame may be executed again for
+ * hours. Thread-safe.
  */
 private[zonemap] final class StoreBudget(baseMillis: Long, requests: StoreRequests) {
   import StoreBudget._
@@ -21,7 +26,7 @@ private[zonemap] final class StoreBudget(baseMillis: Long, requests: StoreReques
   private val spent = new AtomicLong
   @volatile private var lastWait = System.nanoTime()
 
-  /** Whether nothing was waited for in a while. */
+  /** Whether the relation has not waited for a store for some time, so that it gets its full budget again. */
   def isRenewed: Boolean = System.nanoTime() - lastWait > RenewedNanos
 
   private def exceeded(store: String): StoreSlowException =
@@ -32,7 +37,7 @@ private[zonemap] final class StoreBudget(baseMillis: Long, requests: StoreReques
     Math.min(base + Requests * requests.usualNanos(store), MaxBases * base)
   }
 
-  /** The result of a request that is under way, with what it fails with if it does. */
+  /** Waits for a request that is under way; returns its result or throws its failure. */
   private def await[A](store: String, result: CompletableFuture[A], outstanding: () => Long): A =
     if (result.isDone) resultOf(result)
     else {
@@ -62,23 +67,23 @@ private[zonemap] final class StoreBudget(baseMillis: Long, requests: StoreReques
 
 private[zonemap] object StoreBudget {
 
-  /** So many requests one after the other, of the time they usually take, are waited for beyond the base. */
+  /** The limit adds the usual duration of this number of requests to the base. */
   private val Requests = 8
 
-  /** Up to this multiple of the base. */
+  /** The greatest limit, as a multiple of the base. */
   private val MaxBases = 4
   private val RenewedNanos = TimeUnit.SECONDS.toNanos(10)
   private val MinWaitNanos = TimeUnit.MILLISECONDS.toNanos(1)
 
-  /** However little of the time a request was outstanding. */
+  /** The longest wait for one request, even if the request was outstanding for only a small part of it. */
   private val MaxWaitNanos = TimeUnit.SECONDS.toNanos(10)
 
   private val ofThread = new ThreadLocal[StoreBudget]
 
-  /** The budget of what runs on this thread; `None`: it waits as long as it takes. */
+  /** The budget of the work on this thread; `None`: the work waits without a limit. */
   def current: Option[StoreBudget] = Option(ofThread.get)
 
-  /** Runs `body`, whose waits for stores are of `budget`. */
+  /** Runs `body` with `budget` as the limit of its waits for stores. */
   def within[A](budget: StoreBudget)(body: => A): A = {
     val outer = ofThread.get
     ofThread.set(budget)
@@ -86,15 +91,18 @@ private[zonemap] object StoreBudget {
     finally if (outer == null) ofThread.remove() else ofThread.set(outer)
   }
 
-  /** Lets a plan stop where `pool` would only queue its request behind others that hang; others wait. */
+  /**
+   * Fails if this thread has a budget and all threads of `pool` for the store hang, because a new request would only be
+   * queued behind them. A thread without a budget waits.
+   */
   def refuseIfStuck(pool: StorePool, store: String): Unit =
     current.foreach(budget => if (pool.isStuck(store)) throw budget.exceeded(store))
 
   /**
    * The result of a request that another thread makes, within the budget of this thread.
    *
-   * @param outstanding for how long it has been waited for by anybody, in nanoseconds
-   * @throws StoreSlowException if the budget is used up; the request goes on
+   * @param outstanding the time in nanoseconds since any reader started the request
+   * @throws StoreSlowException if the budget is used up; the request continues
    */
   def await[A](store: String, result: CompletableFuture[A], outstanding: () => Long): A =
     current match {

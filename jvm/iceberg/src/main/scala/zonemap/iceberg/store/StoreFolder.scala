@@ -6,8 +6,8 @@ import java.nio.file.{Files, NoSuchFileException, Path, Paths}
 import zonemap.core.io.CorruptIndexException
 
 /**
- * The folder of a store, which the files of the store do not leave: a local file reached through a symbolic link that
- * points out of the folder is none of its files. The folder itself may be reached through links. Thread-safe.
+ * The folder of a store. A local file reached through a symbolic link that leaves the folder does not belong to the
+ * store; the folder itself may be reached through links. Thread-safe.
  *
  * @param root the folder, without a trailing slash
  */
@@ -16,7 +16,10 @@ private[store] final class StoreFolder(root: String) {
     if (root.startsWith("file:")) Some(Paths.get(root.stripPrefix("file:").replaceFirst("^/+", "/")))
     else Option.when(root.startsWith("/"))(Paths.get(root))
 
-  /** Whether the file of that name, if it is there, is in the folder. One that cannot be resolved cannot be read. */
+  /**
+   * Whether the file of that name, if it exists, is inside the folder. True for a path that cannot be resolved, because
+   * such a file cannot be read either.
+   */
   def holds(name: String): Boolean = local.forall { folder =>
     try realPath(folder.resolve(name)).forall(path => realPath(folder).exists(path.startsWith))
     catch { case _: IOException => true }
@@ -27,7 +30,9 @@ private[store] final class StoreFolder(root: String) {
     if (!holds(name))
       throw new CorruptIndexException(s"'$root/$name' is reached through a symbolic link that leaves the store")
 
-  /** Where a file is; None for one that is not there. A link to nothing is where it points. */
+  /**
+   * The resolved path of a file; `None` if the file does not exist. A dangling link resolves to the path that it names.
+   */
   private def realPath(path: Path): Option[Path] =
     try Some(path.toRealPath())
     catch {

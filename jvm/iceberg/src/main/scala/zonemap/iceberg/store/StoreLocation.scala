@@ -2,16 +2,20 @@ package zonemap.iceberg.store
 
 import org.apache.iceberg.{Table, TableProperties}
 
-/** Which folders may hold the indexes of tables. */
+/** Decides which folders may contain the indexes of tables. */
 private[zonemap] object StoreLocation {
 
-  /** Whether a location names one folder wherever it is read: it has a scheme or begins with a slash, and no part of dots. */
+  /**
+   * Whether a location names the same folder for every reader: it has a scheme or begins with a slash, and contains no
+   * part `.` or `..`.
+   */
   def isAbsolute(location: String): Boolean =
     location.matches("([a-zA-Z][a-zA-Z0-9+.-]*:)?/.*") && !parts(location).exists(part => part == "." || part == "..")
 
   /**
-   * Why the index of `table` cannot be kept under `location`: engines delete files that they do not know from the folders
-   * of a table's data and metadata, and those who may write data would write what plans are made from.
+   * The reason why the index of `table` must not be under `location`, if there is one. The folders of a table's data
+   * and metadata are refused for two reasons: engines delete unknown files from them, and every user with write access
+   * to data could change the files from which queries are planned.
    */
   def refusal(table: Table, location: String): Option[String] = {
     def refused(why: String) = Some(

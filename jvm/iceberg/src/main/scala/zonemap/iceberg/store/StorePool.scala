@@ -7,11 +7,12 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.collection.mutable
 
 /**
- * Daemon threads that wait for stores. One store has only some of them at once, so that one that hangs leaves the others
- * theirs; what it has to wait for is queued. The threads go when nothing is waited for. Thread-safe.
+ * Daemon threads that make requests to stores. One store uses a limited number of the threads at once, so that a store
+ * that hangs leaves threads for the others; further tasks of the store are queued. Idle threads end after some time.
+ * Thread-safe.
  *
- * @param maxThreads of all stores
- * @param perStore threads of one store
+ * @param maxThreads the greatest number of threads for all stores
+ * @param perStore the greatest number of threads for one store
  */
 private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: Int) {
   import StorePool._
@@ -47,7 +48,10 @@ private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: 
     if (starts) launch(store, () => task)
   }
 
-  /** Whether all threads of the store wait, and none has got anywhere for a while: another task would wait with them. */
+  /**
+   * Whether all threads of the store are busy and no task of it has started or ended for some time: another task would
+   * only wait behind the others.
+   */
   def isStuck(store: String): Boolean = synchronized {
     lanes.get(store).exists(lane => lane.running == perStore && System.nanoTime() - lane.changedNanos > StuckNanos)
   }
@@ -60,7 +64,7 @@ private[iceberg] final class StorePool(name: String, maxThreads: Int, perStore: 
       }
     catch { case e: Throwable => next(store); throw e }
 
-  /** A thread of the store is free. */
+  /** Starts the next queued task of the store, because one of its threads has become free. */
   private def next(store: String): Unit = {
     val following = synchronized {
       val lane = lanes(store)
@@ -84,7 +88,7 @@ private[iceberg] object StorePool {
     var running = 0
     val waiting = new ArrayDeque[Runnable]
 
-    /** When a task was started or ended last. */
+    /** The time at which a task of the store last started or ended. */
     var changedNanos: Long = System.nanoTime()
 
     def started(): Unit = {

@@ -2,19 +2,19 @@ package zonemap.iceberg.store
 
 import zonemap.core.io.LruBytes
 
-/** How long the requests of a process to stores take. Stores that were not asked for long are forgotten. Thread-safe. */
+/** Measures how long requests to stores take. Stores without recent requests are discarded. Thread-safe. */
 private[zonemap] final class StoreRequests {
   import StoreRequests._
 
   private val usual = new LruBytes[String, java.lang.Long](_ => 1)
 
-  /** Of a store's requests of late, on average; 0 before the first. */
+  /** The moving average of the duration of requests to a store, in nanoseconds; 0 before the first request. */
   def usualNanos(store: String): Long = {
     val known = synchronized(usual.get(store))
     known.fold(0L)(_.longValue)
   }
 
-  /** Makes a request to a store on this thread. */
+  /** Makes a request to a store on this thread and measures it. */
   def timed[A](store: String)(request: => A): A = {
     val started = System.nanoTime()
     val answer = counted(request)
@@ -28,25 +28,25 @@ private[zonemap] final class StoreRequests {
     usual.shrinkTo(MaxStores)
   }
 
-  /** Of how many stores something is known. */
+  /** The number of stores with a measured duration. */
   private[store] def storeCount: Int = synchronized(usual.size)
 }
 
 private[zonemap] object StoreRequests {
   private val Weight = 8
 
-  /** Tables have a store each, so that a driver may go on to new ones for ever. */
+  /** Each table has a store of its own, so a driver that reads ever new tables would grow without this limit. */
   private[store] val MaxStores = 1024
 
   private val ofThread = new ThreadLocal[StoreMeter]
 
-  /** Waits on this thread for what a store answers. */
+  /** Runs `wait`, which waits for a store, and adds its duration to the meter of this thread. */
   def counted[A](wait: => A): A = {
     val meter = ofThread.get
     if (meter == null) wait else meter.around(wait)
   }
 
-  /** Runs `body`, whose requests and waits count for `meter`. */
+  /** Runs `body` and adds the duration of its requests and waits to `meter`. */
   def metered[A](meter: StoreMeter)(body: => A): A = {
     ofThread.set(meter)
     try meter.started(body)
@@ -54,7 +54,10 @@ private[zonemap] object StoreRequests {
   }
 }
 
-/** For how long one piece of work has been waiting: before it started, and for stores since then. Thread-safe to read. */
+/**
+ * The time for which one piece of work has been waiting: for its start, and for stores afterwards. Other threads may
+ * read it.
+ */
 private[zonemap] final class StoreMeter {
   private var nanos = 0L
   private var since = System.nanoTime()
@@ -67,7 +70,7 @@ private[zonemap] final class StoreMeter {
     body
   }
 
-  /** Waits inside of waits count once. */
+  /** Runs `wait` and adds its duration; a wait inside another wait counts once. */
   private[store] def around[A](wait: => A): A = {
     val isOutermost = begin()
     try wait

@@ -8,26 +8,28 @@ import zonemap.iceberg.registry.SeenTable
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
- * Hears of every snapshot that is committed in this JVM, from Iceberg, and has one process follow those of its tables.
+ * Receives an event from Iceberg for every snapshot that is committed in this JVM, and indexes the commits to tables of
+ * one process.
  *
- * The event names its table and snapshot only, and comes before a transaction commits; [[Upkeep.committed]] queues it.
- * Iceberg keeps listeners for good, so a closed one is left behind empty.
+ * The event contains only the table name and the snapshot id, and it comes before a transaction commits;
+ * [[Upkeep.committed]] queues it. Iceberg never removes a listener, so a closed listener stays registered without a
+ * target.
  */
 private[zonemap] final class CommitListener(upkeep: Upkeep) {
   private val registered = new AtomicReference[CommitListener.Forwarding]
 
   /**
-   * Registers once.
+   * Registers the listener with Iceberg, once.
    *
-   * @param settingsOf the settings of whoever commits to a table seen before, asked on the thread that commits; `None`
-   *   leaves the commit alone
+   * @param settingsOf the settings of the session that commits to a known table, evaluated on the committing thread;
+   *   `None`: the commit is not indexed
    */
   def register(settingsOf: SeenTable => Option[PlannerSettings]): Unit = {
     val listener = new CommitListener.Forwarding(upkeep.committed(_, _, settingsOf))
     if (registered.compareAndSet(null, listener)) Listeners.register(listener, classOf[CreateSnapshotEvent])
   }
 
-  /** Hears of nothing from now on. */
+  /** Ignores all further events. */
   def close(): Unit = Option(registered.get).foreach(_.forget())
 }
 

@@ -8,16 +8,19 @@ import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
 
-/** Brings snapshots from their manifests into memory, and from memory into their store. Thread-safe: no state. */
+/**
+ * Decodes the manifests of snapshots into memory, and writes snapshots from memory to their store. Thread-safe: no
+ * state.
+ */
 private[zonemap] final class Covering(process: IndexProcess) {
 
-  /** Reads the manifest list and every manifest the index does not know, into memory. */
+  /** Reads the manifest list, and decodes every manifest that the index does not contain. */
   def cover(table: Table, snapshot: Snapshot, index: TableIndex): SnapshotIndex =
     SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), process.access.fetches)
 
   /**
-   * Saves a snapshot that grew in memory: what was decoded since the last flush becomes one segment. Where that needs a
-   * segment which has left the store, `index` forgets what it holds.
+   * Writes a snapshot to its store. The manifests decoded since the last flush become one segment. If a segment that
+   * this needs is missing or damaged in the store, `index` discards its snapshots.
    */
   def flush(table: Table, snapshot: SnapshotIndex, index: TableIndex, store: IndexStore): SnapshotIndex =
     try {

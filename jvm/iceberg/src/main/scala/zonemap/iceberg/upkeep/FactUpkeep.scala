@@ -20,11 +20,11 @@ import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
- * Builds the facts that a table has for data files that are new, where the settings ask for it.
+ * Builds the facts of a table for new data files, if the settings enable it.
  *
- * A thread of its own, because data is read: neither a commit nor the index waits for it. One table at a time, and of the
- * snapshots of a table that wait the newest only. A failure is logged and leaves the files without facts, which keeps
- * them in plans; the next snapshot tries again. Thread-safe.
+ * A separate thread does this work because it reads data files: neither a commit nor the index waits for it. It works
+ * on one table at a time, and only the newest of a table's queued snapshots is processed. A failure is logged and
+ * leaves the files without facts, so that plans retain them; the next snapshot tries again. Thread-safe.
  */
 private[zonemap] final class FactUpkeep(process: IndexProcess) {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
@@ -49,10 +49,13 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
     executor
   }
 
-  /** Who reads data for [[enqueue]], asked on the thread that will wait for it; `None` when nobody can now. */
+  /**
+   * Sets the function that returns the runner for [[enqueue]]. It is called on the thread that waits for the runner,
+   * and returns `None` if no session can read data now.
+   */
   def register(runner: Table => Option[FactTaskRunner]): Unit = runnerOf = runner
 
-  /** Builds what the snapshot's files lack, soon. The store has the snapshot. */
+  /** Queues the building of the facts that the snapshot's files lack. The store must contain the snapshot. */
   def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
     if (isWanted(table, snapshot, settings)) {
       val uuid = table.uuid()
@@ -62,7 +65,7 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
         catch { case _: RejectedExecutionException if worker.isShutdown => () }
     }
 
-  /** Builds what the snapshot's files lack, now. The store has the snapshot. */
+  /** Builds the facts that the snapshot's files lack. The store must contain the snapshot. */
   def run(table: Table, snapshot: Snapshot, settings: PlannerSettings, runner: FactTaskRunner): Unit =
     if (isWanted(table, snapshot, settings))
       try {
@@ -74,7 +77,9 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
           log.warn(s"Cannot build the facts of snapshot ${snapshot.snapshotId()} of ${table.name()}: $e")
       }
 
-  /** Waits until everything queued so far is done, for tests and orderly ends; `false` when time ran out. */
+  /**
+   * Waits until all work queued so far is done, for tests and an orderly shutdown; returns `false` after the timeout.
+   */
   def await(timeoutMillis: Long): Boolean =
     try {
       val nothing: Runnable = () => ()
@@ -82,7 +87,7 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
       true
     } catch { case _: TimeoutException => false }
 
-  /** Takes no more work and drops what waits; a build under way comes to its end. */
+  /** Accepts no more work and drops queued work; a build that is under way ends normally. */
   def close(): Unit = {
     worker.getQueue.clear()
     worker.shutdown()

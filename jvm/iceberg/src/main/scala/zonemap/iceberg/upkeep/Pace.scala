@@ -3,18 +3,19 @@ package zonemap.iceberg.upkeep
 import java.lang.management.ManagementFactory
 
 /**
- * When the commits to one table may be followed again, so that following takes no more than a share of one core.
+ * Decides when the commits to one table may be indexed again, so that indexing uses at most a given share of one core.
  *
- * What one turn took decides the pause after it, [[Pace.MaxPauseMillis]] at most: commits that are far apart are followed
- * at once, those of a writer that commits as fast as it can several at a time. Used by one thread.
+ * The CPU time of one turn decides the length of the pause after it, [[Pace.MaxPauseMillis]] at most. Commits that are
+ * far apart are therefore indexed at once, and the commits of a writer that commits continuously are indexed several at
+ * a time. Used by one thread.
  */
 private[upkeep] final class Pace {
   private var pauseUntilNanos = Option.empty[Long]
 
-  /** Milliseconds until the next turn; 0: now. */
+  /** Milliseconds until the next turn; 0 if it may start now. */
   def millisLeft: Long = pauseUntilNanos.fold(0L)(until => math.max(0L, (until - System.nanoTime()) / 1000000))
 
-  /** Does `work` and counts what it takes. */
+  /** Runs `work` and starts a pause according to its CPU time. */
   def count(maxShare: Double)(work: => Unit): Unit = {
     val before = Pace.threadCpuNanos
     try work
@@ -30,7 +31,7 @@ private[upkeep] object Pace {
 
   private val threads = ManagementFactory.getThreadMXBean
 
-  /** The pause after a turn of so many milliseconds of CPU. */
+  /** The pause after a turn that used `cpuMillis` of CPU time. */
   def pauseMillis(cpuMillis: Double, maxShare: Double): Long =
     math.min(MaxPauseMillis.toDouble, cpuMillis / maxShare).toLong
 

@@ -13,20 +13,20 @@ import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.IndexStore
 
-/** The index of a snapshot and how it was come by. */
+/** The index of a snapshot, with the way in which it was found (mode) and its source (tier). */
 private[zonemap] final case class ResolvedSnapshot(index: SnapshotIndex, mode: PlanMode, tier: Tier)
 
 /**
- * Finds the index of a snapshot, in the order of what it costs:
+ * Finds the index of a snapshot. The cheapest source comes first:
  *
- *   1. this JVM holds it: nothing is read;
- *   1. the store has a version of it: one small read, and the sections that queries name later;
- *   1. an older snapshot of the table is known: the manifest list and the unknown manifests are read;
- *   1. nothing is known: Iceberg plans, and upkeep covers the snapshot (or the query waits for it).
+ *   1. this JVM retains the index: nothing is read;
+ *   1. the store contains a version of the snapshot: one small read, and later the sections that queries need;
+ *   1. an older snapshot of the table is indexed: the manifest list and the unknown manifests are read;
+ *   1. no snapshot is indexed: Iceberg plans, and upkeep covers the snapshot (or the query waits until it is covered).
  *
- * What is read is read on background threads, once for all who need it, and to its end: the caller waits for stores
- * within its [[zonemap.iceberg.store.StoreBudget]], if it has one, and for manifests some seconds. Never answers from a snapshot other than the
- * one asked for. Thread-safe.
+ * Background threads do all reading, once for all callers and to its end. The caller waits for stores within its
+ * [[zonemap.iceberg.store.StoreBudget]], if it has one, and for manifests up to a fixed time. The result is always the
+ * index of the requested snapshot, never of another one. Thread-safe.
  */
 private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upkeep) {
   import SnapshotResolver._
@@ -104,7 +104,7 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
         None
     }
 
-  /** Whether a table of which nothing is known is left to upkeep. */
+  /** Whether a query must not wait for a table without an index, which upkeep covers instead. */
   private def mayNotWait(settings: PlannerSettings, index: TableIndex): Boolean =
     settings.upkeep == UpkeepMode.Off || settings.coverOnRead != CoverOnRead.Wait ||
       index.oversized.exists(_.bytes > process.caps.hotMaxBytes)
@@ -163,12 +163,15 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
 private object SnapshotResolver {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  /** How many parents of a snapshot are asked for by name when neither it nor the hint has a version. */
+  /**
+   * The number of parents of a snapshot whose versions are requested if neither the snapshot nor the hint has a
+   * version.
+   */
   private val MaxParents = 8
 
-  /** How long a query waits for manifests that Iceberg's plan would read too. */
+  /** How long a query waits for manifests, which Iceberg's own plan would read too. */
   private val ManifestsWaitMillis = 10000L
 
-  /** How long a query with `cover-on-read=wait` waits. */
+  /** How long a query with `cover-on-read=wait` waits until its snapshot is covered. */
   private val CoverWaitMillis = 600000L
 }

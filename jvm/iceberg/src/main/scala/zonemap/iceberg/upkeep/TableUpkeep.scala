@@ -1,6 +1,9 @@
 package zonemap.iceberg.upkeep
 
-/** What upkeep remembers of one table: its pace, when its store was written last, and what waits to be. Used by one thread. */
+/**
+ * The state that upkeep retains for one table: its pace, the time of the last write to its store, and the write that is
+ * pending. Used by one thread.
+ */
 private[upkeep] final class TableUpkeep {
   val pace = new Pace
 
@@ -8,11 +11,11 @@ private[upkeep] final class TableUpkeep {
   var waiting = Option.empty[() => Unit]
   var isTimerSet = false
 
-  /** The first write does not wait. */
+  /** Milliseconds until the next write to the store is due; the first write is due at once. */
   def millisUntilNextFlush(intervalMillis: Long): Long =
     lastFlushNanos.fold(0L)(last => intervalMillis - (System.nanoTime() - last) / 1000000)
 
-  /** Writes what waits, which counts as written from now on. */
+  /** Runs the pending write; the flush interval starts again, even if the write fails. */
   def flushWaiting(): Unit = waiting.foreach { write =>
     waiting = None
     lastFlushNanos = Some(System.nanoTime())

@@ -21,14 +21,14 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
 import zonemap.iceberg.store.StoreWriteException
 
 /**
- * The one background worker of a process: it covers snapshots that queries have asked for or that were committed here,
- * merges segments by the policy, and writes stores.
+ * The only background worker of a process. It covers snapshots that queries requested or that this JVM committed,
+ * merges segments according to the policy, and writes stores.
  *
- * Memory is updated at once, or for commits as soon as their [[Pace]] allows; a store when the flush interval is over or
- * enough manifests wait. A low-priority daemon thread; a snapshot is queued once at a time, and of the commits to a table
- * only the newest. No lock is held while manifests are decoded, segments merged or files written. Failures are logged
- * once each and leave queries to Iceberg. What waits for the interval when the JVM ends is not written; the next reader
- * covers it again. Thread-safe.
+ * Memory is updated at once, for commits as soon as their [[Pace]] allows. A store is updated when the flush interval
+ * is over or enough manifests are unwritten. The worker is a daemon thread of low priority. A snapshot is queued at
+ * most once at a time, and only the newest of the commits to a table. No lock is held while manifests are decoded,
+ * segments merged or files written. Failures are logged, and queries fall back to Iceberg's planning. When the JVM
+ * ends, snapshots that wait for the flush interval are not written; the next reader covers them again. Thread-safe.
  */
 private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   import Upkeep._
@@ -38,7 +38,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
   private val commits = new ConcurrentHashMap[String, Commit]
 
-  /** A table's state goes with its index. */
+  /** The upkeep state of each table; it is garbage-collected together with the table's index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
 
   private val worker = {
@@ -59,7 +59,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     executor
   }
 
-  /** Covers `snapshot` soon: into memory, and to the store where the upkeep mode says so. */
+  /** Queues the covering of `snapshot`: in memory, and in the store if the upkeep mode requires it. */
   def enqueue(table: Table, snapshot: Snapshot, settings: PlannerSettings): Unit =
     if (settings.upkeep != UpkeepMode.Off)
       submit(table, snapshot) {
@@ -67,21 +67,24 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
         maintain(table, covered(table, snapshot, index, settings), settings, index)
       }
 
-  /** Merges a snapshot that memory covers and writes it to the store, soon and where policy and upkeep mode say so. */
+  /**
+   * Queues the maintenance of a covered snapshot: it is merged if the policy requires it, and written to the store if
+   * the upkeep mode requires it.
+   */
   def enqueueCovered(table: Table, snapshot: Snapshot, covered: SnapshotIndex, settings: PlannerSettings): Unit = {
     val index = process.tables.of(table)
     if (persists(settings, index) || Merging.isDue(table, covered, settings.maintenance.merge))
       submit(table, snapshot)(maintain(table, covered, settings, index))
   }
 
-  /** Keeps the cap after a plan has read more of the segments, off the plan's thread. */
+  /** Shrinks the index to its cap on the worker, after a plan has loaded more parts of segments. */
   def trim(): Unit =
     if (process.tables.residentBytes > process.caps.hotMaxBytes)
       execute(() => logged("keep the index below hot.max-bytes", process.shrink()))
 
   /**
-   * A snapshot was committed in this JVM to the table of that name. Only queues, for tables whose index this JVM holds:
-   * it runs on the thread that commits.
+   * Queues a snapshot that this JVM commits to the table with that name, if this JVM retains an index of the table.
+   * Does nothing else, because it runs on the committing thread.
    */
   def committed(tableName: String, snapshotId: Long, settingsOf: SeenTable => Option[PlannerSettings]): Unit =
     for {
@@ -92,8 +95,8 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     } if (commits.put(tableName, Commit(snapshotId, settings)) == null) execute(() => followWhenDue(tableName))
 
   /**
-   * Waits until everything queued so far is done and written, pauses left out, for tests and orderly ends; `false` when
-   * time ran out.
+   * Waits until all work queued so far is done and written, without pauses, for tests and an orderly shutdown; returns
+   * `false` after the timeout.
    */
   def await(timeoutMillis: Long): Boolean =
     try {
@@ -145,7 +148,10 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       )
     }
 
-  /** The committing thread has usually refreshed the same operations already; else the metadata is read once here. */
+  /**
+   * The committed snapshot. The committing thread has usually refreshed the same table operations already; otherwise
+   * the metadata is read here once.
+   */
   private def find(table: BaseTable, uuid: UUID, snapshotId: Long): Option[Snapshot] = {
     def known = Option(table.snapshot(snapshotId)).filter(_ => table.uuid() == uuid)
     known.orElse {
@@ -172,7 +178,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       case UpkeepMode.Memory | UpkeepMode.Off => false
     })
 
-  /** Writes now if it is time, else leaves it to a timer. */
+  /** Writes the snapshot to the store at once if a write is due; otherwise sets a timer. */
   private def flush(table: Table, snapshot: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
     val state = stateOf(index)
     val root = process.storeOf(table, settings).root
@@ -217,12 +223,12 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     try work
     catch { case NonFatal(e) => log.warn(s"Cannot $what: $e") }
 
-  /** Takes no more work and drops what waits; a turn under way comes to its end. */
+  /** Accepts no more work and drops queued work; a turn that is under way ends normally. */
   def close(): Unit = worker.shutdownNow(): Unit
 
   private def execute(task: Runnable): Unit = schedule(task, 0)
 
-  /** What comes after the end of the process is left out. */
+  /** Schedules a task; tasks after [[close]] are ignored. */
   private def schedule(task: Runnable, millis: Long): Unit =
     try worker.schedule(task, millis, TimeUnit.MILLISECONDS): Unit
     catch { case _: RejectedExecutionException if worker.isShutdown => () }
@@ -231,11 +237,13 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 private object Upkeep {
   private val log = LoggerFactory.getLogger("zonemap.upkeep")
 
-  /** A transaction's snapshots are announced before it commits. */
+  /**
+   * The delay before a snapshot is looked up again: Iceberg reports a transaction's snapshots before it commits them.
+   */
   private val RetryMillis = 1000L
 
   private val IdleSeconds = 60L
 
-  /** A snapshot that was announced, and the settings of the session that commits it. */
+  /** A reported snapshot, and the settings of the session that commits it. */
   private final case class Commit(snapshotId: Long, settings: PlannerSettings)
 }

@@ -4,8 +4,8 @@ import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
- * An [[IndexProcess]] with the background work on it: everything that this product keeps in a driver between queries,
- * made once and handed to whoever plans. Thread-safe.
+ * An [[IndexProcess]] and its background work: all state that zonemap retains in a driver between queries. It is
+ * created once and passed to planning. Thread-safe.
  */
 private[zonemap] final class UpkeepProcess extends AutoCloseable {
   val index = new IndexProcess
@@ -14,10 +14,13 @@ private[zonemap] final class UpkeepProcess extends AutoCloseable {
   val resolver = new SnapshotResolver(index, upkeep)
   val commits = new CommitListener(upkeep)
 
-  /** Waits until everything queued so far is done and written; `false` when time ran out. */
+  /** Waits until all work queued so far is done and written; returns `false` after the timeout. */
   def await(timeoutMillis: Long): Boolean = upkeep.await(timeoutMillis) && facts.await(timeoutMillis)
 
-  /** Ends the background work and forgets what is held. Plans of this process go on, without anything being kept up. */
+  /**
+   * Ends the background work and discards the retained state. Plans of this process continue, but no background work
+   * maintains their index.
+   */
   override def close(): Unit = {
     commits.close()
     upkeep.close()
@@ -28,10 +31,10 @@ private[zonemap] final class UpkeepProcess extends AutoCloseable {
 
 private[zonemap] object UpkeepProcess {
 
-  /** The process of this JVM, for its session extension and for callers that were handed none. */
+  /** The process of this JVM, for its session extension and for callers without a process of their own. */
   lazy val ofJvm: UpkeepProcess = new UpkeepProcess
 
-  /** [[ofJvm]], which takes the caps of these settings where no session has set them. */
+  /** [[ofJvm]], after it has applied the caps of these settings if no session has set caps. */
   def ofJvmWith(settings: PlannerSettings): UpkeepProcess = {
     ofJvm.index.use(settings)
     ofJvm

@@ -58,7 +58,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
   private def plannedFrom(scan: DataSourceV2ScanRelation): Option[PlannedScan] =
     if (PlannedBefore.isMarked(scan)) None else IcebergScans.planned(scan.scan)
 
-  /** Returns the answers. If there are none, notes the reason on the scan for EXPLAIN. */
+  /** Returns the results from the index. If there are none, notes the reason on the scan for EXPLAIN. */
   private def explained(found: AggregatedScan, answers: Either[AggregateReason, FileAnswers]): Option[FileAnswers] = {
     answers.left.foreach(NotAnswered.note(found.scan, _))
     answers.toOption

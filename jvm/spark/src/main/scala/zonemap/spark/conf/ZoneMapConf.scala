@@ -205,7 +205,7 @@ private[spark] object ZoneMapConf {
     millis
   )
 
-  /** The end of the text of a cap. */
+  /** The last sentence in the documentation of every cap. */
   private val OneForAll =
     "All sessions of the driver share it: the session that plans first sets it and may change it."
 

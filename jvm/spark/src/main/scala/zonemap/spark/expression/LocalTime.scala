@@ -35,7 +35,7 @@ private[expression] object LocalTime {
   /** The largest offset of any zone, in seconds. */
   private val MaxOffset = 18L * 3600
 
-  /** What truncation to an hour may add on both sides. */
+  /** The greatest deviation, in seconds and on both sides, that truncation to an hour can add. */
   private val Hours = 2L * 3600
 
   /** A year in which the zone's recurring rules, if it has any, apply. */

@@ -17,12 +17,12 @@ private[expression] sealed trait Step {
   def child: Expression
 
   /**
-   * Returns at least the arguments with a wanted result, and those without a result: the function may throw or
-   * overflow.
+   * Returns at least the arguments with a wanted result and the arguments without a result, for which the function may
+   * throw or overflow.
    */
   def preimage(wanted: Wanted): Wanted
 
-  /** True if the preimage contains no other arguments, except those without a known result. */
+  /** True if the preimage contains only arguments with a wanted result and arguments without a known result. */
   def isExact: Boolean = true
 }
 

@@ -85,9 +85,10 @@ private[spark] final class KeyFilteredScan(
   }
 
   /**
-   * The columnar mode, determined without planning partitions. With Iceberg's answer, `PARTITION_DEFINED`, Spark would
-   * plan the partitions again for each copy of the node. The mode is determined from all planned tasks, before any is
-   * removed: pruning could remove the files that are read by rows, but Spark may have created readers before.
+   * The columnar mode, determined without planning partitions. If this scan returned Iceberg's mode,
+   * `PARTITION_DEFINED`, Spark would plan the partitions again for each copy of the node. The mode is determined from
+   * all planned tasks, before any is removed: pruning could remove the files that are read by rows, but Spark may have
+   * created readers before.
    */
   private lazy val columnarMode =
     if (inner.columnarSupportMode() == Scan.ColumnarSupportMode.PARTITION_DEFINED && IcebergScans.readsBatches(inner))

@@ -77,10 +77,12 @@ private[spark] object SparkJobRunner {
     catch { case _: ClassNotFoundException | _: LinkageError => false }
   }
 
-  /** What tasks share in the JVM of an executor, which has no process of its own. */
+  /**
+   * The access to stores that all tasks in the JVM of an executor share; an executor has no process object of its own.
+   */
   private lazy val access = new StoreAccess
 
-  /** The store of an index, for a task. */
+  /** Opens the store of an index, for a task. */
   def storeOf(table: Table, root: String): IndexStore = new IndexStore(table.io(), root, access)
 
   def toBytes(value: AnyRef): Array[Byte] = {

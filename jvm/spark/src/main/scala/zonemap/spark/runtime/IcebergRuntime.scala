@@ -24,7 +24,7 @@ import zonemap.spark.shadow.RowChecks
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
 private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfCheck {
 
-  /** Made after the self check, since it links with Iceberg. */
+  /** Created on first use, after the self check, because creating it links Iceberg's classes. */
   private[spark] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
   private[spark] lazy val swapRule = new SwapRule(process)
   private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)

@@ -9,13 +9,16 @@ import zonemap.iceberg.registry.CapsSession
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
-/** Everything that this product keeps in a driver between queries; the session extension has one. Thread-safe. */
+/** All state that zonemap retains in a driver between queries; the session extension has one instance. Thread-safe. */
 private[spark] final class SparkProcess(val iceberg: UpkeepProcess) {
 
-  /** Messages about confs that were logged, each once; one that was pushed out by others may come again. */
+  /**
+   * The last messages about confs that were logged, so that each is logged once; a message that newer ones have
+   * displaced may be logged again.
+   */
   val confWarnings = new Recent[String](256)
 
-  /** A session is about to plan or to build with these settings. */
+  /** Applies the caps in these settings, which a session is about to plan or to build with. */
   def use(settings: PlannerSettings, session: Option[SparkSession] = SparkSession.getActiveSession): Unit =
     iceberg.index.use(settings, session.fold[CapsSession](CapsSession.Nobody)(new SparkCaps(_)))
 }

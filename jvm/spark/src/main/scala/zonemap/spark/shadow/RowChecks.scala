@@ -43,7 +43,7 @@ private[spark] final class RowChecks(process: SparkProcess) extends QueryExecuti
   /** Sampled queries that could not be compared. */
   def skipped: Long = skippedCount.sum()
 
-  /** Sampled queries without a check, because the queue was full. */
+  /** Sampled queries that were not checked, because the queue was full. */
   def dropped: Long = droppedCount.sum()
 
   private val worker = {
