@@ -1,4 +1,4 @@
-# make help lists the targets. Everything is rebuilt only when what it is made of has changed.
+# make help lists the targets. A target is rebuilt only if one of its inputs has changed.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -11,9 +11,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 JARS := build/jars
 REPORTS := build/reports
-# Classes of Spark that the JVMs of tests/ share, see tests/support/archive.py. Tests run without it, only longer.
+# Spark classes that the JVMs of tests/ share, see tests/support/archive.py. Without them, tests run but take longer.
 ARCHIVE := build/spark-classes.jsa
-# The first runtime that dev/jars.txt lists.
+# The first Iceberg runtime in dev/jars.txt.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
 ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
 
@@ -22,7 +22,7 @@ JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.
 PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/*') \
   pyproject.toml hatch_build.py README.md LICENSE
 
-# sbt, pip and Maven at once
+# sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
 .PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
@@ -78,7 +78,7 @@ comma := ,
 # `make bench-<suite> QUICK=1`: small sizes and few runs, within five minutes; the result stays in build/bench.
 result = $(if $(QUICK),build/bench/$(1)-quick.json,benchmarks/$(2))
 work = build/bench/$(1)$(if $(QUICK),-quick)
-# What a suite of the JVM has left is told where it was measured; those of Python do so themselves.
+# Adds the machine and the commit to a result of a JVM suite; the Python suites do this themselves.
 provenance = "$$(dev/find-python.sh)" benchmarks/provenance.py $(1)
 
 bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)

@@ -1,4 +1,4 @@
-"""``python provenance.py <result.json>``: adds to a result the machine and the commit that it was measured on."""
+"""``python provenance.py <result.json>``: adds the measuring machine and the measured commit to a result file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def of() -> dict[str, Any]:
-    """The machine, and the commit of the code that is measured, "-dirty" if it was changed since."""
+    """Returns the machine and the commit of the measured code; "-dirty" marks uncommitted changes."""
     return {"machine": _machine(), "commit": _commit()}
 
 
@@ -28,14 +28,14 @@ def _machine() -> dict[str, Any]:
 
 
 def _cpu() -> str:
-    """The name of the processor; empty where the system does not tell it."""
+    """Returns the name of the processor; empty if the system does not provide one."""
     info = Path("/proc/cpuinfo")
     found = re.search(r"^model name\s*: (.*)$", info.read_text(), re.MULTILINE) if info.exists() else None
     return found.group(1) if found else platform.processor()
 
 
 def _commit() -> str:
-    """The commit, "-dirty" if anything but results and documents differs from it."""
+    """Returns the commit, with "-dirty" if any file other than results and documents differs from the commit."""
     commit = _git("rev-parse", "--short=12", "HEAD").stdout.strip()
     others = (":/", ":(top,exclude)benchmarks/*/results/*", ":(top,exclude)docs", ":(top,exclude)*.md")
     is_dirty = _git("diff", "--quiet", "HEAD", "--", *others).returncode != 0

@@ -1,4 +1,4 @@
-"""The Spark session of the suites that run queries: two cores, one Iceberg catalog `lake`, the extension."""
+"""The Spark session of the suites that run queries: two cores, one Iceberg catalog `lake`, and the extension."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _CONFS = {
 
 
 def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSession:
-    """A session for one suite.
+    """Starts a session for one suite.
 
     Args:
-        suite: its name.
-        warehouse: folder of the catalog.
-        iceberg: Iceberg's runtime jar.
-        memory: of the driver, such as "4g".
+        suite: the name of the suite.
+        warehouse: the folder of the catalog.
+        iceberg: the path of Iceberg's runtime jar.
+        memory: the driver's memory, such as "4g".
     """
     builder = SparkSession.Builder().appName(f"zonemap-{suite}").config("spark.driver.memory", memory)
     for key, value in _CONFS.items():
@@ -43,12 +43,12 @@ def start(suite: str, warehouse: Path, iceberg: str, memory: str) -> SparkSessio
 
 
 def versions(spark: SparkSession) -> dict[str, str | None]:
-    """What the figures were measured with."""
+    """Returns the versions of the software that the figures were measured with."""
     return _jvm.versions(spark) | {"zonemap": zonemap.__version__, "python": platform.python_version()}
 
 
 def cpu_millis(spark: SparkSession) -> float:
-    """CPU time that the driver's process has used."""
+    """Returns the CPU milliseconds that the driver's process has used."""
     jvm: Any = spark._jvm
     pid = jvm.java.lang.ProcessHandle.current().pid()
     ticks = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -56,7 +56,7 @@ def cpu_millis(spark: SparkSession) -> float:
 
 
 def keep(document: dict[str, Any], result: Path) -> None:
-    """Writes what a suite has measured, as JSON, and on what."""
+    """Writes the figures of a suite, with the machine and the commit, to a JSON file."""
     result.parent.mkdir(parents=True, exist_ok=True)
     result.write_text(json.dumps(document | provenance.of(), indent=2) + "\n")
     print(f"written: {result}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks what the build needs from the machine. A tool that is missing or too old gives one line that names it.
+# Checks the tools that the build needs. For each tool that is missing or too old, one line names the tool.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 die() { echo "zonemap: $1" >&2; exit 2; }

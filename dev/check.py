@@ -1,17 +1,18 @@
 #!/usr/bin/env python3
-"""The loop while working (`make check`): style, types, compilation of everything, unit tests near the changes.
+"""The checks to run while working (`make check`): style, types, compilation, and unit tests near the changes.
 
-The changes are the files that differ from the commit where this branch left main, committed or not. With --list the
-program prints its choice and runs nothing. The rule:
+The changes are the files that differ from the commit where this branch left main, committed or not. With --list, the
+program prints the chosen suites and runs nothing. The rules of the choice:
 
-- jvm/<module>/src/<main or test>/.../<package>/: the suites of <package> in that module; all suites of the module where
-  the package has none. Suites of other modules are compiled, not run.
-- python/, dev/, tests/ and files at the top: python/tests, but for test_wheel.py, which needs a built wheel; the
-  modules of tests/ are imported, not run, because their Spark sessions take minutes.
-- docs/: the suite that compares docs/reference with the registries.
-- Suites of LONG run only when they changed themselves, and random plans are fewer. `make test` runs everything.
+- jvm/<module>/src/<main or test>/.../<package>/: run the suites of <package> in that module, or all suites of the
+  module if the package has none. Suites of other modules are compiled, not run.
+- python/, dev/, tests/ and files of the root folder: run python/tests except test_wheel.py, which needs a built wheel;
+  the modules of tests/ are imported, not run, because their Spark sessions take minutes.
+- docs/: run the suite that compares docs/reference with the registries.
+- The suites of LONG run only when the suites themselves changed, and fewer random plans are tested. `make test` runs
+  all suites.
 
-No file of the JVM build changed: sbt is not started.
+If no file of the JVM build changed, sbt is not started.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from pathlib import Path, PurePosixPath
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = ("core", "iceberg", "spark")
 PAGES_TEST = "zonemap.spark.docs.ReferencePagesTest"
-#: Suites of more than about 20 seconds on two cores.
+#: Suites that take more than about 20 seconds on two cores.
 LONG = (
     "AggregateRuleTest",
     "ExpressionDifferentialTest",
@@ -45,14 +46,14 @@ RANDOM_PLANS = 500
 
 @dataclass
 class Choice:
-    """The suites to run, and whether the JVM build is compiled."""
+    """The suites to run, and whether to compile the JVM build."""
 
     sbt: bool = False
-    suites: dict[str, set[str]] = field(default_factory=dict)  # by module, names of classes
+    suites: dict[str, set[str]] = field(default_factory=dict)  # class names by module
     python: bool = False
 
     def tasks(self) -> list[str]:
-        """The commands for sbt, in order."""
+        """Returns the sbt commands, in order."""
         if not self.sbt:
             return []
         lint = subprocess.run([ROOT / "dev" / "lint", "--sbt"], capture_output=True, text=True, check=True)
@@ -61,7 +62,7 @@ class Choice:
 
 
 def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
-    """The suites to run for these changed files, which are named from the root of the checkout."""
+    """Returns the suites to run for the changed files, whose paths are relative to the root of the checkout."""
     choice = Choice()
     for name in changed:
         path = PurePosixPath(name)
@@ -80,7 +81,7 @@ def choose(changed: Iterable[str], root: Path = ROOT) -> Choice:
 
 
 def _suites(path: PurePosixPath, root: Path) -> set[str]:
-    """Names of the suites to run for a source of the JVM build."""
+    """Returns the names of the suites to run for a source file of the JVM build."""
     tests = root.joinpath(*path.parts[:3]) / "test" / "scala"
     here = sorted(tests.joinpath(*path.parts[5:-1]).glob("*Test.scala")) or sorted(tests.rglob("*Test.scala"))
     own = path.stem if path.parts[3] == "test" else None
@@ -92,7 +93,7 @@ def _suites(path: PurePosixPath, root: Path) -> set[str]:
 
 
 def changed_files() -> list[str]:
-    """Files that commits of this branch changed, and files that are not committed yet, new ones too."""
+    """Returns the files that the commits of this branch changed, and all uncommitted and new files."""
     base = next((b for b in map(_merge_base, ("origin/main", "main")) if b), "HEAD")
     differing = _git("diff", "--name-only", base)
     untracked = _git("ls-files", "--others", "--exclude-standard")
@@ -108,7 +109,7 @@ def _git(*arguments: str, check: bool = True) -> str:
 
 
 def run(commands: list[list[str]]) -> bool:
-    """Runs commands one after the other until one fails, and prints the output of the one that failed."""
+    """Runs the commands one after the other until one fails, and prints the output of the failed command."""
     environment = os.environ | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(ROOT / "python"),
@@ -128,7 +129,7 @@ def run(commands: list[list[str]]) -> bool:
 
 
 def main(arguments: list[str]) -> int:
-    """Lists or runs the choice; the exit code is 0 if all of it passed."""
+    """Lists or runs the chosen suites; the exit code is 0 if all passed."""
     changed = changed_files()
     choice = choose(changed)
     tasks = choice.tasks()

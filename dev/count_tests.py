@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Sums JUnit XML reports; the last line is `N passed, N failed`. Errors are failures; skips are named, not counted.
+"""Sums JUnit XML reports; the last line is `N passed, N failed`. Errors are failures; skips are a separate count.
 
-Exit code 1 if a test failed, or if none passed.
+The exit code is 1 if a test failed, or if no test passed.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 
 def count(report: Path) -> tuple[Counter[str], list[str]]:
-    """Outcomes of a report's test cases, and the names of those that failed; an unreadable report is a failure."""
+    """Returns the outcomes of a report's test cases and the names of failed ones; an unreadable report is a failure."""
     try:
         root = ElementTree.parse(report).getroot()
     except ElementTree.ParseError as error:
@@ -29,7 +29,7 @@ def count(report: Path) -> tuple[Counter[str], list[str]]:
             outcomes["skipped"] += 1
         else:
             outcomes["passed"] += 1
-    # An error outside every test case (a suite that could not start) has no case of its own.
+    # An error outside every test case (for example a suite that did not start) has no test case in the report.
     if outcomes["failed"] == 0 and any(suite_errors(suite) for suite in root.iter("testsuite")):
         outcomes["failed"] += 1
         failed.append(f"{report.name}: an error outside its test cases")
@@ -37,7 +37,7 @@ def count(report: Path) -> tuple[Counter[str], list[str]]:
 
 
 def suite_errors(suite: ElementTree.Element) -> int:
-    """Failures and errors that a suite's own attributes claim."""
+    """Returns the number of failures and errors in the suite's own attributes."""
     return int(suite.get("errors") or 0) + int(suite.get("failures") or 0)
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches every jar that dev/jars.txt lists (group:artifact:version[:classifier]) with one run of Maven into the folder
-# $1. Present ones are kept.
+# Fetches every jar listed in dev/jars.txt (group:artifact:version[:classifier]) into the folder $1 with one run of
+# Maven. Jars that are already present are kept.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 into=${1:-$root/build/jars}
@@ -18,7 +18,7 @@ while IFS=: read -r group artifact version classifier; do
 done < <(grep -vE '^[[:space:]]*(#|$)' "$root/dev/jars.txt")
 [ -z "$items" ] && exit 0
 
-# A project of its own, because a command line can name one artifact only.
+# Maven needs a project file, because its command line accepts only one artifact.
 project=$(mktemp -d)
 trap 'rm -rf "$project"' EXIT
 cat >"$project/pom.xml" <<POM

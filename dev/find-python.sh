@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Prints a Python that is new enough (3.11): $PYTHON if it is set, else the first one on the PATH that runs.
+# Prints a Python that is new enough (3.11): $PYTHON if it is set, else the first one on the PATH that works.
 set -u
 newer='import sys; sys.exit(sys.version_info < (3, 11))'
 for name in ${PYTHON:-python3 python3.13 python3.12 python3.11 python}; do

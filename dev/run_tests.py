@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Runs the suites named (jvm, python), each in processes of its own, and leaves JUnit XML in build/reports.
+"""Runs the named suites (jvm, python), each in its own processes, and writes JUnit XML reports to build/reports.
 
-Three run at a time, because a suite keeps less than one core busy: most of it is Spark's driver at work on one
-small query. What a suite prints comes when it has ended. A run that ends without a report (it did not compile, crashed
-or was killed) leaves a report of one error, so that count_tests.py cannot miss it. The exit code is 0: the count
-decides.
+Three processes run at a time, because a suite keeps less than one core busy: most of its time, Spark's driver works on
+one small query. The output of a suite is printed when the suite ends. A run that ends without a report (compilation
+failed, the process crashed or was killed) gets a report with one error, so that count_tests.py counts it. The exit code
+is always 0: the count of failures decides.
 
-Random tests take their seed from ZONEMAP_SEED, else from the committed sources: they are tested with the same tables
-each time, and with others after the next change.
+Random tests use the seed ZONEMAP_SEED, or else a hash of the committed sources: the same sources are always tested with
+the same random tables, and each change of the sources gives new tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ REPORTS = ROOT / "build" / "reports"
 NO_TESTS_COLLECTED = 5
 AT_ONCE = 3  # a suite keeps less than one of two cores busy
 
-# Folders whose tests share a process, and its warm JVM; the longest first, the others after them.
+# Folders whose tests share one process, and so a warm JVM. The groups with the longest run time come first; all other
+# folders run after these groups.
 TOGETHER = (
     ("joins", "topk", "expressions", "facts", "trust"),
     ("differential",),
@@ -47,7 +48,7 @@ _printing = threading.Lock()
 
 
 def main(suites: list[str]) -> None:
-    """Runs the suites, the longest first."""
+    """Runs the suites; the suites with the longest run time start first."""
     seed = os.environ.setdefault("ZONEMAP_SEED", seed_of_sources())
     print(f"ZONEMAP_SEED={seed}", flush=True)
     REPORTS.mkdir(parents=True, exist_ok=True)
@@ -62,7 +63,7 @@ def main(suites: list[str]) -> None:
 
 
 def seed_of_sources() -> str:
-    """A number that changes with the committed sources and tests only; one by chance where there is no git."""
+    """Returns a number that changes only with the committed sources and tests; a random number if git is missing."""
     if shutil.which("git"):
         command = ["git", "rev-parse", "HEAD:jvm", "HEAD:python", "HEAD:tests"]
         trees = subprocess.run(command, cwd=ROOT, capture_output=True, check=False)
@@ -72,7 +73,7 @@ def seed_of_sources() -> str:
 
 
 def run_jvm() -> None:
-    """Runs sbt test and collects the modules' reports; a suite that reports in two places counts once."""
+    """Runs sbt test and collects the modules' reports; a suite with reports in two folders counts once."""
     folders = [ROOT / "target" / "test-reports", *sorted(ROOT.glob("jvm/*/target/test-reports"))]
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
@@ -90,7 +91,7 @@ def run_jvm() -> None:
 
 
 def run_pytest(targets: Sequence[Path]) -> None:
-    """Runs the tests of some folders or files in one process."""
+    """Runs the tests of the given folders or files in one process."""
     name = "+".join(str(target.relative_to(ROOT)).replace("/", "-") for target in targets)
     report = REPORTS / f"pytest-{name}.xml"
     command = [
@@ -109,7 +110,7 @@ def run_pytest(targets: Sequence[Path]) -> None:
 
 
 def pytest_targets() -> list[list[Path]]:
-    """What is given to pytest, one process each: folders with tests, and single files of tests/."""
+    """Returns the pytest targets of each process: folders with tests, and single files of tests/."""
     folders = [*sorted(path for path in (ROOT / "tests").glob("*/") if path.is_dir()), ROOT / "python" / "tests"]
     found = {folder.name: folder for folder in folders if any(folder.rglob("test_*.py"))}
     groups = [[found.pop(name) for name in names if name in found] for names in TOGETHER]

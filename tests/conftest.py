@@ -12,7 +12,7 @@ from support import session
 
 @pytest.fixture(scope="session")
 def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with the warehouse, shared by all JVMs of this run."""
+    """The folder of the warehouse, which all JVMs of this run share."""
     folder = tmp_path_factory.mktemp("zonemap")
     session.use_directory(folder)
     yield folder
@@ -21,7 +21,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def spark(base: Path):
-    """The running session; a test that restarts the JVM leaves a fresh one behind."""
+    """The running session; after a test that restarts the JVM, this is the new session."""
     return session.get()
 
 

@@ -1,1 +1,1 @@
-"""The Atlas table of the talk that introduced Iceberg, planned and queried with the index off and on."""
+"""Plans and runs the query of the Atlas table, from the talk that introduced Iceberg, with the index off and on."""

@@ -1,4 +1,4 @@
-"""``python -m atlas <work folder> <result.json> <Iceberg jar>``: after AtlasTable has written the metadata there."""
+"""``python -m atlas <work folder> <result.json> <Iceberg jar>``: run it after AtlasTable has written the metadata."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAIRS = 3
 
 @dataclass(frozen=True)
 class Planned:
-    """One plan of a query that is not run: milliseconds of wall time and of the JVM's CPU, and the splits to read."""
+    """The cost of one plan of a query that does not run: wall milliseconds, the JVM's CPU milliseconds, and splits."""
 
     wall_ms: float
     cpu_ms: float
@@ -31,12 +31,12 @@ class Planned:
 
 
 def main(folder: Path, result: Path, iceberg: str) -> None:
-    """Writes ``result``.
+    """Measures planning and the query, and writes the figures to ``result``.
 
     Args:
-        folder: the warehouse, with the table of metadata in it.
-        result: where the figures go, as JSON.
-        iceberg: Iceberg's runtime jar.
+        folder: the warehouse folder; it contains the metadata-only table.
+        result: the JSON file to write the figures to.
+        iceberg: the path of Iceberg's runtime jar.
     """
     spark = session.start("atlas", folder, iceberg, "10g")
     spark.sql(f"DROP TABLE IF EXISTS {lake.ROWS} PURGE")
@@ -57,9 +57,9 @@ def main(folder: Path, result: Path, iceberg: str) -> None:
 
 
 def _planning(spark: SparkSession, what: str, *, name: bool) -> dict[str, Any]:
-    """Plans over metadata alone: Iceberg's, ours, and ours in a driver that holds nothing of the index."""
+    """Times plans of the metadata-only table: by Iceberg, by a loaded index, and by an index that is loaded first."""
     sql = lake.query(lake.METADATA, name=name)
-    _plan(spark, sql, enabled=True)  # classes are loaded
+    _plan(spark, sql, enabled=True)  # warm-up: loads the classes
     runs: dict[str, list[Planned]] = {"stock": [], "index": [], "cold": []}
     for _ in range(PAIRS):
         runs["stock"].append(_plan(spark, sql, enabled=False))
@@ -91,7 +91,7 @@ def _forget(spark: SparkSession) -> None:
 
 
 def _query(spark: SparkSession) -> dict[str, Any]:
-    """The query run, over the smaller table."""
+    """Runs the query over the smaller table, which has rows, with the index off and on."""
     compared = compare(spark, Query("atlas", lake.ROWS, lake.query(lake.ROWS)), 0)
     if not compared.rows_equal or not compared.on[-1].rows:
         raise AssertionError("rows differ between index off and on, or there are none")

@@ -1,11 +1,11 @@
-"""The smaller Atlas table, with rows in it, and the talk's query."""
+"""The smaller Atlas table, which has rows, and the query of the talk."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 METADATA = "lake.db.atlas"
 ROWS = "lake.db.atlas_rows"
@@ -20,14 +20,14 @@ _STEP = _NAMES // (FILES_A_PARTITION * ROWS_A_FILE)
 
 
 def query(table: str, *, name: bool = True) -> str:
-    """The talk's query over six of the 28 days; without the name, what partitions alone can leave out of it."""
+    """Returns the talk's query over six of the 28 days; without the name condition, only partitions prune files."""
     start, end = (f"TIMESTAMP'{_FIRST_DAY + timedelta(days=day):%Y-%m-%d} 00:00:00'" for day in (9, 15))
     named = f"name = 'metric.{4800 * _STEP:09d}' AND " if name else ""
     return f"SELECT DISTINCT tags['type'] AS type FROM {table} WHERE {named}ts > {start} AND ts <= {end} ORDER BY type"
 
 
 def write(spark: SparkSession) -> None:
-    """Four commits a week; inside a partition, files are in order of the name."""
+    """Writes the table in 14 commits of two days each; the files of a partition are ordered by name."""
     spark.sql(
         f"CREATE TABLE {ROWS} (ts TIMESTAMP, region STRING, name STRING, value DOUBLE, tags MAP<STRING, STRING>) "
         "USING iceberg PARTITIONED BY (days(ts), region) TBLPROPERTIES ('write.distribution-mode' = 'none')"

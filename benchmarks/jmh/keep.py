@@ -1,4 +1,4 @@
-"""``python keep.py <JMH's result> <result.json>``: without histograms of raw data and without the machine's paths."""
+"""``python keep.py <JMH's result> <result.json>``: copies a JMH result without raw histograms and machine paths."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What is pruned, class by class: files planned by Iceberg and by the index, beside what is possible at best."""
+"""Counts the files that Iceberg and the index plan, for each class of queries, and compares them with the optimum."""

@@ -1,4 +1,4 @@
-"""``python -m pruning <work folder> <result.json> <Iceberg jar> [quick]``: runs every case, or one a group."""
+"""``python -m pruning <work folder> <result.json> <Iceberg jar> [quick]``: runs every case; quick: one per group."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from zonemap.demo.queries import Query
 
 
 def main(folder: Path, result: Path, iceberg: str, *, quick: bool) -> None:
-    """Writes ``result``.
+    """Measures the cases and writes the figures to ``result``.
 
     Args:
-        folder: the warehouse; emptied first.
-        result: where the figures go, as JSON.
-        iceberg: Iceberg's runtime jar.
-        quick: one case of each group, no commands.
+        folder: the warehouse folder; this program empties it first.
+        result: the JSON file to write the figures to.
+        iceberg: the path of Iceberg's runtime jar.
+        quick: run one case of each group and no commands.
     """
     shutil.rmtree(folder, ignore_errors=True)
     spark = session.start("pruning", folder, iceberg, "4g")
@@ -62,7 +62,7 @@ def _chosen(all_cases: Iterable[Case], *, quick: bool) -> list[Case]:
 
 
 def _measure(spark: SparkSession, case: Case) -> dict[str, Any]:
-    # any rows of a LIMIT without an order will do: their number is compared
+    # a LIMIT without ORDER BY may return any rows, so this case compares only the number of rows
     columns = "1 AS one" if case.group == "LIMIT" else "e.id, e.user"
     compared = compare(spark, Query(case.group, case.table, case.sql(columns)), 0)
     if not compared.rows_equal:

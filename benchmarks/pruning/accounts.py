@@ -1,4 +1,4 @@
-"""A table of accounts, ordered by id over its files, and a table of changes to some of them."""
+"""Writes a table of accounts whose files are ordered by id, and a table of changes to some of the accounts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MERGE = (
 
 
 def write(spark: SparkSession, target: str, keys: str, *, files: int, rows: int, step: int, changes: int) -> None:
-    """Writes and indexes both.
+    """Writes and indexes both tables.
 
     Args:
-        target: the table of ``rows`` accounts in ``files`` files.
-        keys: the table of ``changes`` to accounts that are ``step`` ids apart.
+        target: the table to write ``rows`` accounts to, in ``files`` files.
+        keys: the table to write ``changes`` changes to; the changed accounts are ``step`` ids apart.
     """
     spark.sql(
         f"CREATE TABLE {target} (id BIGINT, balance DOUBLE, owner STRING) USING iceberg "
@@ -34,10 +34,10 @@ def write(spark: SparkSession, target: str, keys: str, *, files: int, rows: int,
 
 
 def snapshot(spark: SparkSession, table: str) -> int:
-    """The id of the table's current snapshot."""
+    """Returns the id of the table's current snapshot."""
     return int(spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").collect()[0][0])
 
 
 def roll_back(spark: SparkSession, table: str, to: int) -> None:
-    """Undoes what was done to the table since the snapshot ``to``."""
+    """Rolls the table back to the snapshot ``to``."""
     spark.sql(f"CALL lake.system.rollback_to_snapshot('{table}', {to})")

@@ -1,4 +1,4 @@
-"""The classes of predicates, each with a question to the two oracles."""
+"""The classes of predicates; each case also has the condition that the bounds oracle evaluates."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ class Case:
 
     Attributes:
         group: The class of queries.
-        query: What a user writes after FROM; ``{t}`` stands for the table, whose alias is ``e``.
-        bounds: What a file's exact minima (``lo_x``), maxima (``hi_x``) and row count (``n``) must satisfy for the file
-            to be read, as SQL over the view ``{b}`` of all files. The word ``true`` says that bounds cannot help.
-        table: The table.
+        query: The text after FROM; ``{t}`` stands for the table, whose alias is ``e``.
+        bounds: SQL condition on a file's exact minima (``lo_x``), maxima (``hi_x``) and row count (``n``) under which
+            the file must be read, over the view ``{b}`` of all files. ``true`` means that bounds cannot prune.
+        table: The table that the query reads.
     """
 
     group: str
@@ -25,12 +25,12 @@ class Case:
     table: str = EVENTS
 
     def sql(self, columns: str) -> str:
-        """The whole statement."""
+        """Returns the whole SELECT statement."""
         return f"SELECT {columns} FROM {self.query.format(t=f'{self.table} e')}"
 
 
 def where(group: str, predicate: str, bounds: str, table: str = EVENTS) -> Case:
-    """A case of one predicate."""
+    """Returns a case whose query has one predicate."""
     return Case(group, f"{{t}} WHERE {predicate}", bounds, table)
 
 
@@ -69,7 +69,7 @@ _DAY = _between("ts", "TIMESTAMP'2025-05-05'", "TIMESTAMP'2025-05-05 23:59:59'")
 
 
 def cases() -> list[Case]:
-    """All cases, in the order of the report."""
+    """Returns all cases, in the order of the report."""
     ids, many = ", ".join(map(str, _IDS)), ", ".join(map(str, _MANY))
     return [
         where("=", "id = 77777", _one("id", "77777")),
@@ -143,12 +143,12 @@ def cases() -> list[Case]:
     ]
 
 
-#: What is built before :func:`cases_with_facts`, for each table.
+#: The facts to build for each table before the cases of :func:`cases_with_facts` run.
 FACTS = {EVENTS: ["ngrams(note)", "bloom(user)", "values(tags['type'])"], SHUFFLED: ["bloom(id)"]}
 
 
 def cases_with_facts() -> list[Case]:
-    """What bounds cannot help with, once there are facts of the values."""
+    """Returns cases in which bounds prune little or nothing, but facts of the values prune files."""
     return [
         where("n-grams", "note LIKE '%declined%'", "true"),
         where("n-grams", "note LIKE '%declined%' AND ts >= TIMESTAMP'2025-01-01'", "hi_ts >= TIMESTAMP'2025-01-01'"),

@@ -21,11 +21,11 @@ CHANGES = 100
 
 @dataclass(frozen=True)
 class Command:
-    """A command on the table of accounts, which changes the rows of :data:`CHANGES` keys.
+    """A command on the table of accounts; it changes the rows of :data:`CHANGES` keys.
 
     Attributes:
         group: The class of commands.
-        mode: How it writes: ``copy-on-write`` or ``merge-on-read``.
+        mode: The write mode: ``copy-on-write`` or ``merge-on-read``.
         sql: The statement.
     """
 
@@ -35,7 +35,7 @@ class Command:
 
     @property
     def reads(self) -> int:
-        """How often the best plan reads a file that holds keys: to find them, and to write it anew."""
+        """Returns how often the best plan reads a file that contains keys: to find rows, and again to rewrite it."""
         return 2 if self.mode == "copy-on-write" else 1
 
 
@@ -51,14 +51,14 @@ COMMANDS = [
 
 
 def write(spark: SparkSession) -> None:
-    """Writes and indexes both tables: ids ascend with the file, the keys are all over them."""
+    """Writes and indexes both tables: account ids ascend with the file number, and the keys spread over all files."""
     rows = FILES * ROWS_PER_FILE
     step = rows // (CHANGES - 2)
     accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=step, changes=CHANGES)
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:
-    """Each command with the index off and on, from the same snapshot; what they leave behind is the same."""
+    """Runs each command from the same snapshot with the index off and on, and checks that the resulting rows match."""
     snapshot = accounts.snapshot(spark, TARGET)
     by_content = _by_content(spark)
     by_bounds = _by_bounds(spark)
@@ -76,7 +76,7 @@ def measure(spark: SparkSession) -> list[dict[str, Any]]:
             "files": FILES,
             "stockFiles": stock["read"],
             "zonemapFiles": ours["read"],
-            # what is written anew are files with keys, however they were found
+            # a command rewrites only files that contain keys, whichever plan found these files
             "boundsOracle": by_bounds + (command.reads - 1) * by_content,
             "contentOracle": command.reads * by_content,
             "stockQueryMillis": stock["millis"],

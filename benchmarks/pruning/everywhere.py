@@ -1,4 +1,4 @@
-"""A MERGE whose source holds a key of every file: nothing can be left out, so what the index costs is seen."""
+"""A MERGE whose source has a key of every file: no file can be pruned, so the run shows the overhead of the index."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ ROWS_PER_FILE = 50
 PAIRS = 20
 _WARM_UP = 15
 MODES = ("copy-on-write", "merge-on-read")
-#: Work that a command leaves behind is part of what it costs.
+#: The seconds to wait after a command, so that its CPU figure includes the background work that it starts.
 _SETTLE_SECONDS = 0.3
 
 _MERGE = accounts.MERGE.format(target=TARGET, keys=KEYS)
 
 
 def write(spark: SparkSession) -> None:
-    """Writes and indexes both tables: ids ascend with the file, the keys are the first of each and one beyond."""
+    """Writes and indexes both tables: ids ascend with the file; the keys are each file's first id and one absent id."""
     rows = FILES * ROWS_PER_FILE
     accounts.write(spark, TARGET, KEYS, files=FILES, rows=rows, step=ROWS_PER_FILE, changes=FILES + 1)
 
 
 def measure(spark: SparkSession) -> list[dict[str, Any]]:
-    """Medians of pairs, index off and on by turns, from the same snapshot each."""
+    """Returns medians of paired runs: the index is alternately off and on, and each run starts at the same snapshot."""
     snapshot = accounts.snapshot(spark, TARGET)
     rows = []
     for mode in MODES:
@@ -60,7 +60,7 @@ def _medians(who: str, runs: list[tuple[float, float]]) -> dict[str, float]:
 
 
 def _run(spark: SparkSession, snapshot: int, enabled: bool) -> tuple[float, float]:
-    """Wall and CPU milliseconds of one MERGE, which is undone."""
+    """Runs one MERGE, rolls it back, and returns its wall and CPU milliseconds."""
     spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
     cpu, start = session.cpu_millis(spark), time.perf_counter()
     spark.sql(_MERGE)

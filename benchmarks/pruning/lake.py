@@ -1,4 +1,4 @@
-"""The tables: events in time order as a stream leaves them, the same rows shuffled, and two dimensions."""
+"""The tables: events in time order as a stream writes them, the same rows shuffled, and two dimension tables."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ COLUMNS = """
   id BIGINT, ts TIMESTAMP, day DATE, finished TIMESTAMP, user BIGINT, device BIGINT, campaign INT, price DOUBLE,
   quantity INT, code STRING, url STRING, note STRING, tags MAP<STRING, STRING>, place STRUCT<zone: INT, city: STRING>"""
 
-# Two years in order of time: a file holds not quite three days. `campaign` and `device` grow with time and overlap,
-# `user` is everywhere, every 100th event takes weeks to finish, one note in 10,000 names an error.
+# The rows cover two years in time order; a file covers almost three days. `campaign` and `device` grow with time, with
+# overlapping ranges; `user` is spread over all files; every 100th event takes weeks to finish; one note in 10,000 is an
+# error message.
 _SELECT = (
     "id",
     "timestamp_seconds(1704067200 + id * {step}) AS ts",
@@ -43,7 +44,7 @@ _PROPERTIES = "TBLPROPERTIES ('format-version' = '2', 'write.distribution-mode' 
 
 
 def write(spark: SparkSession) -> None:
-    """Writes all tables. The same rows each time."""
+    """Writes all tables; the rows are the same in every run."""
     columns = [expression.format(step=2 * 365 * 86400 // _ROWS) for expression in _SELECT]
     for table in (EVENTS, SHUFFLED):
         spark.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg {_PROPERTIES}")
@@ -51,7 +52,7 @@ def write(spark: SparkSession) -> None:
     for first in range(0, _ROWS, per_commit):
         ids = spark.range(first, first + per_commit, 1, _FILES_PER_COMMIT)
         ids.selectExpr(*columns).writeTo(EVENTS).append()
-        # a multiplier without a common factor with the number of rows: every file gets rows of all times
+        # the multiplier and the number of rows have no common factor, so every file gets rows of the whole time range
         mixed = ids.selectExpr(f"(id * 48271) % {_ROWS} AS id")
         mixed.selectExpr(*columns).writeTo(SHUFFLED).append()
     spark.sql(

@@ -1,4 +1,4 @@
-"""How few files could be read: by what each file holds, and by its exact minima and maxima."""
+"""The smallest possible numbers of files to read: by the rows of each file, and by its exact minima and maxima."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _BOUNDED = ("id", "ts", "finished", "user", "device", "campaign", "price", "quan
 
 
 def prepare(spark: SparkSession, tables: list[str]) -> None:
-    """Reads each table once and keeps the exact bounds of its files as a cached view."""
+    """Reads each table once and caches the exact bounds of its files as a view."""
     columns = [f"min({c}) AS lo_{c}, max({c}) AS hi_{c}" for c in _BOUNDED]
     columns.append("count(*) AS n, min(place.zone) AS lo_zone, max(place.zone) AS hi_zone")
     for table in tables:
@@ -22,12 +22,12 @@ def prepare(spark: SparkSession, tables: list[str]) -> None:
 
 
 def by_content(spark: SparkSession, case: Case) -> int:
-    """Files that hold a row of the answer."""
+    """Returns the number of files that contain a row of the result."""
     return int(spark.sql(f"SELECT count(DISTINCT f) FROM ({case.sql('e._file AS f')})").collect()[0][0])
 
 
 def by_bounds(spark: SparkSession, case: Case) -> int:
-    """Files whose exact bounds do not rule them out."""
+    """Returns the number of files that exact bounds cannot prune."""
     view = _view(case.table)
     return int(spark.sql(f"SELECT count(*) FROM {view} WHERE {case.bounds.format(b=view)}").collect()[0][0])
 

@@ -1,1 +1,1 @@
-"""A page of tables and plots from the committed results of the suites."""
+"""Builds a page of tables and plots from the committed results of the benchmark suites."""

@@ -30,10 +30,10 @@ plans were run many times in a row where tables are small; elsewhere their CPU t
 
 
 def main(folder: Path) -> None:
-    """Writes the page for every suite that has a result.
+    """Writes a page with one section for every suite that has a result.
 
     Args:
-        folder: where the page goes; plots go to `images` in it.
+        folder: the folder to write the page to; plots go to its subfolder `images`.
     """
     (folder / "images").mkdir(parents=True, exist_ok=True)
     parts = [HEAD]

@@ -1,4 +1,4 @@
-"""The Atlas table of the talk that introduced Iceberg."""
+"""The report section about the Atlas table of the talk that introduced Iceberg."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 
 from report import pages
 
-#: Netflix, "Introducing Iceberg", 2018: splits, planning, and the query's time and task time.
+#: Figures of Netflix, "Introducing Iceberg", 2018: splits, planning time, and the query's wall time and task time.
 PUBLISHED = (
     ("published 2018: Hive", "400,000", "9.6 min (EXPLAIN)", ""),
     ("published 2018: Iceberg, partition filter", "15,218", "10 s", "13 min, 61.5 h of tasks"),

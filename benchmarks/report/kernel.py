@@ -1,4 +1,4 @@
-"""The kernel: one predicate over the codes of all files."""
+"""The report section about the kernel, which evaluates one predicate over the codes of all files."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def section(document: dict[str, Any], image: str) -> str:
 
 
 def _by_files(document: dict[str, Any]) -> list[tuple[int, list[dict[str, Any]]]]:
-    """Runs by the number of files, the fewest first."""
+    """Groups the runs by the number of files, in ascending order."""
     sizes = sorted({int(run["params"]["files"]) for run in document["runs"]})
     return [(files, [r for r in document["runs"] if int(r["params"]["files"]) == files]) for files in sizes]
 

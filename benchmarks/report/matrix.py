@@ -1,4 +1,4 @@
-"""Planning with one thing varied at a time."""
+"""The report section about planning with one parameter varied at a time."""
 
 from __future__ import annotations
 

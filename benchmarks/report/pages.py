@@ -1,4 +1,4 @@
-"""What the sections share: tables of Markdown, figures of plots."""
+"""Helpers that all report sections share: Markdown tables, text formatting and colors of plots."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ STOCK, OURS, ORACLE = "#b0b7c3", "#1f6f8b", "#e07a1f"
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table of Markdown; all columns but the first to the right."""
+    """Returns a Markdown table; all columns except the first are right-aligned."""
     lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
     return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in lines) + "\n"
 
 
 def wrapped(text: str) -> str:
-    """The text with its long lines of prose broken; rows of tables stay, and no span of code is broken."""
+    """Returns the text with long lines of prose wrapped; table rows and code spans are never broken."""
     return "\n".join(
         _wrapped(line) if len(line) > 120 and not line.startswith("|") else line for line in text.split("\n")
     )
@@ -39,7 +39,7 @@ def _wrapped(line: str) -> str:
 
 
 def measured_on(document: dict[str, Any]) -> str:
-    """The machine and the commit of a result."""
+    """Returns a sentence with the machine and the commit of a result."""
     machine = document["machine"]
     return (
         f"Measured on {machine['cores']} cores ({machine['cpu']}), {machine['memoryGiB']:.0f} GiB, "
@@ -48,7 +48,7 @@ def measured_on(document: dict[str, Any]) -> str:
 
 
 def millis(value: float) -> str:
-    """Milliseconds: whole ones, from ten down to a tenth, from one down to a hundredth."""
+    """Formats milliseconds: no decimals from ten up, one decimal from one up, two decimals below one."""
     if value >= 10:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= 1 or value == 0 else f"{value:.2f}"

@@ -1,4 +1,4 @@
-"""Planning of metadata-only tables."""
+"""The report section about planning of metadata-only tables."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def section(document: dict[str, Any], image: str) -> str:
 
 
 def _builds(tables: list[dict[str, Any]]) -> str:
-    """What a build costs, and after how many plans it has saved as much CPU."""
+    """Returns the table of build costs and of the number of plans after which a build has saved its own CPU time."""
     rows = [
         (
             f"{table['files']:,}",

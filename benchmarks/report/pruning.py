@@ -1,4 +1,4 @@
-"""Files read, by class of query."""
+"""The report section about files read, by class of query."""
 
 from __future__ import annotations
 

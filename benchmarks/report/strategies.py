@@ -1,4 +1,4 @@
-"""What it costs to keep an index beside a stream."""
+"""The report section about the cost of maintaining an index while a stream commits."""
 
 from __future__ import annotations
 

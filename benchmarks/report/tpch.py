@@ -1,4 +1,4 @@
-"""TPC-H: real queries, off and on."""
+"""The report section about the TPC-H queries, with the index off and on."""
 
 from __future__ import annotations
 

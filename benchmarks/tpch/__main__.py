@@ -1,4 +1,4 @@
-"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale> [quick]``: all queries, off and on."""
+"""``python -m tpch <work folder> <result.json> <Iceberg jar> <scale> [quick]``: runs all queries, index off and on."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from zonemap.demo.queries import Query
 
 
 def main(folder: Path, result: Path, iceberg: str, scale: float, *, quick: bool) -> None:
-    """Writes ``result``.
+    """Measures the queries and writes the figures to ``result``.
 
     Args:
-        folder: for the data; emptied first.
-        result: where the figures go, as JSON.
-        iceberg: Iceberg's runtime jar.
+        folder: the folder for the data; this program empties it first.
+        result: the JSON file to write the figures to.
+        iceberg: the path of Iceberg's runtime jar.
         scale: TPC-H's scale factor.
-        quick: one layout of three, every third query.
+        quick: run one of the three layouts and every third query.
     """
     shutil.rmtree(folder, ignore_errors=True)
     lake.generate(folder / "generated", scale)

@@ -1,4 +1,4 @@
-"""The eight tables three times: ordered by time as streams leave them, by key as a bulk load does, and shuffled."""
+"""The eight tables in three layouts: ordered by time as streams write, by key as a bulk load writes, and shuffled."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - the name everyone knows
+from pyspark.sql import functions as F  # noqa: N812 - the usual name
 
 COMMITS = 8
 
 
 @dataclass(frozen=True)
 class _Table:
-    """A table: its files in all, its key, and the date it is ordered by when it came as a stream."""
+    """A table: its number of files, its key column, and the date column that orders it in the clustered layout."""
 
     files: int
     key: str = ""
     time: str | None = None
 
     def order(self, layout: str) -> str | None:
-        """The column that a layout orders it by; None: by a hash of all values."""
+        """Returns the column that orders the table in a layout; None: the order is a hash of all values."""
         return {"clustered": self.time, "loaded": self.key, "shuffled": None}[layout]
 
 
@@ -40,14 +40,14 @@ LAYOUTS = ("clustered", "loaded", "shuffled")
 
 
 def generate(folder: Path, scale: float) -> None:
-    """Parquet files of all tables, by tpchgen-cli."""
+    """Generates Parquet files of all tables with tpchgen-cli."""
     folder.mkdir(parents=True, exist_ok=True)
     command = Path(sys.executable).with_name("tpchgen-cli")
     subprocess.run([command, "-s", str(scale), "--format", "parquet", "--output-dir", folder], check=True)
 
 
 def write(spark: SparkSession, folder: Path, layout: str) -> list[str]:
-    """Writes the tables of a layout in several commits each; answers their names."""
+    """Writes the tables of a layout, the large ones in several commits each, and returns their names."""
     names = []
     for name, table in _TABLES.items():
         rows = spark.read.parquet(str(folder / f"{name}.parquet"))
@@ -63,7 +63,7 @@ def write(spark: SparkSession, folder: Path, layout: str) -> list[str]:
 
 
 def _ordered(rows: DataFrame, table: _Table, layout: str) -> DataFrame:
-    """Files in the order they were written."""
+    """Returns the rows partitioned by the layout's order; each partition becomes one file."""
     if table.files == 1:
         return rows
     order = table.order(layout)
@@ -72,7 +72,7 @@ def _ordered(rows: DataFrame, table: _Table, layout: str) -> DataFrame:
 
 
 def _commit_in_parts(ordered: DataFrame, table: _Table, target: str) -> None:
-    """As many files a commit as it takes for ``COMMITS`` of them, in order; each partition is one file."""
+    """Appends the partitions in order in ``COMMITS`` commits of equally many files; each partition is one file."""
     each = table.files // COMMITS
     numbered = ordered.withColumn("_file", F.spark_partition_id()).persist()
     try:

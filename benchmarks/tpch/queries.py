@@ -1,4 +1,4 @@
-"""The 22 queries of TPC-H with the specification's validation parameters, in Spark's SQL."""
+"""The 22 queries of TPC-H in Spark's SQL, with the validation parameters of the specification."""
 
 QUERIES: dict[str, str] = {
     "Q1": """

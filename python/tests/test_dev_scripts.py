@@ -61,7 +61,7 @@ def test_the_tests_readme_has_a_row_for_every_folder_with_tests() -> None:
 
 
 def _tools(folder: Path, **scripts: str) -> dict[str, str]:
-    """An environment whose PATH holds these scripts before the basic commands, and no Java, Maven or sbt."""
+    """Returns an environment whose PATH has these scripts before the basic commands, and no Java, Maven or sbt."""
     basics = folder / "basics"
     basics.mkdir()
     for name in ("bash", "env", "dirname", "sed", "head", "cat"):

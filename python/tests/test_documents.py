@@ -1,4 +1,4 @@
-"""The documents: links lead somewhere, each reason code has advice, each decision has a status."""
+"""Tests of the documents: link targets exist, each reason code has advice, each decision has a status."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ CODE = re.compile(r"^\| `([A-Z_]+)` \|", re.MULTILINE)
 
 
 def _prose(page: Path) -> str:
-    """The text of a page without its blocks and spans of code."""
+    """Returns the text of a page without code blocks and code spans."""
     return re.sub(r"`[^`\n]*`", "``", FENCE.sub("", page.read_text(encoding="utf-8")))
 
 
 def _anchors(page: Path) -> set[str]:
-    """The anchors of the headings of a page, as GitHub makes them."""
+    """Returns the anchors of a page's headings, in GitHub's form."""
     headings = HEADING.findall(FENCE.sub("", page.read_text(encoding="utf-8")))
     return {re.sub(r"[^\w\- ]", "", h.lower()).strip().replace(" ", "-") for h in headings}
 
@@ -95,6 +95,6 @@ def test_the_index_of_decisions_names_each_with_its_status() -> None:
 
 @pytest.mark.parametrize("page", WRAPPED, ids=_name)
 def test_lines_of_prose_are_short(page: Path) -> None:
-    """Rows of tables and blocks of code may be longer."""
+    """Table rows and code blocks may be longer than the limit."""
     lines = FENCE.sub("", page.read_text(encoding="utf-8")).splitlines()
     assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []

@@ -12,7 +12,7 @@ from zonemap import BuildResult, InvalidArgumentError, cli, follow, procedures
 
 
 class _Tables:
-    """Stands for the procedures: each table's next answers, then a stop."""
+    """A fake of the procedures: returns each table's prepared results in order, then stops the follower."""
 
     def __init__(self, stop: threading.Event, answers: dict[str, list[int | Exception]]) -> None:
         self.stop = stop

@@ -1,4 +1,4 @@
-"""The soundness rules: numbered in reading order, each with an example and tests, and no reference leads astray."""
+"""Tests of the soundness rules: numbered in order, each with an example and tests; every reference names a rule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUFFIXES = {".scala", ".java", ".py", ".md", ".txt", ".sh", ".sbt", ".toml"}
 NO_SOURCES = {".git", ".venv", "build", "dist", "node_modules", "target", "__pycache__"}
 
 RULE = re.compile(r"^- \*\*S(\d+)\. (.+?)\*\* ", re.MULTILINE)
-# S3 alone is mostly the object store; it is the number of a rule too, so a reference to either exists.
+# S3 usually means the object store, but S3 is also the number of an existing rule, so such a match passes the test.
 REFERENCE = re.compile(r"(?<![A-Za-z0-9_])S(\d{1,3})(?![A-Za-z0-9_])")
 SUITE = re.compile(r"`([A-Z]\w*Test)`")
 MODULE = re.compile(r"`(test_\w+\.py)`")
@@ -28,7 +28,7 @@ def _numbers(text: str) -> list[int]:
 
 
 def _misnumbered(text: str) -> list[str]:
-    """The rules that do not have the number of their place."""
+    """Returns the rules whose number differs from their position."""
     return [
         f"S{number} is the {place}. rule" for place, number in enumerate(_numbers(text), start=1) if number != place
     ]
@@ -43,7 +43,7 @@ def _too_long(text: str) -> list[str]:
 
 
 def _astray(name: str, text: str, rules: int) -> list[str]:
-    """The references of a source to rules that there are not."""
+    """Returns the references of a source file to rules that do not exist."""
     return [
         f"{name}:{number}: S{reference}"
         for number, line in enumerate(text.splitlines(), start=1)

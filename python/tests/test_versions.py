@@ -1,4 +1,4 @@
-"""Versions that several files name: each has one source, and the others agree with it."""
+"""Versions that several files name: each version has one source, and all other files must agree with it."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from conftest import ROOT
 import zonemap
 
 RUNTIME = re.compile(r"^org\.apache\.iceberg:iceberg-spark-runtime-4\.1_2\.13:(\S+)$", re.MULTILINE)
-#: A version of three numbers that a line names after the word Iceberg, or an option or key of that name.
+#: Matches a three-part version on a line after the word Iceberg, or after an option or key with iceberg in its name.
 NAMED = re.compile(r"(?<!py)iceberg\b[^\n|]*?[^\w.]v?(\d+\.\d+\.\d+)(?![\w.-]*\d)", re.IGNORECASE)
-#: They name what was measured, what was released, or versions that only their own cases are about.
+#: Files that name versions of measurements or releases, or versions that only their own test cases use.
 ELSEWHERE = ("benchmarks/", "docs/guide/benchmarks.md", "CHANGELOG.md", "python/tests/", "jvm/spark/src/test/")
 KINDS = (".md", ".py", ".scala", ".java", ".sbt", ".toml", ".txt", ".yaml", ".sh", ".tmpl", "Makefile")
 
 
 def listed() -> list[str]:
-    """Iceberg's versions in dev/jars.txt: the one built against, then the newer one."""
+    """Returns Iceberg's versions in dev/jars.txt: the version that the build uses, then the newer one."""
     return RUNTIME.findall((ROOT / "dev" / "jars.txt").read_text(encoding="utf-8"))
 
 

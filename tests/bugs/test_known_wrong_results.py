@@ -1,6 +1,7 @@
-"""Wrong results known of this field, each as a data set, a predicate, the rows and the files expected.
+"""Known wrong results of similar systems, each with its data, a predicate, and the expected rows and files.
 
-The numbers are those of docs/design (known wrong-result bugs). A case that must read stands beside one that must skip.
+The numbers follow docs/design (known wrong-result bugs). Each case that must read a file has a counterpart that must
+prune one.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def table_of(
     select: Sequence[str] = ("*",),
     **options: Any,
 ) -> str:
-    """One column x (of `ddl`) and a row id; one data file for each list of values, padded with its first value."""
+    """Creates a table of a row id and a column x of type `ddl`; each padded list of values becomes a data file."""
     table = tables.create(spark, f"lake.bugs.{name}", f"rid INT, x {ddl}", **options)
     slices, rid = [], 0
     for values in files:
@@ -54,10 +55,10 @@ def check(
     stock_agrees: bool = True,
     reader_agrees: bool = True,
 ) -> None:
-    """Rows and number of files expected (None: not asked), from a plan of the index.
+    """Checks the rows and the number of files (None: not checked) of a plan of the index.
 
-    stock_agrees: Iceberg's own plan gives these rows too. reader_agrees: the files planned are read right; Iceberg's
-    Parquet reader loses some rows of files it is given (-0.0, UUID ranges, initial defaults), which no plan can mend.
+    stock_agrees: Iceberg's own plan returns the same rows. reader_agrees: the reader returns all matching rows of the
+    planned files; Iceberg's Parquet reader loses some rows (-0.0, UUID ranges, initial defaults) under every plan.
     """
     query = f"SELECT rid FROM {table} WHERE {where}"
     df = spark.sql(query)
@@ -144,7 +145,7 @@ def test_06_is_not_null_keeps_files_with_some_nulls(spark) -> None:
 
 
 def test_07_each_file_has_its_own_maximum(spark) -> None:
-    """The same file names under two locations, and the same paths after a table is made anew."""
+    """Two locations have the same file names, and a recreated table has the same paths as the table before."""
     table = table_of(spark, "keyed", "INT", [[1], [100]])
     check(spark, table, "x > 50", [4, 5, 6, 7], 1)
     table = table_of(spark, "keyed", "INT", [[100], [1]])
@@ -166,7 +167,7 @@ def test_08_microseconds_of_a_maximum_count(spark) -> None:
 
 
 def test_09_zone_offsets_with_seconds(spark) -> None:
-    """Amsterdam was 19 min 32 s ahead until 1937; days begin at odd seconds."""
+    """The offset of Amsterdam was 19 min 32 s until 1937, so days do not begin at a full minute."""
     day = 86_400_000_000
     start = -25_567 * day  # 1900-01-01 UTC
     table = table_of(
@@ -184,7 +185,7 @@ def test_09_zone_offsets_with_seconds(spark) -> None:
 
 
 def test_10_absent_upper_bound_is_unbounded(spark) -> None:
-    """Nobody can see a low maximum from manifests; an absent one means unbounded above."""
+    """A maximum that is too low cannot be detected from manifests; an absent maximum means unbounded above."""
     table = table_of(spark, "low_max", "INT", [[1, 9], [20, 30]], build=False)
     iceberg_api.forge_metrics(spark, table, lambda path, m: m.bounds("x", i32(1), None))
     product.build(spark, table)
@@ -204,7 +205,7 @@ def test_11_inverted_bounds_are_unknown_not_empty(spark) -> None:
 
 
 def test_12_uuid_order(spark) -> None:
-    """UUIDs are signed longs to Iceberg and strings to Spark: ranges must not prune, equality must."""
+    """Iceberg orders UUIDs as signed longs and Spark as strings: ranges must not prune, equality must prune."""
     low, high = "00000000-0000-4000-8000-000000000001", "f0000000-0000-4000-8000-000000000001"
     table = tables.create(spark, "lake.bugs.uuids", "rid INT")
     loaded = tables.java_table(spark, table)
@@ -316,7 +317,7 @@ def test_18_a_small_cache_gives_whole_file_lists(base) -> None:
 
 
 def test_19_missing_null_counts_change_no_delete(spark) -> None:
-    """Iceberg 1.11 takes an absent null count for none and deletes whole files; the index must not add to that."""
+    """Iceberg 1.11 treats an absent null count as zero and deletes whole files; the index must not delete more rows."""
     left = []
     for name, switch in (("strict_off", product.off), ("strict_on", product.on)):
         table = table_of(
@@ -378,7 +379,7 @@ def test_22_non_deterministic_filter_with_limit(spark) -> None:
 
 @pytest.mark.parametrize("version", [2, 3])
 def test_23_a_delete_outside_the_predicate_still_deletes(spark, version: int) -> None:
-    """The delete file's own content never meets the predicate; its rows stay deleted."""
+    """The rows of the delete file never match the predicate; the rows that it deletes stay deleted."""
     table = table_of(spark, "revived", "INT", [[1, 2], [3, 4]], build=False, version=version)
     iceberg_api.equality_delete(spark, table, "rid", [1])
     tables.append(spark, table, [[(100 + i, 50) for i in range(4)]], "rid INT, x INT")
@@ -437,7 +438,7 @@ def test_26_initial_default_of_a_column_absent_from_old_files(spark) -> None:
 
 
 def test_27_rewritten_targets_lose_no_row(spark) -> None:
-    """Copy-on-write replaces whole files: the rows that do not match must be written again."""
+    """Copy-on-write replaces whole files, so the rows that do not match must be written again."""
     table = table_of(
         spark,
         "rewritten",
@@ -473,7 +474,7 @@ def test_29_long_in_lists_prune(spark) -> None:
 
 
 def test_30_skipping_itself(spark) -> None:
-    """An index that never skips passes every other test of rows."""
+    """An index that never prunes would pass all other row tests, so this test requires pruning."""
     table = table_of(spark, "skips", "INT", [[i] for i in range(20)])
     for where, files in (
         ("x = 7", 1),
@@ -487,7 +488,7 @@ def test_30_skipping_itself(spark) -> None:
         assert kept == files or (STOCK and where == "x <> 7"), f"{where}: {kept}"
 
 
-# Beyond the list: values and types that the design names as traps.
+# Beyond the list: more values and types that the design lists as difficult.
 
 
 def test_negative_zero_equals_zero(spark) -> None:
@@ -531,7 +532,7 @@ def test_extreme_integers(spark, kind: str, bits: int) -> None:
 
 
 def test_strings_in_unsigned_byte_order(spark) -> None:
-    """U+FFFF sorts before U+1F600 in UTF-8, and after it in Java's chars."""
+    """U+FFFF sorts before U+1F600 in UTF-8, but after it as Java chars."""
     table = table_of(spark, "utf8", "STRING", [["\uffff"], ["\U0001f600"], ["z"], ["\U0010ffff" * 20]])
     check(spark, table, "x > '\uffff'", [4, 5, 6, 7, 12, 13, 14, 15], 2)
     check(spark, table, "x < '\U0001f600'", [0, 1, 2, 3, 8, 9, 10, 11], 2)
@@ -612,7 +613,7 @@ def test_replaced_table_with_the_same_names_and_other_types(spark) -> None:
 @pytest.mark.parametrize("file_format", ["parquet", "orc"])
 @pytest.mark.parametrize("kind, value", [("INT", "1"), ("DOUBLE", "1D"), ("FLOAT", "1F"), ("STRING", "'a'")])
 def test_null_struct_makes_its_leaves_null(spark, file_format: str, kind: str, value: str) -> None:
-    """Writers do not count the rows without a struct among a leaf's nulls (ORC; Parquet for floats)."""
+    """Writers do not count rows with a null struct among the nulls of a leaf (ORC; Parquet for floats)."""
     table = tables.create(
         spark,
         f"lake.bugs.leaf_{file_format}_{kind.lower()}",
@@ -678,10 +679,10 @@ def test_partition_transforms(spark, transform: str, where: str, rids: list[int]
 
 
 def test_a_prefix_is_counted_in_characters(spark) -> None:
-    """Iceberg takes a prefix of three UTF-16 units for a whole value of truncate(3), and Spark then checks no row."""
+    """Iceberg treats a prefix of three UTF-16 units as a whole value of truncate(3), so Spark re-checks no row."""
     files = [["\U0001f4a9éx", "\U0001f4a9éxyz"], ["\U0001f4a9é"], ["\U0001f4a9a"], ["abc"]]
     table = table_of(spark, "characters", "STRING", files, partitioned="truncate(3, x)")
     check(spark, table, "x LIKE '\U0001f4a9é%'", range(8), 2, stock_agrees=False)
     check(spark, table, "x NOT LIKE '\U0001f4a9é%'", range(8, 16), 2, stock_agrees=False)
-    # the file of one value is known not to end so
+    # the index proves that the file with a single value has no value with this ending
     check(spark, table, "x LIKE '\U0001f4a9é%' AND x LIKE '%z'", [1], 1, stock_agrees=False)

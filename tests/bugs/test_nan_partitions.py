@@ -1,4 +1,4 @@
-"""Deletes of a partition whose value is NaN: it is one partition, as for Iceberg."""
+"""Deletes in a partition whose value is NaN: the index treats NaN as one partition, as Iceberg does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.compare import assert_rows_equal_off_on
 
 @pytest.fixture(scope="module", params=["DOUBLE", "FLOAT"])
 def deleted(base, request) -> str:
-    """Position deletes that cover several files of a partition, and equality deletes."""
+    """A table with position deletes that cover several files of a partition, and with equality deletes."""
     from support import session
 
     spark = session.get()

@@ -1,4 +1,4 @@
-"""One session with every kind of catalog, and the servers and files behind them."""
+"""One session with every kind of catalog, and the servers and files that these catalogs need."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ STARTUP_SECONDS = 90
 
 @pytest.fixture(scope="session")
 def rest_url(base: Path) -> Iterator[str]:
-    """Iceberg's REST catalog server as a process of its own on the loopback."""
+    """Runs Iceberg's REST catalog server as a separate process on the loopback interface."""
     folder = base / "rest"
     folder.mkdir()
     paths = [session.JARS / name for name in REST_JARS]
@@ -64,13 +64,13 @@ def rest_url(base: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def sqlite(base: Path) -> Path:
-    """The database of the JDBC catalog, shared with PyIceberg."""
+    """The database file of the JDBC catalog; PyIceberg uses the same file."""
     return base / "jdbc.db"
 
 
 @pytest.fixture(scope="session")
 def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
-    """The session: hadoop `lake`, JDBC `jdbc`, `rest`, Hive `hive`, and Spark's own catalog with Iceberg in it."""
+    """The session: hadoop `lake`, JDBC `jdbc`, `rest`, Hive `hive`, and Spark's own catalog with Iceberg support."""
     derby = base / "metastore"
     iceberg = "org.apache.iceberg.spark.SparkCatalog"
     confs = {
@@ -90,9 +90,10 @@ def catalogs(base: Path, rest_url: str, sqlite: Path) -> Iterator[object]:
         "spark.sql.catalog.spark_catalog.type": "hadoop",
         "spark.sql.catalog.spark_catalog.warehouse": str(base / "session"),
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={derby};create=true",
-        # BoneCP, the default pool, is not among the jars PySpark ships
+        # PySpark does not ship the jar of BoneCP, the default pool
         "spark.hadoop.datanucleus.connectionPoolingType": "NONE",
-        # locks need the tables of Hive transactions, which Derby is not given; Iceberg then commits by compare-and-swap
+        # Hive locks need the tables of Hive transactions, which this Derby database lacks; without locks, Iceberg
+        # commits by compare-and-swap
         "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
         "spark.hadoop.hive.metastore.schema.verification": "false",

@@ -1,4 +1,4 @@
-"""The life of an index in every kind of catalog, side by side in one session, and another engine's writes."""
+"""The life of an index in every kind of catalog in one session, and commits by another engine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TABLE_CLASSES = {
 
 
 def make(spark, table: str) -> str:
-    """8 files of 10 rows, ids ascending by file."""
+    """Creates a table of 8 files with 10 rows each; ids ascend by file."""
     catalog, namespace, _ = table.split(".")
     if catalog != "spark_catalog":
         spark.sql(f"CREATE NAMESPACE IF NOT EXISTS {catalog}.{namespace}")
@@ -37,9 +37,9 @@ def make(spark, table: str) -> str:
 
 
 def life(spark, read: str, call: str, append) -> None:
-    """Build, exact plan, append by Spark, hybrid plan, refresh, status, drop.
+    """Tests the life of an index: build, exact plan, append by Spark, hybrid plan, refresh, status, drop.
 
-    `read` is the relation in FROM, `call` the name procedures are given.
+    `read` is the relation for FROM; `call` is the table name for the procedures.
     """
     sql = f"SELECT * FROM {read} WHERE {WHERE}"
     built = product.build(spark, call)
@@ -70,14 +70,14 @@ def life(spark, read: str, call: str, append) -> None:
 
 @pytest.mark.parametrize("table", list(TABLE_CLASSES))
 def test_life_of_an_index(catalogs, table: str) -> None:
-    """One table in each catalog, all in one session."""
+    """Every catalog has one table, and all tables are used in one session."""
     make(catalogs, table)
     assert tables.java_table(catalogs, table).getClass().getSimpleName() == TABLE_CLASSES[table]
     life(catalogs, table, table, lambda: tables.append(catalogs, table, tables.ranges(1, 10, 80), tables.RANGES_DDL))
 
 
 def test_same_name_in_two_catalogs(catalogs) -> None:
-    """Tables of one name are told apart."""
+    """Tables with equal names in two catalogs have separate indexes."""
     for table, start in (("lake.twin.t", 0), ("jdbc.twin.t", 1000)):
         catalogs.sql(f"CREATE NAMESPACE IF NOT EXISTS {table.rpartition('.')[0]}")
         tables.create(catalogs, table, tables.RANGES_DDL)
@@ -93,7 +93,7 @@ def test_same_name_in_two_catalogs(catalogs) -> None:
 
 @pytest.fixture
 def path_table(catalogs, base: Path) -> Iterator[str]:
-    """A table that no catalog knows, made by Iceberg's HadoopTables."""
+    """A table of Iceberg's HadoopTables, which no catalog contains."""
     location = str(base / "paths" / "t")
     jvm = catalogs._jvm
     make(catalogs, "lake.db.model")
@@ -111,13 +111,13 @@ def append_to_path(spark, location: str, slices) -> None:
 
 
 def view_of(spark, location: str) -> str:
-    """The table's present state as SQL can name it: Iceberg gives path tables no name."""
+    """Creates a view of the table's current state, because a table that only its path identifies has no name in SQL."""
     spark.read.format("iceberg").load(location).createOrReplaceTempView("by_path")
     return "by_path"
 
 
 def test_path_table(catalogs, path_table: str) -> None:
-    """A table only its path names is covered by its first query; CALL cannot name it and says so."""
+    """The first query indexes a table that only its path identifies; CALL fails, because the table has no name."""
     append_to_path(catalogs, path_table, tables.ranges(8, 10))
     sql = f"SELECT * FROM {view_of(catalogs, path_table)} WHERE {WHERE} OR id = 85"
     assert_planned_by_index(catalogs, sql, mode="EXACT")
@@ -133,7 +133,7 @@ def test_path_table(catalogs, path_table: str) -> None:
 
 
 def test_catalog_table_by_its_path(catalogs) -> None:
-    """An index built under the catalog's name serves load(path) too."""
+    """An index built under the catalog's name also serves load(path)."""
     table = make(catalogs, "lake.db.named")
     product.build(catalogs, table)
     location = tables.location(catalogs, table)
@@ -144,7 +144,7 @@ def test_catalog_table_by_its_path(catalogs) -> None:
 
 
 def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:
-    """Another engine commits through the same JDBC catalog: the next query sees its rows, planned by the index."""
+    """Another engine commits through the JDBC catalog: the index plans the next query, which returns the new rows."""
     from pyiceberg.catalog.sql import SqlCatalog
 
     table = make(catalogs, "jdbc.foreign.t")
@@ -165,7 +165,7 @@ def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:
             }
         )
     )
-    # A cached catalog shows commits of others after REFRESH, with and without the index
+    # A caching catalog shows other engines' commits after REFRESH, with and without the index
     catalogs.sql(f"REFRESH TABLE {table}")
     sql = f"SELECT id, s FROM {table} WHERE id >= 75"
     assert_planned_by_index(catalogs, sql, mode="HYBRID")
@@ -176,7 +176,7 @@ def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:
     ]
     assert_skips(catalogs, table, "id = 5003", at_least=8)
 
-    # and theirs keeps working on a table that carries an index, deletes included
+    # the other engine also keeps working on a table that has an index, deletes included
     loaded = theirs.load_table("foreign.t")
     loaded.delete("id >= 5005")
     assert sorted(theirs.load_table("foreign.t").scan(row_filter="id >= 75").to_arrow()["id"].to_pylist()) == [
@@ -190,7 +190,7 @@ def test_pyiceberg_appends(catalogs, sqlite: Path, base: Path) -> None:
 
 
 def test_two_followers_index_what_another_engine_commits(catalogs, sqlite: Path, base: Path) -> None:
-    """No query and no writer of this application: the followers bring the index up, and a second one does no harm."""
+    """Two followers index another engine's commits without conflict; this application runs no query and no write."""
     from pyiceberg.catalog.sql import SqlCatalog
 
     from zonemap import follow
@@ -227,7 +227,7 @@ def test_two_followers_index_what_another_engine_commits(catalogs, sqlite: Path,
 
 
 def test_a_table_whose_location_changes(catalogs, base: Path) -> None:
-    """The index stays behind with the old location; what this driver knows goes on, a new build has a new folder."""
+    """The index stays at the old location; the index in memory remains usable, and a new build uses a new folder."""
     table = make(catalogs, "jdbc.moved.t")
     product.build(catalogs, table)
     before = tables.location(catalogs, table)
@@ -246,7 +246,7 @@ def test_a_table_whose_location_changes(catalogs, base: Path) -> None:
 
 
 def test_a_copy_with_rewritten_paths(catalogs, base: Path) -> None:
-    """rewrite_table_path keeps uuid and snapshot ids; the copy's queries must read the copy's files."""
+    """rewrite_table_path keeps the uuid and the snapshot ids; queries on the copy must read the copy's files."""
     table = make(catalogs, "jdbc.copied.t")
     product.build(catalogs, table)
     assert_planned_by_index(catalogs, f"SELECT * FROM {table} WHERE {WHERE}", mode="EXACT")

@@ -1,4 +1,4 @@
-"""The seeds before the run and what was checked after it, also when everything passes."""
+"""Prints the seed before the run and a summary of the checks after it, even if all tests pass."""
 
 import sys
 

@@ -1,6 +1,6 @@
-"""Random MERGE, UPDATE and DELETE on twins, one planned by the index: rows, snapshots and errors are the same.
+"""Random MERGE, UPDATE and DELETE on twin tables, one planned by the index: rows, snapshots and errors must be equal.
 
-ZONEMAP_SEED repeats a run; ZONEMAP_COMMANDS asks for more statements than the normal run makes.
+ZONEMAP_SEED repeats a run; ZONEMAP_COMMANDS raises the number of statements.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CUT = re.compile(r"table=lake\.fuzz\.twin_b join pruning on \w+: (\d+) -> (\d+) 
 
 @dataclass
 class Totals:
-    """What the statements so far were and did."""
+    """Counts of the statements so far: runs, failures, and commands whose files were pruned."""
 
     run: int = 0
     failed: Counter = field(default_factory=Counter)
@@ -47,17 +47,17 @@ TOTALS = Totals()
 
 
 def failure(spark, text: str) -> str | None:
-    """The error's class; None if the statement succeeds."""
+    """Runs a statement; returns the error's class, or None if the statement succeeds."""
     try:
         spark.sql(text)
-    except Exception as error:  # whatever it is, it has to be the same
+    except Exception as error:  # any kind of error may occur; the twins must have the same one
         named = re.search(r"\[([A-Z][A-Z0-9_.]+)\]", str(error))
         return named.group(1) if named else str(error).splitlines()[0]
     return None
 
 
 def history(spark, table: str) -> tuple[int, str, dict[str, str]]:
-    """How many snapshots there are, and what the last one says of itself, but for ids and sizes."""
+    """Returns the number of snapshots, and the operation and summary of the last one, except ids and sizes."""
     loaded = tables.java_table(spark, table)
     last = loaded.currentSnapshot()
     told = {k: v for k, v in dict(last.summary()).items() if not any(word in k for word in commands.NOT_COMPARED)}
@@ -65,7 +65,7 @@ def history(spark, table: str) -> tuple[int, str, dict[str, str]]:
 
 
 def held(spark, twins: tuple[str, str]) -> list[list]:
-    """The rows of both."""
+    """Returns the rows of each twin."""
     text = " UNION ALL ".join(f"SELECT {i} AS twin, * FROM {table}" for i, table in enumerate(twins))
     rows = spark.sql(text).collect()
     return [[row[1:] for row in rows if row.twin == i] for i in range(len(twins))]
@@ -105,7 +105,7 @@ def count(error: str | None, cuts: list[tuple[int, int]]) -> None:
 
 @pytest.mark.parametrize("number", range(TARGETS))
 def test_commands_change_twins_alike(spark, source, number: int) -> None:
-    """A table of about ten files is changed some times, and gets new files in between."""
+    """Random commands change a table of about ten files; appends add new files between commands."""
     seed = f"{SEED}/{number}"
     rng = random.Random(seed)
     target = statements.Target.draw(rng)

@@ -1,6 +1,6 @@
-"""Random tables x random predicates x states of the index, against stock planning and against the rows held.
+"""Random tables, predicates and states of the index, compared with Iceberg's planning and with the actual rows.
 
-ZONEMAP_SEED repeats a run; ZONEMAP_CHECKS asks for more plan checks than the normal run makes.
+ZONEMAP_SEED repeats a run; ZONEMAP_CHECKS raises the number of plan checks.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ TOTALS = Totals()
 
 @pytest.mark.parametrize("number", range(TABLES))
 def test_no_matching_file_is_left_out(spark, number: int) -> None:
-    """A table is built, indexed, checked, then changed three times and checked after each, then read in the past."""
+    """Indexes and checks a table, changes it three times with a check after each, rolls it back, and checks again."""
     seed = f"{SEED}/{number}"
     print(f"ZONEMAP_SEED={SEED} table {number}", file=sys.stderr)
     replay = f"ZONEMAP_SEED={SEED} pytest 'tests/differential/test_random_tables.py' -k 'left_out[{number}]'"
-    # The first two have bounds in every file, so that every run can see how well files are skipped.
+    # The first two tables have bounds in every file, so every run can measure the share of pruned files.
     fixed = {"props": {}, "formats": ["parquet"]} if number < 2 else {}
     recipe = recipes.make(seed, f"lake.fuzz.t{number}", **fixed)
     life = states.Life(recipe)
@@ -43,13 +43,13 @@ def test_no_matching_file_is_left_out(spark, number: int) -> None:
     with product.conf(spark, upkeep=upkeep):
         checker.run(states.fresh(spark, life), FRESH, ROWS)
         for change in recipe.rng.sample(states.AFTER_BUILD, LATER_STATES):
-            checker.may_fall_back = upkeep == "off"  # a commit may leave no manifest that the index knows
+            checker.may_fall_back = upkeep == "off"  # a commit may leave no manifest that the index has loaded
             checker.run(change(spark, life), LATER, ROWS)
         checker.run(states.rolled_back(spark, life), LATER, ROWS)
 
 
 def test_the_run_was_worth_something() -> None:
-    """Enough was checked, it was planned by the index, and files were skipped about as well as they could be."""
+    """The run made enough checks, the index planned them, and almost as many files were pruned as is possible."""
     assert TOTALS.plan_checks >= 2000
     assert TOTALS.row_checks >= 300
     assert TOTALS.compared >= 1000
@@ -58,6 +58,6 @@ def test_the_run_was_worth_something() -> None:
     assert TOTALS.narrow_kept < 0.5 * TOTALS.narrow_considered
     assert TOTALS.shadow_mismatches == 0
     assert TOTALS.files_kept_compared <= 1.02 * TOTALS.files_kept_stock
-    # how many tables are kept without upkeep is a matter of chance
+    # the number of tables without upkeep is random
     assert TOTALS.index_checks >= FRESH * TABLES
     assert STOCK or TOTALS.index_scans >= 0.9 * TOTALS.index_checks

@@ -1,4 +1,4 @@
-"""Conditions on functions of a column, as a user writes them: files read, and rows as without the product."""
+"""Conditions on functions of a column, as users write them: files read, and the same rows as without the product."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TABLE = "lake.functions.months"
 
 @pytest.fixture(scope="module")
 def months(base) -> str:
-    """One file a month of 2025, ten rows each: day d of the month at noon UTC, id ascending."""
+    """A table with one file per month of 2025, ten rows each: day d of the month at noon UTC; ids ascend."""
     spark = session.get()
     columns = "id BIGINT, day DATE, ts TIMESTAMP, name STRING, amount DOUBLE"
     tables.create(spark, TABLE, columns)
@@ -27,7 +27,7 @@ def months(base) -> str:
     return TABLE
 
 
-# condition: files read of twelve
+# condition: number of files read, of twelve
 CASES = {
     "year(ts) = 2024": 0,
     "year(day) = 2025 AND month(day) = 3": 1,

@@ -1,4 +1,4 @@
-"""Facts beyond bounds: values, blooms and n-grams of data files, as a user builds and meets them."""
+"""Facts beyond bounds: value sets, bloom filters and n-grams of data files, as users build and query them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = (
     "id BIGINT, user_id STRING, key BIGINT, status STRING, n INT, d DOUBLE, price DECIMAL(20, 2), "
     "message STRING, at STRUCT<code: STRING>"
 )
-#: File f holds ids f * ROWS and on. Bounds of every other column are those of all files, about.
+#: File f has the ids from f * ROWS on. For every other column, all files have about the same bounds.
 SELECT = f"""
     id,
     concat('u', sha1(CAST(id AS STRING))) AS user_id,
@@ -55,7 +55,7 @@ def files(spark, relation: str, where: str) -> int:
 
 
 def forget(spark) -> None:
-    """Lets go of all that this JVM knows of indexes, as a new one would begin."""
+    """Drops all indexes from this JVM's memory, so that its state is like that of a new JVM."""
     spark._jvm.zonemap.spark.HeldIndexes.forget()
 
 
@@ -73,7 +73,7 @@ def events(base) -> str:
     return table
 
 
-# condition: files read of 32, at most
+# condition: largest allowed number of files read, of 32
 CASES = {
     "user_id = concat('u', sha1('777'))": 2,
     "user_id IN (concat('u', sha1('777')), concat('u', sha1('1')), 'nobody')": 4,
@@ -127,7 +127,7 @@ def test_rows_are_the_same_off_and_on(spark, events) -> None:
     found = [tuple(row) for row in spark.sql(query).collect()]
     change = product.counters(spark) - before
     assert change.planned_scans >= len(CASES) and change.fallbacks == 0
-    # Iceberg's Parquet reader takes -0.0 for less than 0.0
+    # Iceberg's Parquet reader treats -0.0 as less than 0.0
     lost = {(list(CASES).index("d = 0"), 222)}
     assert len(found) == len(set(found))
     assert expected - set(found) <= lost and set(found) <= expected
@@ -281,7 +281,7 @@ def test_columns_renamed_promoted_and_added_again(spark) -> None:
 
 
 def test_facts_are_of_the_names_that_the_mapping_has(spark) -> None:
-    """A mapping says which columns files without field ids hold: facts built under other names are not used."""
+    """The mapping names the columns of files without field ids: facts built under other names must not be used."""
 
     def mapped(names: str) -> None:
         spark.sql(
@@ -337,7 +337,7 @@ def test_damaged_and_vanished_facts_are_a_miss(spark) -> None:
         _overwrite(values, content)
         forget(spark)
         kept = files(spark, table, where)
-        # of a file with a whole head, the facts that are read before the damaged one still tell
+        # if the head of the file is intact, the facts before the damaged fact still prune
         assert kept == 4 if len(content) < len(whole) or content[0] != whole[0] else 1 <= kept <= 4
         assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE {where} OR id = 3", at_least=1)
     values.unlink()
@@ -378,7 +378,7 @@ def test_what_cannot_be_built_is_refused(spark, facts: str, told: str) -> None:
 
 
 def _wide(spark) -> str:
-    """Two files of many distinct keys that compress to almost nothing."""
+    """Creates two files with many distinct keys that compress to almost nothing."""
     table = "lake.facts.wide"
     if not spark.catalog.tableExists(table):
         columns = "key BIGINT, user_id STRING, n INT, at STRUCT<code: STRING>, part STRING"

@@ -1,4 +1,4 @@
-"""Facts of chosen keys of maps, and exact bounds of columns of which manifests tell little or lie."""
+"""Facts of chosen map keys, and exact bounds of columns whose manifests have no useful bounds or wrong bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYED = """
     id BIGINT, tags MAP<STRING, STRING>, codes MAP<INT, BIGINT>, at STRUCT<m: MAP<STRING, STRING>>, n MAP<STRING, DOUBLE>
 """
 TYPE = f"element_at(array('timer', 'counter', 'gauge', 'meter'), CAST(id div {ROWS} % 4 + 1 AS INT))"
-#: File 5 lacks the key 'type', file 6 the map, and file 7 has a null under the key.
+#: File 5 lacks the key 'type', file 6 has a null map, and file 7 has a null value for the key.
 KEYED_SELECT = [
     "id",
     f"""CASE id div {ROWS} WHEN 5 THEN map('host', concat('host-', id)) WHEN 6 THEN NULL
@@ -29,7 +29,7 @@ KEY_FACTS = (
     "values(n['x'])"
 )
 
-# condition: files read of 16, at most
+# condition: largest allowed number of files read, of 16
 KEY_CASES = {
     "tags['type'] = 'timer'": 4,
     "element_at(tags, 'type') = 'counter'": 3,
@@ -72,7 +72,8 @@ def count(spark, table: str, where: str) -> int:
 
 
 def assert_files_and_rows(spark, table: str, cases: dict[str, int], total: int) -> None:
-    """Each condition reads at most so many files, all of them where nothing tells, and gives the rows it gives without."""
+    """Checks that each condition reads at most the given number of files, or all files if that number is `total`, and
+    that the rows equal the rows without the product."""
     kept = [len(paths) for paths in plans.planned_files_of(spark, table, list(cases))]
     wrong = {
         c: n for (c, most), n in zip(cases.items(), kept, strict=True) if n > most or (most == total and n != total)
@@ -153,7 +154,7 @@ BOUNDED_SELECT = [
     "CAST(id AS INT) AS c",
     f"IF(id = 45, double('NaN'), id div {ROWS}) AS d",
 ]
-# condition: files read of 16 before and at most after
+# condition: number of files read before, and largest allowed number after, of 16
 BOUND_CASES = {
     "a = 'a prefix of more than sixteen characters 003'": (FILES, 1),
     "a > 'a prefix of more than sixteen characters 013'": (FILES, 2),
@@ -181,7 +182,7 @@ def test_bounds_read_from_the_data(spark) -> None:
 
 
 def test_ranges_of_files_with_late_rows(spark) -> None:
-    """Each file holds an hour, and a few rows of long ago: by its bounds it may hold anything between."""
+    """Each file covers an hour plus a few much older rows, so its bounds span a long time that is mostly empty."""
     table = tables.create(spark, "lake.facts.late", "id BIGINT, ts TIMESTAMP, tags MAP<STRING, INT>")
     hour = f"timestamp_seconds(1767225600 + IF(id % {ROWS} = 0, id * 7 - 8640000, id div {ROWS} * 3600 + id % {ROWS} * 60))"
     append(spark, table, ["id", f"{hour} AS ts", f"map('late', CAST(IF(id % {ROWS} = 0, -1, id) AS INT)) AS tags"])

@@ -1,4 +1,4 @@
-"""Facts of files that are written later, by upkeep and by refresh where they are asked to."""
+"""Facts of files written after the build: upkeep and refresh build them if they are configured to do so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A star of tables whose keys ascend by file, so that what joins leave out can be counted."""
+"""A star schema whose keys ascend by file, so that the files that joins prune can be counted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from support import product, session, tables
 
 FACT = "id BIGINT, i INT, s STRING, day DATE, m DECIMAL(12,2), x DOUBLE, sk BIGINT"
-#: i, s, day, m and x ascend with id, and so with the file; sk is ten times the file's number. Days are sent as numbers.
+#: i, s, day, m and x ascend with id, and so with the file; sk is ten times the file number. Days are sent as numbers.
 FACT_SENT = "id BIGINT, i INT, s STRING, dayno INT, m DECIMAL(12,2), x DOUBLE, sk BIGINT"
 FACT_FILES = 32
 DIM = "k BIGINT, i INT, s STRING, day DATE, m DECIMAL(12,2), x DOUBLE, tier INT, name STRING"
@@ -26,8 +26,8 @@ def day_select(ddl: str) -> list[str]:
 
 @pytest.fixture(scope="session")
 def star(base) -> str:
-    """fact: 32 files of 10 rows. dim: 8 files of 40 keys each, tier = number of the file. one: 40 keys all over the
-    range, in one file. small: sk for the other arm of the star, 8 files."""
+    """fact: 32 files of 10 rows. dim: 8 files of 40 keys each, tier = file number. one: a single file with 40 keys over
+    the whole range. small: sk for the other arm of the star, 8 files."""
     spark = session.get()
     fact = tables.create(spark, "lake.joins.fact", FACT)
     slices = [[(i, *keys(i), f * 10) for i in range(f * 10, f * 10 + 10)] for f in range(FACT_FILES)]

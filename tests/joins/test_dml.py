@@ -1,4 +1,4 @@
-"""DELETE and UPDATE by subquery on merge-on-read tables read only files that the subquery's keys can be in."""
+"""DELETE and UPDATE by subquery on merge-on-read tables read only files that may contain keys of the subquery."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_commands_that_are_left_alone(spark, source, command: str) -> None:
 
 
 def test_deletion_vectors_are_carried_on(spark, source) -> None:
-    """A second command over the files of the first has to rewrite their deletion vectors."""
+    """A second command over the files of the first must rewrite their deletion vectors."""
     twins = commands.create_twins(spark, "merge-on-read", 3)
     again = CUT["delete in"].replace("SELECT id", "SELECT id + 1")
     for statement in (CUT["delete in"], again, CUT["update exists"].replace("s.id =", "s.id + 2 =")):

@@ -1,4 +1,4 @@
-"""MERGE reads only the target's files that its source's keys can be in; what it writes is what it writes without the product."""
+"""MERGE reads only the target files that may contain keys of its source, and writes the same as without the product."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def source(base) -> str:
 
 
 def both(spark, mode: str, merge: str) -> list[tuple[int, int]]:
-    """Merges into twins; the cuts (files before, after) that the product made."""
+    """Merges into twins; returns the cuts (files before, files after) that the product made."""
     return commands.run_on_twins(spark, commands.create_twins(spark, mode), "MERGE INTO {t} t " + merge)
 
 
@@ -57,7 +57,7 @@ def test_merges_that_are_left_alone(spark, source, merge: str) -> None:
 
 
 def test_deletion_vectors_are_carried_on(spark, source) -> None:
-    """A second MERGE over the files of the first has to rewrite their deletion vectors."""
+    """A second MERGE over the files of the first must rewrite their deletion vectors."""
     twins = commands.create_twins(spark, "merge-on-read", 3)
     shifted = f"{KEYS.replace('t.id = s.id', 't.id = s.id + 1')} {UPDATE}"
     for merge in (MERGES["upsert"], shifted, MERGES["update"]):
@@ -69,7 +69,7 @@ def test_deletion_vectors_are_carried_on(spark, source) -> None:
 def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(
     spark, source, tmp_path, mode: str, level: str
 ) -> None:
-    """Keys are no part of what Iceberg checks new commits against: any new file may hold rows that match."""
+    """Iceberg does not use keys to check new commits for conflicts: any new file may contain matching rows."""
     table = commands.create_target(spark, "ours", mode, props={"write.merge.isolation-level": level})
     merge = f"MERGE INTO {table} t {KEYS} WHEN MATCHED THEN UPDATE SET d = slow(s.d)"
     mark = len(session.log_lines())

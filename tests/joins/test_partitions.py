@@ -1,4 +1,4 @@
-"""Keys leave out files by the partitions that transforms make of their column, where no file has bounds."""
+"""Join keys prune files by the partition values of transforms of the key column, in tables without file bounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DDL = "id BIGINT, s STRING, n INT, ts TIMESTAMP, d DOUBLE"
 SENT = "id BIGINT, s STRING, n INT, hours BIGINT, d DOUBLE"
 SELECT = ["id", "s", "n", "timestamp_seconds(hours * 3600) AS ts", "d"]
 SOURCE = "lake.merge.spread"
-#: partitions, and how many there are, one of them for null
+#: for each key: the partitioning and its number of partitions, including the partition of null
 PARTITIONS = {
     "id": ("bucket(16, id)", 17),
     "s": ("truncate(4, s)", 41),
@@ -41,7 +41,7 @@ def create(spark, name: str, by: str, mode: str = "merge-on-read") -> str:
 
 @pytest.fixture(scope="module")
 def source(base) -> str:
-    """Keys from one end to the other in one file, so that nothing is left out before they are known; 7 is asked for."""
+    """One file whose keys span the whole range, so nothing is pruned before the keys are computed; queries use 7."""
     spark = session.get()
     tables.create(spark, SOURCE, DDL)
     rows = [row(7, -1.0), row(0, 1.0), row(5_999_999, 1.0), (None, None, None, None, -2.0), row(7, 3.0)]
@@ -68,7 +68,7 @@ def test_a_join_reads_the_partitions_of_its_keys(spark, source, key: str) -> Non
 
 
 def test_a_null_among_partitions_of_texts(spark, source) -> None:
-    """Iceberg's own filter of keys fails on it, and the query with it."""
+    """Iceberg's own filter by keys fails on the null, and so does the query."""
     table = create(spark, "parted", PARTITIONS["s"][0])
     query = f"SELECT t.* FROM {table} t JOIN {source} s ON t.s = s.s WHERE s.d IN (-1.0, 1.0)"
     with product.off(spark), product.raw_conf(spark, {"spark.sql.optimizer.dynamicPartitionPruning.enabled": "false"}):
@@ -79,7 +79,7 @@ def test_a_null_among_partitions_of_texts(spark, source) -> None:
 
 
 def cuts(spark, table: str, statement: str, key: str) -> list[tuple[int, int]]:
-    """Runs a statement; the files before and after each cut by keys."""
+    """Runs a statement; returns the number of files before and after each cut by keys."""
     mark = len(session.log_lines())
     spark.sql(statement)
     found = (

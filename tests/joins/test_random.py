@@ -1,4 +1,4 @@
-"""Random joins of random tables: rows as without the product, and a good share of them reads fewer files."""
+"""Random joins of random tables: rows equal the rows without the product, and enough of the joins read fewer files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUERIES = 100
 BATCH = 10
 COLUMNS = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), day DATE, g INT"
 SENT = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), dayno INT, g INT"
-FEWER: list[bool] = []  # of each query that has run
+FEWER: list[bool] = []  # for each query that has run: whether it read fewer files
 KEYS = ("i", "l", "s", "x", "m", "day")
 SELECT = ["date_from_unix_date(dayno) AS day" if c == "dayno" else c for c in ("i", "l", "s", "x", "m", "dayno", "g")]
 
@@ -40,7 +40,7 @@ def row(rng: random.Random, center: int, width: int) -> tuple:
 
 @pytest.fixture(scope="module")
 def world(base) -> list[str]:
-    """Tables of 8 files each: sorted, nearly sorted, all over the place, and one that has lost rows and gained files."""
+    """Creates tables of 8 files each: sorted, nearly sorted, unsorted, and one with deleted rows and appended files."""
     spark = session.get()
     rng = random.Random(SEED)
     names = []

@@ -1,4 +1,4 @@
-"""Joins whose files are left out when the keys of the broadcast side are known."""
+"""Joins that prune files at run time, when the keys of the broadcast side have been computed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(STOCK, reason="asserts what the product reads")
 
 
 def read_files(spark, query: str, table: str = "fact") -> int:
-    """Files of the table that are read when the query runs; its rows are those without the product."""
+    """Returns how many files of the table a query reads; checks that the rows equal the rows without the product."""
     with product.off(spark):
         expected = spark.sql(query).collect()
     done = plans.execute(spark.sql(query))
@@ -20,7 +20,7 @@ def read_files(spark, query: str, table: str = "fact") -> int:
     return sum(f"/{table}/" in path for path in done.files)
 
 
-# `one` holds every eighth key: nothing can be left out before the keys are known. Keys 0, 56, ... are asked for.
+# `one` has every eighth key, so nothing can be pruned before the keys are computed. The queries select keys 0, 56, ...
 PRUNES = {
     "inner": ("SELECT * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')", 2),
     "semi": ("SELECT * FROM {s}.fact f LEFT SEMI JOIN {s}.one d ON f.id = d.k AND d.name = 'n8'", 1),

@@ -1,4 +1,4 @@
-"""What joins compare, and what else reads the same tables: results and sharing stay as they are without the product."""
+"""Comparison rules of joins, and plans that share tables: results and sharing stay as without the product."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NAN = float("nan")
 
 
 def executed(spark, query: str, table: str) -> int:
-    """Files of the table that are read when the query runs, whose rows are those without the product."""
+    """Returns how many files of the table a query reads; checks that the rows equal the rows without the product."""
     with product.off(spark):
         expected = spark.sql(query).collect()
     done = plans.execute(spark.sql(query))
@@ -22,7 +22,7 @@ def executed(spark, query: str, table: str) -> int:
 
 @pytest.fixture(scope="module")
 def doubles(spark_module) -> str:
-    """Files of fact: 0 zeros, 1 NaN and 5.0, 2 nulls, 3 around 10, 4 around 20, 5 NaN only. Each key of dim in a file."""
+    """Files of `fact`: 0 zeros, 1 NaN and 5.0, 2 nulls, 3 near 10, 4 near 20, 5 NaN only. `dim` has a file per key."""
     spark = spark_module
     fact = tables.create(spark, "lake.joins.doubles", "x DOUBLE, n INT")
     slices = [
@@ -51,7 +51,7 @@ def spark_module(base):
     return session.get()
 
 
-# keys asked for: files of doubles that are read by a plan-time source (a file a key) and by a run-time one (one file)
+# selected keys: files of doubles read with a plan-time source (one file per key), and with a run-time source (one file)
 DOUBLE_KEYS = {
     "'zero'": (1, 1),
     "'minus'": (1, 1),
@@ -104,7 +104,7 @@ def test_equal_scans_are_shared_and_others_are_not(spark, star, adaptive: str) -
 
 
 def test_one_relation_with_several_filters(spark, star) -> None:
-    """Inlined, a common table expression is one relation that is planned several times."""
+    """An inlined common table expression is one relation that is planned several times."""
     branch = "SELECT id FROM {s}.fact WHERE id IN (SELECT k FROM c WHERE tier = {t})"
     with_c = f"WITH c AS (SELECT k, tier FROM {star}.dim) "
     query = with_c + " UNION ALL ".join(branch.format(s=star, t=t) for t in (3, 5, 6))
@@ -141,7 +141,7 @@ def test_an_index_that_is_behind_and_rows_that_are_deleted(spark, star) -> None:
 
 
 def test_an_incremental_read_tells_nothing_of_its_keys(spark, star) -> None:
-    """Its files need not be in the snapshot that the relation is pinned to."""
+    """The files of the incremental read may be missing from the snapshot that the relation is pinned to."""
     table = tables.range_table(spark, "lake.joins.appended", files=1)
     start = tables.snapshot_id(spark, table)
     tables.append(spark, table, tables.ranges(2, 10, 200), tables.RANGES_DDL)

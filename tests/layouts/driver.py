@@ -1,8 +1,8 @@
-"""The program of one layout: reads its orders from a JSON file, tells what happened as JSON lines on stdout.
+"""The program of one layout: reads its orders from a JSON file, and writes its results as JSON lines to stdout.
 
     python driver.py orders.json        or        spark-submit ... driver.py orders.json
 
-Everything is SQL, so that the same program runs through Spark Connect.
+All steps use SQL only, so that the same program runs through Spark Connect.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def tell(event: str, **values: Any) -> None:
 
 
 def start(orders: dict) -> Any:
-    """The session the orders ask for."""
+    """Starts the session that the orders describe."""
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder
@@ -39,7 +39,7 @@ def start(orders: dict) -> Any:
 
 
 class Steps:
-    """What a layout does, a method a step."""
+    """The steps of a layout, one method each."""
 
     def __init__(self, spark: Any, orders: dict):
         self.spark, self.orders = spark, orders
@@ -48,7 +48,7 @@ class Steps:
         return [list(row) for row in self.spark.sql(sql).collect()]
 
     def counter(self, name: str) -> int:
-        """A counter of the driver's JVM; with executors of their own java_method would read theirs."""
+        """Reads a counter of the driver's JVM; with separate executors, java_method reads an executor's counter."""
         if hasattr(self.spark, "_jvm"):
             return getattr(self.spark._jvm.zonemap.spark.PlanningCounters, name)()
         return int(self.rows(f"SELECT java_method('zonemap.spark.PlanningCounters', '{name}')")[0][0])
@@ -57,7 +57,7 @@ class Steps:
         return "\n".join(row[0] for row in self.rows(f"EXPLAIN {sql}"))
 
     def create(self) -> None:
-        """8 files of 100 rows, ids ascending by file, written in one commit."""
+        """Creates a table of 8 files with 100 rows each in one commit; ids ascend by file."""
         self.rows(
             f"CREATE TABLE {TABLE} (id BIGINT, s STRING) USING iceberg TBLPROPERTIES ('format-version'='2', "
             "'write.distribution-mode'='none', 'write.delete.mode'='merge-on-read')"
@@ -69,7 +69,7 @@ class Steps:
         self.rows(f"INSERT INTO {TABLE} SELECT id, concat('k', id) FROM range({start}, {end}, 1, {files})")
 
     def query(self, name: str, where: str = WHERE) -> None:
-        """Rows with the index off and on; how the second was planned."""
+        """Runs a query with the index off and on; records the rows, and how the second query was planned."""
         sql = f"SELECT id, s FROM {TABLE} WHERE {where} ORDER BY id"
         self.rows("SET spark.sql.zonemap.enabled=false")
         off = self.rows(sql)
@@ -92,7 +92,7 @@ class Steps:
         tell(name or procedure, rows=[row.asDict() for row in rows])
 
     def whole(self) -> None:
-        """The life of an index: build, exact, hybrid with deletes, drop."""
+        """Runs the life of an index: build, exact plan, hybrid plan with deletes, drop."""
         self.create()
         self.call("build")
         self.query("exact")
@@ -105,7 +105,7 @@ class Steps:
         tell("inputs", files=self.rows(f"SELECT DISTINCT input_file_name() FROM {TABLE}"))
 
     def job(self) -> None:
-        """A build of several segments from several manifests, and where its tasks ran."""
+        """Builds several segments from several manifests, and records where the tasks ran."""
         for i in range(4):
             self.insert(FILES + i, 1)
         self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
@@ -123,7 +123,7 @@ class Steps:
                 tell("job", description=description, tasks=job.numCompletedTasks(), executors=executors)
 
     def segments(self) -> None:
-        """A build of several segments where no job can be shipped."""
+        """Builds several segments in a session that cannot ship a job to executors."""
         for i in range(4):
             self.insert(FILES + i, 1)
         self.rows("SET `spark.sql.zonemap.build.segment-rows`=2")
@@ -131,11 +131,11 @@ class Steps:
         self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
 
     def catalog(self) -> None:
-        """The procedures as SHOW PROCEDURES lists them."""
+        """Records the procedures that SHOW PROCEDURES lists."""
         tell("procedures", rows=self.rows("SHOW PROCEDURES IN zonemap.system"))
 
     def without_iceberg(self) -> None:
-        """A session in which Iceberg is nowhere."""
+        """Records the state of a session without Iceberg on its class path."""
         folder = Path(self.orders["folder"]) / "plain"
         self.spark.range(100).write.parquet(str(folder))
         sql = f"SELECT count(*), sum(id) FROM parquet.`{folder}` WHERE id > 49"
@@ -144,11 +144,11 @@ class Steps:
             self.rows("CALL zonemap.system.build(table => 'lake.db.t')")
             tell("call", error=None)
         except Exception as error:
-            # Spark's own text is "Failed to load routine"; ours is its cause
+            # Spark's own message is "Failed to load routine"; its cause has the message of the product
             tell("call", error=str(error), cause=str(error._origin.getCause().getMessage()))
 
     def python_package(self) -> None:
-        """The Python bindings in this session."""
+        """Uses the Python bindings in this session."""
         import zonemap
 
         built = zonemap.build(self.spark, TABLE)

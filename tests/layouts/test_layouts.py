@@ -1,6 +1,6 @@
-"""Every way the jars and extensions can be laid out, each in a process of its own.
+"""Every supported arrangement of the jars and extensions, each in a separate process.
 
-Rows must be right, the scan planned by the index, and files skipped; without Iceberg the extension must be inert.
+Rows must be correct, the index must plan the scan and prune files; without Iceberg the extension does nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ DRIVER = Path(__file__).with_name("driver.py")
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 OUR_EXTENSION = "zonemap.spark.ZoneMapExtension"
 JVM_FLAGS = session.JVM_FLAGS
-#: Manifests of 8, 1, 1, 1, 1 and 1 files at two files a segment: one, then two by two, the last alone; and the deletes.
+#: Manifests of 8, 1, 1, 1, 1 and 1 files, at two files a segment: one segment for the first manifest, two pairs and a
+#: single file for the others, and one segment for the deletes.
 SEGMENTS = 1 + 3 + 1
 
 
@@ -37,7 +38,7 @@ def iceberg(version: str = session.BUILT_AGAINST) -> str:
 
 
 def confs(folder: Path, **more: str) -> dict[str, str]:
-    """What every layout shares: the catalog, the explain provider, plans that do not wait for a background thread."""
+    """Returns the confs that all layouts share: catalog, explain provider, and planning without background work."""
     return {
         "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.lake.type": "hadoop",
@@ -65,9 +66,9 @@ def confs(folder: Path, **more: str) -> dict[str, str]:
 
 @dataclass
 class Layout:
-    """How a session is put together.
+    """The configuration of a session.
 
-    `submit`: through spark-submit, with these arguments; else by plain Python.
+    `submit`: the arguments of spark-submit; None: the driver starts with plain Python.
     """
 
     name: str
@@ -79,7 +80,7 @@ class Layout:
 
 
 class Told:
-    """The events of a run."""
+    """The events that a run has written."""
 
     def __init__(self, events: list[dict], log: list[str]):
         self.events, self.log = {e["event"]: e for e in events}, log
@@ -90,7 +91,7 @@ class Told:
 
 
 def run(layout: Layout, folder: Path) -> Told:
-    """Runs the layout's driver; a failure shows its stderr."""
+    """Runs the layout's driver; if the driver fails, the error shows its stderr."""
     folder.mkdir(parents=True, exist_ok=True)
     log = folder / "zonemap.log"
     (folder / "log4j2.properties").write_text(session.LOG4J.format(log=log))
@@ -134,7 +135,7 @@ def expected(*ids: int) -> list[list]:
 
 
 def check_query(told: dict, rows: list[list], *, mode: str, considered: int, kept: int) -> None:
-    """Rows are the ones written, with the index off and on; EXPLAIN and query came from the index and skipped files."""
+    """Rows equal the written rows with the index off and on; EXPLAIN and the query used the index and pruned files."""
     assert told["off"] == rows
     assert told["on"] == rows
     assert told["fallbacks"] == 0, told["explain"]
@@ -147,7 +148,7 @@ def check_query(told: dict, rows: list[list], *, mode: str, considered: int, kep
 
 
 def check_whole(told: Told) -> None:
-    """What step `whole` must have told in every layout that has Iceberg."""
+    """Checks the results of step `whole`, which are the same in every layout with Iceberg."""
     assert told["build"]["rows"][0]["data_files"] == 8
     assert told["build"]["rows"][0]["segments"] == 1
     check_query(told["exact"], expected(*range(250, 261)), mode="EXACT", considered=8, kept=1)
@@ -162,7 +163,7 @@ def check_whole(told: Told) -> None:
     status = told["status"]["rows"][0]
     assert status["covered"] is True
     assert (status["lag_snapshots"], status["data_files"], status["delete_files"]) == (0, 9, 1)
-    assert len(told["drop"]["rows"]) >= 4  # a hint, two versions, a segment at least
+    assert len(told["drop"]["rows"]) >= 4  # at least a hint, two versions, a segment
     assert len(told["inputs"]["files"]) == 9
     warnings = [line for line in told.log if line.startswith(("WARN", "ERROR"))]
     assert warnings == []
@@ -178,7 +179,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_both_in_spark_jars(folder: Path) -> None:
-    """Iceberg's extension first, the catalog of procedures configured."""
+    """Iceberg's extension comes first; the catalog of procedures is configured."""
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
     layout = Layout("A", confs(folder, **jars(iceberg(), ours()), **catalog), steps=["whole", "catalog"])
     told = run(layout, folder)
@@ -187,26 +188,27 @@ def test_both_in_spark_jars(folder: Path) -> None:
 
 
 def test_submitted_with_our_extension_first(folder: Path) -> None:
-    """spark-submit --jars, our jar and our extension before Iceberg's."""
+    """spark-submit --jars, with the product's jar and extension before Iceberg's."""
     order = {"spark.sql.extensions": f"{OUR_EXTENSION},{ICEBERG_EXTENSION}"}
     layout = Layout("A reversed", confs(folder, **order), submit=["--jars", f"{ours()},{iceberg()}"])
     check_whole(run(layout, folder))
 
 
 def test_our_extension_alone(folder: Path) -> None:
-    """Iceberg's SQL extension is not needed."""
+    """The product works without Iceberg's SQL extension."""
     alone = {"spark.sql.extensions": OUR_EXTENSION}
     check_whole(run(Layout("A alone", confs(folder, **jars(iceberg(), ours()), **alone)), folder))
 
 
 def test_iceberg_below_us(folder: Path) -> None:
-    """Iceberg on Spark's own class path, ours added: two class loaders."""
+    """Iceberg is on Spark's own class path, and the product's jar is added: two class loaders."""
     paths = {"spark.driver.extraClassPath": iceberg(), "spark.executor.extraClassPath": iceberg()}
     check_whole(run(Layout("B", confs(folder, **jars(ours()), **paths)), folder))
 
 
 def test_iceberg_above_us(folder: Path) -> None:
-    """Ours on Spark's own class path, Iceberg added: our classes are loaded anew above it, and builds stay local."""
+    """The product is on Spark's own class path, and Iceberg is added: a second class loader loads the product's classes
+    again, and builds stay local."""
     paths = {"spark.driver.extraClassPath": ours(), "spark.executor.extraClassPath": ours()}
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
     layout = Layout("C", confs(folder, **jars(iceberg()), **paths, **catalog), steps=["whole", "segments"])
@@ -219,7 +221,7 @@ def test_iceberg_above_us(folder: Path) -> None:
 
 
 def test_without_iceberg(folder: Path) -> None:
-    """The session works, the extension says once why it does nothing."""
+    """The session works, and the extension logs once why it is inactive."""
     alone = {"spark.sql.extensions": OUR_EXTENSION, "spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
     plain = {
         k: v for k, v in confs(folder, **jars(ours()), **alone).items() if not k.startswith("spark.sql.catalog.lake")
@@ -236,7 +238,7 @@ def test_without_iceberg(folder: Path) -> None:
 
 @pytest.mark.parametrize("serializer", ["JavaSerializer", "KryoSerializer"])
 def test_executors_of_their_own(folder: Path, serializer: str) -> None:
-    """A local cluster: merge-on-read deletes reach the executors, and a build of several segments runs on them."""
+    """A local cluster: merge-on-read deletes reach the executors, and the executors build several segments."""
     cluster = {
         "spark.master": "local-cluster[2,1,1024]",
         "spark.serializer": f"org.apache.spark.serializer.{serializer}",
@@ -255,7 +257,7 @@ def test_executors_of_their_own(folder: Path, serializer: str) -> None:
 
 
 def test_spark_connect(folder: Path) -> None:
-    """Server and client by SparkSession.builder.remote; everything from the client is SQL."""
+    """The server and a client from SparkSession.builder.remote; the client sends only SQL."""
     server = {k: v for k, v in confs(folder, **jars(iceberg())).items() if k != "spark.master"}
     server["spark.sql.extensions"] = ICEBERG_EXTENSION
     del server["spark.sql.extendedExplainProviders"]
@@ -268,5 +270,5 @@ def test_spark_connect(folder: Path) -> None:
 
 
 def test_the_newer_iceberg(folder: Path) -> None:
-    """The same jar with the newer Iceberg of dev/jars.txt."""
+    """The same product jar with the newer Iceberg of dev/jars.txt."""
     check_whole(run(Layout("H", confs(folder, **jars(iceberg(session.NEWER), ours()))), folder))

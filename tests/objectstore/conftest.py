@@ -1,4 +1,4 @@
-"""An S3 server in this process that records its requests and can refuse some, and a session on it."""
+"""An S3 server in this process that records requests and can refuse them, and a session that uses it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from werkzeug.serving import WSGIRequestHandler, make_server
 BUCKETS = ("lake", "indexes")
 KEY = "testing"
 REGION = "us-east-1"
-#: What S3 answers to a request that its policy does not allow.
+#: The response of S3 to a request that its policy does not allow.
 DENIED = (
     b'<?xml version="1.0" encoding="UTF-8"?><Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>'
 )
@@ -29,7 +29,7 @@ class Quiet(WSGIRequestHandler):
 
 
 class Store:
-    """The server: what it was asked (method, path), and what it refuses."""
+    """The S3 server, with its recorded requests (method, path) and its rule for refusing requests."""
 
     def __init__(self) -> None:
         self._inner = DomainDispatcherApplication(create_backend_app)
@@ -55,7 +55,7 @@ class Store:
 
     @contextmanager
     def recording(self) -> Iterator[list[Request]]:
-        """The requests made inside the block."""
+        """Records the requests made inside the block."""
         seen: list[Request] = []
         mark = len(self._requests)
         yield seen
@@ -86,7 +86,7 @@ class Store:
 def store(base) -> Iterator[Store]:
     server = Store()
     yield server
-    session.stop()  # it talks to the server to its end
+    session.stop()  # the session sends requests to the server until it has stopped
     server.close()
 
 
@@ -112,7 +112,7 @@ def s3_confs(base, store: Store) -> dict[str, str]:
 
 @pytest.fixture(scope="session")
 def on_s3(s3_confs: dict[str, str]):
-    """Starts the session; `session.restart(s3_confs)` gives one that remembers nothing."""
+    """Starts the session; `session.restart(s3_confs)` starts one with an empty memory."""
     session.stop()
     session.start(s3_confs).sql("CREATE NAMESPACE IF NOT EXISTS s3.db")
     return session.get

@@ -1,4 +1,4 @@
-"""The index on an object store: exact requests, hashed data paths, a store that vanishes or is not allowed."""
+"""The index on an object store: exact requests, hashed data paths, and a store that vanishes or denies access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FOLDER = "_zonemaps_v2"
 
 
 def make(spark, name: str) -> str:
-    """8 files of 10 rows under hashed paths."""
+    """Creates a table of 8 files with 10 rows each under hashed paths."""
     return tables.range_table(spark, f"s3.db.{name}", props={"write.object-storage.enabled": "true"})
 
 
@@ -36,7 +36,7 @@ def check_rows(spark, table: str) -> None:
 
 
 def test_life_of_an_index(spark, store) -> None:
-    """Build, exact, hybrid, drop, under the table's location."""
+    """Build, exact plan, hybrid plan and drop, with the store under the table's location."""
     table = make(spark, "life")
     files = tables.files(spark, table)
     assert len({file.split("/data/")[1].split("/")[0] for file in files}) > 1, "the data paths are not hashed"
@@ -61,12 +61,12 @@ def test_life_of_an_index(spark, store) -> None:
 
 
 def but_for_the_list(requests: list) -> list:
-    """Requests for manifests; the snapshot's manifest list is read once, to verify the stored version against it."""
+    """Removes requests for the manifest list, which is read once per snapshot to verify the stored version."""
     return [(method, path) for method, path in requests if "/metadata/snap-" not in path]
 
 
 def test_requests_of_plans(spark, store, s3_confs) -> None:
-    """A fresh JVM reads the index and no manifest; the second plan asks the store nothing at all."""
+    """A fresh JVM reads the index and no manifest; the second plan sends no request at all."""
     table = make(spark, "requests")
     product.build(spark, table)
     spark = session.restart(s3_confs)
@@ -91,7 +91,7 @@ def test_requests_of_plans(spark, store, s3_confs) -> None:
 
 
 def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) -> None:
-    """The next driver reads the version only; what prewarm read is asked for by no plan."""
+    """The next driver reads only the version; no plan requests the columns that prewarm has loaded."""
     table = make(spark, "cached")
     product.build(spark, table)
     cached = {**s3_confs, "spark.sql.zonemap.cold.cache-dir": str(tmp_path)}
@@ -114,7 +114,7 @@ def test_a_cache_folder_outlives_the_driver(spark, store, s3_confs, tmp_path) ->
 
 
 def test_hybrid_reads_only_what_is_new(spark, store) -> None:
-    """After an append the plan reads the one new manifest; this JVM made the commit and knows the manifest list."""
+    """After an append, the plan reads only the new manifest; this JVM made the commit and has its manifest list."""
     table = make(spark, "hybrid")
     product.build(spark, table)
     tables.append(spark, table, tables.ranges(1, 10, 80), tables.RANGES_DDL)
@@ -123,7 +123,7 @@ def test_hybrid_reads_only_what_is_new(spark, store) -> None:
             assert "mode HYBRID" in explain(spark, query(table))
         read = {path for _, path in manifests(requests) if "/snap-" not in path}
         assert len(read) == 1, read
-        asked = of_index(requests)  # whether the store has this very snapshot: it has not
+        asked = of_index(requests)  # checks whether the store has an index of the new snapshot; it does not
         assert [method for method, _ in asked] == ["GET"], asked
         with store.recording() as requests:
             assert "mode EXACT tier hot" in explain(spark, query(table))
@@ -131,7 +131,7 @@ def test_hybrid_reads_only_what_is_new(spark, store) -> None:
 
 
 def test_store_vanishes(spark, store, s3_confs) -> None:
-    """Another program removes parts of the index: under a running session, and before the next one starts."""
+    """Another program removes parts of the index: during a session, and before the next session starts."""
     vanishing = {make(spark, f"vanish{i}"): part for i, part in enumerate(("/segments/", "/versions/", "/"))}
     for table, part in vanishing.items():
         product.build(spark, table)
@@ -149,7 +149,7 @@ def test_store_vanishes(spark, store, s3_confs) -> None:
 
 
 def test_store_that_may_not_be_read(spark, store, s3_confs) -> None:
-    """403 for every object of the index: right rows, one warning, and no failure."""
+    """The store returns 403 for every object of the index: correct rows, a warning, and no failure."""
     table = make(spark, "unreadable")
     product.build(spark, table)
     spark = session.restart(s3_confs)
@@ -163,7 +163,7 @@ def test_store_that_may_not_be_read(spark, store, s3_confs) -> None:
 
 
 def test_store_that_may_not_be_written(spark, store) -> None:
-    """403 for writes: CALL says where and what to do; queries are right."""
+    """The store returns 403 for writes: CALL reports the location and a remedy; queries return correct rows."""
     table = make(spark, "unwritable")
     with store.refusing(lambda method, path: FOLDER in path and method in ("PUT", "POST")):
         with pytest.raises(Exception) as failed:
@@ -176,7 +176,7 @@ def test_store_that_may_not_be_written(spark, store) -> None:
 
 
 def test_store_elsewhere(spark, store, s3_confs) -> None:
-    """store.location in another bucket: nothing of the index is in the table's."""
+    """With store.location in another bucket, the table's bucket has no object of the index."""
     table = make(spark, "elsewhere")
     with product.conf(spark, store_location="s3://indexes/zonemap/"):
         assert product.build(spark, table).data_files == 8
@@ -193,7 +193,7 @@ def test_store_elsewhere(spark, store, s3_confs) -> None:
 
 
 def test_store_in_a_missing_bucket(spark, store) -> None:
-    """A bucket that does not exist: a clear error, and queries unharmed."""
+    """The bucket does not exist: the build reports a clear error, and queries work."""
     table = make(spark, "nowhere")
     with product.conf(spark, store_location="s3://no-such-bucket/zonemap"):
         with pytest.raises(Exception) as failed:

@@ -1,4 +1,4 @@
-"""Tables every SQL test may read; tests that write make their own."""
+"""Tables that all SQL tests may read; tests that write create their own tables."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ COLUMNS = "id BIGINT, s STRING, d DOUBLE, m INT"
 
 @pytest.fixture(scope="session")
 def lake(base):
-    """fact: 8 files, 80 rows, id ascending by file. part: the same by m (10 partitions). dim: 10 rows of m.
-    days: 6 days of rows. v3: like fact, format version 3. All are indexed."""
+    """fact: 8 files, 80 rows, ids ascend by file. part: the same rows, partitioned by m (10 partitions). dim: 10 rows
+    of m. days: rows of 6 days. v3: like fact, in format version 3. All tables are indexed."""
     spark = session.get()
     tables.range_table(spark, "lake.q.fact")
     tables.create(spark, "lake.q.part", COLUMNS, partitioned="m")

@@ -1,4 +1,4 @@
-"""COUNT, MIN and MAX: data files read without the index's answers and with them, and rows as Iceberg's."""
+"""COUNT, MIN and MAX: files read with and without answers from the index, and rows equal to Iceberg's rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from support.session import STOCK
 
 SWITCH = "spark.sql.zonemap.aggregates.enabled"
 
-# query: files read of those planned
+# query: number of files read with answers from the index, number of files planned without them
 QUERIES = {
     "SELECT count(*), min(id), max(id) FROM lake.q.fact WHERE id >= 25": (1, 6),
     "SELECT count(*) FROM lake.q.fact WHERE id BETWEEN 20 AND 59": (0, 4),
@@ -37,7 +37,7 @@ def test_explain_and_deletes(spark, lake) -> None:
     assert tuple(assert_rows_equal_off_on(spark, query)[0]) == (64, 79)
     if not STOCK:
         assert "aggregates: 5 of 7 files answered from the index, 2 read" in explain(spark, query)
-    # no filter: Iceberg answers that itself, until there is a delete file
+    # without a filter, Iceberg computes the aggregate from metadata, unless there is a delete file
     query = f"SELECT count(*), min(id), max(id) FROM {table}"
     assert tuple(assert_rows_equal_off_on(spark, query)[0]) == (79, 0, 79)
     if not STOCK:

@@ -1,4 +1,4 @@
-"""Delete files of every kind stay with their data files, and never prune one."""
+"""Plans keep delete files of every kind with their data files, and never prune a delete file that is needed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MOR = {"write.delete.mode": "merge-on-read", "write.update.mode": "merge-on-read
 
 
 def deletes_of_plan(spark, sql: str) -> int:
-    """Delete files over all tasks of the plan."""
+    """Returns the number of delete files in all tasks of the plan."""
     df = spark.sql(sql)
     found = 0
     for node in plans.scans(df):
@@ -55,12 +55,12 @@ def test_all_rows_of_a_file_deleted(spark, lake) -> None:
 @pytest.mark.parametrize("build_when", ["before", "after"])
 @pytest.mark.parametrize("version", [2, 3])
 def test_global_equality_delete(spark, lake, build_when: str, version: int) -> None:
-    """A delete by s applies to files of smaller sequence number, whatever the predicate names."""
+    """An equality delete by s applies to files with a smaller sequence number, regardless of the query's predicate."""
     table = tables.range_table(spark, "lake.del.equality", version=version)
     if build_when == "before":
         product.build(spark, table)
     iceberg_api.equality_delete(spark, table, "s", ["k00012", "k00013", "k00070"])
-    tables.append(spark, table, [[(12, "k00012", 1.0, 1)]], tables.RANGES_DDL)  # comes back, and stays
+    tables.append(spark, table, [[(12, "k00012", 1.0, 1)]], tables.RANGES_DDL)  # the new row must remain
     if build_when == "after":
         product.build(spark, table)
     rows = assert_rows_equal_off_on(spark, f"SELECT id, d FROM {table} WHERE id BETWEEN 10 AND 14")

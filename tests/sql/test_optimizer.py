@@ -1,4 +1,4 @@
-"""What Spark and Iceberg do with a scan goes on as before: joins, pushdown, statistics, metrics, caches."""
+"""Spark's and Iceberg's handling of a scan is unchanged: joins, pushdown, statistics, metrics, caches."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_aggregate_pushdown_with_deletes_counts_live_rows(spark, lake) -> None:
 
 @pytest.mark.parametrize("where", ["true", "id < 25", "m = 3", "m = 3 AND id > 50", "id > 1000"])
 def test_scan_metrics_equal_iceberg(spark, lake, where: str) -> None:
-    """All but the manifests: the index reads none."""
+    """All metrics equal Iceberg's except those of manifests, because the index reads no manifest."""
     stock, ours = both(spark, f"SELECT id FROM lake.q.part WHERE {where}", {})
     names = (
         "resultDataFiles",
@@ -159,7 +159,7 @@ def test_cached_data_frame_hits_and_sees_commits(spark, lake) -> None:
 
 
 def test_a_cached_table_answers_sql_of_its_name(spark, lake) -> None:
-    """Spark resolves new queries of a cached table to the very table of the cached plan."""
+    """Spark resolves new queries of a cached table to the same table object as the cached plan."""
     table = tables.range_table(spark, "lake.opt.cached_by_name", files=2)
     product.build(spark, table)
     queries = (f"SELECT * FROM {table}", f"SELECT id FROM {table} WHERE id >= 15")

@@ -1,4 +1,4 @@
-"""Read queries: the same rows with the index off and on, planned by the index, and files skipped where they can be."""
+"""Read queries: same rows with the index off and on, planned by the index, and files pruned wherever possible."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from support import plans, product
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, files_off_on
 from support.session import STOCK
 
-# name -> (query, scans, data files planned in all scans; None where only equality with Iceberg is asked)
+# name -> (query, scans, data files planned in all scans; None if only equality with Iceberg is required)
 QUERIES: dict[str, tuple[str, int, int | None]] = {
     "range": ("SELECT * FROM {q}.fact WHERE id BETWEEN 12 AND 17", 1, 1),
     "point": ("SELECT * FROM {q}.fact WHERE id = 42", 1, 1),
@@ -105,7 +105,7 @@ def test_files_planned(spark, lake, name: str) -> None:
     query, _, files = QUERIES[name]
     with product.on(spark):
         kept = plans.planned_tasks(spark.sql(query.format(q=lake)))
-    # Iceberg gives up on IN lists above 200.
+    # Iceberg stops using IN lists of more than 200 values.
     assert len(kept) == (8 if STOCK and name.startswith("IN of 250") else files)
 
 
@@ -145,7 +145,7 @@ def test_data_frames_and_path_reads(spark, lake) -> None:
 
 
 def test_parameter_markers_reach_the_index_planner(spark, lake) -> None:
-    """Iceberg 1.11.0's own parser loses parameters of the SQL API; the DataFrame way must work."""
+    """Iceberg 1.11.0's own parser loses parameters of the SQL API; the DataFrame API must work."""
     from pyspark.sql import functions as f
 
     df = spark.table(f"{lake}.fact").where(f.col("id") == f.lit(5))

@@ -1,4 +1,4 @@
-"""DELETE, UPDATE and MERGE on twins: one changed with the product off, one with it on, both indexed before."""
+"""DELETE, UPDATE and MERGE on indexed twin tables; one changes with the product off, the other with it on."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ TABLES = {
     "mor v3": ("merge-on-read", 3, ""),
     "cow v1": ("copy-on-write", 1, ""),
 }
-# Sizes differ with the paths inside delete files and footers; ids name applications.
+# Sizes depend on the paths inside delete files and footers; ids identify applications.
 NOT_COMPARED = ("size", "app-id", "bytes", "version")
 
 
-# A scan's files come in the order in which threads read the manifests. Were they spread over several tasks, a command
-# on stock Iceberg too would write now one file more, now one less.
+# The order of a scan's files depends on the threads that read the manifests. With several tasks, the number of files
+# that a command writes would vary between runs on stock Iceberg as well.
 ONE_TASK = {"read.split.adaptive-size.enabled": "false", "read.split.open-file-cost": "1"}
 
 
@@ -116,7 +116,7 @@ def test_insert_overwrite_and_replace(spark, lake) -> None:
 
 
 def test_concurrent_append_between_plan_and_run(spark, lake) -> None:
-    """A plan made before a commit reads the snapshot it was made for."""
+    """A plan made before a commit reads the snapshot that was current at planning."""
     table = tables.range_table(spark, "lake.dml.pinned", files=2)
     product.build(spark, table)
     with product.on(spark):

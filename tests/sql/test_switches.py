@@ -1,4 +1,4 @@
-"""Confs: the switch, malformed values, coverage while the index is away, and what EXPLAIN says."""
+"""Confs: the main switch, malformed values, coverage while the index is off, and the output of EXPLAIN."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ MALFORMED = {
 
 @pytest.mark.parametrize("key", MALFORMED)
 def test_malformed_conf_is_named_with_its_value(spark, lake, key: str) -> None:
-    """An error or a warning and Iceberg's plan: never silence, never wrong rows."""
+    """A malformed value gives an error, or a warning and Iceberg's plan: never silence, never wrong rows."""
     name, value = product.KEYS[key], MALFORMED[key]
     mark = len(session.log_lines())
     told = ""

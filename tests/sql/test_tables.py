@@ -1,4 +1,4 @@
-"""Kinds of tables: format versions, file formats, partition specs and their evolution, missing statistics, wide rows."""
+"""Kinds of tables: format versions, file formats, evolving partition specs, missing statistics, wide rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from support.session import STOCK
 @pytest.mark.parametrize("file_format, files", [("parquet", 1), ("orc", 1), ("avro", 8)])
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_format_and_version(spark, lake, version: int, file_format: str, files: int) -> None:
-    """Avro files carry no bounds: all of them are read."""
+    """Avro files have no bounds, so all of them are read."""
     table = "lake.kinds.formats"
     tables.range_table(spark, table, version=version, props={"write.format.default": file_format})
     product.build(spark, table)
@@ -22,7 +22,7 @@ def test_format_and_version(spark, lake, version: int, file_format: str, files: 
 
 
 def test_files_planned_are_those_that_hold_the_rows(spark, lake) -> None:
-    """Against the data files themselves, read without Spark."""
+    """Compares the plans with the data files themselves, read without Spark."""
     table = tables.range_table(spark, "lake.kinds.physical")
     product.build(spark, table)
     paths = tables.files(spark, table)
@@ -36,7 +36,7 @@ def test_files_planned_are_those_that_hold_the_rows(spark, lake) -> None:
         assert plans.planned_files(spark.sql(f"SELECT * FROM {table} WHERE {where}")) == expected, where
 
 
-# spec, then the spec it evolves to; predicate and files expected of the 16 of two appends of 8
+# spec, later spec; predicate, and the expected number of files of the 16 that two appends of 8 files write
 SPECS = {
     "none": ("", None, "id < 10", 1),
     "identity": ("m", None, "m = 3 AND id < 30", 3),
@@ -75,7 +75,7 @@ def test_partition_specs(spark, lake, case: str) -> None:
 
 
 def test_partition_only_predicates_are_exact(spark, lake) -> None:
-    """Spark drops them from its own filter, so a file kept in excess would be rows in excess."""
+    """Spark removes partition predicates from its own filter, so each extra file would return extra rows."""
     table = tables.create(
         spark, "lake.kinds.exact", "id BIGINT, day DATE, ts TIMESTAMP, k STRING", partitioned="days(ts), k"
     )
@@ -229,7 +229,7 @@ def test_variant_columns_are_read_right(spark, lake) -> None:
 
 
 def test_imported_files(spark, lake, tmp_path) -> None:
-    """add_files brings files from outside the location, without field ids."""
+    """add_files adds files from outside the table's location, without field ids."""
     folder = tmp_path / "loose"
     tables.sliced(spark, tables.ranges(4, 10), tables.RANGES_DDL).write.parquet(str(folder))
     table = tables.create(spark, "lake.kinds.imported", tables.RANGES_DDL)
@@ -274,7 +274,7 @@ def test_expired_snapshots(spark, lake) -> None:
 
 
 def test_table_dropped_and_made_anew(spark, lake) -> None:
-    """Same name and location, another uuid: nothing of the old index may answer."""
+    """The new table has the same name and location but another uuid; the old index must not be used."""
     table = tables.range_table(spark, "lake.kinds.again", files=2)
     product.build(spark, table)
     assert len(assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE id < 5")) == 5

@@ -1,4 +1,4 @@
-"""Snapshots, branches and tags, and the schema each of them is read with."""
+"""Snapshots, branches and tags, and the schema that each is read with."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.session import STOCK
 
 @pytest.fixture(scope="module")
 def history(lake):
-    """Three appends (ids 0-29, 30-59, 60-89), a tag and a branch at the first, rows 0-4 deleted at last."""
+    """Three appends (ids 0-29, 30-59, 60-89), a tag and a branch at the first; then rows 0-4 are deleted."""
     from support import session
 
     spark, table = session.get(), "lake.tt.history"
@@ -29,7 +29,7 @@ def history(lake):
     return table, snapshots, times
 
 
-# name -> (FROM clause, rows, files with id >= 20 AND id < 40)
+# name -> (FROM clause, number of rows, number of files with id >= 20 AND id < 40)
 WAYS = {
     "now": ("{t}", 85, 2),
     "version": ("{t} VERSION AS OF {v0}", 30, 1),
@@ -63,7 +63,7 @@ def test_rows_deleted_later_are_seen_in_the_past(spark, history) -> None:
 
 @pytest.fixture(scope="module")
 def evolved(lake):
-    """Branch b and tag t at (k INT, x INT, y STRING); main then promotes k, swaps x's name with z's, adds n."""
+    """Branch b and tag t with (k INT, x INT, y STRING); later, main promotes k, swaps the names x and z, and adds n."""
     from support import session
 
     spark, table = session.get(), "lake.tt.evolved"
@@ -83,7 +83,7 @@ def evolved(lake):
     return table
 
 
-# FROM, WHERE -> ids k expected, files expected. On main and the branch, x holds what was written as z.
+# FROM, WHERE -> expected ids k, expected number of files. On main and the branch, x is the column written as z.
 EVOLVED = {
     "main, swapped name": ("{t}", "x >= 1030", range(30, 40), 1),
     "main, other swapped name": ("{t}", "z < 10", range(10), 1),
@@ -104,7 +104,7 @@ EVOLVED = {
 
 @pytest.mark.parametrize("case", EVOLVED)
 def test_names_mean_the_column_of_their_schema(spark, evolved, case: str) -> None:
-    """Iceberg itself cannot plan most of the branch cases; rows are compared with what was written."""
+    """Iceberg cannot plan most of the branch cases, so the test compares the rows with the written values."""
     if STOCK and case != "main, promoted":
         pytest.skip("Iceberg 1.11.0 cannot plan filters across schemas")
     relation, where, expected, files = EVOLVED[case]

@@ -1,6 +1,6 @@
-"""A store that is damaged, half-written, foreign or gone: the right rows, at most a warning, and the index heals.
+"""A damaged, incomplete, foreign or missing store: correct rows, at most one warning, and a build repairs the index.
 
-The index is built in one JVM and read in the next, which remembers nothing.
+One JVM builds the index, and a new JVM with an empty memory reads it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def empty(path: Path) -> None:
 
 def _write(path: Path, raw: bytes) -> None:
     path.write_bytes(raw)
-    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)  # Hadoop's own check must not hide ours
+    (path.parent / f".{path.name}.crc").unlink(missing_ok=True)  # without it, only the product checks
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Damage:
     which: Callable[[list[Path]], list[Path]]
     act: Callable[[Path], None]
     warns: bool = True
-    still_planned: bool = False  # the damage is nothing a plan needs
+    still_planned: bool = False  # no plan needs the damaged part
 
 
 DAMAGES: dict[str, Damage] = {
@@ -114,7 +114,7 @@ def changing(change: str) -> str:
 
 @pytest.fixture(scope="module")
 def built(base):
-    """The tables of all tests below; the session that built them has ended, the running one remembers nothing."""
+    """Builds the tables of all tests below and restarts the session, so that its memory has no index."""
     spark = session.get()
     expected = {case: build_damaged(spark, case, damage) for case, damage in DAMAGES.items()}
     for change in CHANGES:
@@ -133,7 +133,7 @@ def damaged(built) -> dict[str, dict[str, list[int]]]:
 
 
 def build_damaged(spark, case: str, damage: Damage) -> dict[str, list[int]]:
-    """A table of two segments, one delete file and a commit after the build, then damaged."""
+    """Builds a table with two segments, one delete file and a commit after the build, and damages its store."""
     table = tables.range_table(spark, name_of(case), props={"write.delete.mode": "merge-on-read"})
     product.build(spark, table)
     tables.append(spark, table, tables.ranges(2, 10, 80), tables.RANGES_DDL)
@@ -149,7 +149,7 @@ def build_damaged(spark, case: str, damage: Damage) -> dict[str, list[int]]:
 
 
 def build_foreign(spark) -> None:
-    """Two tables of equal shape; the files of one are copied under the uuid of the other."""
+    """Builds two tables of equal shape and copies the store files of one to the uuid of the other."""
     one, other = (tables.range_table(spark, name, files=4) for name in FOREIGN)
     tables.append(spark, other, tables.ranges(1, 10, 500), tables.RANGES_DDL)
     for table in (one, other):
@@ -164,7 +164,7 @@ def build_foreign(spark) -> None:
 
 
 def build_future(spark) -> None:
-    """The version number stands behind the magic."""
+    """Changes the version number, which follows the magic bytes, to a future version."""
     product.build(spark, tables.range_table(spark, FUTURE, files=3))
     for path in versions(product.store_files(tables.location(spark, FUTURE))):
         raw = bytearray(path.read_bytes())
@@ -189,7 +189,7 @@ def test_rows_are_right_and_a_warning_is_given_once(spark, damaged, case: str) -
 
 @pytest.mark.parametrize("case", DAMAGES)
 def test_build_heals_the_store(spark, damaged, case: str) -> None:
-    """Runs after the test above; then a second new JVM finds a sound store."""
+    """Rebuilds after the test above; the next test restarts the JVM and finds an intact store."""
     table = name_of(case)
     assert product.build(spark, table).data_files == 10
     assert "mode EXACT" in explain(spark, f"SELECT id FROM {table} WHERE id = 3")
@@ -208,7 +208,7 @@ def test_healed_stores_answer_in_a_new_jvm(damaged) -> None:
 
 
 def test_store_vanishes_while_the_session_runs(spark, built) -> None:
-    """What was read stays in memory; what was not is a miss; no query fails."""
+    """Loaded parts stay in memory; a part that was not loaded is a miss; no query fails."""
     with product.conf(spark, upkeep="off"):
         assert len(spark.sql(f"SELECT id FROM {VANISHING} WHERE id = 3").collect()) == 1
         shutil.rmtree(product.store_folder(tables.location(spark, VANISHING)))
@@ -218,7 +218,7 @@ def test_store_vanishes_while_the_session_runs(spark, built) -> None:
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_store_that_changes_under_a_running_session(spark, built, change: str) -> None:
-    """One column was read before the file changed, the others are read after it: rows as without the product."""
+    """One column is read before the files change, the others afterwards: rows as without the product."""
     table = changing(change)
     with product.off(spark):
         expected = {where: ids(spark, table, where) for where in WHERE}
@@ -242,7 +242,7 @@ def test_store_of_another_table_is_not_believed(spark, built) -> None:
 
 
 def test_future_format_version_is_a_miss_with_a_clear_warning(spark, built) -> None:
-    """A reader of today must refuse the version, not guess."""
+    """A reader of today must refuse an unknown version instead of guessing."""
     mark = len(session.log_lines())
     with product.conf(spark, upkeep="off"):
         assert len(spark.sql(f"SELECT id FROM {FUTURE} WHERE id = 3").collect()) == 1
@@ -250,7 +250,7 @@ def test_future_format_version_is_a_miss_with_a_clear_warning(spark, built) -> N
 
 
 def test_store_that_cannot_be_written(spark, tmp_path) -> None:
-    """A file stands where the store's folder should be: building says so, queries go on."""
+    """A file occupies the path of the store's folder: the build reports this, and queries continue."""
     table = tables.range_table(spark, "lake.store.blocked", files=3)
     blocked = tmp_path / "blocked"
     blocked.write_text("not a folder")

@@ -1,4 +1,4 @@
-"""A store that somebody else wrote: right checksums, foreign content. Rows are those of Spark without the product."""
+"""A store with valid checksums but foreign content: rows are the rows of Spark without the product."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def crc32c(raw: bytes) -> int:
 
 
 def text_end(payload: bytes, at: int) -> int:
-    """Where the text that begins at `at` ends: a varint of its length, then its bytes."""
+    """Returns the end of the text that begins at `at`: a varint of its length, then its bytes."""
     length = shift = 0
     while True:
         byte = payload[at]
@@ -37,7 +37,7 @@ def text_end(payload: bytes, at: int) -> int:
 
 
 def parts(version: Path) -> tuple[bytes, bytes]:
-    """What a version says of its table and snapshot, and the rest: sequence number, counts, segments."""
+    """Splits a version file: the identity of table and snapshot, and the rest (sequence number, counts, segments)."""
     payload = version.read_bytes()[HEADER_BYTES:]
     end = text_end(payload, text_end(payload, 0) + 8)
     return payload[:end], payload[end:]
@@ -46,11 +46,11 @@ def parts(version: Path) -> tuple[bytes, bytes]:
 def write(version: Path, payload: bytes) -> None:
     header = version.read_bytes()[:10]
     version.write_bytes(header + struct.pack("<II", len(payload), crc32c(payload)) + payload)
-    (version.parent / f".{version.name}.crc").unlink(missing_ok=True)  # Hadoop's own check must not hide ours
+    (version.parent / f".{version.name}.crc").unlink(missing_ok=True)  # without it, only the product checks
 
 
 def store(spark, table: str) -> tuple[Path, Path]:
-    """The folder of a table's store, and its one version."""
+    """Returns the folder of a table's store, and its only version."""
     files = product.store_files(tables.location(spark, table))
     version = next(p for p in files if p.parent.name == "versions" and not p.name.startswith("."))
     return version.parent.parent, version
@@ -89,7 +89,7 @@ def test_version_that_names_the_segments_of_another_table(spark) -> None:
 
 
 def test_store_location_that_cannot_hold_an_index(spark) -> None:
-    """Relative, or in the table's own folders: procedures fail with the key, queries go on with one warning."""
+    """The path is relative or in the table's folders: procedures fail and name the key; queries log one warning."""
     table = tables.range_table(spark, "lake.store.placed", files=3)
     own = f"{tables.location(spark, table)}/data/indexes"
     for place, why in (("indexes", "allowed are an absolute folder"), (own, "the table's own data folder")):

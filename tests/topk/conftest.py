@@ -6,5 +6,5 @@ from support import session, steps
 
 @pytest.fixture(scope="session")
 def plain(base) -> str:
-    """The table of `steps` that tests read; those that write make their own."""
+    """The table of `steps`, which tests only read; tests that write create their own table."""
     return steps.make(session.get(), "lake.topk.plain")

@@ -1,4 +1,4 @@
-"""What the product derives leaves out files and reaches no reader: columns that files lack have their default there."""
+"""The product's derived conditions prune files but never reach a reader, which would apply them to default values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ROWS = "id INT, c INT, s STRING, b BOOLEAN, g INT"
 
 
 def table_of(spark, name: str, c: int, s: str, b: bool, file_format: str = "parquet") -> str:
-    """Four files written before the columns were added with these defaults, then four that have other values."""
+    """Creates four files, adds the columns with these defaults, and creates four files with other values."""
     table = tables.create(spark, f"lake.topk.{name}", "id INT", version=3)
     before = [[(k * 10 + i,) for i in range(10)] for k in range(4)]
     tables.append(spark, table, before, "id INT", file_format=file_format)
@@ -30,7 +30,7 @@ def table_of(spark, name: str, c: int, s: str, b: bool, file_format: str = "parq
 
 KEYS = ("c", "s", "b", "g")
 DIRECTIONS = ("", "DESC", "NULLS LAST", "DESC NULLS FIRST")
-# what stands before and behind the ORDER BY
+# the parts of the query before and after the ORDER BY
 AROUND = (("", "LIMIT 3"), ("WHERE id >= 0", "LIMIT 3 OFFSET 9"), ("WHERE c < 120 AND id < 135", "LIMIT 12"))
 
 
@@ -69,11 +69,11 @@ OTHERS = (
 def test_other_conditions_that_are_derived(spark, base) -> None:
     table = table_of(spark, "dflt_others", 1000, "z", True)
     for query in OTHERS:
-        # without the product, readers lose rows of their own accord where a filter of the query is about such a column
+        # even without the product, readers lose rows if a filter of the query is about a column with a default
         assert_rows_equal_off_on(spark, query.format(t=table))
 
 
-# queries of which something is derived; none of it is in a filter that Iceberg or its readers get
+# queries with derived conditions; no filter of Iceberg or its readers contains these conditions
 DERIVED = (
     "SELECT * FROM {t} ORDER BY id DESC LIMIT 3",
     "SELECT * FROM {t} ORDER BY n LIMIT 3",
@@ -90,7 +90,7 @@ DERIVED = (
 
 
 def given(frame) -> list[tuple[str, list[str]]]:
-    """What Iceberg was given to filter by, for each scan: the scan's filters, and the residuals of its tasks."""
+    """Returns the filters that Iceberg received for each scan: the scan's filters, and the residuals of its tasks."""
     spark = frame.sparkSession
     out = []
     for node in plans.scans(frame):
@@ -120,7 +120,7 @@ def test_iceberg_gets_the_filters_of_the_query_and_no_others(spark, plain, query
 
 
 def test_each_bound_has_its_own_scan(spark, plain) -> None:
-    """Scans that plan other files are never taken for one another."""
+    """Spark must not merge scans that plan different files."""
     least = f"(SELECT id FROM {plain} ORDER BY id LIMIT 3)"
     most = f"(SELECT id FROM {plain} ORDER BY id DESC LIMIT 3)"
     rows = assert_rows_equal_off_on(

@@ -1,4 +1,4 @@
-"""LIMIT k without ORDER BY: files read, enough rows, and nobody else sees fewer files."""
+"""LIMIT k without ORDER BY: files read, enough rows, and no other scan reads fewer files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LIMIT = "spark.sql.zonemap.limit"
 
 
 def check(spark, table: str, tail: str, files: int, rows: int) -> None:
-    """So many rows of the whole result, and so many files planned."""
+    """Checks the number of rows, all of them rows of the full result, and the number of planned files."""
     query = f"SELECT * FROM {table} {tail}"
     with product.off(spark):
         whole = spark.sql(f"SELECT * FROM {table} {tail.partition('LIMIT')[0].replace('rand(7)', '0')}").collect()
@@ -23,7 +23,7 @@ def check(spark, table: str, tail: str, files: int, rows: int) -> None:
     assert STOCK or planned == files, query
 
 
-# what follows SELECT * FROM the table: files read of eight, rows
+# text after SELECT * FROM the table: number of files read, of eight; number of rows
 CASES = {
     "LIMIT 3": (1, 3),
     "LIMIT 10": (1, 10),
@@ -55,7 +55,7 @@ def test_files_read_and_rows(spark, plain, tail: str) -> None:
     check(spark, plain, tail, *CASES[tail])
 
 
-# query: tasks planned in all its scans, rows that do not depend on which rows the limit took
+# query: tasks planned in all scans; the rows do not depend on the rows that the limit chooses
 SHAPES = {
     "SELECT count(*) FROM (SELECT * FROM {t} LIMIT 3)": 1,
     "SELECT count(*) FROM {t} LIMIT 1": None,

@@ -1,4 +1,4 @@
-"""Random tables and random ORDER BY ... LIMIT and LIMIT queries: the rows of Iceberg's plans, and few files.
+"""Random tables with random ORDER BY ... LIMIT and LIMIT queries: the rows of Iceberg's plans, and few files.
 
 ZONEMAP_SEED repeats a run.
 """
@@ -108,7 +108,7 @@ def first_key(text: str) -> str:
 
 
 def run(spark, queries: list[Query]) -> tuple[list[Counter], int]:
-    """The first sort keys that each query gives, all queries in one, and the number of files planned for all."""
+    """Runs all queries as one; returns the first sort keys of each, and the total number of planned files."""
     branches = []
     for n, q in enumerate(queries):
         key = first_key(q.text)
@@ -145,7 +145,7 @@ def test_random_queries(spark, base, number: int) -> None:
 
 @pytest.mark.parametrize("descending", [True, False])
 def test_files_of_clean_tables_are_those_of_exact_bounds(spark, base, descending: bool) -> None:
-    """The cover by the manifests' own bounds, worked out here, against the files planned."""
+    """Computes here the cover that the manifests' bounds allow, and compares it with the planned files."""
     rng = random.Random(f"{SEED}/clean/{descending}")
     table = make(spark, rng, f"clean_{descending}", clean=True)
     bounds = spark.sql(

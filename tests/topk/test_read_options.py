@@ -1,4 +1,4 @@
-"""Read options and metadata columns: nothing is proven of files that a scan does not read, or of columns that no file has."""
+"""Read options and metadata columns: the index proves nothing about files outside the scan or about virtual columns."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WHOLE = "lake.topk.options"
 
 
 class Places:
-    """A table of eight files of ids 0 to 79, then two of ids -20 to -1, then one of ids 900 to 909 that was deleted."""
+    """A table with eight files of ids 0 to 79, two files of ids -20 to -1, and a deleted file of ids 900 to 909."""
 
     def __init__(self, spark) -> None:
         self.table = make(spark, WHOLE)
@@ -121,7 +121,7 @@ def test_other_ways_to_give_options(spark, places, case: str) -> None:
         same_off_and_on(spark, query.format(v=VIEW, t=WHOLE), in_order=True)
 
 
-# files of the table as it is, and as it was pinned
+# files of the table in its current state, and at the pinned snapshot
 FIRST_ROWS, LIMITED = ORDERED[0], "SELECT id FROM {v} LIMIT 3"
 
 
@@ -146,7 +146,7 @@ def test_changes_and_streams_are_left_alone(spark, places) -> None:
     found = []
     for switch in (product.off, product.on):
         with switch(spark):
-            # a snapshot that overwrites is the last of the table; it is skipped
+            # the last snapshot overwrites files, so the stream skips it
             stream = (
                 spark.readStream.format("iceberg")
                 .option("streaming-skip-overwrite-snapshots", "true")
@@ -163,7 +163,7 @@ def test_changes_and_streams_are_left_alone(spark, places) -> None:
     assert found[0] == found[1] and sum(found[0].values()) == 20
 
 
-# conditions and keys that are columns of the scan, not of the files
+# conditions and keys on columns of the scan, not of the files
 METADATA = (
     "SELECT id FROM {t} WHERE _pos < 2 ORDER BY id DESC LIMIT 3",
     "SELECT id, _pos AS p FROM {t} ORDER BY p DESC, id LIMIT 3",

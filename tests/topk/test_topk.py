@@ -1,4 +1,4 @@
-"""ORDER BY x LIMIT k: files read, and rows as without the product."""
+"""ORDER BY x LIMIT k: files read, and rows equal to the rows without the product."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def files_read(spark, query: str) -> int:
 
 
 def check(spark, query: str, files: int) -> list:
-    """The same rows in the same order off and on, and so many files planned."""
+    """Checks that rows and their order are equal with the index off and on, and the number of planned files."""
     with product.off(spark):
         expected = spark.sql(query).collect()
     frame = spark.sql(query)
@@ -29,7 +29,7 @@ def check(spark, query: str, files: int) -> list:
     return actual
 
 
-# what follows SELECT * FROM the table: files read of eight
+# text after SELECT * FROM the table: number of files read, of eight
 CASES = {
     "ORDER BY id DESC LIMIT 3": 1,
     "ORDER BY id LIMIT 3": 1,
@@ -49,7 +49,7 @@ CASES = {
     "ORDER BY s DESC LIMIT 3": 1,
     "ORDER BY s LIMIT 11": 2,
     "ORDER BY n NULLS LAST LIMIT 3": 1,
-    "ORDER BY n DESC LIMIT 35": 5,  # the file with nulls does not count, and may hold first rows
+    "ORDER BY n DESC LIMIT 35": 5,  # the file with nulls is not counted in the cover, but may have first rows
     "ORDER BY n, id LIMIT 3": 2,  # the file with nulls, and the first
     "ORDER BY n DESC NULLS FIRST, id LIMIT 3": 2,
     "ORDER BY g DESC, id LIMIT 5": 2,  # ties at the bound
@@ -63,13 +63,13 @@ CASES = {
     "WHERE NOT (g = '0' OR id > 75) ORDER BY id DESC LIMIT 3": 2,
     "WHERE dt >= DATE'2025-01-21' AND ts IS NOT NULL ORDER BY id LIMIT 3": 1,
     "WHERE length(s) > 3 ORDER BY id LIMIT 3": FILES,
-    "WHERE id + 1 > 41 ORDER BY id LIMIT 3": 4,  # by ranges of the column alone
+    "WHERE id + 1 > 41 ORDER BY id LIMIT 3": 4,  # the column's ranges are the only help
     "WHERE id > 1000 ORDER BY id LIMIT 3": 0,
     "ORDER BY id LIMIT 80": FILES,
     "ORDER BY id LIMIT 81": FILES,
     "ORDER BY id LIMIT 0": 0,
     "ORDER BY id + 1 LIMIT 3": FILES,
-    "ORDER BY m, id LIMIT 3": FILES,  # every file holds every m
+    "ORDER BY m, id LIMIT 3": FILES,  # every file has every m
     "ORDER BY id": FILES,
     "ORDER BY id OFFSET 77": FILES,
 }
@@ -84,7 +84,7 @@ def test_files_read_and_rows(spark, plain, tail: str) -> None:
 SHAPES = {
     "SELECT m, s FROM {t} ORDER BY id DESC LIMIT 3": 1,
     "SELECT key FROM (SELECT id AS key, m FROM {t}) WHERE key > 5 AND m < 10 ORDER BY key DESC LIMIT 3": 1,
-    "SELECT id FROM {t} WHERE s > '00005' ORDER BY id DESC LIMIT 3": FILES,  # bounds of strings may be cut off
+    "SELECT id FROM {t} WHERE s > '00005' ORDER BY id DESC LIMIT 3": FILES,  # the bounds of strings may be truncated
     "SELECT id * 2 AS id FROM {t} ORDER BY id LIMIT 3": FILES,
     "SELECT max(id), min(m) FROM (SELECT * FROM {t} ORDER BY id DESC LIMIT 3)": 1,
     "SELECT * FROM (SELECT * FROM {t} ORDER BY id DESC LIMIT 3) WHERE m = 9": 1,
@@ -96,7 +96,7 @@ SHAPES = {
     "SELECT * FROM (SELECT id FROM {t} LIMIT 80) ORDER BY id LIMIT 3": FILES,
     "SELECT a.id FROM {t} a JOIN {t} b ON a.id = b.id ORDER BY a.id LIMIT 3": FILES,
     "SELECT m, count(*) FROM {t} GROUP BY m ORDER BY m LIMIT 3": FILES,
-    "SELECT DISTINCT g FROM {t} ORDER BY g LIMIT 1": 0,  # each file has one value, which the index knows
+    "SELECT DISTINCT g FROM {t} ORDER BY g LIMIT 1": 0,  # each file has a single value, which the index stores
 }
 
 
@@ -201,7 +201,7 @@ def test_other_file_formats(spark, base) -> None:
         slices = [[(k * 10 + i, f"k{i}") for i in range(10)]]
         tables.append(spark, table, slices, "id BIGINT, s STRING", file_format=file_format)
     product.build(spark, table)
-    check(spark, f"SELECT * FROM {table} ORDER BY id DESC LIMIT 3", 2)  # avro says nothing of its rows
+    check(spark, f"SELECT * FROM {table} ORDER BY id DESC LIMIT 3", 2)  # avro files have no bounds
     check(spark, f"SELECT * FROM {table} ORDER BY id LIMIT 3", 2)
 
 
@@ -227,7 +227,7 @@ def test_nan_comes_first_from_above(spark, base) -> None:
 
 
 def test_both_zeros_are_one_value(spark, base) -> None:
-    """Iceberg takes -0.0 for less than 0.0; a bound of zero must leave out neither, in files and in row groups."""
+    """Iceberg treats -0.0 as less than 0.0; a bound of zero must not prune either zero, in files or in row groups."""
     table = tables.create(spark, "lake.topk.zeros", "d DOUBLE")
     for values in ([-2.0, -1.0], [-0.0, -0.0], [0.0, 0.0], [1.0, 2.0]):
         tables.append(spark, table, [[(v,) for v in values]], "d DOUBLE")
@@ -237,7 +237,7 @@ def test_both_zeros_are_one_value(spark, base) -> None:
         f"SELECT abs(d) FROM {table} ORDER BY d DESC LIMIT 6": 3,
         f"SELECT abs(d) FROM {table} ORDER BY d LIMIT 5": 3,
         f"SELECT abs(d) FROM {table} ORDER BY d LIMIT 6": 3,
-        # readers leave out a zero where zero is the literal, so that files with zeros do not count
+        # readers skip a zero if the literal is zero, so files with zeros are not counted in the cover
         f"SELECT abs(d) FROM {table} WHERE d <= 0 ORDER BY d DESC LIMIT 4": 3,
         f"SELECT abs(d) FROM {table} WHERE d >= 0 ORDER BY d LIMIT 4": 3,
     }.items():

@@ -1,7 +1,7 @@
-"""Bounds that are not those of the values that readers return, and bounds that are no extremes: rows as with Iceberg alone.
+"""Bounds that do not describe the values that readers return, or are not extremes: rows must equal Iceberg's rows.
 
-Imports (`add_files`) set a name mapping; readers then find a column of files without field ids by name, read a timestamp in
-another unit than the manifest holds, and take a partition column from the folder's name.
+Imports (`add_files`) set a name mapping; readers then find the columns of files without field ids by name, read a
+timestamp in another unit than the manifest's, and take a partition column from the folder's name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def import_parquet(spark, table: str, folder: Path, ddl: str, partitioned: str =
 
 @pytest.fixture(scope="module")
 def millis(base, tmp_path_factory) -> str:
-    """Ten files whose timestamps are stored in milliseconds, an hour apart each row; keys to join with."""
+    """Ten files whose timestamps are stored in milliseconds, with one row per hour; and a table of keys to join."""
     from support import session
 
     spark = session.get()
@@ -100,7 +100,7 @@ def test_commands_on_timestamps_imported_in_milliseconds(
 
 @pytest.mark.skipif(STOCK, reason="about the product")
 def test_facts_prune_imported_files(spark, base, millis, tmp_path) -> None:
-    """Facts read from the data are of the values that readers return, so they prune where bounds are doubtful."""
+    """Facts come from the values that readers return, so facts prune even if bounds are doubtful."""
     folder = tmp_path / "facts"
     with product.raw_conf(spark, {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MILLIS"}):
         spark.table(millis).repartitionByRange(8, "id").write.parquet(str(folder))
@@ -128,7 +128,7 @@ MOVED_QUERIES = (
 
 @pytest.fixture(scope="module")
 def moved(base, tmp_path_factory) -> str:
-    """A table whose name mapping gives the files' column `a` to another field than when they were imported."""
+    """A table whose name mapping now maps the files' column `a` to another field than at the import."""
     from support import session
 
     spark = session.get()
@@ -152,8 +152,8 @@ def test_a_name_mapping_that_moved(spark, moved, query: str) -> None:
 
 @pytest.fixture(scope="module")
 def unmapped(base, tmp_path_factory) -> str:
-    """Files whose columns are in another order than the table's, without the mapping they were imported under: readers
-    find the columns by position, and the manifest has the bounds by name."""
+    """Files whose columns are in another order than the table's, without the name mapping of the import: readers find
+    the columns by position, but the manifest has bounds by name."""
     from support import session
 
     spark = session.get()
@@ -186,7 +186,7 @@ def test_a_name_mapping_that_was_removed(spark, unmapped, query: str) -> None:
 
 @pytest.mark.skipif(STOCK, reason="about the product")
 def test_files_that_an_engine_wrote_into_a_mapped_table_are_pruned(spark, moved) -> None:
-    """The inserted file has field ids: a function of a column leaves it out, the imported ones stay."""
+    """The inserted file has field ids, so a condition on a function prunes it; the imported files are kept."""
     query = f"SELECT id FROM {moved} WHERE a2 + 1 = 3"
     assert len(plans.planned_files(spark.sql(query))) == 10
     assert product.status(spark, moved).bounds == "extremes=1 valid=0 doubtful=10"
@@ -209,7 +209,7 @@ PARTITION_QUERIES = (
 
 @pytest.fixture(scope="module")
 def folders(base, tmp_path_factory) -> str:
-    """Six folders `p=n` whose files hold `p` = n + 1; the mapping is removed, so that only the tuples speak against them."""
+    """Six folders `p=n` whose files have `p` = n + 1: the partition tuples disagree with the files' bounds."""
     from support import session
 
     spark = session.get()
@@ -231,7 +231,7 @@ def test_a_folder_of_another_value(spark, folders, query: str) -> None:
 
 @pytest.fixture(scope="module")
 def forged_partition(base) -> str:
-    """The same without a name mapping: bounds of the partition column that miss the tuple's value."""
+    """Like `folders`, but written without a name mapping: the column's bounds do not contain the tuple's value."""
     from support import session
 
     spark = session.get()
@@ -266,7 +266,7 @@ LOOSE_QUERIES = (
 
 @pytest.fixture(scope="module")
 def loose(base) -> str:
-    """Valid bounds that are wider than the values, as other engines may write them."""
+    """Valid bounds that are wider than the values, as other engines may write."""
     from support import session
 
     spark = session.get()

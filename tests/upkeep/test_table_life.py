@@ -1,4 +1,4 @@
-"""A stream goes on while its table is compacted, cleaned and changed: the index follows without a rebuild."""
+"""A stream continues while its table is compacted, cleaned and altered: the index follows without a rebuild."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ QUERIES = (
 
 
 class Stream:
-    """A structured streaming query over a folder of files, one micro-batch for each."""
+    """A structured streaming query over a folder; `go` writes two files for each micro-batch."""
 
     def __init__(self, spark, table: str, folder: Path) -> None:
         self.spark, self.table, self.folder, self.next = spark, table, folder, 0

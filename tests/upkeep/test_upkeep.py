@@ -1,4 +1,4 @@
-"""The index follows what this application and others commit; segments merge; old files go."""
+"""The index follows the commits of this application and of others; segments merge; old files are removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SHARE = "spark.sql.zonemap.upkeep.max-cpu-share"
 
 @pytest.fixture(autouse=True)
 def _follow(spark):
-    """The other suites' sessions do not follow commits, so that their plans are comparable. Nor do commits wait here."""
+    """Turns on following of commits, which the other suites turn off to compare plans, and does not delay commits."""
     before = spark.conf.get(FOLLOW)
     spark.conf.set(FOLLOW, "true")
     spark.conf.set(SHARE, "1")
@@ -67,7 +67,7 @@ def test_upkeep_off_follows_nothing(spark) -> None:
 
 @pytest.mark.parametrize(("key", "value"), [("upkeep", "memory"), ("upkeep.follow-commits", "false")])
 def test_the_committing_session_decides(spark, key: str, value: str) -> None:
-    """The table was built by a session whose upkeep writes stores; this one's does not."""
+    """A session with upkeep that writes stores builds the table; this session's upkeep does not write stores."""
     table = tables.range_table(spark, f"lake.upkeep.decides_{value}", files=2)
     product.build(spark, table)
     before = product.store_files(tables.location(spark, table))
@@ -178,7 +178,7 @@ def test_a_malformed_value_is_refused_by_key(spark, key: str, value: str) -> Non
 def test_over_the_cap_the_index_goes_to_local_files_and_is_not_read_again(spark) -> None:
     table = tables.range_table(spark, "lake.upkeep.spilled", files=200)
     query = f"SELECT id, s FROM {table} WHERE id BETWEEN 25 AND 31"
-    # manifests and other names stay on the heap, some 10 KB: less than they take would cost the snapshot
+    # manifests and other names stay on the heap, about 10 KB: a smaller cap would evict the snapshot
     cap = {"spark.sql.zonemap.hot.max-bytes": "24k", "spark.sql.zonemap.cover-on-read": "wait"}
     with product.conf(spark, upkeep="memory"), product.raw_conf(spark, cap):
         for k in range(4):

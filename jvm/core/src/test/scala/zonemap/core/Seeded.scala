@@ -4,11 +4,15 @@ import java.util.SplittableRandom
 
 import org.scalatest.Suite
 
-/** Random tests: the seed comes from -Dzonemap.seed, else from the clock, and is in every failure message. */
+/**
+ * Random tests. The seed comes from -Dzonemap.seed or, without it, from the clock; every failure message contains it.
+ */
 trait Seeded { this: Suite =>
   private val seed: Long = sys.props.get("zonemap.seed").fold(System.nanoTime())(_.toLong)
 
-  /** Runs the body with one generator per round; a failure names seed and round. */
+  /**
+   * Runs the body once per round, each time with a new generator; a failure message contains the seed and the round.
+   */
   protected def rounds(count: Int)(body: Rng => Unit): Unit = {
     println(s"${getClass.getSimpleName}: -Dzonemap.seed=$seed")
     (0 until count).foreach { round =>
@@ -24,7 +28,7 @@ trait Seeded { this: Suite =>
     }
 }
 
-/** A generator with the choices that tests make. */
+/** A random generator with the kinds of choice that the tests need. */
 final class Rng(random: SplittableRandom) {
   def int(bound: Int): Int = random.nextInt(bound)
   def long(): Long = random.nextLong()

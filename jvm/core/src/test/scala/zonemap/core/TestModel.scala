@@ -9,7 +9,10 @@ import zonemap.core.predicate.SortedValues
 import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilder}
 import zonemap.core.value._
 
-/** Physical values of test columns, apart from the encodings under test: Long, Double, String, BigDecimal, UUID, Array[Byte]. */
+/**
+ * Plain values of test columns (Long, Double, String, BigDecimal, UUID, Array[Byte]), independent of the encodings
+ * under test.
+ */
 object TestModel {
   val types: Seq[ColumnType] = Seq(
     IntType,
@@ -26,7 +29,7 @@ object TestModel {
 
   private val letters = Seq("a", "b", "ab", "z", "\u00e9", "\uffee", new String(Character.toChars(0x1f600)))
 
-  /** A value out of a small domain, so that values meet each other and literals. */
+  /** A value of a small domain, so that values often equal each other and the literals of predicates. */
   def value(t: ColumnType, rng: Rng): Any = t match {
     case BooleanType        => rng.int(2).toLong
     case IntType | DateType => rng.int(12).toLong - 6
@@ -55,7 +58,7 @@ object TestModel {
     case other                           => sys.error(s"no encoding of $other")
   }
 
-  /** Spark's order of two non-null values, NaN included; uuids compare as the text that Spark sees. */
+  /** Compares two non-null values in Spark's order, NaN included; uuids compare by their text, as in Spark. */
   def compare(left: Any, right: Any): Int = (left, right) match {
     case (a: Long, b: Long)               => a.compareTo(b)
     case (a: Double, b: Double)           => java.lang.Double.compare(a + 0.0, b + 0.0)
@@ -75,7 +78,7 @@ object TestModel {
     case other                            => sys.error(s"no prefixes of $other")
   }
 
-  /** Any bounds whatever, also inverted and contradictory ones. */
+  /** Arbitrary bounds, including inverted and contradictory ones. */
   def anyBounds(t: ColumnType, rng: Rng): ColumnBounds =
     if (rng.chance(5)) null
     else {
@@ -123,7 +126,7 @@ object TestModel {
       0,
       Array(4L))
 
-  /** A segment of rows with these bounds, `bounds(row)(column)`. */
+  /** A segment whose rows have these bounds; `bounds(row)(column)` is one entry. */
   def segment(
       columns: Seq[ColumnSpec],
       bounds: Seq[Array[ColumnBounds]],

@@ -3,12 +3,12 @@ package zonemap.core
 import zonemap.core.predicate._
 import zonemap.core.value.{BinaryType, BytesValue, ColumnType, StringType, UuidType}
 
-/** A random predicate and, beside it, what it says of a row: field id to value, null or NaN. */
+/** A random predicate, with a function that evaluates it on one row: a map from field id to value, null or NaN. */
 final case class Told(predicate: Predicate, isTrue: Map[Int, Any] => Boolean)
 
 object TestPredicates {
 
-  /** And/Or trees of leaves on `columns` (field id i + 1 is the i-th type). */
+  /** Random And/Or trees of leaves on `columns`; field id i + 1 has the i-th type. */
   def tree(columns: Seq[ColumnType], depth: Int, rng: Rng): Told =
     if (depth == 0 || rng.chance(35)) leaf(columns, rng)
     else {
@@ -20,7 +20,9 @@ object TestPredicates {
   private def leaf(columns: Seq[ColumnType], rng: Rng): Told =
     if (rng.chance(12)) ofColumns(columns, rng).getOrElse(ofOne(columns, rng)) else ofOne(columns, rng)
 
-  /** Two columns whose physical values compare; in the small domains of the model they often meet. */
+  /**
+   * A comparison of two columns of comparable types; in the small domains of the model their values are often equal.
+   */
   private def ofColumns(columns: Seq[ColumnType], rng: Rng): Option[Told] = {
     val pairs = for {
       left <- columns.indices

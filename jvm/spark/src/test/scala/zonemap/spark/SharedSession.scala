@@ -7,19 +7,19 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.spark.runtime.IcebergRuntime
 
-/** One local session with the extension and a Hadoop catalog `lake`, shared by the suites of this module. */
+/** One local session with the extension and a Hadoop catalog `lake`, shared by all suites of this module. */
 trait SharedSession extends AnyFunSuite {
   protected lazy val spark: SparkSession = SharedSession.spark
 
-  /** The runtime of this JVM, which holds the index. */
+  /** The runtime of this JVM; it holds the index. */
   protected def runtime: IcebergRuntime = SharedSession.runtime
 
   protected def sql(text: String): DataFrame = spark.sql(text)
 
-  /** The rows as text, sorted. */
+  /** The rows of the result as text, sorted. */
   protected def rows(frame: DataFrame): Seq[String] = frame.collect().map(_.toString).sorted.toSeq
 
-  /** A table of ten files; file k holds ids 10k to 10k + 9 and p = k modulo 2. */
+  /** Creates a table of five files; file k (0 to 4) has the ids 10k to 10k + 9, all with p = k modulo 2. */
   protected def newTable(name: String, partitioned: Boolean = false): String = {
     val table = s"lake.db.$name"
     sql(s"DROP TABLE IF EXISTS $table")
@@ -41,7 +41,7 @@ trait SharedSession extends AnyFunSuite {
     finally before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
   }
 
-  /** The number of scans the index planned while `body` ran. */
+  /** The number of scans that were planned from the index while `body` ran. */
   protected def planned(body: => Any): Long = {
     val before = PlanningCounters.plannedScans()
     body

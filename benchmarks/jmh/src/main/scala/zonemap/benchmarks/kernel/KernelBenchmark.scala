@@ -12,8 +12,8 @@ import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 
 /**
- * One predicate over all files of a table, on one thread, from codes in memory to the bitmaps of the files left; what
- * becomes of those is not in it.
+ * Evaluates one predicate on all files of a table, on one thread: from codes in memory to the bitmaps of the retained
+ * files. The benchmark excludes all later steps of planning.
  */
 @State(Scope.Benchmark)
 @BenchmarkMode(Array(Mode.SampleTime))

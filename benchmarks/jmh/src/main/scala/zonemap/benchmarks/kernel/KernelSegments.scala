@@ -12,11 +12,11 @@ import zonemap.core.segment.{FileEntry, ManifestIdentity, Segment, SegmentBuilde
 import zonemap.core.value.{ColumnType, DoubleType, LongType, LongValue, Presence, StringType, ZoneValue, ZoneValues}
 
 /**
- * Segments as merges leave them, made once and mapped from a file after that.
+ * Segments of the size that merges produce, written once and mapped from a file in later runs.
  *
- * Six columns: `seq` follows the order of the files; `spread` has other bounds in every file, all wide, and is stored
- * rounded; `low` and `high` are two such columns, the one below the other in half the files; `app` has a thousand
- * values, one a file; `score` is a double of which every file has a narrow range.
+ * The segments have six columns: `seq` follows the order of the files; `spread` has different, wide bounds in every
+ * file and is stored rounded; `low` and `high` are two such columns, with `low` below `high` in half of the files;
+ * `app` has a thousand values, one per file; `score` is a double with a narrow range in every file.
  */
 private[kernel] object KernelSegments {
   val SegmentRows = 262144
@@ -32,7 +32,7 @@ private[kernel] object KernelSegments {
   val fieldIds: Map[String, Int] = columns.map(_._1).zip(1 to columns.size).toMap
   def typeOf(column: String): ColumnType = columns.toMap.apply(column)
 
-  /** Segments of `files` rows in all. Those of one size and format are the same whenever they are made. */
+  /** Opens segments with `files` rows in total. The same size and format always give the same content. */
   def open(files: Int): IndexedSeq[Segment] =
     (0 until files by SegmentRows).map { first =>
       val rows = math.min(SegmentRows, files - first)

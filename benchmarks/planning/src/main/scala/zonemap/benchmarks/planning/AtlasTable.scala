@@ -20,16 +20,18 @@ import org.apache.iceberg.hadoop.HadoopTables
 import org.apache.iceberg.types.{Conversions, Type, Types}
 
 /**
- * The shape of Netflix's Atlas table, metadata only: data files that were never written, with bounds.
+ * A table of the shape of Netflix's Atlas table, metadata only: the data files have bounds but were never written.
  *
- * Partitioned by day(ts) and region; inside a partition the files split 1,000,000 metric names in order, as a sorted
- * writer leaves them; `seq` follows the write order; `id` and the fillers span their domain in every file. One fast
- * append a commit, each over all regions. The same seed gives the same table. Usage: `AtlasTable <location> <files>`
+ * The table is partitioned by day(ts) and region. Inside a partition the files split 1,000,000 metric names in order,
+ * as a sorted writer would; `seq` follows the write order; `id` and the fillers span their domain in every file. Each
+ * commit is one fast append over all regions. The same seed gives the same table.
  *
- * @param files data files to write
- * @param columns top-level columns with bounds, at least 6
- * @param commits appends the files are spread over
- * @param tags whether there is a map column `tags`, which has no bounds
+ * Usage: `AtlasTable <location> <files>`
+ *
+ * @param files number of data files
+ * @param columns number of top-level columns with bounds, at least 6
+ * @param commits number of appends over which the files are spread
+ * @param tags whether the table has a map column `tags`, which has no bounds
  */
 final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long = 1, tags: Boolean = false) {
   import AtlasTable._
@@ -60,7 +62,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 
   private val spec = PartitionSpec.builderFor(schema).day("ts").identity("region").build()
 
-  // new ones make an Avro schema each, which takes longer than the file
+  // The object is reused, because each new one creates an Avro schema, which takes longer than the rest of the file.
   private val partition = new PartitionData(spec.partitionType())
   private val builder = DataFiles.builder(spec)
 
@@ -77,7 +79,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     table
   }
 
-  /** Appends `commits` of 32 files each, of the last day. */
+  /** Appends `commits` commits of 32 files each; all files belong to the last day. */
   def appendMore(table: Table, commits: Int): Unit = {
     val random = new Random(seed + 1)
     (0 until commits).foreach { _ =>
@@ -87,7 +89,7 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     }
   }
 
-  /** Commits position deletes to a branch, a file of them for each of `share` of the data files. */
+  /** Commits position deletes to a branch: a fraction `share` of the data files gets one delete file each. */
   def delete(table: Table, share: Double, branch: String): Unit = {
     val every = math.max(1, math.round(1 / share).toInt)
     val delta = table.newRowDelta().toBranch(branch)
@@ -160,10 +162,10 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
     new Metrics(Rows, null, counts, nulls, nans, lower, upper)
   }
 
-  /** The name of metric `n`, 16 characters, ordered as numbers. */
+  /** The name of metric `n`, 16 characters; names sort like their numbers. */
   def metricName(n: Long): String = f"metric.${n}%09d"
 
-  /** Micros since the epoch at the start of day `day` of the table. */
+  /** The start of day `day` of the table, in microseconds since the epoch. */
   def dayMicros(day: Int): Long = (FirstDay + day).toLong * MicrosPerDay
 
   def dayCount: Int = days
@@ -171,11 +173,11 @@ final case class AtlasTable(files: Int, columns: Int, commits: Int, seed: Long =
 
 object AtlasTable {
 
-  /** With about 300 files a commit, as far as that is 336 commits. */
+  /** A table with about 300 files per commit, but with 336 commits at most. */
   def ofSize(files: Int, columns: Int): AtlasTable =
     AtlasTable(files, columns, commits = math.max(1, math.min(336, files / 300)))
 
-  /** Writes the table with its map column, 336 commits in all, in place of one that is there. */
+  /** Writes the table with its map column in 336 commits, and replaces an existing table. */
   def main(arguments: Array[String]): Unit = {
     val Array(location, files) = arguments
     BenchmarkFiles.deleteTree(Paths.get(location))

@@ -7,14 +7,14 @@ import scala.util.Using
 
 import com.fasterxml.jackson.databind.{ObjectMapper, SerializationFeature}
 
-/** The files of a suite: its work folder and its result. */
+/** The files of a benchmark suite: its work folder and its result. */
 object BenchmarkFiles {
 
   def deleteTree(folder: Path): Unit =
     if (Files.exists(folder))
       Using.resource(Files.walk(folder))(_.sorted(Comparator.reverseOrder[Path]()).forEach(p => Files.delete(p)))
 
-  /** Writes a result as JSON, keys in order. */
+  /** Writes a result as JSON, with its keys in order. */
   def write(result: Path, document: JMap[String, Any]): Unit = {
     Files.createDirectories(result.toAbsolutePath.getParent)
     new ObjectMapper()

@@ -2,7 +2,7 @@ package zonemap.benchmarks.planning
 
 import org.apache.spark.sql.SparkSession
 
-/** Spark on two cores of this machine, reached by nobody else. */
+/** Local Spark sessions on two cores, which do not accept connections from other machines. */
 object BenchmarkSession {
 
   def start(confs: Map[String, String]): SparkSession = {
@@ -18,7 +18,7 @@ object BenchmarkSession {
     spark
   }
 
-  /** With the index, and a catalog `lake` of tables in folders of `warehouse`. */
+  /** A session with the extension and a catalog `lake`, whose tables are folders of `warehouse`. */
   def withLake(warehouse: String, confs: Map[String, String] = Map.empty): SparkSession =
     start(
       Map(

@@ -9,11 +9,11 @@ import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
-/** What it costs to index a table as a Spark job, and to keep it indexed commit by commit. */
+/** Measures the cost of indexing a table as a Spark job, and of updating the index commit by commit. */
 private[planning] object Builds {
   private val Commits = 20
 
-  /** `CALL build` of the table in that folder, which is written anew. */
+  /** Measures `CALL build` on the table in that folder, after its index has been dropped. */
   def bySparkJob(location: Path): Run = {
     val spark = BenchmarkSession.withLake(location.getParent.getParent.toString)
     try {
@@ -24,7 +24,7 @@ private[planning] object Builds {
     } finally spark.stop()
   }
 
-  /** A refresh of the store after each of some commits, by a driver that holds nothing. */
+  /** Measures a refresh of the store after each of several commits, by a driver that has nothing in memory. */
   def afterCommits(table: Table, atlas: AtlasTable, settings: PlannerSettings): Seq[Run] =
     (0 until Commits).map { _ =>
       atlas.appendMore(table, commits = 1)

@@ -4,7 +4,7 @@ import org.apache.iceberg.{BatchScan, SparkDistributedDataScan, Table}
 import org.apache.iceberg.spark.SparkReadConf
 import org.apache.spark.sql.SparkSession
 
-/** Iceberg's planning of data and delete files by Spark jobs. */
+/** Iceberg's distributed planning, in which Spark jobs plan data and delete files. */
 object DistributedPlanning {
 
   def session(): SparkSession =

@@ -8,7 +8,7 @@ import scala.util.Using
 
 import zonemap.benchmarks.planning.PlanningMatrix.Measured
 
-/** Plans one query once, in a process of its own. Usage: `FreshJvm <table> <files> <columns> <query> <stock|index>` */
+/** Plans one query once in a separate process. Usage: `FreshJvm <table> <files> <columns> <query> <stock|index>` */
 object FreshJvm {
 
   def main(arguments: Array[String]): Unit = {
@@ -24,7 +24,7 @@ object FreshJvm {
       s"measured ${run.wallMillis} ${run.cpuMillis} ${run.allocatedBytes} ${traffic.requests} ${traffic.bytes} $planned")
   }
 
-  /** Starts a JVM like this one and waits for its figures. */
+  /** Starts a JVM with the options of this one, waits for its end, and returns its measurements. */
   def run(table: String, files: Int, columns: Int, query: Int, side: String): Measured = {
     val launcher = Paths.get(System.getProperty("java.home"), "bin", "java").toString
     val options = ManagementFactory.getRuntimeMXBean.getInputArguments.asScala

@@ -16,7 +16,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess
 /**
  * A table of [[PlanningMatrix]].
  *
- * @param isCentre whether other snapshots of it are measured too: later ones, and ones with deletes
+ * @param isCentre whether further snapshots of the table are measured: later ones, and ones with deletes
  */
 final case class Shape(files: Int, columns: Int = 30, isCentre: Boolean = false) {
   def name: String = s"matrix-$files-$columns"
@@ -24,15 +24,19 @@ final case class Shape(files: Int, columns: Int = 30, isCentre: Boolean = false)
 }
 
 /**
- * The tables of [[PlanningMatrix]], made once in a work folder and kept there, under locations that nobody takes for
- * local. Each has a tag `indexed` at the snapshot that its index is of; the table at the centre has tags `behind-n` too,
- * n commits of 32 files later, which the index does not know, and branches `deletes-n` with deletes for n % of the files,
- * of which there are indexes of their own. Usage: `MatrixTables <work folder> <centre> <files>...`
+ * The tables of [[PlanningMatrix]], created once in a work folder and reused. Their locations have a scheme of their
+ * own, so that Iceberg and the index do not treat them as local files.
+ *
+ * Each table has a tag `indexed` at the snapshot that its index covers. The table at the centre also has tags
+ * `behind-n`, n commits of 32 files later, which the index does not cover, and branches `deletes-n` with deletes for n
+ * % of the files, each with an index of its own.
+ *
+ * Usage: `MatrixTables <work folder> <centre> <files>...`
  */
 final class MatrixTables(folder: Path) {
   Files.createDirectories(folder)
 
-  /** Reaches one snapshot of a table through files that count requests. */
+  /** Opens one snapshot of a table through a FileIO that counts requests; creates the table if it does not exist. */
   def open(
       shape: Shape,
       ref: String = MatrixTables.Indexed,
@@ -93,11 +97,14 @@ object MatrixTables {
   def behindTag(commits: Int): String = s"behind-$commits"
   def deletesBranch(percent: Int): String = s"deletes-$percent"
 
-  /** Where the index of that snapshot is; snapshots behind are planned with the one of the snapshot that was indexed. */
+  /** The location of the index of that snapshot. Snapshots `behind-n` use the index of the snapshot `indexed`. */
   private[planning] def storeOf(location: String, ref: String): String =
     if (ref.startsWith("deletes-")) s"$location-index-$ref" else s"$location-index"
 
-  /** Columns but for the 30 that most tables have, of the centre and of the largest table of a hundred columns that is asked for. */
+  /**
+   * The shapes to measure: every size with 30 columns, the centre with 10, and the centre (at most 100,000 files) with
+   * 100.
+   */
   def shapes(centre: Int, sizes: Seq[Int]): MatrixShapes =
     MatrixShapes(
       sizes.map(files => Shape(files, isCentre = files == centre)),
@@ -112,10 +119,10 @@ object MatrixTables {
   }
 }
 
-/** The tables of a run of the matrix. */
+/** The tables of one run of the matrix. */
 final case class MatrixShapes(bySize: Seq[Shape], centre: Shape, byColumns: Seq[Shape])
 
-/** One snapshot of a table, and its index, reached through counted files. */
+/** One snapshot of a table with its index, opened through a FileIO that counts requests. */
 private[planning] final class OpenedTable(val location: String, ref: String, val io: RemoteFileIO) {
   private val operations = new Through(SlowFileSystem.load(location).operations(), io)
 
@@ -131,7 +138,7 @@ private[planning] final class OpenedTable(val location: String, ref: String, val
   /** A scan of a new relation that is planned from the index. */
   def indexScan(): BatchScan = scan(settings)
 
-  /** The same where there is no index. */
+  /** The same scan with a store location that contains no index. */
   def scanWithoutIndex(): BatchScan = scan(settingsOf(s"$location-nowhere"))
 
   private def scan(by: PlannerSettings): BatchScan =
@@ -141,7 +148,7 @@ private[planning] final class OpenedTable(val location: String, ref: String, val
     PlannerSettings(upkeep = UpkeepMode.Off, storeLocation = Some(SlowFileSystem.location(store)))
 }
 
-/** A table's operations with other files under them. */
+/** The operations of a table, with another FileIO. */
 private final class Through(operations: TableOperations, override val io: FileIO) extends TableOperations {
   override def current(): TableMetadata = operations.current()
   override def refresh(): TableMetadata = operations.refresh()

@@ -7,11 +7,11 @@ import scala.jdk.CollectionConverters._
 import com.sun.management.{OperatingSystemMXBean, ThreadMXBean}
 
 /**
- * One measured run.
+ * The measurements of one run.
  *
  * @param wallMillis wall time
  * @param cpuMillis CPU time of the whole process, collector and compiler threads included
- * @param allocatedBytes bytes allocated by threads alive at the end
+ * @param allocatedBytes bytes allocated by threads that are alive at the end
  */
 final case class Run(wallMillis: Double, cpuMillis: Double, allocatedBytes: Long)
 
@@ -28,7 +28,7 @@ object Measure {
     (result, run)
   }
 
-  /** The most heap in use during `work` above what was in use before it, garbage that the collector left included. */
+  /** The peak of heap use during `work`, less the heap use before it; the peak includes garbage not yet collected. */
   def peakHeap(work: => Any): Long = {
     System.gc()
     val pools = ManagementFactory.getMemoryPoolMXBeans.asScala.filter(_.getType == MemoryType.HEAP)

@@ -17,13 +17,16 @@ import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.UpkeepProcess
 
-/** One query: its filter and why it is here, and perhaps the filter as SQL. */
+/** One query: its filter, a name that describes its purpose, and optionally the filter as SQL. */
 final case class Query(name: String, filter: Expression, sql: Option[String] = None)
 
 /**
- * Stock Iceberg's local planning against planning from the index, on metadata-only tables, in one JVM.
+ * Compares stock Iceberg's local planning with planning from the index, on metadata-only tables, in one JVM.
  *
- * For every query: one run apart of each side (class loading, JIT), then interleaved pairs in ABBA order. Our files must not be more than Iceberg's. Usage: `PlanningBenchmark <work folder> <result.json> <pairs> <files>...`
+ * Each query first runs once per side without being measured (class loading, JIT), then in interleaved pairs in ABBA
+ * order. The index must not retain more files than Iceberg.
+ *
+ * Usage: `PlanningBenchmark <work folder> <result.json> <pairs> <files>...`
  */
 object PlanningBenchmark {
   private val settings = PlannerSettings(upkeep = UpkeepMode.Off)
@@ -52,7 +55,7 @@ object PlanningBenchmark {
     val measured = queries(atlas).map(measureQuery(table, _, pairs))
     val memory = UpkeepProcess.ofJvm.index.tables.of(table).residentBytes
     val commits = Builds.afterCommits(table, atlas, settings)
-    val byJob = Builds.bySparkJob(location) // last: its session follows commits
+    val byJob = Builds.bySparkJob(location) // must be last: the session of this step follows commits
     deleteTree(location)
     Map(
       "files" -> files,
@@ -135,7 +138,7 @@ object PlanningBenchmark {
     summary
   }
 
-  /** First plans of a JVM that holds nothing of the table: the store is opened anew each time. */
+  /** Measures first plans of a JVM that has nothing of the table in memory: each run opens the store anew. */
   private def coldRuns(table: Table, query: Query, pairs: Int): Seq[Run] =
     (0 until pairs).map { _ =>
       UpkeepProcess.ofJvm.index.clear()
@@ -185,6 +188,6 @@ object PlanningBenchmark {
     BenchmarkFiles.write(result, document.asJava)
   }
 
-  /** Our plans are so short that several are taken in each pair, for a steadier median. */
+  /** Plans from the index are so short that each pair measures several of them, for a steadier median. */
   private[planning] val OurRepeats = 5
 }

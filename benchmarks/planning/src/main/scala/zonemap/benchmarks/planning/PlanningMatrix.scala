@@ -11,10 +11,12 @@ import zonemap.benchmarks.planning.Measure.median
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
- * Planning with one thing varied at a time: files, columns, deletes, and the state of the index.
+ * Measures planning while one factor varies at a time: files, columns, deletes, and the state of the index.
  *
- * Tables are kept in the work folder and used again ([[MatrixTables]]). Usage: `PlanningMatrix <work folder> <result.json>
- * <pairs> <centre> <files>...`; the centre is the number of files at which the other axes are measured.
+ * The tables are kept in the work folder and reused ([[MatrixTables]]).
+ *
+ * Usage: `PlanningMatrix <work folder> <result.json> <pairs> <centre> <files>...`; the centre is the number of files at
+ * which the other factors are measured.
  */
 object PlanningMatrix {
 
@@ -42,14 +44,14 @@ object PlanningMatrix {
 
   private val SlowMillis = 27L
 
-  /** Small tables are planned in ten times as many pairs: their ratio must be told from the noise. */
+  /** Small tables are planned in ten times as many pairs, because their ratio is close to the noise. */
   private val SmallFiles = 1000
   private val SmallTimes = 10
 
   private[planning] def queries(atlas: AtlasTable): Seq[Query] =
     PlanningBenchmark.queries(atlas).filter(_.sql.isDefined)
 
-  /** A run, what it asked of storage if that was counted, and the files or splits it planned. */
+  /** A run, its storage requests if they were counted, and the number of files or splits that it planned. */
   private[planning] final case class Measured(run: Run, traffic: Option[Traffic], planned: Int)
 
   private[planning] def count(scan: BatchScan, query: Query): Int =
@@ -66,7 +68,9 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   private type Row = Map[String, Any]
   private val tables = new MatrixTables(folder)
 
-  /** Calls `keep` with all rows so far whenever an axis has been measured: the whole takes an hour. */
+  /**
+   * Measures all axes. `keep` receives all rows so far after each axis, because the whole measurement takes an hour.
+   */
   def measure(keep: Seq[Row] => Unit): Unit = {
     val axes = Seq[() => Seq[Row]](
       () => shapes.bySize.flatMap(shape => axis("files", shape.files.toString, shape)),
@@ -94,7 +98,10 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     axis("files with deletes", s"$percent %", shapes.centre, MatrixTables.deletesBranch(percent))
   }
 
-  /** CPU time is told in steps of 10 ms: a run of a small table takes some 200 ms on Iceberg's side. */
+  /**
+   * The number of plans per run. CPU time has a resolution of 10 ms, so a run of a small table takes about 200 ms on
+   * Iceberg's side.
+   */
   private def repeatsOf(shape: Shape): Int =
     if (shape.files > SmallFiles) math.max(1, 20000 / shape.files)
     else math.max(10, 200 / (1 + shape.files / 50))
@@ -117,14 +124,15 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** The most heap that is in use while somebody, as Spark does, keeps all tasks. */
+  /** The peak of heap use while the caller retains all tasks, as Spark does. */
   private def peak(scan: BatchScan, query: Query) = "peakHeapBytes" -> Measure.peakHeap {
     Using.resource(scan.filter(query.filter).planFiles())(_.asScala.toVector)
   }
 
   /**
-   * The cost of asking for an index that is not there, of tables where it could be told. A run is longer than elsewhere: a
-   * step of the CPU clock must be less than what there is to see.
+   * Measures the cost of looking for an index that does not exist, on tables small enough to show it.
+   *
+   * A run is longer than on other axes: the difference must exceed the resolution of the CPU clock.
    */
   private def withoutIndex(shape: Shape): Seq[Row] = {
     val opened = tables.open(shape)
@@ -135,7 +143,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** Planned by Spark. */
+  /** Measures planning by Spark, from SQL text. */
   private def fromSql(sql: SqlPlanning, shape: Shape): Seq[Row] = {
     val location = tables.locationOf(shape)
     val times = if (shape.files <= SmallFiles) SmallTimes * pairs else pairs
@@ -153,7 +161,9 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** How the state of the index, and where its files are, changes a plan of a driver that holds nothing. */
+  /**
+   * Measures the plans of a driver with nothing in memory, for each state of the index and each latency of its files.
+   */
   private def states(): Seq[Row] = {
     val slow = s", $SlowMillis ms a request"
     val all = Seq(("cold", MatrixTables.Indexed, 0L, false)) ++
@@ -173,7 +183,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** Beside the other ways in which Iceberg can plan: with its manifest cache, and as Spark jobs on the same cores. */
+  /** Compares with Iceberg's other ways of planning: with its manifest cache, and as Spark jobs on the same cores. */
   private def otherStock(): Seq[Row] = {
     val opened = tables.open(shapes.centre)
     val cached =
@@ -184,7 +194,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     val loaded = SlowFileSystem.load(opened.location)
     caching ++ Using.resource(DistributedPlanning.session()) { spark =>
       against("hot, stock planned by Spark jobs") { query =>
-        // its tasks open files by themselves, so nobody counts requests
+        // The Spark tasks open files through their own FileIO, so that requests are not counted.
         val (files, run) =
           Measure.run(count(DistributedPlanning.scan(spark, loaded).useSnapshot(opened.snapshotId), query))
         Measured(run, None, files)
@@ -201,7 +211,7 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
     }
   }
 
-  /** The first plan of a JVM, class loading included: a process for each. */
+  /** Measures the first plan of a JVM, class loading included; each run is a separate process. */
   private def freshJvms(): Seq[Row] = {
     val asked = queries(shapes.centre.atlas)
     asked.indices.map { i =>
@@ -217,9 +227,10 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   }
 
   /**
-   * Pairs of both sides by turns, after runs apart.
+   * Measures both sides alternately, after `apart` runs that are not measured.
    *
-   * @param indexRuns plans from the index a pair: those of a large table are short beside Iceberg's
+   * @param indexRuns plans from the index per pair; more than one for large tables, where such a plan is much shorter
+   *   than Iceberg's
    */
   private def interleaved(pairs: Int, apart: Int, indexRuns: Int = 1)(
       stock: => Measured,
@@ -239,16 +250,16 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
 
     def stock(): Measured = measured(count(opened.stockScan(), query))
 
-    /** What the filter needs is in memory. */
+    /** Plans with all columns of the filter in memory. */
     def hot(): Measured = measured(count(opened.indexScan(), query))
 
-    /** Nothing is held in memory. */
+    /** Plans with nothing in memory. */
     def cold(): Measured = {
       UpkeepProcess.ofJvm.index.clear()
       hot()
     }
 
-    /** There is no index. */
+    /** Plans without an index. */
     def absent(): Measured = measured(count(opened.scanWithoutIndex(), query))
 
     def measured(planned: => Int): Measured = {
@@ -286,12 +297,12 @@ private final class PlanningMatrix(folder: Path, pairs: Int, shapes: MatrixShape
   }
 }
 
-/** What Linux holds of files in memory, which root may have it drop. */
+/** The page cache of Linux; root may drop its content. */
 private object PageCache {
   private val Control = Paths.get("/proc/sys/vm/drop_caches")
 
   def isDroppable: Boolean = Files.isWritable(Control)
 
-  /** Nothing that was written is lost: what is not on disk yet stays. */
+  /** Drops the cached pages. No data is lost: Linux retains pages that are not yet on disk. */
   def drop(): Unit = Files.writeString(Control, "3"): Unit
 }

@@ -12,24 +12,24 @@ import org.apache.iceberg.BaseTable
 import org.apache.iceberg.hadoop.{HadoopFileIO, HadoopTables}
 import org.apache.iceberg.io.{FileIO, InputFile, OutputFile, SeekableInputStream}
 
-/** Requests and bytes of one measured run. */
+/** The number of requests and bytes of one measured run. */
 final case class Traffic(requests: Long, bytes: Long)
 
 /**
- * Local files as an object store would serve them: every ranged read is a request that is counted and takes its time.
+ * Local files that behave like files of an object store: every ranged read is a counted request with a latency.
  *
- * A request is the first read of a stream, or the first after a seek elsewhere; so is asking for a length that the
- * caller does not know. Locations that begin with `slow:` are files too, which nobody takes for local ones ([[SlowFileSystem]]).
- * Thread-safe.
+ * A request is the first read of a stream, the first read after a seek to another position, or a look-up of a file
+ * length that the caller does not know. A location that begins with `slow:` denotes a local file as well, but is not
+ * recognised as local ([[SlowFileSystem]]). Thread-safe.
  *
- * @param requestMillis what each request takes besides the read itself
+ * @param requestMillis the latency of each request, added to the time of the read
  */
 final class RemoteFileIO(requestMillis: Long, properties: Map[String, String] = Map.empty) extends FileIO {
   private val files = new HadoopFileIO(new Configuration)
   private val requests = new LongAdder
   private val bytes = new LongAdder
 
-  /** What was asked for since the last call. */
+  /** The requests and bytes since the last call. */
   def traffic(): Traffic = Traffic(requests.sumThenReset(), bytes.sumThenReset())
 
   private def request(): Unit = {
@@ -75,7 +75,9 @@ final class RemoteFileIO(requestMillis: Long, properties: Map[String, String] = 
   }
 }
 
-/** Local files under the scheme `slow`, for Hadoop's part in tables whose files nobody should take for local ones. */
+/**
+ * Local files under the scheme `slow`, for the accesses through Hadoop to tables that must not be recognised as local.
+ */
 final class SlowFileSystem extends RawLocalFileSystem {
   override def getScheme: String = "slow"
   override def getUri: URI = URI.create("slow:///")
@@ -85,7 +87,7 @@ object SlowFileSystem {
   private val Conf = "fs.slow.impl"
   private val Class = classOf[SlowFileSystem].getName
 
-  /** The location of a local path. */
+  /** The location of a local path under the scheme. */
   def location(path: String): String = s"slow:$path"
 
   /** A Hadoop configuration that knows the scheme. */
@@ -95,10 +97,10 @@ object SlowFileSystem {
     configuration
   }
 
-  /** The conf of a Spark session that knows the scheme. */
+  /** The conf with which a Spark session knows the scheme. */
   val sparkConf: (String, String) = s"spark.hadoop.$Conf" -> Class
 
-  /** The table at a local path, through files that nobody counts. */
+  /** Loads the table at a local path, without counting requests. */
   def load(path: String): BaseTable =
     new HadoopTables(configuration()).load(location(path)).asInstanceOf[BaseTable]
 }

@@ -5,7 +5,7 @@ import java.nio.file.Path
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /**
- * Planning by Spark, from SQL text to the splits of a scan; nothing is executed.
+ * Planning by Spark, from SQL text to the splits of a scan; the query is not executed.
  *
  * @param folder the work folder of [[MatrixTables]]
  */
@@ -15,7 +15,7 @@ private[planning] final class SqlPlanning(folder: Path) extends AutoCloseable {
       folder.getParent.toString,
       Map("spark.sql.zonemap.upkeep" -> "off", SlowFileSystem.sparkConf))
 
-  /** The number of splits. */
+  /** The number of splits of the planned query. */
   def splits(location: String, query: Query, byIndex: Boolean): Int = {
     spark.conf.set("spark.sql.zonemap.enabled", byIndex)
     spark.conf.set("spark.sql.zonemap.store.location", MatrixTables.storeOf(location, MatrixTables.Indexed))

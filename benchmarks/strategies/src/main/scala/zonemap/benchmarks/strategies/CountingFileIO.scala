@@ -4,7 +4,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.iceberg.hadoop.HadoopFileIO
 import org.apache.iceberg.io.{InputFile, OutputFile}
 
-/** Hadoop's files, counting what each thread opens, creates and deletes: requests, were the table on an object store. */
+/** Hadoop's FileIO that counts the files each thread opens, creates and deletes: the requests to an object store. */
 final class CountingFileIO(conf: Configuration) extends HadoopFileIO(conf) {
   def this() = this(new Configuration)
 
@@ -25,7 +25,7 @@ object CountingFileIO {
 
   private def count(): Unit = requests.get()(0) += 1
 
-  /** The requests of the calling thread during `work`. */
+  /** The number of requests of the calling thread during `work`. */
   def counted(work: => Unit): Long = {
     val before = requests.get()(0)
     work

@@ -13,21 +13,21 @@ import zonemap.iceberg.store.{IndexStore, Level}
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /**
- * One way to keep an index beside a stream.
+ * One way to maintain an index while a stream writes the table.
  *
- * @param confs of the session that writes and queries
- * @param reported what was reported from practice of this strategy: loss of write throughput, query seconds
+ * @param confs confs of the session that writes and queries
+ * @param reported figures from practice for this strategy: loss of write throughput, seconds of a query
  */
 sealed abstract class Layout(val name: String, val reported: String) {
   def confs: Map[String, String]
 
-  /** Indexes the past. */
+  /** Indexes the files of the past. */
   def prepare(table: Table): Unit
 
-  /** What the writer does after a commit, before its next batch. */
+  /** The writer's index work after a commit, before its next batch. */
   def afterCommit(table: Table): Unit
 
-  /** Whether what queries need is in the memory of the driver that asks; else each opens the store anew. */
+  /** Whether the driver retains the index in memory between queries; otherwise each query opens the store anew. */
   def hasHotTier: Boolean
 }
 
@@ -36,7 +36,7 @@ object Layout {
   private val ByProcedure = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep" -> "off")
   private val Following = Map("spark.sql.zonemap.enabled" -> "true", "spark.sql.zonemap.upkeep" -> "persist")
 
-  /** The cap that makes the past of a large table cold, and a day of batches hot. */
+  /** A memory cap that retains a day of batches, but not the past of a large table. */
   private val HotBytes = "24m"
 
   case object NoIndex extends Layout("no index", "queries ~23 s") {
@@ -46,7 +46,7 @@ object Layout {
     override val hasHotTier = false
   }
 
-  /** One segment of all files, read and written whole with every batch. */
+  /** One segment of all files, which each batch reads and rewrites whole. */
   case object Master extends Layout("master zonemap", "-67 %, queries 2.1 s") {
     override val confs: Map[String, String] = ByProcedure
     override def prepare(table: Table): Unit = { build(table); save(table, inOne(stored(table))) }
@@ -54,7 +54,7 @@ object Layout {
     override val hasHotTier = false
   }
 
-  /** Micro segments, merged into hours and days as soon as there are eight, by the writer. */
+  /** The writer adds micro segments, and merges them into segments of hours and days as soon as there are eight. */
   case object Hierarchical extends Layout("hierarchical", "-4 %, queries 3.2 s") {
     override val confs: Map[String, String] = ByProcedure
     override def prepare(table: Table): Unit = build(table)
@@ -65,7 +65,7 @@ object Layout {
     override val hasHotTier = false
   }
 
-  /** Runs that the writer merges into one segment of all files when the draw says so. */
+  /** One run per commit; the writer merges all runs into one segment of all files when a random draw decides so. */
   case object Probabilistic extends Layout("probabilistic merge", "") {
     override val confs: Map[String, String] = ByProcedure
     override def prepare(table: Table): Unit = { build(table); save(table, inOne(stored(table))) }
@@ -76,7 +76,7 @@ object Layout {
     override val hasHotTier = false
   }
 
-  /** What is new stays in the writer's memory, too; nothing is merged. */
+  /** New segments are stored and also remain in the writer's memory; no segments are merged. */
   case object Dual extends Layout("dual tier", "-5 %, queries 1.2 s hot, 2.8 s cold") {
     override val confs: Map[String, String] = ByProcedure + ("spark.sql.zonemap.hot.max-bytes" -> HotBytes)
     private val settings = PlannerSettings(
@@ -89,7 +89,7 @@ object Layout {
     override val hasHotTier = true
   }
 
-  /** The index follows commits by itself, and writes its own store; nothing is merged. */
+  /** The index follows commits on its own and writes a separate store; no segments are merged. */
   case object Decoupled extends Layout("decoupled store", "-2 %") {
     override val confs: Map[String, String] =
       Following ++ Map("spark.sql.zonemap.merge.policy" -> "off", "spark.sql.zonemap.merge.hard-cap" -> "1000000")
@@ -98,7 +98,7 @@ object Layout {
     override val hasHotTier = false
   }
 
-  /** The defaults. */
+  /** The default settings. */
   case object Combined extends Layout("all combined", "") {
     override val confs: Map[String, String] = Following + ("spark.sql.zonemap.hot.max-bytes" -> HotBytes)
     override def prepare(table: Table): Unit = build(table)
@@ -108,7 +108,7 @@ object Layout {
 
   val indexed: Seq[Layout] = Seq(Master, Hierarchical, Probabilistic, Dual, Decoupled, Combined)
 
-  /** Confs that some layout sets. */
+  /** The keys of all confs that any layout sets. */
   val confKeys: Set[String] = (NoIndex +: indexed).flatMap(_.confs.keys).toSet
 
   private def build(table: Table): Unit =
@@ -128,7 +128,7 @@ object Layout {
   private def save(table: Table, index: SnapshotIndex): Unit = 
     SnapshotWriter.save(table, index, store(table), process.held(table)): Unit
 
-  /** The stored index of the parent, with what the current snapshot has added. */
+  /** The stored index of the parent snapshot, extended by the files that the current snapshot added. */
   private def extended(table: Table): SnapshotIndex = {
     val snapshot = table.currentSnapshot()
     val known = new TableIndex(table.uuid(), process.access)

@@ -13,7 +13,7 @@ object Stats {
     sorted(low) + (at - low) * (sorted(math.min(low + 1, sorted.size - 1)) - sorted(low))
   }
 
-  /** The median and its 95 % interval, by 2,000 resamples. */
+  /** The median and its 95 % confidence interval, from 2,000 bootstrap resamples. */
   def interval(values: Seq[Double]): (Double, Double, Double) = {
     val random = new SplittableRandom(7)
     val medians = Seq.fill(2000)(Measure.median(Seq.fill(values.size)(values(random.nextInt(values.size)))))

@@ -12,13 +12,13 @@ import org.apache.iceberg.types.{Conversions, Types}
 import org.apache.spark.sql.{DataFrame, SparkSession}
 
 /**
- * A stream's table: narrow rows in order of time, unpartitioned, 32 files a batch.
+ * The table of a stream: narrow rows in time order, unpartitioned, 32 files per batch.
  *
- * Its past is metadata only: manifests of data files that were never written, shared by all tables of the benchmark.
- * Every file of the past holds one second; the stream goes on where it ends.
+ * The past of the table is metadata only: manifests of data files that were never written, shared by all tables of the
+ * benchmark. Every file of the past covers one second; the stream continues at the end of the past.
  *
- * @param past files of the past
- * @param rows rows of a batch
+ * @param past number of files of the past
+ * @param rows number of rows of a batch
  */
 final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, val past: Int, rows: Int) {
   import StreamTable._
@@ -41,7 +41,7 @@ final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, v
   /** The first second of the stream, in seconds since the epoch. */
   val streamStart: Long = FirstSecond + past
 
-  /** A table with the past in it. */
+  /** Creates a table that contains the past. */
   def create(name: String): Table = {
     val table = createEmpty(name)
     manifests.grouped(math.max(1, manifests.size / 20)).foreach { group =>
@@ -55,14 +55,14 @@ final class StreamTable(spark: SparkSession, catalog: Catalog, folder: String, v
   def createEmpty(name: String): Table =
     catalog.createTable(TableIdentifier.of("db", name), Columns, PartitionSpec.unpartitioned(), Version)
 
-  /** Commits the metadata of batch `number`, as many files as a batch has, and no rows. */
+  /** Commits the metadata of batch `number`: as many files as a batch has, but no rows. */
   def commitFiles(table: Table, number: Int): Unit = {
     val append = table.newFastAppend()
     (0 until FilesABatch).foreach(file => append.appendFile(pastFile(number * FilesABatch + file)))
     append.commit()
   }
 
-  /** The rows of batch `number`, in 32 partitions; each batch is ten seconds of the stream. */
+  /** The rows of batch `number`, in 32 partitions; each batch covers ten seconds of the stream. */
   def batch(number: Int): DataFrame =
     spark
       .range(number.toLong * rows, (number + 1L) * rows, 1, FilesABatch)
@@ -107,7 +107,7 @@ object StreamTable {
   private val FileRows: java.lang.Long = 43000L
   private val FirstSecond = 1704067200L
 
-  /** Appends do not merge manifests: those of a structured streaming query never do. */
+  /** Appends do not merge manifests, because the appends of a structured streaming query never merge manifests. */
   private val Version =
     Map("format-version" -> "2", "write.distribution-mode" -> "none", "commit.manifest-merge.enabled" -> "false").asJava
 

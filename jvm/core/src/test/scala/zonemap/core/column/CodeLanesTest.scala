@@ -4,10 +4,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.{Rng, Seeded}
 
-/** Lanes of 16 bits are compared and added as single numbers are. */
+/** Comparing and adding packed lanes of 16 bits gives the same results as single numbers. */
 class CodeLanesTest extends AnyFunSuite with Seeded {
 
-  /** Ends of the range and of its halves, and neighbours of one another, among any codes. */
+  /** A random code, often an end of the range or of one of its halves, or a neighbour of such an end. */
   private def code(rng: Rng): Int = rng.pick(Seq(0, 1, 0x7fff, 0x8000, 0x8001, 0xfffe, 0xffff, rng.int(65536)))
 
   private def rows(count: Int)(ofLanes: Array[Long]): Seq[Boolean] = {

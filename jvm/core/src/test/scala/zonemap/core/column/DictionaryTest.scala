@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.Seeded
 
-/** Boundaries of one dictionary are found in another as single values are. */
+/** Looking up all boundaries of another dictionary at once gives the same codes as looking up each value. */
 class DictionaryTest extends AnyFunSuite with Seeded {
   test("codes of all boundaries of another dictionary") {
     rounds(200) { rng =>

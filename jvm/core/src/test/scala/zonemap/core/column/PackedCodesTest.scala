@@ -7,7 +7,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.Seeded
 import zonemap.core.io.CorruptIndexException
 
-/** Codes come back, block by block and one by one, whatever their ranges. */
+/** Packed codes decode to the original codes, as whole blocks and one by one, for every range of codes. */
 class PackedCodesTest extends AnyFunSuite with Seeded {
   private def buffer(bytes: Array[Byte]): ByteBuffer = ByteBuffer.wrap(bytes).order(ByteOrder.LITTLE_ENDIAN)
 
@@ -21,7 +21,7 @@ class PackedCodesTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** Beside the lower codes, and beside anything where they are not needed. */
+  /** Decodes the upper codes given the lower codes. Blocks that do not depend on the lower codes get arbitrary ones. */
   private def checkBeside(upper: Array[Char], first: PackedCodes, second: PackedCodes): Unit = {
     val (ofLower, lanes) = (new Array[Long](256), new Array[Long](256))
     upper.indices.by(Blocks.BlockRows).foreach { row =>

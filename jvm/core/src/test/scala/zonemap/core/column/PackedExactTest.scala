@@ -8,7 +8,10 @@ import zonemap.core.io.{ByteSource, CorruptIndexException}
 import zonemap.core.segment.{Segment, SegmentBuilder}
 import zonemap.core.value.{LongType, LongValue, Presence, ZoneValue}
 
-/** Exact bounds of longs come back whatever their range, which of them are there, and however they are stored. */
+/**
+ * Exact bounds of longs decode to the original values for every range, with bounds absent or present, in every
+ * encoding.
+ */
 class PackedExactTest extends AnyFunSuite with Seeded {
   private val id = 1
 
@@ -37,7 +40,7 @@ class PackedExactTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** A width in bits, now and then all of the longs. */
+  /** A random number of `width` bits; a width of 64 gives any long, negative ones included. */
   private def random(width: Int, rng: Rng): Long = if (width == 64) rng.long() else rng.long() >>> (64 - width)
 
   test("numbers of every width, with bounds that are not there") {

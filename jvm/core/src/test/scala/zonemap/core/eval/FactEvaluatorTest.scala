@@ -12,7 +12,7 @@ import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value._
 
-/** A file is left out by facts only if none of its known rows matches. */
+/** Facts prune a file only if no row of the file matches the predicate. */
 class FactEvaluatorTest extends AnyFunSuite with Seeded {
   private val key = FactKey.of("file", 1)
 

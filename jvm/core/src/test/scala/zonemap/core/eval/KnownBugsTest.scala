@@ -10,7 +10,9 @@ import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
 import zonemap.core.predicate._
 import zonemap.core.value._
 
-/** Wrong results that other systems shipped: each skips what it may and keeps what it must. */
+/**
+ * Wrong results that other systems shipped: each test prunes a file that may be pruned and retains one that must be.
+ */
 class KnownBugsTest extends AnyFunSuite {
   import CompareOp._
 
@@ -95,7 +97,7 @@ class KnownBugsTest extends AnyFunSuite {
     val low = new UUID(0x7000000000000000L, 1)
     val high = new UUID(0x9000000000000000L, 1)
     val mid = ZoneValues.ofUuid(new UUID(0x8000000000000000L, 0))
-    // Written in unsigned order, then in signed order with the ends swapped.
+    // The first bounds are written in unsigned order, the second in signed order, which swaps the ends.
     assert(kept(UuidType, bounds(ZoneValues.ofUuid(low), ZoneValues.ofUuid(high), tight = false), Compare(_, Eq, mid)))
     assert(kept(UuidType, bounds(ZoneValues.ofUuid(high), ZoneValues.ofUuid(low), tight = false), Compare(_, Eq, mid)))
     val narrow = bounds(ZoneValues.ofUuid(new UUID(1, 0)), ZoneValues.ofUuid(new UUID(2, 0)), tight = false)

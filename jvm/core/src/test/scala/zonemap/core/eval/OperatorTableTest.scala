@@ -11,7 +11,10 @@ import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch, ZoneStats}
 import zonemap.core.value._
 
-/** The operator table: one file, columns named for their case, and what each predicate says of it, scalar and vectorised. */
+/**
+ * The operator table: one file whose columns are named for their case. Each predicate has one expected result, which
+ * the scalar and the vectorised evaluator must both return.
+ */
 class OperatorTableTest extends AnyFunSuite {
   import Match.{All, None => Nothing, Some => Maybe}
 
@@ -285,7 +288,7 @@ class OperatorTableTest extends AnyFunSuite {
     in("key", uuid(new UUID(0, 9)), uuid(new UUID(7, 0))) -> Nothing,
     on("key", Gt, uuid(new UUID(6, 0))) -> Maybe,
     on("key", NotEq, uuid(new UUID(6, 0))) -> Maybe,
-    // In signed order [-5, 5], as bytes inverted: nothing can be excluded.
+    // In signed order the bounds are [-5, 5]; in byte order they are inverted, so that no value can be excluded.
     on("key_signs", Eq, uuid(new UUID(100, 0))) -> Maybe,
     on("key_signs", Eq, uuid(new UUID(0, 0))) -> Maybe,
     IsNull(ref("key_signs")) -> Nothing

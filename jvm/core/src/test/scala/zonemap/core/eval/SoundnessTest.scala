@@ -9,7 +9,7 @@ import zonemap.core.column.ColumnBounds
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{BinaryType, ColumnType, LongType, Presence, StringType, UuidType}
 
-/** NONE means that no physical row is TRUE, ALL that every row is: checked on files whose rows are known. */
+/** On files with known rows: NONE proves that the predicate is TRUE for no row, ALL that it is TRUE for every row. */
 class SoundnessTest extends AnyFunSuite with Seeded {
 
   private def column(t: ColumnType, rows: Int, rng: Rng): Seq[Any] = {
@@ -23,7 +23,10 @@ class SoundnessTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** What a writer may truthfully record: exact, widened, truncated or no bounds; counts or none. */
+  /**
+   * Bounds and counts that a writer may truthfully record: exact, widened, truncated or absent bounds, with or without
+   * counts.
+   */
   private def bounds(t: ColumnType, cells: Seq[Any], rng: Rng): ColumnBounds = {
     def isNaN(v: Any) = v.isInstanceOf[Double] && v.asInstanceOf[Double].isNaN
     val nullCount = cells.count(_ == null)
@@ -50,7 +53,7 @@ class SoundnessTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** Writers order uuids one way or the other. */
+  /** The order of values that a writer uses; for uuids it is either of the two orders in use. */
   private def ordering(t: ColumnType, rng: Rng): Ordering[Any] =
     if (t == UuidType && rng.chance(50)) (a: Any, b: Any) => a.asInstanceOf[UUID].compareTo(b.asInstanceOf[UUID])
     else (a: Any, b: Any) => TestModel.compare(a, b)
@@ -65,7 +68,10 @@ class SoundnessTest extends AnyFunSuite with Seeded {
   private def prefix(s: String, points: Int): String =
     if (s.codePointCount(0, s.length) <= points) s else s.substring(0, s.offsetByCodePoints(0, points))
 
-  /** As Iceberg truncates an upper bound: cut, then add one to the last code point that can take it. */
+  /**
+   * Truncates an upper bound as Iceberg does: cuts the text, then increments the last code point that can be
+   * incremented.
+   */
   private def upperPrefix(s: String, points: Int): Option[String] = {
     val cut = prefix(s, points)
     if (cut == s) Some(s)
@@ -95,7 +101,7 @@ class SoundnessTest extends AnyFunSuite with Seeded {
         }
       }
     }
-    // A test of proofs is worth something only if there are many.
+    // The test is only useful if it meets many proofs.
     assert(none > 5000 && all > 1000, s"$none NONE and $all ALL of 30,000")
   }
 }

@@ -8,7 +8,7 @@ import zonemap.core.predicate._
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value._
 
-/** The vectorised evaluator answers as the scalar reference does on the bounds that were put in. */
+/** The vectorised evaluator returns the same results as the scalar reference evaluator on the same bounds. */
 class VectorisedTest extends AnyFunSuite with Seeded {
 
   private def specs(types: Seq[ColumnType]) = types.zipWithIndex.map { case (t, i) => ColumnSpec(i + 1, t) }
@@ -22,7 +22,7 @@ class VectorisedTest extends AnyFunSuite with Seeded {
 
   private def compare(rows: Int, predicates: Int, limit: Int, rng: Rng): Unit = {
     val types = Seq.fill(4)(rng.pick(TestModel.types))
-    // Runs of equal rows make blocks and whole columns that are constant.
+    // Runs of equal rows create blocks, and whole columns, whose bounds are constant.
     val run = rng.pick(Seq(1, 1, 50, 1500))
     var last = types.map(TestModel.anyBounds(_, rng)).toArray
     val bounds = Seq.tabulate(rows) { row =>
@@ -50,7 +50,10 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     }
   }
 
-  /** Now and then a leaf on a missing column, of a type that does not compare, or nothing at all. */
+  /**
+   * Replaces some leaves: by one on a missing column, by one of a type that does not compare, or by a constant or
+   * Unknown.
+   */
   private def mutate(predicate: Predicate, rng: Rng): Predicate = predicate match {
     case And(children)                               => And(children.map(mutate(_, rng)))
     case Or(children)                                => Or(children.map(mutate(_, rng)))
@@ -74,7 +77,7 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     rounds(12)(rng => compare(rows = 1000 + rng.int(2500), predicates = 12, limit = rng.pick(Seq(3, 9, 32767)), rng))
   }
 
-  /** Values of a wide domain: codes settle few questions, and many literals share the code of a bound. */
+  /** A value of a wide domain: codes alone decide few rows, and many literals share the code of a bound. */
   private def wide(t: ColumnType, spread: Int, rng: Rng): ZoneValue = t match {
     case DoubleType => ZoneValues.ofDouble((rng.int(spread) - spread / 2) / 16.0)
     case StringType => ZoneValues.ofString(f"${rng.int(spread)}%07d")
@@ -151,7 +154,7 @@ class VectorisedTest extends AnyFunSuite with Seeded {
         val expected = some.map(b => reference(Seq(UuidType), b, equal) != Match.None)
         val may = SegmentEvaluator.mayMatch(segment, equal, Bitmap.full(some.size))
         assert(some.indices.map(may(_)) == expected, s"$high of ${some.map(_.toSeq)}")
-        // one bound says nothing, whichever way its writer compared
+        // A single bound proves nothing, because the order of uuids that its writer used is unknown.
         assert(some.zip(expected).forall { case (b, kept) => kept || (b(0).lower != null && b(0).upper != null) })
       }
     }
@@ -181,7 +184,7 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     val bounds = (0 until rows).map(r =>
       Array(ColumnBounds(LongValue(r * 100L), LongValue(r * 100L + 50), tight = true, Presence.None, Presence.None)))
     val column = ColumnRef(1, LongType, "id")
-    // Odd hundreds fall into the files' ranges, the rest into the gaps between them.
+    // Some values fall into the range of a file, the others into the gaps between two files.
     val values =
       (0 until 10000).map(i => if (i % 10 == 0) i * 40L * 100 / 4000 * 100 + 25 else i * 40L / 100 * 100 + 75)
     Seq(16, 300, 32767).foreach { limit =>

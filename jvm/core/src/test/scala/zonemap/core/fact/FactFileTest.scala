@@ -9,7 +9,7 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ColumnType, LongType, LongValue, StringType, ZoneValue, ZoneValues}
 import zonemap.core.version.{FactRef, VersionFile}
 
-/** Facts as they are stored. */
+/** Facts in their stored form. */
 class FactFileTest extends AnyFunSuite with Seeded {
 
   private def builtOf(kind: FactKind, cells: Seq[Option[ZoneValue]], maxValues: Int = 100): Array[Byte] = {

@@ -4,7 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** Names of stored files and of cached ranges hold these digits. */
+/** The digests in the names of stored files and of cached ranges. */
 class ChecksumsTest extends AnyFunSuite {
 
   test("the digits of SHA-256 are those of the standard's example, from the first on") {

@@ -2,7 +2,7 @@ package zonemap.core.io
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The order and the sum of values that are held by their last use. */
+/** Values are evicted in the order of their last use, and the sum of their bytes is exact. */
 class LruBytesTest extends AnyFunSuite {
   private def held(keys: String*): LruBytes[String, String] = {
     val lru = new LruBytes[String, String](_.length.toLong)

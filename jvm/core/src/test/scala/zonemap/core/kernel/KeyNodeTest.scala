@@ -11,7 +11,10 @@ import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.segment.{Segment, SegmentBuilder}
 import zonemap.core.value.{ColumnType, DoubleType, LongType, LongValue, Presence, ZoneValue, ZoneValues}
 
-/** Rows found by their lower bounds are those that comparing all rows finds, and what makes them found is counted. */
+/**
+ * Looking up rows by their lower bounds finds the same rows as comparing all rows; rows that were looked up are
+ * counted.
+ */
 class KeyNodeTest extends AnyFunSuite with Seeded {
   private val rows = 3000
 
@@ -20,7 +23,7 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
   private def segmentOf(columnType: ColumnType, bounds: Seq[ColumnBounds], boundaries: Int): Segment =
     TestModel.segment(Seq(ColumnSpec(1, columnType)), bounds.map(Array(_)), boundaries)
 
-  /** Without looking up. */
+  /** The result of the scalar evaluator for each row, without a look-up. */
   private def reference(columnType: ColumnType, bounds: Seq[ColumnBounds], predicate: Predicate): IndexedSeq[Match] =
     bounds.toVector.map(b => ZoneMatch.evaluate(predicate, _ => Some(ColumnZone(columnType, b))))
 
@@ -29,7 +32,9 @@ class KeyNodeTest extends AnyFunSuite with Seeded {
     case _          => LongValue(number)
   }
 
-  /** One row in a hundred or so holds nothing but nulls or NaN, lacks a bound, or is wider than all others. */
+  /**
+   * Random bounds. With `odd` the row holds only nulls, lacks one or both bounds, or has a range wider than all others.
+   */
   private def someBounds(columnType: ColumnType, domain: Int, width: Int, odd: Boolean, rng: Rng): ColumnBounds = {
     val from = rng.int(domain).toLong - domain / 2
     val (lower, upper) = (value(columnType, from), value(columnType, from + rng.int(width)))

@@ -9,7 +9,9 @@ import zonemap.core.predicate.{ColumnRef, In, NotIn, SortedValues}
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch, ZoneStats}
 import zonemap.core.value.{LongType, LongValue, Presence}
 
-/** Large sets of numbers against exact bounds, which the gaps between boundaries settle mostly: as the reference does. */
+/**
+ * Large sets of numbers against exact bounds match the reference. Most rows are decided by the gaps between boundaries.
+ */
 class LongElementsTest extends AnyFunSuite with Seeded {
   private val key = ColumnRef(1, LongType, "key")
 
@@ -21,14 +23,14 @@ class LongElementsTest extends AnyFunSuite with Seeded {
       Presence.None,
       Presence.None)
 
-  /** A width in bits, now and then all of the longs. */
+  /** A random number of `width` bits; a width of 64 gives any long, negative ones included. */
   private def random(width: Int, rng: Rng): Long = if (width == 64) rng.long() else rng.long() >>> (64 - width)
 
   test("keys of every width, near to bounds and boundaries and far from them") {
     var (kept, skipped) = (0, 0)
     rounds(60) { rng =>
       val width = rng.pick(Seq(6, 12, 30, 48, 62, 63, 64))
-      // narrow beside the gaps between boundaries, as wide as they are, and of one width
+      // Ranges of a single value, of one fixed width, and of random widths.
       val spans = rng.pick(Seq[() => Long](() => 0L, () => 1000L, () => random(1 + rng.int(width), rng)))
       val ends = Seq.fill(1 + rng.int(2500)) {
         val from = random(width, rng)

@@ -9,7 +9,7 @@ import zonemap.core.predicate.{ColumnRef, CompareColumns, CompareOp}
 import zonemap.core.rule.{ColumnPair, ColumnZone, Match}
 import zonemap.core.value.{LongType, LongValue, Presence}
 
-/** Two columns compared four rows at a time are compared as one by one, wherever their values are. */
+/** Comparing two columns four rows at a time gives the same results as row by row, for every distribution of values. */
 class OrdinalLimitsTest extends AnyFunSuite with Seeded {
   private val specs = Seq(1, 2).map(ColumnSpec(_, LongType))
   private val columns = Seq(1, 2).map(id => ColumnRef(id, LongType, s"c$id"))
@@ -19,7 +19,7 @@ class OrdinalLimitsTest extends AnyFunSuite with Seeded {
     if (rng.chance(2)) ColumnBounds(LongValue(from), null, tight = false, Presence.None, Presence.None)
     else ColumnBounds(LongValue(from), LongValue(from + width), tight = true, Presence.None, Presence.None)
 
-  /** Of a shape each: alike, far apart, of other density, and rows whose columns are close to one another. */
+  /** Distributions of the two columns: alike, far apart, of different density, and close to each other in each row. */
   private val shapes: Seq[Rng => (Long, Long)] = Seq(
     rng => (rng.int(1 << 30).toLong, rng.int(1 << 30).toLong),
     rng => (rng.int(1 << 20).toLong, (1L << 20) - 1000 + rng.int(1 << 20)),

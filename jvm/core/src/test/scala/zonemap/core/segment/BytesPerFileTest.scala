@@ -9,7 +9,7 @@ import zonemap.core.container.{Container, ContainerReader, SectionKind}
 import zonemap.core.io.ByteSource
 import zonemap.core.value.{ColumnType, LongType, Presence, StringType, ZoneValue, ZoneValues}
 
-/** What a file costs in a segment, by part: what a query that names every column holds, and what stays in the file. */
+/** Bytes per file of a segment, by section: in memory after a query that names every column, and in the stored file. */
 class BytesPerFileTest extends AnyFunSuite {
   private type Maker = (Int, Random) => ColumnBounds
 

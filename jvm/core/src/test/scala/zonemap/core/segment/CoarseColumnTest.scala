@@ -9,14 +9,19 @@ import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate.{And, ColumnRef, Compare, CompareOp, IsNull, Predicate}
 import zonemap.core.value.{ColumnType, LongType, Presence, StringType, ZoneValue, ZoneValues}
 
-/** Columns whose bounds hardly prune keep them rounded outward, one byte a side; the others keep every bound. */
+/**
+ * A column whose bounds prune little is stored with bounds rounded outward, in one byte each. Other columns keep exact
+ * bounds.
+ */
 class CoarseColumnTest extends AnyFunSuite {
   private val random = new Random(7)
   private val added = scala.collection.mutable.ArrayBuffer.empty[Array[ColumnBounds]]
   private val rows = 3 * CoarseBounds.MinRows + 17
   private val specs = Seq(ColumnSpec(1, LongType), ColumnSpec(2, LongType), ColumnSpec(3, StringType))
 
-  /** Column 1 follows the row, column 2 spans 0 to a million in every row, column 3 spans "a.." to "z..". */
+  /**
+   * Column 1 follows the row number, column 2 spans about 0 to a million in every row, column 3 spans "a.." to "y..".
+   */
   private def bounds(row: Int): Array[ColumnBounds] = Array(
     known(ZoneValues.ofLong(row * 10L), ZoneValues.ofLong(row * 10L + 9)),
     known(ZoneValues.ofLong(100L + random.nextInt(5000)), ZoneValues.ofLong(1000000L - random.nextInt(5000))),
@@ -41,7 +46,7 @@ class CoarseColumnTest extends AnyFunSuite {
   private lazy val largeBytes = segment(rows)
   private lazy val large = Segment.open(largeBytes)
 
-  /** The bounds of a column as they were given to the builder. */
+  /** The bounds of a column as the test passed them to the builder. */
   private def given(fieldId: Int): IndexedSeq[ColumnBounds] = added.map(_(fieldId - 1)).toIndexedSeq
 
   private def kept(segment: Segment, predicate: Predicate): Int =

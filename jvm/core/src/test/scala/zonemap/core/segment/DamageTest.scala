@@ -13,7 +13,10 @@ import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, Star
 import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
 import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
-/** Damaged bytes are refused or do not matter; they never change an answer, hang or end in another exception. */
+/**
+ * Damaged bytes are either refused or have no effect. They never change a result, block the reader or cause another
+ * exception.
+ */
 class DamageTest extends AnyFunSuite with Seeded {
   private val columns = Seq(ColumnSpec(1, LongType), ColumnSpec(2, StringType), ColumnSpec(3, DoubleType))
 
@@ -26,7 +29,7 @@ class DamageTest extends AnyFunSuite with Seeded {
     builder.build()
   }
 
-  /** Everything a segment can be asked. */
+  /** The results of all read methods of a segment. */
   private def answers(bytes: Array[Byte]): Seq[Any] = {
     val s = Segment.open(bytes)
     val paths = s.newPathReader()

@@ -12,10 +12,13 @@ import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, Star
 import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
 import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
-/** Files with right checksums whose counts, lengths and sizes promise far more than there is; the same for each seed. */
+/**
+ * Forged files with valid checksums whose counts, lengths and sizes claim far more data than the file holds. A seed
+ * always gives the same files.
+ */
 object ForgedFiles {
 
-  /** @param read asks the file for everything a reader may */
+  /** @param read calls every read method on the file */
   final case class Forged(name: String, bytes: Array[Byte], read: Array[Byte] => Unit)
 
   private val columns = Seq(ColumnSpec(1, LongType), ColumnSpec(2, StringType), ColumnSpec(3, DoubleType))
@@ -34,7 +37,7 @@ object ForgedFiles {
       }
   }
 
-  /** Numbers put in the place of what is there: counts as varints, and what is of fixed width. */
+  /** Excessive numbers that replace stored ones: as varints for counts, and with fixed width for the other fields. */
   private val blown: Seq[(String, Array[Byte])] = Seq(
     "varint 2^31-1" -> new Output().varint(Int.MaxValue).toBytes,
     "varint 50 million" -> new Output().varint(50000000).toBytes,
@@ -44,7 +47,9 @@ object ForgedFiles {
     "long 2^62" -> new Output().long(1L << 62).toBytes
   )
 
-  /** Every number written over the bytes at `at`, and put before them. */
+  /**
+   * For each number, the bytes with the number written over the ones at `at`, and with the number in place of one byte.
+   */
   private def mutations(bytes: Array[Byte], at: Int): Seq[(String, Array[Byte])] =
     blown.flatMap { case (name, number) =>
       val over = bytes.take(at) ++ number ++ bytes.drop(at + number.length)
@@ -97,7 +102,7 @@ object ForgedFiles {
       val file = FactFile.open(ByteSource.ofBytes(b))
       file.keysIterator.foreach(k => file.find(k))
     }
-    // the head ends with the checksum of the fact
+    // The head ends with the length and the checksum of the fact.
     def withFact(d: Array[Byte]) =
       whole(head.dropRight(8) ++ new Output().int(d.length).int(Checksums.crc32c(d)).toBytes, d)
     head.indices.flatMap(mutations(head, _)).map { case (name, h) =>
@@ -106,7 +111,7 @@ object ForgedFiles {
       data.indices.flatMap(mutations(data, _)).map { case (name, d) => Forged(s"$kind fact, $name", withFact(d), read) }
   }
 
-  /** The sections of a container with their raw bytes; each forged in turn. */
+  /** All sections of a container; each section in turn is replaced by forged ones. */
   private def sections(whole: Array[Byte], kind: Int, rng: Rng): Iterator[(String, Array[Byte])] = {
     val reader = ContainerReader.open(ByteSource.ofBytes(whole), kind)
     val raw = reader.keys.toSeq.sortBy(k => (k.kind.code, k.id)).map { key =>
@@ -135,7 +140,10 @@ object ForgedFiles {
     } ++ counted(raw, container, kind)
   }
 
-  /** Lists of as many of the shortest items as a frame of two megabytes has room for, and rows without bytes. */
+  /**
+   * Lists with as many items of the shortest form as fit into a frame of two megabytes, and row counts without row
+   * data.
+   */
   private def counted(
       raw: Seq[(SectionKey, Array[Byte])],
       container: PartialFunction[SectionKey, Section] => Array[Byte],
@@ -169,7 +177,7 @@ object ForgedFiles {
     def of(raw: Array[Byte]): Section = Section(raw, raw.length, compressed = false)
   }
 
-  /** A container with right checksums. */
+  /** Encodes a container with valid checksums. */
   private def write(kind: Int, sections: Seq[(SectionKey, Section)]): Array[Byte] = {
     val out = new Output(4096)
     out.raw(Container.Magic).short(Container.FormatVersion).short(kind)
@@ -188,7 +196,7 @@ object ForgedFiles {
     out.toBytes
   }
 
-  /** A zstd frame of zeros whose header promises so many bytes: blocks of 128 KiB that repeat one byte. */
+  /** A zstd frame of `length` zeros whose header declares `promised` bytes; its blocks of 128 KiB repeat one byte. */
   private def zeros(length: Long, promised: Long): Array[Byte] = {
     val out = new Output(64)
     out.int(0xfd2fb528).byte(0xe0).long(promised)
@@ -244,7 +252,7 @@ object ForgedFiles {
     builder.build()
   }
 
-  /** Everything a plan may ask, of a few rows: what is kept of all rows at once is what counts. */
+  /** Calls every read method that planning uses, for a few rows; the test measures structures that cover all rows. */
   private def readSegment(bytes: Array[Byte]): Unit = {
     val s = Segment.open(bytes)
     val some = (0 until Math.min(s.rows, 20)) ++ Option.when(s.rows > 20)(s.rows - 1)
@@ -272,7 +280,7 @@ object ForgedFiles {
       try { ask(); None }
       catch {
         case e: CorruptIndexException => Some(e)
-        // codes and ordinals that are out of range are refused where they are used
+        // Codes and ordinals that are out of range are refused only when they are used.
         case _: IndexOutOfBoundsException | _: ArithmeticException => None
       }
     }

@@ -8,7 +8,10 @@ import scala.sys.process.{Process, ProcessLogger}
 import org.scalatest.funsuite.AnyFunSuite
 import zonemap.core.io.{CorruptIndexException, Input}
 
-/** Right checksums around counts that promise far more than there is: refused, for little memory. */
+/**
+ * Files with valid checksums whose counts claim far more data than there is are refused, and reading them needs little
+ * memory.
+ */
 class ForgedFilesTest extends AnyFunSuite {
   private val MaxBytes = 64L << 20
 
@@ -45,7 +48,7 @@ class ForgedFilesTest extends AnyFunSuite {
   test("what this release writes, however well it compresses, is read") {
     val builder = new SegmentBuilder(Nil)
     builder.beginManifest(zonemap.core.TestModel.manifest(0))
-    // distinct tuples that are nearly alike
+    // The tuples are distinct but nearly equal, so that they compress well.
     val tuples = (0 until 40000).map(i => Array[AnyRef]("a" * 200, Int.box(i / 4 * 4096 + i % 4 * 64)))
     tuples.foreach(builder.partition(0, _))
     (0 until 40000).foreach(r => builder.add(zonemap.core.TestModel.file(0, r), Array.empty))
@@ -60,7 +63,7 @@ class ForgedFilesTest extends AnyFunSuite {
   }
 }
 
-/** Reads all forged files; ends with an error if one of them does other than be refused. */
+/** Reads all forged files. The process fails if a file causes any exception but a refusal, or runs out of memory. */
 object ReadForgedFiles {
   def main(arguments: Array[String]): Unit = ForgedFiles.all(11).foreach { file =>
     try file.read(file.bytes)

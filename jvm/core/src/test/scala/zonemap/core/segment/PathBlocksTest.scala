@@ -11,7 +11,7 @@ import zonemap.core.io.ByteSource
 class PathBlocksTest extends AnyFunSuite {
   private val rows = 1000
 
-  /** Bytes that can go away. */
+  /** A source of bytes that can become unavailable. */
   private class Leaving(bytes: Array[Byte]) extends ByteSource {
     var isGone = false
     var reads = 0
@@ -44,7 +44,7 @@ class PathBlocksTest extends AnyFunSuite {
     assert(source.reads == before)
 
     source.isGone = true
-    // the third block is there as a whole
+    // The third block was loaded whole, so that paths up to 768 can be read.
     assert((0 until 768).map(segment.newPathReader(read).path(_)) == (0 until 768).map(expected))
     assertThrows[IOException](segment.newPathReader(read).path(900))
     assertThrows[IOException](segment.newPathReader().path(0))

@@ -240,7 +240,7 @@ class RoundTripTest extends AnyFunSuite with Seeded {
 
 object RoundTripTest {
 
-  /** What [[SegmentBuilder.add]] says it stores. */
+  /** The bounds that [[SegmentBuilder.add]] stores according to its documentation. */
   def stored(t: ColumnType, given_ : ColumnBounds): ColumnBounds = {
     val b = Option(given_).getOrElse(ColumnBounds.NothingKnown)
     val nans = if (t.mayHoldNaN && b.nulls != Presence.All) b.nans else Presence.None

@@ -12,14 +12,19 @@ import zonemap.core.value._
 import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
 
 /**
- * A small store of every sort of file and of every way a column is stored, made of a fixed seed. The files under
- * `src/test/resources/seeded-store` are what `main` wrote once; they change only together with docs/design/FORMAT.md.
+ * A small store with every kind of file and every encoding of a column, generated from a fixed seed.
+ *
+ * `main` wrote the files under `src/test/resources/seeded-store` once. They change only together with
+ * docs/design/FORMAT.md.
  */
 object SeededStore {
   private val Rows = 4200
   private val MergedRows = 300
 
-  /** Field ids and types: packed codes, coarse bounds, packed exact bounds, exact codes, frames, and any bounds. */
+  /**
+   * Field ids and types, one per encoding: packed codes, coarse bounds, packed exact bounds, exact codes, frames, any
+   * bounds.
+   */
   private val columns: Seq[ColumnSpec] = Seq(
     ColumnSpec(1, LongType),
     ColumnSpec(2, LongType),
@@ -171,7 +176,7 @@ object SeededStore {
     ).zipWithIndex.map { case (version, i) => s"version-${i + 1}" -> VersionFile.encode(version) }
   }
 
-  /** The files by their names, as the code of today writes them. */
+  /** Names and contents of the files, as the current code writes them. */
   def files: Seq[(String, Array[Byte])] =
     Seq("data.zm" -> dataSegment(10, Rows), "merged.zm" -> mergedSegment, "deletes.zmd" -> deleteSegment) ++
       factColumns.map { case (kind, column, columnType) => s"${kind.name}.zmf" -> facts(kind, column, columnType) } ++

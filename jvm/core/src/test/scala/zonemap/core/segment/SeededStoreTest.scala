@@ -12,7 +12,10 @@ import zonemap.core.fact.FactFile
 import zonemap.core.io.ByteSource
 import zonemap.core.version.VersionFile
 
-/** The bytes of a store do not change: the files of [[SeededStore]] that are kept are written again, and are read. */
+/**
+ * The stored bytes never change: the current code writes the committed files of [[SeededStore]] identically, and reads
+ * them.
+ */
 class SeededStoreTest extends AnyFunSuite {
 
   private def kept(name: String): Array[Byte] =

@@ -4,18 +4,18 @@ import zonemap.core.column.{BoundsHead, ColumnDetail}
 import zonemap.core.container.{Container, ContainerReader, SectionKind}
 import zonemap.core.io.ByteSource
 
-/** How a column is stored in the bytes of a segment. */
+/** Reads the encoding of a column from the bytes of a segment. */
 private[segment] object StoredColumn {
 
-  /** Stored bytes of the sections of a column; 0 when it is not indexed. */
+  /** The number of stored bytes of the sections of a column; 0 if the column is not indexed. */
   def bytes(segment: Array[Byte], fieldId: Int): Long = {
     val container = open(segment)
-    // the ids of fixed arrays are slots
+    // The ids of fixed arrays are slots, not field ids.
     val keys = container.keys.filter(key => key.id == fieldId && key.kind != SectionKind.Fixed)
     keys.map(container.length(_).toLong).sum
   }
 
-  /** Whether its bounds are rounded outward. */
+  /** Whether the bounds of the column are rounded outward. */
   def isCoarse(segment: Array[Byte], fieldId: Int): Boolean =
     BoundsHead.read(open(segment), fieldId, Segment.open(segment).rows).detail == ColumnDetail.Coarse
 

@@ -2,7 +2,9 @@ package zonemap.spark.aggregate
 
 import zonemap.core.{Rng, Seeded}
 
-/** Random aggregates under random filters: the same rows with answers of the index and without. */
+/**
+ * Random aggregates under random filters: the result is the same with and without aggregates answered from the index.
+ */
 class AggregateDifferentialTest extends AggregateTables with Seeded {
   private val Queries = 6
   private val Branches = 8
@@ -48,7 +50,7 @@ class AggregateDifferentialTest extends AggregateTables with Seeded {
     rng.pick(Seq("count(*)", s"count($column)", s"min($column)", s"max($column)", "count(1) * 2", "max(id) - min(id)"))
   }
 
-  /** One aggregate as rows of texts, so that many stand in one query. */
+  /** One aggregate query with rows of texts, so that a UNION can combine many of them into one query. */
   private def branch(table: String, number: Int, rng: Rng): String = {
     val keys = Seq.fill(rng.int(3))(rng.pick(Seq("p", "g", "b", "p", "n", "dt"))).distinct
     val results = Seq.fill(1 + rng.int(3))(aggregate(rng))

@@ -5,12 +5,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, 
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.Assertion
 
-/** What COUNT, MIN and MAX read, and that they are what Iceberg gives. */
+/** The number of data files that COUNT, MIN and MAX read; the results equal Iceberg's. */
 class AggregateRuleTest extends AggregateTables {
   private lazy val plain: String = make("aggregates")
   private lazy val byP: String = make("aggregates_by_p", partitioned = true)
 
-  /** The query's rows are Iceberg's, and so many data files are read. */
+  /** The query returns the same rows as Iceberg, and its plan reads the given number of data files. */
   private def check(query: String, files: Int): Assertion = {
     assertFiles(query, files)
     assertRowsAreIcebergs(Seq(query))
@@ -21,7 +21,7 @@ class AggregateRuleTest extends AggregateTables {
     assert(filesRead(frame) == files, s"$query\n${explained(frame)}")
   }
 
-  // query over the table of eight files: files read with the index and its answers, files read without the answers
+  // query on the table of eight files, files it reads with aggregates answered from the index, files it reads without
   private val queries: Seq[(String, Int, Int)] = Seq(
     ("SELECT count(*) FROM {t} WHERE id >= 30", 0, 5),
     ("SELECT count(*) FROM {t} WHERE id >= 35", 1, 5),
@@ -66,7 +66,7 @@ class AggregateRuleTest extends AggregateTables {
     val texts = queries.map { case (query, files, without) => (query.replace("{t}", plain), files, without) }
     for ((query, files, _) <- texts) assertFiles(query, files)
     withoutAnswers(assert(filesRead(sql(together(texts.map(_._1)))) == texts.map(_._3).sum))
-    // the others have the plan that they had before
+    // All other queries keep the plan without aggregates from the index, so that their rows need no check.
     assertRowsAreIcebergs(texts.collect { case (query, files, without) if files < without => query })
   }
 
@@ -134,7 +134,7 @@ class AggregateRuleTest extends AggregateTables {
       2)
   }
 
-  // queries whose plan holds one table at several places: how many aggregates are answered
+  // queries whose plan contains one table several times, and the number of aggregates answered from the index
   private val shapes: Seq[(String, Int)] = Seq(
     "SELECT count(*) FROM {t} WHERE id >= 35 UNION ALL SELECT max(id + 1) FROM {t} WHERE id >= 35" -> 1,
     "SELECT count(*) FROM {t} WHERE id >= 35 UNION ALL SELECT count(*) FROM {t} WHERE id >= 35" -> 2,
@@ -150,7 +150,7 @@ class AggregateRuleTest extends AggregateTables {
 
   test("a table at several places of a plan; adaptive execution on and off") {
     val texts = shapes.map { case (query, count) => (query.replace("{t}", plain), count) }
-    // keys of joins at run time show the other side once more
+    // Runtime join pruning would add a further copy of the other side's scan.
     withConf("spark.sql.zonemap.join.runtime" -> "false") {
       assert(texts.map { case (query, _) => query -> answered(sql(query)) } == texts)
     }

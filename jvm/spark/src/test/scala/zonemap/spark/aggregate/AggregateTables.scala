@@ -10,12 +10,18 @@ import org.scalatest.Assertion
 import zonemap.spark.SharedSession
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
-/** Tables of eight files of ten rows with ascending ids, each column a function of the id, and what plans read of them. */
+/**
+ * Tables of eight files of ten rows with ascending ids; every column is a function of the id. Helpers count the files
+ * that a plan reads.
+ */
 trait AggregateTables extends SharedSession {
   protected val Columns: String =
     "id BIGINT, n INT, d DOUBLE, f FLOAT, dt DATE, ts TIMESTAMP, m DECIMAL(9, 2), b BOOLEAN, s STRING, g STRING, p INT"
 
-  /** Nulls of n are in the third file and all of the fourth, NaN and both zeros of d in the fifth and sixth. */
+  /**
+   * Column n is null in part of the third file and in all of the fourth; column d has NaN in the fifth file and both
+   * zeros in the sixth.
+   */
   private val select: String = Seq(
     "id",
     "IF(id BETWEEN 27 AND 39, NULL, CAST(id AS INT))",
@@ -48,7 +54,7 @@ trait AggregateTables extends SharedSession {
     table
   }
 
-  /** Data files in the tasks of the plan's scans; nothing is run. */
+  /** The number of data files in the tasks of the plan's scans; the query is not executed. */
   protected def filesRead(frame: DataFrame): Int = Plans.scans(frame).map(scan => files(scan.scan)).sum
 
   private def files(scan: Scan): Int =
@@ -57,13 +63,13 @@ trait AggregateTables extends SharedSession {
       case other                         => IcebergScans.fileTasks(ForwardingScan.unwrapped(other)).fold(0)(_.size)
     }
 
-  /** The rows of all queries in one, as texts with the number of their query. */
+  /** One query that returns the rows of all queries as texts, each with the number of its query. */
   protected def together(queries: Seq[String]): String =
     queries.zipWithIndex
       .map { case (query, i) => s"SELECT $i AS query, CAST(struct(*) AS STRING) AS result FROM ($query)" }
       .mkString(" UNION ALL ")
 
-  /** Fails unless Iceberg gives the same rows. */
+  /** Fails unless Iceberg returns the same rows for all queries. */
   protected def assertRowsAreIcebergs(queries: Seq[String]): Assertion = {
     val all = together(queries)
     val (ours, theirs) = (rows(sql(all)), stock(rows(sql(all))))
@@ -72,7 +78,7 @@ trait AggregateTables extends SharedSession {
 
   protected def explained(frame: DataFrame): String = runtime.explain(frame.queryExecution.executedPlan)
 
-  /** How many aggregates of the plan the index has answered, wholly or in part. */
+  /** The number of aggregates in the plan that the index answered, fully or partly. */
   protected def answered(frame: DataFrame): Int = "files answered from the index".r.findAllIn(explained(frame)).size
 
   protected def withoutAnswers[A](body: => A): A = withConf("spark.sql.zonemap.aggregates.enabled" -> "false")(body)

@@ -8,7 +8,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.settings.{CoverOnRead, PlannerSettings, UpkeepMode}
 
-/** Where a setting comes from and what it may be. */
+/** The sources of a setting, and its valid values. */
 class ZoneMapConfTest extends AnyFunSuite {
 
   private def read(session: Map[String, String] = Map.empty, options: Map[String, String] = Map.empty) = {
@@ -34,7 +34,7 @@ class ZoneMapConfTest extends AnyFunSuite {
 
   private type Pick = ZoneMapConf => Any
 
-  // key below spark.sql.zonemap, value, what it becomes, how it is seen
+  // key below spark.sql.zonemap, text of the value, parsed value, accessor of the setting
   private val values: Seq[(String, String, Any, Pick)] = Seq(
     ("enabled", "false", false, _.enabled),
     ("enabled", "TRUE", true, _.enabled),

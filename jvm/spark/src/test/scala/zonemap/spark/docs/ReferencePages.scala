@@ -9,17 +9,17 @@ import zonemap.spark.procedure.Procedures
 import zonemap.spark.scan.SparkProcess
 
 /**
- * The reference pages under docs/reference, made from the registries of confs, procedures and reasons.
+ * Generates the reference pages under docs/reference from the registries of confs, procedures and reasons.
  *
- * `make docs` writes them; a test fails while a page differs from its registry.
+ * `make docs` writes the pages; a test fails if a page differs from its registry.
  */
 object ReferencePages {
 
-  /** File name and text of every page. */
+  /** The file name and the text of every page. */
   def pages: Seq[(String, String)] =
     Seq("configuration.md" -> configuration, "procedures.md" -> procedures, "reasons.md" -> reasons)
 
-  /** Writes the pages into the folder named by the only argument. */
+  /** Writes the pages into the folder that the only argument names. */
   def main(arguments: Array[String]): Unit = {
     require(arguments.length == 1, "Cannot write the reference pages: name one folder.")
     val folder: Path = Files.createDirectories(Paths.get(arguments(0)))

@@ -4,7 +4,7 @@ import java.nio.file.{Files, Paths}
 
 import org.scalatest.funsuite.AnyFunSuite
 
-/** The committed reference pages say what the registries say. */
+/** The committed reference pages equal the pages generated from the registries. */
 class ReferencePagesTest extends AnyFunSuite {
   ReferencePages.pages.foreach { case (name, text) =>
     test(s"docs/reference/$name is up to date (make docs)") {

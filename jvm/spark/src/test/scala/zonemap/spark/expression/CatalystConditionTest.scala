@@ -8,7 +8,7 @@ import zonemap.core.predicate.{ColumnRef, Evaluated}
 import zonemap.core.value.{ColumnType, LongValue, ZoneValues}
 import zonemap.spark.SharedSession
 
-/** What may be evaluated while a query is planned, and what tells two conditions apart. */
+/** The conditions that may be evaluated while a query is planned, and the digests that distinguish two conditions. */
 class CatalystConditionTest extends SharedSession {
   private val schema = RandomExpressions.schema
   private lazy val frame = spark.createDataFrame(spark.sparkContext.emptyRDD[Row], schema)
@@ -54,7 +54,7 @@ class CatalystConditionTest extends SharedSession {
       "round(l, -2000000) = 100",
       "size(sequence(1, i)) > 5",
       "reflect('java.lang.Math', 'abs', i) = '1'",
-      "b AND i % 2 = 1", // a column that is not known
+      "b AND i % 2 = 1", // b is an unknown column
       "d + i > 3"
     ).foreach(text => assert(of(text).isEmpty, text))
   }

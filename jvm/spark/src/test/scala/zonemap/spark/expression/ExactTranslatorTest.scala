@@ -13,7 +13,7 @@ import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.spark.SharedSession
 
-/** What is taken over exactly, and that nothing else proves that all rows of a file match. */
+/** The conditions that are translated exactly. No other condition may prove that all rows of a file match. */
 class ExactTranslatorTest extends SharedSession {
   private val schema = StructType.fromDDL("i INT, d DOUBLE, s STRING, b BOOLEAN")
 
@@ -50,11 +50,11 @@ class ExactTranslatorTest extends SharedSession {
     Some(ColumnZone(Columns.column(AttributeReference(field.name, field.dataType)()).get.columnType, bounds))
   }
 
-  /** Rows that differ in the one column, the others null. */
+  /** Rows with every test value of the given column; all other columns are null. */
   private def rowsOf(column: String): Seq[InternalRow] =
     values(column).map(v => InternalRow.fromSeq(schema.fields.map(f => if (f.name == column) v else null).toSeq))
 
-  // condition, the column it is about, whether it is taken over exactly
+  // condition, the column it tests, whether it is translated exactly
   private val conditions: Seq[(String, String, Boolean)] =
     Seq(
       "i < 1",
@@ -87,7 +87,7 @@ class ExactTranslatorTest extends SharedSession {
         "NOT isnan(d)",
         "NOT (d >= 1.5D)",
         "d <=> 1.5D").map((_, "d", true)) ++
-      // readers may leave out NaN and a zero where Spark would not
+      // For NaN and zeros, the filter of a reader may drop rows that Spark retains.
       Seq(
         "d < 0",
         "d <= 0",
@@ -160,7 +160,7 @@ class ExactTranslatorTest extends SharedSession {
       val predicate = new ExactTranslator(Columns).whenTrue(Seq(filter))
       rowsOf("d").map(row => ZoneMatch.evaluate(predicate, zone(Seq(row))(_)))
     }
-    // null, NaN, -1, -0.0, 0.0, 1.5, infinity
+    // The rows are null, NaN, -1, -0.0, 0.0, 1.5, infinity.
     assert(answers("d > 1") == Seq(Match.None, Match.Some, Match.None, Match.None, Match.None, Match.All, Match.All))
     assert(answers("d >= 0").forall(_ != Match.All))
     assert(answers("d IS NOT NULL") == Match.None +: Seq.fill(6)(Match.All))

@@ -21,7 +21,10 @@ import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{BytesValue, ColumnType, LongValue, Presence, ZoneValue, ZoneValues}
 import zonemap.spark.SharedSession
 
-/** A row for which Catalyst says TRUE, or fails, is never proven away: random conditions on zones of random rows. */
+/**
+ * Random conditions on the zones of random rows: no zone is pruned if Catalyst evaluates the condition to TRUE, or
+ * fails, for one of its rows.
+ */
 class ExpressionTranslatorTest extends SharedSession with Seeded {
   private val schema = RandomExpressions.schema
 
@@ -51,7 +54,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
 
   private object Columns extends Resolver
 
-  /** Zones of which a single value is known are asked for it. */
+  /** A resolver that also evaluates conditions on zones in which a column has a single known value. */
   private object Evaluating extends Resolver {
     override def evaluated(condition: Expression): Predicate = CatalystCondition.of(condition, this).getOrElse(True)
   }
@@ -78,7 +81,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       ))
   }
 
-  /** The condition after the optimizer, and the rows it may be TRUE for. */
+  /** The condition after the optimizer, and the predicate on the rows for which the condition may be TRUE. */
   private def translate(text: String, columns: ColumnResolver = Columns): Option[(Expression, Predicate)] =
     Try(optimized(text)).toOption
       .map {
@@ -99,7 +102,10 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
       (found.eval(row), found.dataType)
     }.toOption.collect { case (value, dataType) if value != null => RandomExpressions.sql(value, dataType) }
 
-  /** The single value, and null, of columns that hold no more in these rows. */
+  /**
+   * The values of each column that has at most one value besides null in these rows; NaN and floating-point zeros
+   * exclude a column.
+   */
   private def valuesOf(rows: Seq[InternalRow]): FactLookup =
     new FactLookup {
       override def find(column: ColumnId, kind: FactKind): Option[Fact] = None
@@ -162,7 +168,7 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     assert(skipped("untold") < skipped("conditions") / 2 && skipped("evaluated") > 50)
   }
 
-  /** The predicate of one condition, as text. */
+  /** The translated predicate of a condition, as text. */
   private def told(text: String): String = translate(text).fold("")(_._2.toString)
 
   test("what the ranges are: functions of one column") {

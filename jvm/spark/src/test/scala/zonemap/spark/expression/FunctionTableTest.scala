@@ -16,12 +16,14 @@ import zonemap.core.predicate.CompareOp
 import zonemap.core.value.LongValue
 
 /**
- * Every function of Spark that the order tables take for theirs, on arguments of every kind, against Spark's own evaluation:
- * what a table claims of a piece (a result for each argument, in order) and what is derived from it (no wanted argument is
- * missing, be the result wanted for its value, for being NULL or for failing).
+ * Compares every Spark function in the order tables with Spark's own evaluation, on arguments of every kind.
  *
- * The functions are found, not listed: Spark's registry is asked for each of its functions over each type, with literals of
- * each type beside the argument. The list in this file is of those that must be among them.
+ * The test checks the claims of a table about each piece of the domain (every argument has a result, and the results
+ * are in order) and the preimages derived from the pieces. A preimage must contain every argument whose result is
+ * wanted for its value, because it is NULL, or because the function fails.
+ *
+ * The functions are discovered, not listed: the test tries each function of Spark's registry on each type, with
+ * literals of each type as the other arguments. The list in this file names the functions that the discovery must find.
  */
 class FunctionTableTest extends AnyFunSuite {
   import FunctionTableTest._
@@ -38,7 +40,9 @@ class FunctionTableTest extends AnyFunSuite {
       }
     }
 
-  /** Faults of one function: seeded by its text, so that a failure comes again. */
+  /**
+   * The faults of one function. The text of the function seeds the random choices, so that a failure can be repeated.
+   */
   private def faults(e: Expression, step: Step): Iterator[String] = {
     val rng = new Random(e.sql.hashCode.toLong)
     val bound = e.withNewChildren(e.children.map { c =>
@@ -74,7 +78,7 @@ class FunctionTableTest extends AnyFunSuite {
     }
   }
 
-  /** Whether all arguments inside a piece have a result, and these are in order. */
+  /** The faults of one piece: arguments inside the piece that have no result, and results that are out of order. */
   private def claims(e: Expression, step: MonotoneStep, piece: Piece, all: Seq[Argument]): Iterator[String] = {
     val inside = all.collect {
       case a @ Argument(_, Encoded.Value(LongValue(x)), _) if piece.domain.first <= x && x <= piece.domain.last =>
@@ -94,7 +98,7 @@ class FunctionTableTest extends AnyFunSuite {
     without ++ disordered
   }
 
-  /** Sets of results: NULL, NaN, and points and half-lines at results that there are. */
+  /** Sets of wanted results: NULL, NaN, and single points and half-lines at results that occur. */
   private def wanted(arguments: Seq[Argument], rng: Random): Seq[(String, Wanted)] = {
     val values = arguments.flatMap(_.result.toOption).collect { case v: Encoded.Value => v }.distinct
     val compared = for {
@@ -108,7 +112,9 @@ class FunctionTableTest extends AnyFunSuite {
       "nothing" -> Wanted.nothing) ++ compared
   }
 
-  /** Of all functions, types and literals: those that can be put together, in three time zones if they have one. */
+  /**
+   * All valid combinations of function, types and literals. Functions that depend on the time zone occur once per zone.
+   */
   private def expressions: Seq[Expression] =
     (ofRegistry ++ casts ++ intervals)
       .filter(e => step(e).isDefined)
@@ -181,14 +187,17 @@ class FunctionTableTest extends AnyFunSuite {
 private object FunctionTableTest {
   final case class Argument(value: Any, encoded: Encoded, result: Try[Encoded])
 
-  /** The classes that must be found, and none but these. */
+  /** The expression classes that the discovery must find; any other class is a failure. */
   val Functions: Set[String] =
     ("Add Subtract Multiply Divide IntegralDivide UnaryMinus Abs Floor Ceil Round Year YearOfWeek UnixDate TruncDate LastDay " +
       "DateAdd DateSub AddMonths DateAddYMInterval Month Quarter DayOfYear TruncTimestamp UnixSeconds UnixMillis UnixMicros " +
       "ToUnixTimestamp UnixTimestamp SecondsToTimestamp MillisToTimestamp MicrosToTimestamp DateFormatClass FromUnixTime " +
       "Cast Substring Concat").split(' ').toSet
 
-  /** Without changes, with summer time of one hour and odd minutes, and with one of half an hour. */
+  /**
+   * A zone without offset changes, one with odd minutes and a summer time of one hour, and one with a summer time of 30
+   * minutes.
+   */
   val Zones: Seq[String] = Seq("UTC", "America/St_Johns", "Australia/Lord_Howe")
 
   val Types: Seq[DataType] = Seq(
@@ -250,7 +259,7 @@ private object FunctionTableTest {
   private val Integers =
     Seq(BigInt(1), BigInt(0), BigInt(-1), BigInt(2), BigInt(3), BigInt(-7), BigInt(12), BigInt(100))
 
-  /** Literals of each type, NULL among them. */
+  /** Literals of each type, NULL included. */
   val Literals: Seq[Seq[Literal]] = Seq(
     Words.map(Literal(_)) :+ Literal(null, StringType),
     Integers
@@ -394,11 +403,12 @@ private object FunctionTableTest {
       "YEARa",
       "z" * 40
     ).map(UTF8String.fromString) ++
-      // bytes that are no text; of one that ends within a character Spark's substring() gives bytes of whatever lies behind it
+      // These bytes are not valid UTF-8. If a text ends within a character, Spark's substring() returns bytes from
+      // beyond the end of the text.
       Seq(Array(0xff, 0xfe), Array(0x61, 0x80), Array(0xed, 0xa0, 0x80), Array(0x80), Array(0xc3, 0x61, 0x61))
         .map(bytes => UTF8String.fromBytes(bytes.map(_.toByte)))
 
-  /** Values of a type as Catalyst holds them. */
+  /** Sample values of a type, in Catalyst's representation. */
   def samples(dataType: DataType): Seq[Any] =
     dataType match {
       case BooleanType => Seq(true, false)

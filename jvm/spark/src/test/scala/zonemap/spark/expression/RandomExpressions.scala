@@ -9,14 +9,14 @@ import org.apache.spark.unsafe.types.UTF8String
 import zonemap.core.Rng
 
 /**
- * Random conditions over the columns of [[RandomExpressions.schema]], as SQL text, and random rows of it.
+ * Random conditions, as SQL text, on the columns of [[RandomExpressions.schema]], and random rows of that schema.
  *
- * @param others whether functions are among them that keep no order of their arguments
+ * @param others whether to include functions that do not preserve the order of their arguments
  */
 final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
   import RandomExpressions._
 
-  /** A value in Catalyst's form; null now and then. */
+  /** A random value in Catalyst's representation; null in some cases. */
   def value(field: StructField): Any = if (rng.chance(10)) null else nonNull(field.dataType)
 
   private def nonNull(dataType: DataType): Any =
@@ -65,7 +65,7 @@ final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
   private def text(): String =
     Seq.fill(rng.int(4))(rng.pick(Seq("a", "b", "z", "\u00e9", "\uffee", "\ud83d\ude00", "0"))).mkString
 
-  /** A condition; `literalOf` gives the SQL text of a value the expression takes on some row. */
+  /** A random condition. `literalOf` returns the SQL text of a value that the given expression has on some row. */
   def condition(depth: Int)(literalOf: (String, Rng) => Option[String]): String =
     rng.int(if (depth == 0) 8 else 12) match {
       case 3 => columns()
@@ -89,7 +89,7 @@ final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
         literalOf(e, rng).fold(s"$e IS NOT NULL")(l => if (rng.chance(80)) s"$e $op $l" else s"$l $op $e")
     }
 
-  /** Two columns, of one type or of two that Spark widens. */
+  /** A comparison of two columns, of the same type or of two types that Spark widens. */
   private def columns(): String = {
     val (left, right) = rng.pick(
       Seq(
@@ -111,7 +111,7 @@ final class RandomExpressions(rng: Rng, zone: ZoneId, others: Boolean = false) {
     (typed(dataType, depth), dataType)
   }
 
-  /** An expression of (about) this type. */
+  /** A random expression of the given type, or of one close to it. */
   private def typed(dataType: DataType, depth: Int): String = {
     def column = schema.fields.find(_.dataType == dataType).get.name
     def in(other: DataType) = typed(other, depth - 1)
@@ -255,7 +255,7 @@ object RandomExpressions {
 
   private val Formats = Seq("yyyy", "yyyy-MM", "yyyy-MM-dd", "yyyyMMdd", "yyyy-MM-dd HH:mm:ss", "dd-MM-yyyy", "MM")
 
-  /** Local times at which the zones above change their offsets, some over midnight or by a day. */
+  /** Local times at which the zones above change their offset; some changes cross midnight or skip a day. */
   private val Days = Seq(
     "2021-03-14T00:00:00",
     "2021-11-07T01:00:00",

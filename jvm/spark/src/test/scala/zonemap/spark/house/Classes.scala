@@ -5,7 +5,7 @@ import java.nio.file.Paths
 import com.tngtech.archunit.core.domain.JavaClasses
 import com.tngtech.archunit.core.importer.ClassFileImporter
 
-/** The compiled classes of the product, without its tests. */
+/** The compiled classes of the product, without test classes. */
 private[house] object Classes {
   private val Modules = Seq("core", "iceberg", "spark")
 

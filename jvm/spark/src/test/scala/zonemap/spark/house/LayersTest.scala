@@ -9,8 +9,9 @@ import com.tngtech.archunit.core.domain.JavaClass
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
- * The packages are floors: a class uses classes of its own package and of packages below it. The one list of the floors
- * is in docs/design/OVERVIEW.md, bottom up; this test reads it there.
+ * The packages form layers, named floors: a class may only use classes of its own package and of packages below it.
+ *
+ * docs/design/OVERVIEW.md contains the only list of the floors, bottom up; this test reads that list.
  */
 class LayersTest extends AnyFunSuite {
   private val floors = LayersTest.floors(Files.readString(Paths.get("docs/design/OVERVIEW.md"), UTF_8))
@@ -36,7 +37,7 @@ class LayersTest extends AnyFunSuite {
 
 object LayersTest {
 
-  /** The packages of the block that starts with "```floors", bottom up. */
+  /** The packages in the block that starts with "```floors", bottom up. */
   def floors(overview: String): Seq[String] = {
     val block = overview.split("```floors\n", 2) match {
       case Array(_, rest) => rest.takeWhile(_ != '`')
@@ -45,7 +46,7 @@ object LayersTest {
     block.linesIterator.map(_.trim).filter(_.nonEmpty).map(line => "zonemap." + line.split("\\s+", 2).head).toSeq
   }
 
-  /** "class -> class" for each use of a class of a higher floor; inner classes count as the class around them. */
+  /** "class -> class" for every use of a class of a higher floor; inner classes count as their outer class. */
   def upward(classes: Iterable[JavaClass], floors: Seq[String]): Seq[String] = {
     val floorOf = floors.zipWithIndex.toMap
     val arrows = for {

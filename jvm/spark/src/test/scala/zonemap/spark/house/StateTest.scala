@@ -9,9 +9,10 @@ import com.tngtech.archunit.core.domain.{JavaClass, JavaField, JavaModifier}
 import org.scalatest.funsuite.AnyFunSuite
 
 /**
- * State of the JVM has few owners, each written down here with its reason. An `object` (and a static field of a Java
- * class) holds state if it holds a var, a mutable collection, an atomic, an executor or a
- * thread, or an instance of a class of the product that holds one.
+ * Few objects may hold state of the JVM; each of them is listed here with a reason.
+ *
+ * An `object` (or a static field of a Java class) holds state if it holds a var, a mutable collection, an atomic, an
+ * executor or a thread, or an instance of a class of the product that holds one of them.
  */
 class StateTest extends AnyFunSuite {
   import StateTest._
@@ -37,7 +38,7 @@ class StateTest extends AnyFunSuite {
 
 private[house] object StateTest {
 
-  /** Each object that may hold state, and the reason why the process object does not own it. */
+  /** The objects that may hold state, each with the reason why the process object does not own that state. */
   val Allowed: Map[String, String] = Map(
     "zonemap.iceberg.upkeep.UpkeepProcess" -> "the process object of the JVM itself",
     "zonemap.iceberg.store.StoreBudget" -> "the budget of the plan that a thread makes now: a thread-local",
@@ -71,7 +72,7 @@ private[house] object StateTest {
     private val own = classes.map(c => c.getName -> c).toMap
     private val known = mutable.HashMap.empty[String, Boolean]
 
-    /** Names of objects, and of Java classes with static fields, that hold state; without the `$` at the end. */
+    /** Names, without the `$` at the end, of the objects and of the Java classes with static fields that hold state. */
     def objects: Set[String] =
       classes.filter(c => statics(c).exists(_ => reasons(c).nonEmpty)).map(c => nameOf(c)).toSet
 
@@ -91,14 +92,14 @@ private[house] object StateTest {
         .filter(f => holdsState(f))
         .map(f => s"${f.getName}: ${f.getRawType.getSimpleName}")
 
-    /** Fields that Scala or a trait of Spark adds. */
+    /** Whether Scala or a trait of Spark generated the field. */
     private def isForeign(field: JavaField): Boolean =
       field.getName == "MODULE$" || field.getName.startsWith("org$apache$spark$")
 
     private def holdsState(field: JavaField): Boolean =
       isVar(field) || isStateful(field.getRawType)
 
-    /** A field that is set after its object is made, other than the memory of a lazy val. */
+    /** Whether the field can be set after its object is created; the fields that implement a lazy val do not count. */
     private def isVar(field: JavaField): Boolean = {
       val name = field.getName.split("\\$\\$").last
       val isLazy = field.getOwner.getMethods.asScala.exists(_.getName.split("\\$\\$").last == name + "$lzycompute")
@@ -109,7 +110,7 @@ private[house] object StateTest {
       StatefulLibrary.exists(l => c.isAssignableTo(l)) || own.get(c.getName).exists { product =>
         known.getOrElse(
           product.getName, {
-            known(product.getName) = false // a class that holds itself
+            known(product.getName) = false // ends the recursion of a class that holds itself
             val found = (product +: product.getAllRawSuperclasses.asScala.toSeq)
               .flatMap(_.getFields.asScala)
               .filterNot(_.getModifiers.contains(JavaModifier.STATIC))
@@ -122,7 +123,7 @@ private[house] object StateTest {
   }
 }
 
-/** Objects that the test finds, or must not find. */
+/** Objects that the test must report, and objects that it must not report. */
 private[house] object Planted {
   object WithVar { var count = 0 }
   object WithMap { val seen = new java.util.HashMap[String, String] }

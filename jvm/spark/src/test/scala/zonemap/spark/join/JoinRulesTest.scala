@@ -18,7 +18,7 @@ import zonemap.spark.scan.PlannedBefore
 
 class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
 
-  /** Five files of ten ids each, and a table of three keys. */
+  /** A table of five files with ten ids each. */
   private lazy val fact: String = {
     val table = newTable("join_fact")
     build(table)
@@ -159,7 +159,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(fresh.exists(known.of(_).isDefined) && !planned.exists(known.of(_).isDefined))
   }
 
-  /** A command that is planned and not run. */
+  /** Plans a command without executing it. */
   private def planOnly(text: String): QueryExecution = {
     val session = spark.asInstanceOf[ClassicSession].sessionState
     session.executePlan(session.sqlParser.parsePlan(text), CommandExecutionMode.SKIP)

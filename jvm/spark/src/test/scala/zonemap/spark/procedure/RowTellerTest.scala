@@ -13,7 +13,7 @@ import zonemap.core.io.ByteSource
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ColumnType, LongType, StringType, ZoneValue, ZoneValues}
 
-/** What facts are told of the rows of a map (S88, S89). */
+/** The cells of map rows that are added to a fact (S88, S89). */
 class RowTellerTest extends AnyFunSuite {
   private val schema = new Schema(
     optional(1, "m", Types.MapType.ofOptional(2, 3, Types.StringType.get(), Types.StringType.get())),

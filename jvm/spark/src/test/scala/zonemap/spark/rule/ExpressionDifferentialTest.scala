@@ -9,8 +9,9 @@ import zonemap.spark.SharedSession
 import zonemap.spark.expression.RandomExpressions
 
 /**
- * Random conditions on a table of random files: the rows are those Spark finds in the same rows held in memory. (Iceberg's
- * own filters lose rows with NaN, so a scan planned by Iceberg is no oracle.)
+ * Random conditions on a table of random files return the same rows as Spark on an in-memory copy of the table.
+ *
+ * Scans planned by Iceberg are no reference, because Iceberg's own filters lose rows with NaN.
  */
 class ExpressionDifferentialTest extends SharedSession with Seeded {
   private val Conditions = 120
@@ -27,7 +28,7 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
     while (files < 25) {
       val values = Seq.fill(1 + rng.int(3))(
         schema.fields.map(f => RandomExpressions.sql(random.value(f), f.dataType)).mkString("(", ", ", ")"))
-      // times far from ours have no literal
+      // Times far from the present have no SQL literal.
       if (Try(sql(s"INSERT INTO $name VALUES ${values.mkString(", ")}")).isSuccess) files += 1
     }
     build(name)
@@ -46,8 +47,9 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
           val any = new RandomExpressions(rng, ZoneId.of(zone), others = true)
           val all = spark.createDataFrame(sql(s"SELECT * FROM $t").collectAsList(), RandomExpressions.schema)
           all.createOrReplaceTempView("truth")
-          // Spark over rows in memory and over stock Iceberg each err for themselves (NaN in Iceberg's bounds, local times
-          // that a zone skips): a row is lost when both have it and we do not, extra when only we have it
+          // Spark on in-memory rows and Spark on stock Iceberg each have their own faults (NaN in Iceberg's bounds,
+          // local times that a zone skips). Therefore a row counts as lost only if both return it and the index does
+          // not, and as extra only if the index alone returns it.
           var answered = 0
           (0 until Conditions).foreach { _ =>
             val condition = rng.pick(Seq(monotone, any)).condition(1) { (expression, rng) =>
@@ -66,7 +68,7 @@ class ExpressionDifferentialTest extends SharedSession with Seeded {
                   val extra = actual.diff(expected).filterNot(stock.contains)
                   assert((lost, extra) == ((Nil, Nil)), s"(lost, extra) $text")
                 }
-              case (Failure(_), _) => () // an error may be among files that another condition rules out
+              case (Failure(_), _) => () // the failing row may be in a file that another condition prunes
               case (Success(_), Failure(e)) =>
                 val stock = withConf("spark.sql.zonemap.enabled" -> "false")(outcome(text))
                 if (stock.isSuccess) fail(s"$text fails with the extension only", e)

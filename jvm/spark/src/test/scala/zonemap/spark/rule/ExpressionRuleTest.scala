@@ -7,13 +7,14 @@ import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 
 import zonemap.spark.scan.ZoneMapRelation
 
-/** Conditions on functions of columns: files kept, and rows as without the extension. */
+/** Conditions on functions of columns: the number of files retained, and the same rows as without the extension. */
 class ExpressionRuleTest extends PlannedFiles {
   private val Files = 12
 
   /**
-   * Twelve files; file k (0 to 11) holds ten rows of month k + 1 of 2025: id and i are 100k to 100k + 9, l = 10 i, d and f are
-   * i / 2, m is i / 100, s begins with the k-th letter. File 11 has nulls beside.
+   * Creates twelve files of ten rows. File k (0 to 11) has dates of month k + 1 of 2025; its ids and values of i are
+   * 100k to 100k + 9, l = 10 i, d and f are i / 2, m is i / 100, and s begins with the k-th letter. File 11 also has
+   * nulls.
    */
   private lazy val table: String = {
     val name = "lake.db.functions"
@@ -39,7 +40,10 @@ class ExpressionRuleTest extends PlannedFiles {
     name
   }
 
-  /** Condition and the files it keeps of twelve: a skip and, beside it, what must be read. */
+  /**
+   * Each condition with the number of the twelve files that it retains: some conditions prune, others must retain all
+   * files.
+   */
   private val cases: Seq[(String, Int)] = Seq(
     "year(ts) = 2025" -> 12,
     "year(ts) = 2024" -> 0,
@@ -49,7 +53,7 @@ class ExpressionRuleTest extends PlannedFiles {
     "date_trunc('MONTH', ts) = TIMESTAMP '2025-04-01'" -> 1,
     "date_trunc('QUARTER', ts) = TIMESTAMP '2025-04-01'" -> 3,
     "trunc(dt, 'MONTH') = DATE '2025-05-01'" -> 1,
-    // no units, of which the functions are NULL
+    // The functions return NULL for these invalid units.
     "date_trunc('nonsense', ts) IS NULL" -> 12,
     "trunc(dt, 'DAY') IS NULL" -> 12,
     "NOT (trunc(dt, 'HOUR') IS NOT NULL)" -> 12,
@@ -137,7 +141,7 @@ class ExpressionRuleTest extends PlannedFiles {
   private def relations(plan: LogicalPlan): Seq[DataSourceV2Relation] =
     plan.collectWithSubqueries { case r: DataSourceV2Relation => r }
 
-  /** As the rule meets it: a filter right above the swapped relation. */
+  /** The plan as the rule receives it: a filter directly above the swapped relation. */
   private def filtered(condition: String): LogicalPlan = {
     val plan = runtime.swapRule(sql(s"SELECT * FROM $table WHERE $condition").queryExecution.analyzed)
     plan.collectFirst { case f: Filter => f }.get.transformUp {
@@ -249,7 +253,7 @@ class ExpressionRuleTest extends PlannedFiles {
         assert(checked(s"SELECT * FROM $t WHERE $condition") == Seq(files.toLong), condition)
       }
     withConf("spark.sql.ansi.enabled" -> "false") {
-      assert(checked(s"SELECT * FROM $t WHERE i + 1 < -5") == Seq(2L)) // wraps: -2147483648 and the greatest int
+      assert(checked(s"SELECT * FROM $t WHERE i + 1 < -5") == Seq(2L)) // int arithmetic wraps around
       assert(checked(s"SELECT * FROM $t WHERE i * -1 < 5") == Seq(4L))
       assert(checked(s"SELECT * FROM $t WHERE CAST(l AS INT) = -1") == Seq(2L))
     }

@@ -11,7 +11,10 @@ import zonemap.spark.SharedSession
 import zonemap.spark.join.StaticJoinRule
 import zonemap.spark.scan.{SwapRule, ZoneMapRelation}
 
-/** The rules for ORDER BY ... LIMIT and LIMIT alone: what they change of a plan, and what they leave as it is. */
+/**
+ * The rules for ORDER BY ... LIMIT and for LIMIT alone: the parts of a plan that they change, and the parts that they
+ * keep.
+ */
 class LimitRulesTest extends SharedSession {
 
   private lazy val table: String = {
@@ -20,7 +23,7 @@ class LimitRulesTest extends SharedSession {
     name
   }
 
-  /** As the rules meet it: swapped relations, and nothing of the analyzer's between them and what stands above. */
+  /** The plan as the rules receive it: swapped relations, without the subquery aliases of the analyzer. */
   private def plan(tail: String): LogicalPlan =
     runtime.swapRule(sql(s"SELECT * FROM $table $tail").queryExecution.analyzed).transformUp { case a: SubqueryAlias =>
       a.child
@@ -33,7 +36,7 @@ class LimitRulesTest extends SharedSession {
 
   private def filters(plan: LogicalPlan): Seq[String] = plan.collect { case f: Filter => f.condition.sql }
 
-  /** The plan as text, without what tells one relation from another. */
+  /** The plan as text, without the details that distinguish one relation from another. */
   private def shape(plan: LogicalPlan): String =
     plan
       .transform { case r: DataSourceV2Relation => r.copy(options = CaseInsensitiveStringMap.empty()) }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
 
-/** How many files the scans of a query plan, and whether its rows are those of Spark alone. */
+/** Counts the files that the scans of a query plan, and compares the rows with Spark's rows without the extension. */
 trait PlannedFiles extends SharedSession with AdaptiveSparkPlanHelper {
 
   protected def tables(frame: DataFrame): Seq[ZoneMapTable] =
@@ -18,7 +18,7 @@ trait PlannedFiles extends SharedSession with AdaptiveSparkPlanHelper {
 
   protected def kept(frame: DataFrame): Seq[Long] = tables(frame).map(_.lastPlan().kept)
 
-  /** The rows are those of Spark alone; answers how many files each scan planned. */
+  /** Checks that the rows equal those without the extension, and returns the number of files that each scan planned. */
   protected def checked(text: String): Seq[Long] = {
     val expected = withConf("spark.sql.zonemap.enabled" -> "false")(rows(sql(text)))
     val frame = sql(text)
@@ -26,7 +26,7 @@ trait PlannedFiles extends SharedSession with AdaptiveSparkPlanHelper {
     kept(frame)
   }
 
-  /** The conditions that keep another number of files of the table than expected, with that number. */
+  /** The conditions that do not retain the expected number of files of the table, with the actual numbers. */
   protected def wrong(table: String, cases: Seq[(String, Int)]): Seq[(String, Int, Seq[Long])] =
     cases
       .map { case (condition, files) => (condition, files, checked(s"SELECT * FROM $table WHERE $condition")) }

@@ -6,7 +6,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.SharedSession
 import zonemap.spark.scan.{SparkProcess, SwapRule}
 
-/** The caps that all sessions of a driver share. */
+/** The memory caps that all sessions of a driver share. */
 class SharedCapsTest extends SharedSession {
   private val Cap = "spark.sql.zonemap.hot.max-bytes"
 
@@ -17,7 +17,7 @@ class SharedCapsTest extends SharedSession {
     finally before.fold(SparkSession.clearActiveSession())(SparkSession.setActiveSession)
   }
 
-  /** Plans a query of a session with this cap; answers the cap that holds then. */
+  /** Plans a query in a session that sets this cap, and returns the cap that is then in effect. */
   private def planned(process: SparkProcess, session: SparkSession, table: String, cap: String): Long =
     within(session) {
       session.conf.set(Cap, cap)

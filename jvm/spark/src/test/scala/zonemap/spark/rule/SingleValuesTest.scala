@@ -1,13 +1,16 @@
 package zonemap.spark.rule
 
-/** Conditions that have to be evaluated: files planned where files hold one value of a column, and rows as without the extension. */
+/**
+ * Conditions that are evaluated on the single value of a column in a file: the number of files planned, and the same
+ * rows as without the extension.
+ */
 class SingleValuesTest extends PlannedFiles {
   private val Files = 12
 
   /**
-   * Twelve files of three rows; file k (0 to 11) holds ids 10k and on, region k modulo 4 of eu, us, apac and Eu, status k,
-   * the k-th day from Monday the 6th of January 2025 on, the hour k of one day, and price 1.5 k, NaN in the last. Region is null in a row of
-   * file 3, and note in all rows of files 10 and 11.
+   * Creates twelve files of three rows. File k (0 to 11) has the ids 10k to 10k + 2, the region k modulo 4 of eu, us,
+   * apac and Eu, status k, the k-th day from Monday, January 6th 2025, hour k of one day, and price 1.5 k. The price is
+   * NaN in the last file, the region is null in one row of file 3, and the note is null in all rows of files 10 and 11.
    */
   private lazy val table: String = {
     val name = "lake.db.singles"
@@ -26,7 +29,7 @@ class SingleValuesTest extends PlannedFiles {
     name
   }
 
-  /** Condition and the files it keeps of twelve. */
+  /** Each condition with the number of the twelve files that it retains. */
   private val cases: Seq[(String, Int)] = Seq(
     "status % 2 = 1" -> 6,
     "upper(region) = 'EU'" -> 6,
@@ -41,7 +44,7 @@ class SingleValuesTest extends PlannedFiles {
     "hour(ts) = 3" -> 1,
     "dayofweek(day) = 2" -> 2,
     "status <> 0 AND 10 / status > 4" -> 2,
-    "price * price > 100" -> 6, // a zero may be either of two, NaN is greater than everything
+    "price * price > 100" -> 6, // a zero may be 0.0 or -0.0; NaN is the greatest
     "isnan(sqrt(price - 6))" -> 5,
     "length(note) < 0" -> 10,
     "hash(id) = 3" -> 12,

@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.joins.{BroadcastHashJoinExec, SortMergeJoi
 
 import zonemap.spark.SharedSession
 
-/** What the optimizer is told of scans whose files the index has left out. */
+/** The statistics that the optimizer receives for scans whose files the index has pruned. */
 class StatisticsTest extends SharedSession {
 
   private lazy val t: String = {
@@ -24,7 +24,7 @@ class StatisticsTest extends SharedSession {
       scans(sql(s"SELECT $columns FROM $t WHERE $condition")).head.stats
     }
 
-  /** Condition -> files that it leaves, of five with ten rows each. */
+  /** Each condition with the number of files that it retains, of five files with ten rows each. */
   private val conditions = Seq(
     "id = 15" -> 1,
     "id + 1 BETWEEN 3 AND 5" -> 1,

@@ -11,7 +11,7 @@ import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.iceberg.report.SwapReason
 import zonemap.spark.SharedSession
 
-/** Which relations become ours, and what does not change by it. */
+/** The relations that SwapRule replaces, and the properties of a query that the rule preserves. */
 class SwapRuleTest extends SharedSession {
 
   private def relations(plan: LogicalPlan): Seq[DataSourceV2Relation] =
@@ -148,7 +148,7 @@ class SwapRuleTest extends SharedSession {
       val expected = withConf("spark.sql.zonemap.enabled" -> "false")(all)
       withConf("spark.sql.zonemap.shadow" -> "true")(assert(all == expected, state))
     }
-    // other suites of this JVM make indexes wrong on purpose
+    // The counter may start above zero, because other suites of this JVM install wrong indexes on purpose.
     val mismatches = zonemap.spark.PlanningCounters.shadowMismatches()
     check("nothing indexed")
     build(t)

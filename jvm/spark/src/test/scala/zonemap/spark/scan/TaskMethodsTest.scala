@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.testing.LoggedWarnings
 
-/** An Iceberg without the methods behind join, MERGE and aggregate pruning is noticed when the extension starts. */
+/** The check at start-up detects an Iceberg version without the methods that join, MERGE and aggregate pruning need. */
 class TaskMethodsTest extends AnyFunSuite {
   import TaskMethodsTest._
 

@@ -7,7 +7,7 @@ import org.apache.spark.sql.functions.{col, udf}
 
 import zonemap.spark.{PlanningCounters, SharedSession}
 
-/** Queries that have run are run again with and without the index: SOUNDNESS, S139 and S140. */
+/** Sampled queries are repeated with and without the index after they have run: SOUNDNESS, S139 and S140. */
 class RowChecksTest extends SharedSession {
   private val Sample = "spark.sql.zonemap.shadow.sample"
   private val Patience = 60000L
@@ -22,13 +22,16 @@ class RowChecksTest extends SharedSession {
 
   private def handled: Long = checks.compared + checks.skipped + checks.dropped
 
-  /** Listeners hear of a query after it has finished, with the confs of then: those of before must be through. */
+  /**
+   * Listeners receive a query after it has finished, with the confs of that later moment. This method waits until all
+   * earlier queries have been delivered.
+   */
   private def awaitListeners(): Unit = {
     val bus = classOf[SparkContext].getMethod("listenerBus").invoke(spark.sparkContext)
     bus.getClass.getMethod("waitUntilEmpty").invoke(bus): Unit
   }
 
-  /** Runs one action with every query sampled, waits for its check, and answers what became of it. */
+  /** Runs one action with every query sampled, waits for the check of the query, and returns the outcome. */
   private def sampled(confs: (String, String)*)(action: => Any): Seen = {
     awaitListeners()
     val (all, compared, skipped, wrong) =
@@ -43,7 +46,7 @@ class RowChecksTest extends SharedSession {
   private def load(table: String): Table = Spark3Util.loadIcebergTable(spark, table)
   private def problem(table: String): Option[String] = runtime.process.iceberg.index.tables.of(load(table)).quarantined
 
-  /** A built table whose index the JVM holds. */
+  /** Creates and indexes a table, and loads its index into the JVM. */
   private def held(name: String): String = {
     val table = newTable(name)
     build(table)
@@ -61,7 +64,7 @@ class RowChecksTest extends SharedSession {
     assert(problem(table).isEmpty && sampled(confs: _*)(sql(query).collect()) == Seen(1, 0, 0)): Unit
   }
 
-  /** The rows; of a LIMIT without an order any are right, so as many as there are. */
+  /** The rows of the query. For a LIMIT without an order only their number, because any rows are correct. */
   private def rowsWith(confs: Seq[(String, String)])(query: String): Seq[String] = {
     val found = withConf(confs: _*)(rows(sql(query)))
     if (query.contains(" LIMIT ") && !query.contains(" ORDER BY ")) Seq(found.size.toString) else found
@@ -69,7 +72,7 @@ class RowChecksTest extends SharedSession {
 
   test("a wrong bound of first rows is found, and named topk") {
     val t = held("shadow_topk")
-    // the last file seems to have more rows than it has
+    // The index now reports more rows per file than the files hold.
     WrongIndex.put(load(t), rows = 3)
     assertFound(t, "topk")(s"SELECT id, s FROM $t ORDER BY id DESC LIMIT 15")
   }
@@ -174,5 +177,5 @@ class RowChecksTest extends SharedSession {
   }
 }
 
-/** What became of queries that were sampled. */
+/** The number of sampled queries by outcome. */
 private final case class Seen(compared: Long, skipped: Long, mismatches: Long)

@@ -10,12 +10,12 @@ import zonemap.iceberg.snapshot.{LiveSegment, SegmentOrigin, SnapshotIndex, Snap
 import zonemap.iceberg.store.Level
 import zonemap.spark.SharedSession
 
-/** Puts an index in the place of a table's right one: the same files, of which it has other bounds or counts. */
+/** Replaces the index of a table by a wrong one, which has the same files with different bounds or row counts. */
 private[shadow] object WrongIndex {
 
   /**
-   * @param moved by how much the bounds of field 1, a BIGINT, are too high
-   * @param rows as how many rows each row of a file counts
+   * @param moved the amount added to the bounds of field 1, a BIGINT
+   * @param rows the factor by which the row count of every file is multiplied
    */
   def put(table: Table, moved: Long = 0, rows: Long = 1): Unit = {
     val index = SharedSession.runtime.process.iceberg.index.tables.of(table)
