@@ -6,6 +6,7 @@ import zonemap.core.column.ColumnChoice
 import zonemap.core.io.{Checksums, CorruptIndexException}
 import zonemap.core.segment.{Segment, SegmentManifest}
 import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
+import zonemap.iceberg.convert.IcebergValues
 import zonemap.iceberg.snapshot._
 import zonemap.iceberg.store.{IndexStore, Level}
 
@@ -94,9 +95,7 @@ private[zonemap] object SnapshotWriter {
       origin: SegmentOrigin,
       manifests: IndexedSeq[SegmentManifest],
       store: IndexStore): SegmentOrigin = {
-    val buffer = origin.source.read(0, Math.toIntExact(origin.source.sizeBytes))
-    val bytes = new Array[Byte](buffer.remaining)
-    buffer.get(bytes)
+    val bytes = IcebergValues.toArray(origin.source.read(0, Math.toIntExact(origin.source.sizeBytes)))
     val ref = writeSegment(bytes, manifests, origin.level, store)
     val saved = origin.copy(stored = Some(StoredSegment(store.root, ref)))
     store.local(ref).fold(saved)(saved.at(SegmentPlace.Store, _))

@@ -49,10 +49,11 @@ private[join] final class KnownScans(ofDelta: Boolean, swap: SwapRule) {
   private def lookUp(scan: DataSourceV2ScanRelation): Option[KnownScan] =
     ZoneMapRelation.unapply(scan.relation) match {
       case Some(ours) =>
-        IcebergScans
-          .planned(scan.scan)
-          .filter(_ => ours.conf.exists(_.runtimeJoins))
-          .map(planned => new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files))
+        for {
+          conf <- ours.conf
+          if conf.runtimeJoins
+          planned <- IcebergScans.planned(scan.scan)
+        } yield new KnownScan(ours.relation, ours.sparkTable, ours.table.baseName, planned.files)
       case None if ofDelta => ofTarget(scan.relation)
       case None            => None
     }

@@ -39,10 +39,12 @@ private[spark] object IcebergScans {
   /** Returns the plan from the index of all tasks; `None` if Iceberg planned the scan, and for other kinds of scans. */
   def planned(scan: Scan): Option[PlannedScan] = {
     val inner = ForwardingScan.unwrapped(scan)
-    if (!isFilterable(inner)) None
-    else {
-      tasks(inner): Unit // the plan is complete once its last task is created
-      methods.map(_.below.invoke(inner)).collect { case ours: ZoneMapBatchScan => ours.planned().toScala }.flatten
+    methods.filter(_ => isFilterable(inner)).flatMap { found =>
+      found.tasks.invoke(inner): Unit // the plan is complete once its last task is created
+      found.below.invoke(inner) match {
+        case ours: ZoneMapBatchScan => ours.planned().toScala
+        case _                      => None
+      }
     }
   }
 
