@@ -64,8 +64,9 @@ private[registry] final class CapsOwner(apply: Caps => Unit) {
   def use(asked: Caps, session: CapsSession): Unit =
     if (!isSetBy(session)) warn(asked)
     else if (asked != current) synchronized {
-      current = asked
+      // caps hold only once they are in effect: values that fail are tried again, and fail, with each plan
       apply(asked)
+      current = asked
     }
 
   private def isSetBy(session: CapsSession): Boolean = synchronized {

@@ -89,6 +89,17 @@ class IndexProcessTest extends AnyFunSuite {
     assert(warnings(process.use(caps(400))).size == 1 && process.caps.hotMaxBytes == 300)
   }
 
+  test("caps that cannot be put into effect do not hold, and fail with each plan") {
+    val process = new IndexProcess
+    val session = Session(1)
+    val before = process.caps
+    val noFolder = caps(100).copy(cold = ColdSettings(dir = Some("no\u0000folder")))
+    (1 to 2).foreach(_ => assertThrows[java.nio.file.InvalidPathException](process.use(noFolder, session)))
+    assert(process.caps == before && process.access.cold.settings == before.cold)
+    process.use(caps(100), session)
+    assert(process.caps.hotMaxBytes == 100)
+  }
+
   test("a table that is handed no process plans with the one of this JVM") {
     val t = new Maintained()(new TestProcess)
     t.append()
