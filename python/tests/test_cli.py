@@ -77,6 +77,41 @@ def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
         cli.main()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(["t", "--namespace", "lake.db"], "a command shows one of them"), ([], "it knows none. Give TABLE")],
+)
+def test_status_of_nothing_or_of_two_things_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    no_spark: None,
+    arguments: list[str],
+    why: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
+
+
+def test_status_of_a_namespace_prints_a_list(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    class Found:
+        def as_dict(self) -> dict[str, Any]:
+            return {"table": "lake.db.t", "verdict": "fresh"}
+
+    asked = []
+
+    def status(spark: Any, table: str | None = None, *, namespace: str | None = None) -> tuple[Found, ...]:
+        asked.append((table, namespace))
+        return (Found(),)
+
+    monkeypatch.setattr(procedures, "status", status)
+    result = RUNNER.invoke(cli.cli, ["status", "--namespace", "lake.db", "--output", "json"])
+    assert json.loads(result.output) == [{"table": "lake.db.t", "verdict": "fresh"}]
+    assert asked == [(None, "lake.db")]
+
+
 def test_doctor_json_lists_every_check() -> None:
     checks = json.loads(RUNNER.invoke(cli.cli, ["doctor", "--output", "json"]).output)
     assert [check["name"] for check in checks] == ["Python", "Java", "PySpark", "jar", "confs outside the code"]

@@ -5,8 +5,6 @@ import org.apache.iceberg.{Snapshot, Table}
 import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.build.{Merging, SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.convert.Lineage
-import zonemap.iceberg.fact.FactBuild
-import zonemap.iceberg.prune.BoundsLevels
 import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
@@ -26,33 +24,6 @@ private[zonemap] object BuildResult {
   /** Of a table without a snapshot: there is nothing to index, and nothing is written. */
   val OfNoSnapshot: BuildResult = BuildResult(-1L, 0L, 0L, 0, 0L, 0.0)
 }
-
-/**
- * What is known of a table's index now. Counts are of the snapshot asked about; `-1` where it is not covered.
- *
- * @param columns the names of the columns that are indexed, "all" where that is not a choice
- * @param facts what there is of facts, such as `bloom(user_id)`, and its bytes
- * @param problem why the snapshot is not covered or its index not stored; empty where it is both
- * @param bounds how many data files have bounds of each level of trust; empty where the snapshot is not covered
- */
-private[zonemap] final case class StatusResult(
-    snapshotId: Long,
-    covered: Boolean,
-    lagSnapshots: Long,
-    dataFiles: Long,
-    deleteFiles: Long,
-    segments: Int,
-    bytes: Long,
-    memoryBytes: Long,
-    spilledBytes: Long,
-    coldMemoryBytes: Long,
-    coldDiskBytes: Long,
-    store: String,
-    levels: String,
-    columns: String,
-    facts: Seq[(String, Long)],
-    problem: String,
-    bounds: String)
 
 /** What a merge did to the segments of one level. */
 private[zonemap] final case class LevelMerge(
@@ -157,36 +128,6 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     result(stored, started)
   }
 
-  /** A store that cannot be read is told of in the result. */
-  def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
-    val store = process.storeOf(table, settings)
-    val index = process.tables.of(table)
-    val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
-    val look = StoreLook.at(table, snapshot, store, isHeld = held.isDefined)
-    val exact = held.orElse(look.opened)
-    val behind = snapshot.fold(0L)(s => lag(table, s, index, look))
-    StatusResult(
-      snapshotId = snapshot.fold(-1L)(_.snapshotId()),
-      covered = exact.isDefined,
-      lagSnapshots = behind,
-      dataFiles = exact.fold(-1L)(_.dataFiles),
-      deleteFiles = exact.fold(-1L)(_.deletes.count.toLong),
-      segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
-      bytes = exact.fold(-1L)(bytes),
-      memoryBytes = index.residentBytes,
-      spilledBytes = index.spilledBytes,
-      coldMemoryBytes = process.access.cold.memoryBytesOf(store.root),
-      coldDiskBytes = process.access.cold.diskBytesOf(store.root),
-      store = store.root,
-      levels = exact.fold("")(_.levels),
-      columns = ColumnChange
-        .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
-      facts = FactBuild.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
-      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings, process.caps),
-      bounds = exact.fold("")(BoundsLevels.of(table, _).toString)
-    )
-  }
-
   /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */
   def gc(table: Table, settings: PlannerSettings, graceMillis: Long, dryRun: Boolean): Seq[Garbage] =
     new StoreGc(process.warnings)
@@ -204,13 +145,6 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     }
     files
   }
-
-  /** Snapshots from `snapshot` back to the nearest known to be covered; `-1` when no ancestor is known to be. */
-  private def lag(table: Table, snapshot: Snapshot, index: TableIndex, look: StoreLook): Long =
-    Lineage
-      .of(table, snapshot)
-      .indexWhere(id => look.latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
-      .toLong
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read
@@ -230,6 +164,6 @@ private[iceberg] object IndexAdmin {
     )
 
   /** The size of all segments of a snapshot. */
-  private def bytes(index: SnapshotIndex): Long =
+  private[admin] def bytes(index: SnapshotIndex): Long =
     (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
 }

@@ -1,9 +1,10 @@
 package zonemap.iceberg.registry
 
-import java.util.UUID
+import java.util.{Collections, UUID}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{HasTableOperations, Table}
 
@@ -42,7 +43,7 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
   /** Forgets the tables that hold nothing and are not in use, and the names of tables that are not known. */
   private[registry] def sweep(nowNanos: Long): Unit = synchronized {
     tables.values.removeIf(_.isIdle(nowNanos))
-    val known = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    val known = Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
     known.addAll(tables.values)
     names.values.removeIf(reference => !known.contains(reference.get))
     sweepAt = Math.max(LeastTables, tables.size * 2)
@@ -95,6 +96,16 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
 
   /** The table of that name that was seen last; names of different catalogs may collide, uuids decide later. */
   def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
+
+  /** The tables that were seen and not forgotten, by their names. */
+  def known: Seq[(String, TableIndex)] = {
+    val held = Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    all.foreach(held.add)
+    names.asScala.iterator
+      .flatMap { case (name, reference) => Option(reference.get).filter(held.contains).map(name -> _) }
+      .toSeq
+      .sortBy(_._1)
+  }
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 

@@ -200,7 +200,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     // what was wrong may be what was fetched, not what is stored
     distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(access.cold.forget)
     forgetAll()
-    storeState.unusable(s"the stored index is damaged: $why")
+    storeState.unusable(StoreState.damaged(why))
   }
 
   private def forgetAll(): Unit = {

@@ -1,11 +1,12 @@
 package zonemap.iceberg.upkeep
 
-/** What upkeep remembers of one table: its pace, when its store was written last, and what waits to be. Used by one thread. */
+/** What upkeep remembers of one table: its pace, when its store was written last, and what waits to be. One thread changes it. */
 private[upkeep] final class TableUpkeep {
   val pace = new Pace
 
   private var lastFlushNanos = Option.empty[Long]
-  var waiting = Option.empty[() => Unit]
+  @volatile var waiting = Option.empty[() => Unit]
+  @volatile private var isFlushing = false
   var isTimerSet = false
 
   /** The first write does not wait. */
@@ -14,8 +15,14 @@ private[upkeep] final class TableUpkeep {
 
   /** Writes what waits, which counts as written from now on. */
   def flushWaiting(): Unit = waiting.foreach { write =>
-    waiting = None
-    lastFlushNanos = Some(System.nanoTime())
-    write()
+    isFlushing = true
+    try {
+      waiting = None
+      lastFlushNanos = Some(System.nanoTime())
+      write()
+    } finally isFlushing = false
   }
+
+  /** Whether a write waits or is under way; any thread may call it. */
+  def isWriting: Boolean = waiting.isDefined || isFlushing
 }
