@@ -72,10 +72,10 @@ def test_a_stream_is_fresh_or_catching_up_at_each_look(spark) -> None:
         assert 20 <= found.files_covered <= found.files_total
         assert 1 <= found.snapshots_covered <= found.snapshots_total
         assert found.covered == (found.covered_snapshot_id == found.snapshot_id) == (found.lag_snapshots == 0)
-        assert found.covered == (found.files_covered == found.files_total)
+        assert found.files_covered == found.files_total or not found.covered
     for found in behind:
         assert found.lag_snapshots > 0 and found.lag_seconds > 0
-        assert found.problem.endswith("snapshots behind the table: upkeep is at work on it")
+        assert f"the index is {found.lag_snapshots} snapshots behind the table: " in found.problem
     await_upkeep(spark)
     found = zonemap.status(spark, table)
     assert (found.verdict, found.covered, found.problem, found.lag_seconds) == ("fresh", True, "", 0.0)
@@ -126,5 +126,5 @@ def test_tables_of_a_namespace_and_tables_that_the_driver_knows(spark) -> None:
     assert found == {built: "fresh", plain: "no index"}
     known = {result.table: result for result in zonemap.status(spark)}
     assert known[built].verdict == "fresh" and plain not in known
-    with pytest.raises(Exception, match="Cannot show the status of namespace 'lake.nowhere'"):
+    with pytest.raises(Exception, match=r"Cannot show the status of namespace 'lake\.nowhere'"):
         zonemap.status(spark, namespace="lake.nowhere")

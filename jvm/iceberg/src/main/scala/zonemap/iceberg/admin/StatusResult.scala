@@ -43,7 +43,7 @@ private[zonemap] final case class StatusResult(
 
 private[zonemap] object StatusResult {
 
-  /** The row of a table whose status cannot be found out. */
+  /** The row of a table whose status cannot be shown. */
   def failed(table: String, why: String): StatusResult =
     StatusResult(
       snapshotId = -1L,

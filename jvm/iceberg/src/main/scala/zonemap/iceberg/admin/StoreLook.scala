@@ -68,7 +68,7 @@ private[admin] object StoreLook {
     named.iterator.flatMap(StoredSnapshots.loadNamed(table, _, store)).nextOption()
   }
 
-  /** What a read of the store returns, or why the store cannot be used. */
+  /** The result of a read of the store, or the reason why the store cannot be used. */
   def attempt[A](read: => Option[A]): Either[String, Option[A]] =
     try Right(read)
     catch { case NonFatal(e) => Left(StoreState.problemOfRead(e)) }

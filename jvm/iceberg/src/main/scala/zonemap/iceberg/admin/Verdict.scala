@@ -31,7 +31,7 @@ private[admin] object Verdict {
   /** The index covers the current snapshot in the memory of this process only, and nothing is about to write it. */
   val NotPersisted = "not persisted: "
 
-  /** The status of the table cannot be found out. */
+  /** The status of the table cannot be shown. */
   val Error = "error"
 
   def of(found: Findings): String = {

@@ -97,12 +97,13 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
   /** The table of that name that was seen last; names of different catalogs may collide, uuids decide later. */
   def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
 
-  /** The tables that were seen and not forgotten, by their names. */
+  /** The tables that were seen and not forgotten, by the name that was seen last. */
   def known: Seq[(String, TableIndex)] = {
     val held = Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
     all.foreach(held.add)
     names.asScala.iterator
-      .flatMap { case (name, reference) => Option(reference.get).filter(held.contains).map(name -> _) }
+      .flatMap { case (name, reference) => Option(reference.get).map(name -> _) }
+      .filter { case (name, table) => held.contains(table) && table.lastSeen.forall(_.name == name) }
       .toSeq
       .sortBy(_._1)
   }

@@ -221,7 +221,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(status(t, small).verdict == "behind" && status(t, small).problem.contains("hot.max-bytes=4999"))
   }
 
-  test("the tables that are known: planned or built and not forgotten, by name, with what a commit has changed") {
+  test("the tables that are known: planned or built and not forgotten, by name; a commit is seen") {
     val (planned, built, other) = (new Maintained, new Maintained, new Maintained)
     Seq(planned, built, other).foreach(_.append(): Unit)
     Planning.ours(planned.table, settings = Planning.Off)

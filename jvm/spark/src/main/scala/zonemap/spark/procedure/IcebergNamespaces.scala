@@ -18,7 +18,7 @@ private[procedure] object IcebergNamespaces {
   private val SessionCatalog = "spark_catalog"
 
   /**
-   * The tables of a namespace by name, without those of namespaces in it. A name without a catalog is one of the current
+   * The tables of a namespace by name, without the tables of nested namespaces. A name without a catalog is one of the current
    * catalog.
    *
    * @param verb the action of the caller, for the message of an error
