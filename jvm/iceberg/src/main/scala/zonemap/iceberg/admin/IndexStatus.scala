@@ -5,7 +5,6 @@ import org.apache.iceberg.{BaseTable, Snapshot, Table}
 import zonemap.iceberg.fact.FactBuild
 import zonemap.iceberg.prune.BoundsLevels
 import zonemap.iceberg.settings.PlannerSettings
-import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /** A table that a process knows; `load` returns it with its current metadata if the process has seen it loaded. */

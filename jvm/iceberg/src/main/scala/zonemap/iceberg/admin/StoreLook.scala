@@ -16,7 +16,7 @@ import zonemap.iceberg.store.IndexStore
  * @param isStored whether there is a version of the snapshot
  * @param nearest the stored index of another snapshot, if the store lacks this one and that one is newer than all that
  *   this process holds; plans must not use it
- * @param versions the snapshots that have a version; empty if the storage refuses to list them
+ * @param versions the snapshots that have a version; the last one written, if the storage refuses to list them
  * @param error why the store cannot be used
  */
 private[admin] final case class StoreLook(
@@ -47,7 +47,7 @@ private[admin] object StoreLook {
       opened.toOption.flatten,
       opened.exists(_.isDefined) || version.exists(_.isDefined),
       nearest.toOption.flatten,
-      versions.toOption.flatten.getOrElse(Set.empty),
+      versions.toOption.flatten.getOrElse(Set.empty) ++ latest.toOption.flatten,
       found.collectFirst { case Left(error) => error }
     )
   }

@@ -49,8 +49,8 @@ private[admin] object Verdict {
     if (found.look.isStored) Fresh
     else
       found.writeError match {
-        case Some(error)                          => NotPersisted + error
-        case None if found.work.isWriting         => Fresh
-        case None                                 => NotPersisted + IndexProblem.whyUnstored(found)
+        case Some(error)                  => NotPersisted + error
+        case None if found.work.isWriting => Fresh
+        case None                         => NotPersisted + IndexProblem.whyUnstored(found)
       }
 }

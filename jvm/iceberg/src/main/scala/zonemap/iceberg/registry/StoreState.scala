@@ -77,7 +77,8 @@ private[zonemap] object StoreState {
   def damaged(why: String): String = Damaged + why
 
   /** The damage that a text of [[damaged]] names; `None` for a problem of another kind. */
-  def damageOf(problem: String): Option[String] = Option.when(problem.startsWith(Damaged))(problem.substring(Damaged.length))
+  def damageOf(problem: String): Option[String] =
+    Option.when(problem.startsWith(Damaged))(problem.substring(Damaged.length))
 
   /** Why the store cannot be used after this error of a read. */
   def problemOfRead(error: Throwable): String =

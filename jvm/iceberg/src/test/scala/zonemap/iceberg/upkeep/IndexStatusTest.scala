@@ -57,15 +57,15 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
 
   private def holdUpkeep(t: Maintained): CountDownLatch = {
     val gate = new CountDownLatch(1)
-    t.table.io.beforeRead =
-      _ => if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    t.table.io.beforeRead = _ =>
+      if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
     gate
   }
 
   private def eventually(holds: => Boolean): Unit = {
     val deadline = System.nanoTime() + 20 * 1000000000L
     while (!holds && System.nanoTime() < deadline) Thread.sleep(1)
-    assert(holds): Unit
+    assert(holds)
   }
 
   for (isHeld <- Seq(true, false))
@@ -89,8 +89,8 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(verdicts(t) == (("catching up", "behind")))
     assert(status(t).problem.endsWith("2 snapshots behind the table: the commits are younger than upkeep may take"))
     assert(
-      status(t, laterMillis = anHour).problem.endsWith(
-        "no upkeep follows the commits, and the next query or refresh indexes them"))
+      status(t, laterMillis = anHour).problem
+        .endsWith("no upkeep follows the commits, and the next query or refresh indexes them"))
     assert(verdicts(t, Planning.Off) == (("behind", "behind")))
     assert(status(t, Planning.Off).problem.endsWith("upkeep=off follows no commits, and refresh indexes them"))
   }
@@ -152,7 +152,8 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     t.maintain(settings)
     t.append()
     process.upkeep.enqueue(t.table.load(), t.table.current, settings)
-    eventually(process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isIndexing = false, isWriting = true))
+    eventually(
+      process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isIndexing = false, isWriting = true))
     val found = status(t, settings)
     assert(found.covered && found.verdict == "fresh")
     assert(found.problem == "the index of the snapshot is in memory only: the next flush writes it")
@@ -206,7 +207,8 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
   test("unreadable: the storage refuses, with and without the index in memory") {
     val (t, _) = behind()
     t.table.io.beforeRead = location =>
-      if (FileKind.of(location) == FileKind.Store) throw new java.io.UncheckedIOException(new java.io.IOException("denied"))
+      if (FileKind.of(location) == FileKind.Store)
+        throw new java.io.UncheckedIOException(new java.io.IOException("denied"))
     assert(status(t).verdict.startsWith("unreadable: ") && status(t).verdict.contains("denied"))
     t.maintain(memory)
     assert(status(t).covered && status(t).verdict.startsWith("unreadable: "))

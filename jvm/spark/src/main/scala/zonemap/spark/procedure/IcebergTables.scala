@@ -60,7 +60,9 @@ private[procedure] object IcebergTables {
       cause)
 
   private[procedure] def firstLine(error: Throwable): String =
-    Option(error.getMessage).getOrElse(error.toString).linesIterator
+    Option(error.getMessage)
+      .getOrElse(error.toString)
+      .linesIterator
       .map(_.trim)
       .find(_.nonEmpty)
       .getOrElse("")

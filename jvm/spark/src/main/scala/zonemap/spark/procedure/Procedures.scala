@@ -104,7 +104,8 @@ private[spark] final class Procedures(process: SparkProcess) {
         StringType,
         Some("NULL"),
         "Identifier of the Iceberg table, such as 'lake.db.t'; NULL: all tables of the namespace, or all that this " +
-          "driver has queried or indexed."),
+          "driver has queried or indexed."
+      ),
       Parameter("namespace", StringType, Some("NULL"), "A namespace with its catalog, such as 'lake.db'.")
     ),
     ResultColumn.schema(StatusColumns.all)

@@ -19,7 +19,9 @@ private[procedure] final class StatusCall(spark: SparkSession, status: IndexStat
           s"Cannot $Verb table '$name' and namespace '$other': a call shows one of them. Remove 'table' or 'namespace'.")
       case (Some(name), None) => Seq(of(name, IcebergTables.load(spark, name, Verb)))
       case (None, Some(name)) =>
-        IcebergNamespaces.tables(spark, name, Verb).map(listed => orError(listed.name)(indexable(listed.name, listed.load())))
+        IcebergNamespaces
+          .tables(spark, name, Verb)
+          .map(listed => orError(listed.name)(indexable(listed.name, listed.load())))
       case (None, None) =>
         status.known.map { known =>
           orError(known.name)(known.load.fold(IcebergTables.load(spark, known.name, Verb))(_.apply()))

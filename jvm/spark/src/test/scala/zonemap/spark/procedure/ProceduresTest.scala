@@ -162,7 +162,7 @@ class ProceduresTest extends SharedSession {
     assert(broken.getAs[Long]("snapshot_id") == -1 && broken.getAs[Long]("files_total") == -1)
     sql("USE lake.statuses")
     try assert(verdicts("namespace => 'statuses'").size == 5)
-    finally sql("USE spark_catalog.default")
+    finally sql("USE spark_catalog.default"): Unit
     sql("CREATE NAMESPACE IF NOT EXISTS lake.none")
     assert(verdicts("namespace => 'lake.none'").isEmpty)
   }
