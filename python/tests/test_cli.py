@@ -77,6 +77,41 @@ def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
         cli.main()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(["t", "--namespace", "lake.db"], "a command shows one of them"), ([], "it knows none. Give TABLE")],
+)
+def test_status_of_nothing_or_of_two_things_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    no_spark: None,
+    arguments: list[str],
+    why: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
+
+
+def test_status_of_a_namespace_prints_a_list(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    class Found:
+        def as_dict(self) -> dict[str, Any]:
+            return {"table": "lake.db.t", "verdict": "fresh"}
+
+    received = []
+
+    def status(spark: Any, table: str | None = None, *, namespace: str | None = None) -> tuple[Found, ...]:
+        received.append((table, namespace))
+        return (Found(),)
+
+    monkeypatch.setattr(procedures, "status", status)
+    result = RUNNER.invoke(cli.cli, ["status", "--namespace", "lake.db", "--output", "json"])
+    assert json.loads(result.output) == [{"table": "lake.db.t", "verdict": "fresh"}]
+    assert received == [(None, "lake.db")]
+
+
 def test_doctor_json_lists_every_check() -> None:
     checks = json.loads(RUNNER.invoke(cli.cli, ["doctor", "--output", "json"]).output)
     assert [check["name"] for check in checks] == ["Python", "Java", "PySpark", "jar", "confs outside the code"]
@@ -123,16 +158,16 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
 
 
 def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    asked: list[object] = []
+    received: list[object] = []
 
     def build(spark: object, table: str, facts: tuple[str, ...], columns: tuple[str, ...] | None) -> BuildResult:
-        asked.extend((facts, columns))
+        received.extend((facts, columns))
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)
     options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)", "--columns", "ts"]
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
-    assert asked == [("values(tags['type'])", "bloom(b)"), ("ts",)]
+    assert received == [("values(tags['type'])", "bloom(b)"), ("ts",)]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
 
@@ -159,15 +194,15 @@ def test_merge_shows_levels(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> 
 def test_gc_deletes_only_when_told(
     monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str
 ) -> None:
-    asked: list[tuple[bool, int]] = []
+    received: list[tuple[bool, int]] = []
 
     def collected(spark: Any, table: str, dry_run: bool, older_than_hours: int) -> GcResult:
-        asked.append((dry_run, older_than_hours))
+        received.append((dry_run, older_than_hours))
         return GcResult(table, dry_run, (GarbageFile("/a", 5, "no retained snapshot names it"),))
 
     monkeypatch.setattr(procedures, "gc", collected)
     assert f"{word} 1 files, 5 bytes" in RUNNER.invoke(cli.cli, ["gc", "t", *flags]).output
-    assert asked == [(False, 0) if flags else (True, 24)]
+    assert received == [(False, 0) if flags else (True, 24)]
 
 
 def test_a_conf_without_a_value_is_refused() -> None:

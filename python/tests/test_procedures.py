@@ -31,6 +31,13 @@ STATUS = {
     "fact_bytes": 65536,
     "problem": "the store cannot be read: java.io.IOException: denied",
     "bounds": "extremes=8 valid=0 doubtful=0",
+    "verdict": "unreadable: java.io.IOException: denied",
+    "covered_snapshot_id": 8123456789012345678,
+    "files_covered": 4096,
+    "files_total": 4096,
+    "snapshots_covered": 3,
+    "snapshots_total": 10,
+    "lag_seconds": 0.0,
 }
 
 
@@ -105,6 +112,26 @@ def test_status_returns_its_row() -> None:
     result = zonemap.status(_Session(STATUS), "lake.db.t")  # type: ignore[arg-type]
     assert isinstance(result, StatusResult)
     assert result.as_dict() == {"table": "lake.db.t"} | STATUS
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [({}, ""), ({"namespace": "lake.`odd name`"}, "namespace => 'lake.`odd name`'"), ({"table": None}, "")],
+)
+def test_status_of_several_tables_returns_a_row_a_table(given: dict[str, Any], sent: str) -> None:
+    session = _Session(STATUS | {"table": "lake.db.a"}, STATUS | {"table": "lake.db.b"})
+    found = zonemap.status(session, **given)  # type: ignore[call-overload]
+    assert session.statements == [f"CALL zonemap.system.status({sent})"]
+    assert [result.table for result in found] == ["lake.db.a", "lake.db.b"]
+    assert found[1].as_dict() == {"table": "lake.db.b"} | STATUS
+    assert zonemap.status(_Session(), namespace="lake.db") == ()  # type: ignore[call-overload]
+
+
+def test_status_of_a_table_and_a_namespace_is_refused_before_anything_is_sent() -> None:
+    session = _Session(STATUS)
+    with pytest.raises(InvalidArgumentError, match=r"Cannot use table='t' with namespace='lake\.db'"):
+        zonemap.status(session, "t", namespace="lake.db")  # type: ignore[call-overload]
+    assert session.statements == []
 
 
 @pytest.mark.parametrize(("dry_run", "argument"), [(False, ""), (True, ", dry_run => true")])

@@ -117,12 +117,36 @@ def build(
 
 
 @cli.command()
-@click.argument("table")
+@click.argument("table", required=False)
+@click.option("--namespace", metavar="CATALOG.NAMESPACE", help="Show all tables of this namespace instead.")
 @_session_options
-def status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
-    """Show which snapshot of TABLE the index covers, and its size."""
-    result = procedures.status(_start(settings, remote, iceberg), table)
-    output_of(output).rows("status", [result.as_dict()])
+def status(
+    table: str | None,
+    namespace: str | None,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Show how far the index of TABLE covers it, and the size of the index.
+
+    Without TABLE and --namespace, show the tables that the driver behind --remote has queried or indexed.
+    """
+    if table is not None and namespace is not None:
+        raise InvalidArgumentError(
+            f"Cannot show TABLE '{table}' and --namespace '{namespace}': a command shows one of them. Leave one out."
+        )
+    if table is None and namespace is None and remote is None:
+        raise InvalidArgumentError(
+            "Cannot show the tables of a driver that has just started: it knows none. "
+            "Give TABLE, --namespace or --remote."
+        )
+    spark = _start(settings, remote, iceberg)
+    if table is not None:
+        output_of(output).rows("status", [procedures.status(spark, table).as_dict()])
+    else:
+        found = procedures.status(spark, namespace=namespace)
+        output_of(output, always_list=True).rows("status", [result.as_dict() for result in found])
 
 
 @cli.command()

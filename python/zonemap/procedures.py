@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from zonemap import arguments as checked
 from zonemap import identifiers
@@ -63,9 +63,39 @@ def refresh(spark: SparkSession, table: str) -> BuildResult:
     return BuildResult.from_rows(table, _call(spark, "refresh", table))
 
 
-def status(spark: SparkSession, table: str) -> StatusResult:
-    """Returns which snapshot of ``table`` the index covers, how far it is behind, and its size. Changes nothing."""
-    return StatusResult.from_rows(table, _call(spark, "status", table))
+@overload
+def status(spark: SparkSession, table: str) -> StatusResult: ...
+
+
+@overload
+def status(spark: SparkSession, table: None = None, *, namespace: str | None = None) -> tuple[StatusResult, ...]: ...
+
+
+def status(
+    spark: SparkSession, table: str | None = None, *, namespace: str | None = None
+) -> StatusResult | tuple[StatusResult, ...]:
+    """Returns how far the index of ``table`` covers it, and the size of the index. Changes nothing.
+
+    Without a table, the result has one entry for each table of ``namespace``, or for each table that the driver has
+    queried or indexed. The verdict of a table whose status cannot be shown is "error".
+
+    Args:
+        spark: The session.
+        table: The table's name; None: several tables.
+        namespace: A namespace with its catalog, such as "lake.db"; None: all tables that the driver knows.
+
+    Raises:
+        InvalidArgumentError: Both ``table`` and ``namespace`` are given.
+    """
+    if table is not None and namespace is not None:
+        raise InvalidArgumentError(
+            f"Cannot use table={table!r} with namespace={namespace!r}: a call shows one of them. Leave one out."
+        )
+    if table is not None:
+        return StatusResult.from_rows(table, _call(spark, "status", table))
+    arguments = "" if namespace is None else f"namespace => {identifiers.literal(namespace)}"
+    rows = _collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
+    return tuple(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
 
 
 def prewarm(
@@ -160,14 +190,17 @@ def _columns(columns: Sequence[str]) -> str:
 
 
 def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
-    sql = statement(procedure, table, arguments)
+    return _collect(spark, procedure, statement(procedure, table, arguments), table)
+
+
+def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
     try:
         return [row.asDict() for row in spark.sql(sql).collect()]
     except Exception as error:
         condition = getattr(error, "getCondition", lambda: None)()
         if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
             raise ZonemapError(
-                f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
+                f"Cannot {procedure} the index of '{of}': zonemap is not active in this session ({condition}). "
                 "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
                 "'zonemap doctor --session' name the cause."
             ) from error

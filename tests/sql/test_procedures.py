@@ -37,6 +37,7 @@ def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
     row = product.status(spark, table)
     assert (row.covered, row.problem) == (False, "the table has no index yet")
+    assert (row.verdict, row.data_files, row.files_covered, row.files_total) == ("no index", -1, 0, 4)
     product.build(spark, table)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
@@ -44,8 +45,9 @@ def test_status_before_and_after(spark, lake) -> None:
     assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
     tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
     row = product.status(spark, table)
-    assert (row.covered, row.lag_snapshots) == (False, 1)
-    assert row.problem == "the index is 1 snapshots behind the table"
+    assert (row.covered, row.lag_snapshots, row.data_files) == (False, 1, 4)
+    assert (row.files_covered, row.files_total, row.snapshots_covered, row.snapshots_total) == (4, 5, 1, 2)
+    assert row.problem.startswith("the index is 1 snapshots behind the table: ")
 
 
 def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
@@ -56,7 +58,7 @@ def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
         (version.parent / f".{version.name}.crc").unlink(missing_ok=True)
     row = product.status(spark, table)
     assert row.covered is True  # memory covers it
-    assert row.problem.startswith("the stored index is damaged: ")
+    assert row.problem.startswith("the stored index is damaged: ") and row.verdict.startswith("damaged: ")
     product.build(spark, table)
     assert product.status(spark, table).problem == ""
 

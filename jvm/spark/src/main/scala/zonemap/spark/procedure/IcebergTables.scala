@@ -59,6 +59,12 @@ private[procedure] object IcebergTables {
       s"Cannot $verb '$name': it is not an Iceberg table. Name an Iceberg table as catalog.namespace.table.",
       cause)
 
-  private def firstLine(error: Throwable): String =
-    Option(error.getMessage).getOrElse(error.toString).linesIterator.nextOption().getOrElse("").stripSuffix(".")
+  private[procedure] def firstLine(error: Throwable): String =
+    Option(error.getMessage)
+      .getOrElse(error.toString)
+      .linesIterator
+      .map(_.trim)
+      .find(_.nonEmpty)
+      .getOrElse("")
+      .stripSuffix(".")
 }
