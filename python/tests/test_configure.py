@@ -346,17 +346,29 @@ def test_the_server_of_the_environment_gets_session_confs_only(monkeypatch: pyte
     assert set(configure(classic())._options) == {confs.CATALOG}
 
 
-class _Server:
-    """Stands in for a session of a Spark Connect server with these extensions."""
+class _HiddenError(Exception):
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+        return "CONFIG_NOT_AVAILABLE"
 
-    def __init__(self, extensions: str) -> None:
-        self.conf = {confs.EXTENSIONS: extensions}
+
+class _Server:
+    """Stands in for a session of a Spark Connect server with these extensions; None: it does not show its confs."""
+
+    def __init__(self, extensions: str | None) -> None:
+        self._extensions = extensions
+        self.conf = self
+
+    def get(self, key: str, default: str) -> str:
+        assert key == confs.EXTENSIONS
+        if self._extensions is None:
+            raise _HiddenError("hidden")
+        return self._extensions or default
 
 
 @BUILDERS
-@pytest.mark.parametrize(("extensions", "count"), [(",".join(BOTH), 0), (OTHER, 1), ("", 1)])
+@pytest.mark.parametrize(("extensions", "count"), [(",".join(BOTH), 0), (OTHER, 1), ("", 1), (None, 0)])
 def test_only_a_server_without_the_extension_is_warned_of(
-    make: Any, extensions: str, count: int, monkeypatch: pytest.MonkeyPatch
+    make: Any, extensions: str | None, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     builder = make().remote("sc://host:15002")
     server = _Server(extensions)

@@ -288,7 +288,9 @@ def main() -> None:
             # Errors of Spark have a Java trace; any other error is a defect and keeps its stack trace.
             if not failures.is_of_spark(error):
                 raise
-            click.echo(f"zonemap: {failures.sentence(error)}", err=True)
+            no_java = failures.condition(error) == "JAVA_GATEWAY_EXITED"
+            hint = " Run 'zonemap doctor' to check Java and the installation." if no_java else ""
+            click.echo(f"zonemap: {failures.sentence(error)}{hint}", err=True)
         else:
             return
     sys.exit(2)

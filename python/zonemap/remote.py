@@ -20,9 +20,15 @@ def server_of(options: Mapping[str, Any]) -> str | None:
     return url if url.startswith("sc://") else None
 
 
-def extensions_of(session: Any) -> list[str]:
-    """Returns the items of ``spark.sql.extensions`` of a session."""
-    return current.split_list(session.conf.get(confs.EXTENSIONS, ""))
+def lacks_extension(session: Any) -> bool:
+    """Returns True if the session's extensions do not name zonemap's; False if the server does not show its confs."""
+    try:
+        listed = session.conf.get(confs.EXTENSIONS, "")
+    except Exception as error:
+        if not failures.is_of_spark(error):
+            raise
+        return False
+    return confs.EXTENSION_CLASS not in current.split_list(listed)
 
 
 def require_server(url: str, *, seconds: float = PATIENCE_SECONDS) -> None:

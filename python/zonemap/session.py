@@ -242,7 +242,7 @@ def _check_server_on_start(builder: Any) -> None:
 
     def checked() -> Any:
         session = start()
-        if confs.EXTENSION_CLASS not in remote.extensions_of(session):
+        if remote.lacks_extension(session):
             _warn(
                 f"Cannot use zonemap on the Spark Connect server: its {confs.EXTENSIONS} does not name "
                 f"{confs.EXTENSION_CLASS}, so queries run without it. Start the server with the zonemap jar and "
