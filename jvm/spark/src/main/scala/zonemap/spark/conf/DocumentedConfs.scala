@@ -16,10 +16,16 @@ private[spark] object DocumentedConfs {
    * so that a malformed value never fails a session.
    */
   def register(): Unit =
-    try SQLConf.synchronized(ZoneMapConf.all.filterNot(entry => SQLConf.containsConfigKey(entry.key)).foreach(add))
+    try SQLConf.synchronized(unknown.foreach(add(_)))
     catch {
       case e @ (NonFatal(_) | _: LinkageError) => log.warn(s"Cannot list the confs of zonemap in SET -v: $e")
     }
+
+  /** The confs that Spark does not know. */
+  private[conf] def unknown: Seq[ConfEntry[_]] = {
+    val conf = new SQLConf
+    ZoneMapConf.all.filterNot(entry => conf.isModifiable(entry.key))
+  }
 
   private def add(entry: ConfEntry[_]): Unit =
     SQLConf
