@@ -41,7 +41,8 @@ except zonemap.ProcedureError as error:
 def environment() -> dict[str, str]:
     dropped = ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")
     kept = {k: v for k, v in os.environ.items() if k not in dropped}
-    return kept | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    return kept | python | {"SPARK_LOCAL_IP": "127.0.0.1"}
 
 
 def free_port() -> int:
@@ -117,7 +118,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
     assert done.returncode == 0, done.stderr
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert int(told["built"]) >= 1
-    assert told["error"].startswith("Cannot build 'lake.db.nope': ")
+    assert told["error"].startswith("Cannot build the index of 'lake.db.nope': ")
     assert told["error"].endswith("Name an existing Iceberg table as catalog.namespace.table.")
     assert (told["trace"], told["printed"]) == ("True", "False")
 

@@ -203,7 +203,10 @@ def test_errors_name_the_mistake(spark, lake, case: str) -> None:
 
 #: call of the Python package -> words of the sentence
 PYTHON_ERRORS = {
-    "unknown table": (lambda spark: zonemap.build(spark, "lake.proc.nowhere"), "Cannot build 'lake.proc.nowhere': "),
+    "unknown table": (
+        lambda spark: zonemap.build(spark, "lake.proc.nowhere"),
+        "Cannot build the index of 'lake.proc.nowhere': ",
+    ),
     "unknown catalog": (lambda spark: zonemap.status(spark, "sea.proc.nowhere"), "sea"),
     "unknown column": (lambda spark: zonemap.prewarm(spark, "lake.q.fact", columns=["nope"]), "nope"),
     "unknown fact": (lambda spark: zonemap.build(spark, "lake.q.fact", facts=["guess(id)"]), "guess"),
