@@ -77,6 +77,11 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(
     name := "zonemap-spark",
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit),
+    Compile / resourceGenerators += Def.task {
+      val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
+      IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
+      Seq(license)
+    }.taskValue,
     buildInfoPackage := "zonemap.spark",
     buildInfoObject := "Build",
     buildInfoOptions += BuildInfoOption.PackagePrivate,

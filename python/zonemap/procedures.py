@@ -2,7 +2,8 @@
 
 Every function takes a session with the extension (see ``zonemap.configure``) and the table's name: a dotted
 identifier such as ``lake.db.events``, with backquotes around parts that contain other characters. A malformed name
-raises an InvalidArgumentError before the statement is sent; errors of the statement are raised by Spark.
+raises an InvalidArgumentError before the statement is sent. An error of the statement is raised as a ProcedureError:
+its text is one sentence, and its attributes have the Java trace and Spark's own exception.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, overload
 
 from zonemap import arguments as checked
-from zonemap import identifiers
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap import failures, identifiers, installed
+from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.results import (
     BuildResult,
     DropResult,
@@ -194,14 +195,42 @@ def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") 
 
 
 def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
+    if not callable(getattr(spark, "sql", None)):
+        raise InvalidArgumentError(
+            f"Cannot {procedure} the index of '{of}' with {spark!r}: it is not a session. "
+            "Give the session that getOrCreate() returned."
+        )
     try:
         return [row.asDict() for row in spark.sql(sql).collect()]
     except Exception as error:
-        condition = getattr(error, "getCondition", lambda: None)()
-        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
-            raise ZonemapError(
-                f"Cannot {procedure} the index of '{of}': zonemap is not active in this session ({condition}). "
-                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-                "'zonemap doctor --session' name the cause."
-            ) from error
-        raise
+        if not failures.is_of_spark(error):
+            raise
+        failed = _failed(spark, procedure, of, error)
+    # Outside of the handler, so that Python prints no Java trace of the context.
+    raise failed
+
+
+def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -> ZonemapError:
+    """Returns the error of a statement that Spark refused."""
+    condition = failures.condition(error) or ""
+    message = failures.sentence(error)
+    version = _version(spark)
+    if version is not None and not installed.is_supported(version):
+        return installed.unsupported(f"{procedure} the index of '{table}' with Spark", version)
+    if condition.startswith(_ABSENT) and "zonemap" in str(error):
+        message = (
+            f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
+            "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+            "'zonemap doctor --session' name the cause."
+        )
+    return ProcedureError(
+        message, condition=condition or None, java_trace=failures.java_trace(error), spark_error=error
+    )
+
+
+def _version(spark: SparkSession) -> str | None:
+    """Returns the version of Spark, or None if a session that failed cannot answer."""
+    try:
+        return str(spark.version)
+    except Exception:
+        return None

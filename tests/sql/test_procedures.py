@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -200,3 +201,32 @@ def test_errors_name_the_mistake(spark, lake, case: str) -> None:
         assert word in first, first
     for raw in ("NullPointerException", "ClassCastException", "MatchError", "INTERNAL_ERROR"):
         assert raw not in str(caught.value)[:2000]
+
+
+#: call of the Python package -> words of the sentence
+PYTHON_ERRORS = {
+    "unknown table": (
+        lambda spark: zonemap.build(spark, "lake.proc.nowhere"),
+        "Cannot build the index of 'lake.proc.nowhere': ",
+    ),
+    "unknown catalog": (lambda spark: zonemap.status(spark, "sea.proc.nowhere"), "sea"),
+    "unknown column": (lambda spark: zonemap.prewarm(spark, "lake.q.fact", columns=["nope"]), "nope"),
+    "unknown fact": (lambda spark: zonemap.build(spark, "lake.q.fact", facts=["guess(id)"]), "guess"),
+}
+
+
+@pytest.mark.parametrize("shown", ["true", "false"])
+@pytest.mark.parametrize("case", PYTHON_ERRORS)
+def test_errors_of_the_python_package_are_a_sentence_with_the_trace_beside_it(
+    spark, lake, case: str, shown: str
+) -> None:
+    call, words = PYTHON_ERRORS[case]
+    spark.conf.set("spark.sql.pyspark.jvmStacktrace.enabled", shown)
+    try:
+        with pytest.raises(zonemap.ProcedureError) as caught:
+            call(spark)
+    finally:
+        spark.conf.unset("spark.sql.pyspark.jvmStacktrace.enabled")
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert "at zonemap.spark" in caught.value.java_trace
+    assert "\tat " not in "".join(traceback.format_exception(caught.value))

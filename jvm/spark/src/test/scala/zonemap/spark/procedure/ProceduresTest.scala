@@ -38,6 +38,14 @@ class ProceduresTest extends SharedSession {
     assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
   }
 
+  test("a name that Spark cannot parse: the error retains the reason of the parser") {
+    for (verb <- Seq("build", "refresh", "status", "drop")) {
+      val error = errorOf(s"$verb(table => 'a b c')")
+      assert(error.contains("'a b c': [PARSE_SYNTAX_ERROR] Syntax error at or near 'b'"), error)
+      assert(error.contains("Name an existing Iceberg table as catalog.namespace.table."), error)
+    }
+  }
+
   test("prewarm: what is read, by hours and columns") {
     val t = newTable("warmed")
     build(t)
