@@ -39,15 +39,16 @@ private[procedure] final class StatusCall(spark: SparkSession, status: IndexStat
   /** The row of a table of several: an error is a row, so that the other tables are shown. */
   private def orError(name: String)(table: => Table): StatusResult =
     try of(name, table)
-    catch {
-      case e: IllegalArgumentException if IcebergTables.firstLine(e).startsWith("Cannot ") =>
-        StatusResult.failed(name, e.getMessage)
-      case NonFatal(e) =>
-        StatusResult.failed(
-          name,
-          s"Cannot $Verb '$name': ${IcebergTables.firstLine(e)}. Check that the table exists and that its metadata can " +
-            "be read.")
-    }
+    catch { case NonFatal(e) => StatusResult.failed(name, messageOf(name, e)) }
+
+  /** The message of an error as it is if it names the table or a conf of ours, else one that names the table. */
+  private def messageOf(name: String, error: Throwable): String = {
+    val message = Option(error.getMessage).getOrElse("")
+    if (message.startsWith(s"Cannot $Verb ") || message.contains("spark.sql.zonemap.")) message
+    else
+      s"Cannot $Verb '$name': ${IcebergTables.firstLine(error)}. Check that the table exists and that its metadata can " +
+        "be read."
+  }
 }
 
 private object StatusCall {
