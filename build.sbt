@@ -90,6 +90,14 @@ lazy val spark = (project in file("jvm/spark"))
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
     assembly / assemblyRepeatableBuild := true,
+    // The default strategy renames licenses.
+    assembly / assemblyMergeStrategy := {
+      val others = (assembly / assemblyMergeStrategy).value;
+      {
+        case "META-INF/LICENSE" => sbtassembly.MergeStrategy.singleOrError
+        case path               => others(path)
+      }
+    },
     assembly / test := {})
 
 // Benchmarks; see benchmarks/README.md.
