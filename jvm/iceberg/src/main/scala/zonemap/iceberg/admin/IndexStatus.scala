@@ -4,7 +4,9 @@ import org.apache.iceberg.{BaseTable, Snapshot, Table}
 
 import zonemap.iceberg.fact.FactBuild
 import zonemap.iceberg.prune.BoundsLevels
+import zonemap.iceberg.registry.TableIndex
 import zonemap.iceberg.settings.PlannerSettings
+import zonemap.iceberg.store.IndexStore
 import zonemap.iceberg.upkeep.UpkeepProcess
 
 /** A table that a process knows; `load` returns it with its current metadata if the process has seen it loaded. */
@@ -35,13 +37,9 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
   def of(table: Table, name: String, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     val store = index.storeOf(table, settings)
     val known = index.tables.of(table)
-    val work = process.upkeep.workOn(known)
-    val stored = StoreLook.at(table, snapshot, store, known)
-    val coverage = Coverage.of(table, snapshot, known, stored, index.access)
+    val (found, bounds) = settled(table, snapshot, store, known, settings)
+    import found.{coverage, look}
     val newest = coverage.newest
-    val bounds = StoreLook.attempt(newest.map(BoundsLevels.of(table, _).toString))
-    val look = stored.copy(error = stored.error.orElse(bounds.left.toOption))
-    val found = Findings(snapshot, coverage, known, look, settings, index.caps, work, nowMillis())
     // a process that holds nothing has the choice of columns and the facts from the store
     val read = look.opened.orElse(look.nearest.filter(_ => known.isEmpty))
     StatusResult(
@@ -61,12 +59,43 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       columns = ColumnChange.describe(table, read.flatMap(_.choice).getOrElse(known.choice)),
       facts = FactBuild.describe(table, read.flatMap(_.facts).getOrElse(known.facts)),
       problem = IndexProblem.of(found),
-      bounds = bounds.toOption.flatten.getOrElse(""),
+      bounds = bounds,
       verdict = Verdict.of(found),
       table = name,
       coveredSnapshotId = newest.fold(-1L)(_.key.snapshotId),
       coverage = coverage.counts,
       lagSeconds = coverage.lagMillis.fold(-1.0)(_ / 1000.0)
     )
+  }
+
+  /**
+   * The findings of one look, or of a second one if upkeep may have covered the snapshot during the first: its write was
+   * not queued yet when the work was read, and is queued or done before the second look.
+   */
+  private def settled(
+      table: Table,
+      snapshot: Option[Snapshot],
+      store: IndexStore,
+      known: TableIndex,
+      settings: PlannerSettings): (Findings, String) = {
+    val (found, bounds) = lookOnce(table, snapshot, store, known, settings)
+    val isOvertaken = found.coverage.isExact && !found.look.isStored && !found.work.isWriting
+    if (isOvertaken) lookOnce(table, snapshot, store, known, settings) else (found, bounds)
+  }
+
+  /** The findings, and the text of `bounds`. */
+  private def lookOnce(
+      table: Table,
+      snapshot: Option[Snapshot],
+      store: IndexStore,
+      known: TableIndex,
+      settings: PlannerSettings): (Findings, String) = {
+    val work = process.upkeep.workOn(known)
+    val stored = StoreLook.at(table, snapshot, store, known)
+    val coverage = Coverage.of(table, snapshot, known, stored, index.access)
+    val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of(table, _).toString))
+    val look = stored.copy(error = stored.error.orElse(bounds.left.toOption))
+    val found = Findings(snapshot, coverage, known, look, settings, index.caps, work, nowMillis())
+    (found, bounds.toOption.flatten.getOrElse(""))
   }
 }

@@ -161,6 +161,27 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(status(t, settings).problem == "" && status(t, settings).verdict == "fresh")
   }
 
+  test("covered by upkeep while status reads the store: fresh, because the write waits") {
+    val settings = Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = anHour))
+    val t = new Maintained
+    t.append()
+    t.maintain(settings)
+    t.append()
+    val index = process.tables.of(t.table.load())
+    val reader = Thread.currentThread()
+    var isCovered = false
+    t.table.io.beforeRead = location =>
+      if (!isCovered && Thread.currentThread() == reader && FileKind.of(location) == FileKind.Store) {
+        isCovered = true
+        process.upkeep.enqueue(t.table.load(), t.table.current, settings)
+        eventually(process.upkeep.workOn(index) == UpkeepWork(isIndexing = false, isWriting = true))
+      }
+    val found = status(t, settings)
+    assert(isCovered && found.covered && found.verdict == "fresh")
+    t.table.io.beforeRead = _ => ()
+    assert(process.upkeep.await(20000))
+  }
+
   test("no snapshot, no index, and no work that could make one") {
     val t = new Maintained
     val empty = status(t)
