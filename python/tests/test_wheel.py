@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 import sys
 import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -45,6 +47,26 @@ def test_the_jar_holds_our_classes_only(wheel: zipfile.ZipFile) -> None:
         classes = {entry for entry in jar.namelist() if entry.endswith(".class")}
     assert {f"zonemap/spark/{entry}.class" for entry in CLASSES} <= classes
     assert {entry for entry in classes if not entry.startswith("zonemap/")} == set()
+
+
+def test_the_jar_holds_the_license(wheel: zipfile.ZipFile) -> None:
+    name = f"zonemap/jars/zonemap-spark-4.1_2.13-{zonemap.__version__}.jar"
+    with wheel.open(name) as file, zipfile.ZipFile(file) as jar:
+        assert jar.read("META-INF/LICENSE") == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_metadata_names_author_and_places_and_its_links_are_absolute(wheel: zipfile.ZipFile) -> None:
+    metadata = message_from_bytes(wheel.read(f"zonemap-{zonemap.__version__}.dist-info/METADATA"))
+    assert metadata["Author"] == "The zonemap maintainers"
+    places = dict(value.split(", ", 1) for value in metadata.get_all("Project-URL") or [])
+    assert set(places) == {"Source", "Documentation", "Changelog", "Issues"}
+    assert metadata["Description-Content-Type"] == "text/markdown"
+    text = metadata.get_payload()
+    links = re.findall(r"\]\(([^)]+)\)", str(text))
+    here = re.findall(r"\]\(([^)]+)\)", (ROOT / "README.md").read_text())
+    assert len(links) == len(here) > 10
+    base = f"{places['Source']}/blob/v{zonemap.__version__}/"
+    assert links == [link if link.startswith(("https://", "#")) else base + link for link in here]
 
 
 def test_the_installed_package_carries_its_jar() -> None:

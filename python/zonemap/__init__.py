@@ -13,7 +13,14 @@ Importing this package imports neither PySpark nor py4j.
 """
 
 from zonemap.config import DualIndex, MergePolicy, Upkeep
-from zonemap.errors import InvalidArgumentError, JarNotFoundError, ZonemapError, ZonemapWarning
+from zonemap.errors import (
+    InvalidArgumentError,
+    JarNotFoundError,
+    ProcedureError,
+    UnsupportedSparkError,
+    ZonemapError,
+    ZonemapWarning,
+)
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
 from zonemap.results import (
@@ -43,7 +50,9 @@ __all__ = [
     "MergeResult",
     "MergedLevel",
     "PrewarmResult",
+    "ProcedureError",
     "StatusResult",
+    "UnsupportedSparkError",
     "Upkeep",
     "ZonemapError",
     "ZonemapWarning",

@@ -5,10 +5,18 @@ from __future__ import annotations
 import math
 import numbers
 import operator
+import os
+import re
 from collections.abc import Iterable
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 from zonemap.errors import InvalidArgumentError
+
+T = TypeVar("T")
+
+#: The start of a URI, such as ``s3://``; one letter is a drive of Windows.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 #: The largest number of an INT argument.
 GREATEST_INT = 2**31 - 1
@@ -23,6 +31,45 @@ def flag(name: str, value: object) -> bool:
     if isinstance(value, bool):
         return value
     raise InvalidArgumentError(f"Cannot use {name}={value!r}: give True or False.")
+
+
+def path(name: str, value: object) -> str:
+    """Returns ``value`` as a text if it is a text or a path, and not empty.
+
+    Raises:
+        InvalidArgumentError: ``value`` has another type or is empty.
+    """
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if isinstance(text, str) and text.strip():
+        return text
+    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a path as text or as a pathlib.Path.")
+
+
+def jar(name: str, value: object) -> str:
+    """Returns ``value`` as a text if it is the path of a jar that exists, or a URI or a pattern that Spark resolves.
+
+    Raises:
+        InvalidArgumentError: ``value`` has another type, or there is no such file.
+    """
+    text = path(name, value)
+    local = text.removeprefix("file://").removeprefix("file:")
+    if _SCHEME.match(local) or "*" in local or Path(local).is_file():
+        return text
+    raise InvalidArgumentError(
+        f"Cannot use {name}={text!r}: there is no such file. Give the path of a jar that exists."
+    )
+
+
+def instance(name: str, value: T | None, kind: type[T]) -> T | None:
+    """Returns ``value`` if it is None or of this class of the package.
+
+    Raises:
+        InvalidArgumentError: ``value`` has another type.
+    """
+    if value is None or isinstance(value, kind):
+        return value
+    shown = " ".join(repr(value).split())
+    raise InvalidArgumentError(f"Cannot use {name}={shown}: give a zonemap.{kind.__name__}.")
 
 
 def count(name: str, value: object, unit: str) -> int:

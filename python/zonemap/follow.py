@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from zonemap import arguments, procedures
+from zonemap import arguments, failures, procedures
 from zonemap.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -85,10 +85,4 @@ def _look(spark: SparkSession, table: _Followed, report: Callable[[str], None]) 
         raise
     except Exception as error:
         table.failures += 1
-        report(f"{table.name}: {_first_line(error)}")
-
-
-def _first_line(error: Exception) -> str:
-    """Returns the first line of the error, without the JVM's stack and without py4j's own first line."""
-    lines = [line.strip(": ") for line in str(error).strip().splitlines()]
-    return lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]
+        report(f"{table.name}: {failures.sentence(error)}")

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from zonemap.results import text
 
@@ -19,7 +20,7 @@ class Output(Protocol):
 
 
 class TableOutput:
-    """Prints tables in a terminal."""
+    """Prints tables in a terminal; values are plain text, so brackets are no markup."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console()
@@ -31,12 +32,12 @@ class TableOutput:
             table.add_column("field", style="bold")
             table.add_column("value", overflow="fold")
             for name, value in rows[0].items():
-                table.add_row(name, text(value, name))
+                table.add_row(name, Text(text(value, name)))
         elif rows:
             for name in rows[0]:
                 table.add_column(name, overflow="fold")
             for row in rows:
-                table.add_row(*(text(value, name) for name, value in row.items()))
+                table.add_row(*(Text(text(value, name)) for name, value in row.items()))
         self._console.print(title, highlight=False, markup=False)
         if rows:
             self._console.print(table)

@@ -2,18 +2,19 @@
 
 Every function takes a session with the extension (see ``zonemap.configure``) and the table's name: a dotted
 identifier such as ``lake.db.events``, with backquotes around parts that contain other characters. A malformed name
-raises an InvalidArgumentError before the statement is sent; errors of the statement are raised by Spark.
+raises an InvalidArgumentError before the statement is sent. An error of the statement is raised as a ProcedureError:
+its text is one sentence, and its attributes have the Java trace and Spark's own exception.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from zonemap import arguments as checked
-from zonemap import identifiers
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap import failures, identifiers, installed
+from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.results import (
     BuildResult,
     DropResult,
@@ -63,9 +64,39 @@ def refresh(spark: SparkSession, table: str) -> BuildResult:
     return BuildResult.from_rows(table, _call(spark, "refresh", table))
 
 
-def status(spark: SparkSession, table: str) -> StatusResult:
-    """Returns which snapshot of ``table`` the index covers, how far it is behind, and its size. Changes nothing."""
-    return StatusResult.from_rows(table, _call(spark, "status", table))
+@overload
+def status(spark: SparkSession, table: str) -> StatusResult: ...
+
+
+@overload
+def status(spark: SparkSession, table: None = None, *, namespace: str | None = None) -> tuple[StatusResult, ...]: ...
+
+
+def status(
+    spark: SparkSession, table: str | None = None, *, namespace: str | None = None
+) -> StatusResult | tuple[StatusResult, ...]:
+    """Returns how far the index of ``table`` covers it, and the size of the index. Changes nothing.
+
+    Without a table, the result has one entry for each table of ``namespace``, or for each table that the driver has
+    queried or indexed. The verdict of a table whose status cannot be shown is "error".
+
+    Args:
+        spark: The session.
+        table: The table's name; None: several tables.
+        namespace: A namespace with its catalog, such as "lake.db"; None: all tables that the driver knows.
+
+    Raises:
+        InvalidArgumentError: Both ``table`` and ``namespace`` are given.
+    """
+    if table is not None and namespace is not None:
+        raise InvalidArgumentError(
+            f"Cannot use table={table!r} with namespace={namespace!r}: a call shows one of them. Leave one out."
+        )
+    if table is not None:
+        return StatusResult.from_rows(table, _call(spark, "status", table))
+    arguments = "" if namespace is None else f"namespace => {identifiers.literal(namespace)}"
+    rows = _collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
+    return tuple(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
 
 
 def prewarm(
@@ -160,15 +191,46 @@ def _columns(columns: Sequence[str]) -> str:
 
 
 def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
-    sql = statement(procedure, table, arguments)
+    return _collect(spark, procedure, statement(procedure, table, arguments), table)
+
+
+def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
+    if not callable(getattr(spark, "sql", None)):
+        raise InvalidArgumentError(
+            f"Cannot {procedure} the index of '{of}' with {spark!r}: it is not a session. "
+            "Give the session that getOrCreate() returned."
+        )
     try:
         return [row.asDict() for row in spark.sql(sql).collect()]
     except Exception as error:
-        condition = getattr(error, "getCondition", lambda: None)()
-        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
-            raise ZonemapError(
-                f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
-                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-                "'zonemap doctor --session' name the cause."
-            ) from error
-        raise
+        if not failures.is_of_spark(error):
+            raise
+        failed = _failed(spark, procedure, of, error)
+    # Outside of the handler, so that Python prints no Java trace of the context.
+    raise failed
+
+
+def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -> ZonemapError:
+    """Returns the error of a statement that Spark refused."""
+    condition = failures.condition(error) or ""
+    message = failures.sentence(error)
+    version = _version(spark)
+    if version is not None and not installed.is_supported(version):
+        return installed.unsupported(f"{procedure} the index of '{table}' with Spark", version)
+    if condition.startswith(_ABSENT) and "zonemap" in str(error):
+        message = (
+            f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
+            "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+            "'zonemap doctor --session' name the cause."
+        )
+    return ProcedureError(
+        message, condition=condition or None, java_trace=failures.java_trace(error), spark_error=error
+    )
+
+
+def _version(spark: SparkSession) -> str | None:
+    """Returns the version of Spark, or None if a session that failed cannot answer."""
+    try:
+        return str(spark.version)
+    except Exception:
+        return None

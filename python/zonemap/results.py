@@ -108,20 +108,20 @@ class StatusResult(_OneRow):
     """Result of ``status``: coverage and size of the index of a table.
 
     Attributes:
-        table: The table as named in the call.
-        snapshot_id: The newest snapshot that the index covers; None if it covers none.
-        covered: True if that is the table's current snapshot, so that the next query is planned from the index.
-        lag_snapshots: Number of snapshots committed since the covered one; None if it is unknown.
-        data_files: Number of data files that the index covers.
-        delete_files: Number of delete files that the index covers.
-        segments: Number of segments of the covered version.
-        bytes: Size of these segments in the store.
+        table: The table as named in the call; in a list of tables, with its catalog.
+        snapshot_id: The table's current snapshot; -1 if it has none.
+        covered: True if the index covers the current snapshot, so that the next plan is EXACT.
+        lag_snapshots: Number of snapshots from the newest covered ancestor to the current one; -1 if it is unknown.
+        data_files: Number of data files of ``covered_snapshot_id``, as all counts below; -1 if nothing is covered.
+        delete_files: Number of delete files.
+        segments: Number of segments.
+        bytes: Size of these segments.
         memory_bytes: Driver memory of this table's index: the hot tier.
         spilled_bytes: Size of the local files to which this JVM has spilled segments.
         cold_memory_bytes: Driver memory that caches files of a store that is not local.
         cold_disk_bytes: Size of the local files that cache files of a store that is not local.
-        store: Folder of the index files, or None if the index is in memory only.
-        levels: Number of segments of each level, such as "micro 12, hour 3, day 1"; empty if the table is not covered.
+        store: Folder of the index files, whether it exists or not.
+        levels: Number of segments of each level, such as "day=1 hour=3 micro=7"; empty if nothing is covered.
         columns: The columns whose bounds the index retains, "all" if no columns were chosen.
         facts: Facts beyond bounds and the bytes of each, such as "values(status)=2048 bloom(user_id)=65536".
         fact_bytes: Size of all facts.
@@ -129,12 +129,23 @@ class StatusResult(_OneRow):
             stored.
         bounds: Number of data files by the permitted use of their bounds, such as "extremes=90 valid=8 doubtful=2".
             extremes: all pruning, MIN and MAX. valid: all pruning. doubtful: only filters that Iceberg evaluates too.
-            Empty if the table is not covered.
+            Empty if nothing is covered.
+        verdict: The state of the index: "fresh"; "catching up" (upkeep works on the newest commits, or has had too
+            little time); "behind" (no upkeep follows the commits); "damaged: ...", "unreadable: ..." and "not
+            persisted: ..." with the reason; "no index"; "no snapshot"; "error" in a list of tables, for a table whose
+            status cannot be shown.
+        covered_snapshot_id: The newest snapshot that the index covers; -1 if it covers none.
+        files_covered: Number of data files of the current snapshot that the index holds. HYBRID plans use these from
+            the index.
+        files_total: Number of data files of the current snapshot; -1 if its manifest list has no counts.
+        snapshots_covered: Number of retained snapshots that the index covers.
+        snapshots_total: Number of snapshots that the table retains.
+        lag_seconds: Age difference of the newest covered snapshot and the current one; -1 if it is unknown.
     """
 
-    snapshot_id: int | None
+    snapshot_id: int
     covered: bool
-    lag_snapshots: int | None
+    lag_snapshots: int
     data_files: int
     delete_files: int
     segments: int
@@ -143,13 +154,20 @@ class StatusResult(_OneRow):
     spilled_bytes: int
     cold_memory_bytes: int
     cold_disk_bytes: int
-    store: str | None
+    store: str
     levels: str
     columns: str
     facts: str
     fact_bytes: int
     problem: str
     bounds: str
+    verdict: str
+    covered_snapshot_id: int
+    files_covered: int
+    files_total: int
+    snapshots_covered: int
+    snapshots_total: int
+    lag_seconds: float
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import warnings
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zonemap import confs, current
+from zonemap import arguments, confs, current, installed, remote
 from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 from zonemap.current import CurrentConf
-from zonemap.errors import InvalidArgumentError, ZonemapWarning
+from zonemap.errors import InvalidArgumentError, UnsupportedSparkError, ZonemapWarning
 from zonemap.jar import JAR_PREFIX, jar_path
 from zonemap.version import SCALA_BINARY, SPARK_MINOR
 
@@ -25,6 +24,7 @@ else:
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+([.-][A-Za-z0-9.-]+)?")
 _ICEBERG_RUNTIME = "iceberg-spark-runtime"
+_RUNTIME_OF_SPARK = re.compile(_ICEBERG_RUNTIME + r"-([0-9]+\.[0-9]+)_")
 
 
 def configure(
@@ -50,14 +50,19 @@ def configure(
     running JVM or Spark's defaults file. A second call changes nothing, and the order of this call and ``config`` calls
     on other keys does not matter. Later ``config`` calls on the three lists replace them, as always in Spark.
 
-    For a Spark Connect server on another machine (``sc://``), the function sets only session confs, and a
-    ``ZonemapWarning`` names the confs that the server needs. If the jar can no longer be added to the class path, a
-    ``ZonemapWarning`` names the reason and the builder does not change.
+    For a Spark Connect server on another machine (``sc://``), the function sets only session confs; if the server lacks
+    the extension, a ``ZonemapWarning`` of ``getOrCreate`` names the confs that the server needs. If the jar can no
+    longer be added to the class path, a ``ZonemapWarning`` names the reason and the builder does not change.
+
+    The jar is built for one minor version of Spark. With another version the builder does not change: the function
+    raises an ``UnsupportedSparkError`` if ``iceberg`` is given, and warns otherwise, so that the session runs without
+    zonemap.
 
     Args:
         builder: ``SparkSession.builder`` or the result of its methods, classic or Connect.
         iceberg: Adds Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
-            ``spark.jars.packages``) or the path of its jar. None: your set-up provides it.
+            ``spark.jars.packages``) or the path of its jar, for the Spark version of this package. None: your set-up
+            provides it.
         dual_index: The part of the index that stays in memory; None keeps the extension's defaults.
         jar: Path of the extension's jar; None takes the jar of this package.
         enabled: ``spark.sql.zonemap.enabled``, the switch that can also be set for one query (default true).
@@ -70,13 +75,14 @@ def configure(
         store_location: Folder of the index stores; None keeps the extension's default.
 
     Raises:
-        InvalidArgumentError: an argument is malformed.
+        InvalidArgumentError: an argument is malformed, or names a jar that does not exist.
+        UnsupportedSparkError: ``iceberg`` is given, and Spark has a version that the jar is not built for.
         JarNotFoundError: no ``jar`` was given and this package contains none.
 
     Warns:
-        ZonemapWarning: an existing value was kept, or a conf cannot be set on this builder.
+        ZonemapWarning: an existing value was kept, or zonemap cannot be added to the session.
     """
-    options: dict[str, Any] = builder._options
+    options = _options(builder)
     settings = _settings(
         dual_index,
         enabled=enabled,
@@ -88,11 +94,19 @@ def configure(
         store_location=store_location,
     )
     iceberg_source = _iceberg_source(iceberg)
-    if str(options.get("spark.remote", "")).startswith("sc://"):
+    own_jar = None if jar is None else arguments.jar("jar", jar)
+    if remote.server_of(options) is not None:
         _set_missing(CurrentConf(options), settings | {confs.CATALOG: confs.CATALOG_CLASS})
-        _warn_of_server()
+        _check_server_on_start(builder)
         return builder
 
+    try:
+        installed.require_supported("add zonemap to Spark")
+    except UnsupportedSparkError as error:
+        if iceberg_source is not None:
+            raise
+        _warn(f"{error} The session runs without zonemap.")
+        return builder
     conf = _around(options)
     why_not = _unreachable(conf)
     if why_not is not None:
@@ -101,8 +115,8 @@ def configure(
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
-    if jar is not None or not _has_file(conf.items(confs.JARS), JAR_PREFIX):
-        _append(conf, confs.JARS, str(jar_path() if jar is None else Path(jar)))
+    if own_jar is not None or not _has_file(conf.items(confs.JARS), JAR_PREFIX):
+        _append(conf, confs.JARS, own_jar or str(jar_path()))
     if iceberg_source is not None and not _has_iceberg(conf):
         _append(conf, *iceberg_source)
         if iceberg_source[0] in conf.submitted:
@@ -128,12 +142,15 @@ def _settings(
 ) -> dict[str, str]:
     """Returns the confs of the given arguments after checking them."""
     settings: dict[str, str] = {}
-    for given in (dual_index, merge):
+    for given in (
+        arguments.instance("dual_index", dual_index, DualIndex),
+        arguments.instance("merge", merge, MergePolicy),
+    ):
         if given is not None:
             settings |= given.confs()
-    for key, flag in ((confs.ENABLED, enabled), (confs.SHADOW, shadow)):
+    for name, key, flag in (("enabled", confs.ENABLED, enabled), ("shadow", confs.SHADOW, shadow)):
         if flag is not None:
-            settings[key] = "true" if flag else "false"
+            settings[key] = str(arguments.flag(name, flag)).lower()
     if shadow_sample is not None:
         settings[confs.SHADOW_SAMPLE] = check_sample(confs.SHADOW_SAMPLE, shadow_sample)
     if isinstance(upkeep, Upkeep):
@@ -143,7 +160,7 @@ def _settings(
     if cover_on_read is not None:
         settings[confs.COVER_ON_READ] = check_choice(confs.COVER_ON_READ, cover_on_read, confs.COVER_ON_READ_VALUES)
     if store_location is not None:
-        settings[confs.STORE_LOCATION] = store_location
+        settings[confs.STORE_LOCATION] = arguments.path("store_location", store_location)
     return settings
 
 
@@ -154,7 +171,14 @@ def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | No
     if _VERSION.fullmatch(str(iceberg)):
         return confs.PACKAGES, f"org.apache.iceberg:{_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY}:{iceberg}"
     if str(iceberg).endswith(".jar"):
-        return confs.JARS, str(iceberg)
+        path = arguments.jar("iceberg", iceberg)
+        built = _RUNTIME_OF_SPARK.search(path)
+        if built is not None and built.group(1) != SPARK_MINOR:
+            raise InvalidArgumentError(
+                f"Cannot use iceberg='{path}': this runtime is built for Spark {built.group(1)}. "
+                f"Give {_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY} or a version such as '1.11.0'."
+            )
+        return confs.JARS, path
     raise InvalidArgumentError(
         f"Cannot add Iceberg '{iceberg}': it is neither a version nor a jar. "
         "Give a version such as '1.11.0' or the path of its Spark runtime jar."
@@ -199,12 +223,34 @@ def _has_iceberg(conf: CurrentConf) -> bool:
     return packages or _has_file(conf.items(confs.JARS), _ICEBERG_RUNTIME)
 
 
-def _warn_of_server() -> None:
-    _warn(
-        "Cannot configure the Spark Connect server from its client: only session confs were set. Start the server with "
-        f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS} and with the zonemap jar.",
-        through=1,
+def _options(builder: Any) -> dict[str, Any]:
+    """Returns the options of a session builder; any other object is an argument of a wrong type."""
+    options = getattr(builder, "_options", None)
+    if isinstance(options, dict) and callable(getattr(builder, "getOrCreate", None)):
+        return options
+    raise InvalidArgumentError(
+        f"Cannot configure {type(builder).__name__} {builder!r}: it is not a session builder. "
+        "Give SparkSession.builder, and call getOrCreate() on the result."
     )
+
+
+def _check_server_on_start(builder: Any) -> None:
+    """Makes ``getOrCreate`` of this builder warn once if the server's extensions do not name zonemap's."""
+    if "getOrCreate" in vars(builder):
+        return
+    start = builder.getOrCreate
+
+    def checked() -> Any:
+        session = start()
+        if remote.lacks_extension(session):
+            _warn(
+                f"Cannot use zonemap on the Spark Connect server: its {confs.EXTENSIONS} does not name "
+                f"{confs.EXTENSION_CLASS}, so queries run without it. Start the server with the zonemap jar and "
+                f"{confs.EXTENSIONS}={confs.ICEBERG_EXTENSION},{confs.EXTENSION_CLASS}."
+            )
+        return session
+
+    builder.getOrCreate = checked
 
 
 def _unreachable(conf: CurrentConf) -> str | None:

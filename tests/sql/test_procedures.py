@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,7 @@ def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
     row = product.status(spark, table)
     assert (row.covered, row.problem) == (False, "the table has no index yet")
+    assert (row.verdict, row.data_files, row.files_covered, row.files_total) == ("no index", -1, 0, 4)
     product.build(spark, table)
     row = product.status(spark, table)
     assert (row.covered, row.lag_snapshots, row.data_files, row.delete_files) == (True, 0, 4, 0)
@@ -44,8 +46,9 @@ def test_status_before_and_after(spark, lake) -> None:
     assert row.bytes > 0 and row.segments >= 1 and "_zonemaps_v2" in row.store
     tables.append(spark, table, tables.ranges(1, 10, 50), tables.RANGES_DDL)
     row = product.status(spark, table)
-    assert (row.covered, row.lag_snapshots) == (False, 1)
-    assert row.problem == "the index is 1 snapshots behind the table"
+    assert (row.covered, row.lag_snapshots, row.data_files) == (False, 1, 4)
+    assert (row.files_covered, row.files_total, row.snapshots_covered, row.snapshots_total) == (4, 5, 1, 2)
+    assert row.problem.startswith("the index is 1 snapshots behind the table: ")
 
 
 def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
@@ -56,7 +59,7 @@ def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
         (version.parent / f".{version.name}.crc").unlink(missing_ok=True)
     row = product.status(spark, table)
     assert row.covered is True  # memory covers it
-    assert row.problem.startswith("the stored index is damaged: ")
+    assert row.problem.startswith("the stored index is damaged: ") and row.verdict.startswith("damaged: ")
     product.build(spark, table)
     assert product.status(spark, table).problem == ""
 
@@ -198,3 +201,32 @@ def test_errors_name_the_mistake(spark, lake, case: str) -> None:
         assert word in first, first
     for raw in ("NullPointerException", "ClassCastException", "MatchError", "INTERNAL_ERROR"):
         assert raw not in str(caught.value)[:2000]
+
+
+#: call of the Python package -> words of the sentence
+PYTHON_ERRORS = {
+    "unknown table": (
+        lambda spark: zonemap.build(spark, "lake.proc.nowhere"),
+        "Cannot build the index of 'lake.proc.nowhere': ",
+    ),
+    "unknown catalog": (lambda spark: zonemap.status(spark, "sea.proc.nowhere"), "sea"),
+    "unknown column": (lambda spark: zonemap.prewarm(spark, "lake.q.fact", columns=["nope"]), "nope"),
+    "unknown fact": (lambda spark: zonemap.build(spark, "lake.q.fact", facts=["guess(id)"]), "guess"),
+}
+
+
+@pytest.mark.parametrize("shown", ["true", "false"])
+@pytest.mark.parametrize("case", PYTHON_ERRORS)
+def test_errors_of_the_python_package_are_a_sentence_with_the_trace_beside_it(
+    spark, lake, case: str, shown: str
+) -> None:
+    call, words = PYTHON_ERRORS[case]
+    spark.conf.set("spark.sql.pyspark.jvmStacktrace.enabled", shown)
+    try:
+        with pytest.raises(zonemap.ProcedureError) as caught:
+            call(spark)
+    finally:
+        spark.conf.unset("spark.sql.pyspark.jvmStacktrace.enabled")
+    assert words in str(caught.value) and "\n" not in str(caught.value)
+    assert "at zonemap.spark" in caught.value.java_trace
+    assert "\tat " not in "".join(traceback.format_exception(caught.value))

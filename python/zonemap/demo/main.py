@@ -70,7 +70,7 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
         page.write_text(report.html_page(found, builds, facts), encoding="utf-8")
     finally:
         spark.stop()
-    console.print(f"report: {page}   total: {facts.seconds:.0f} s")
+    console.print(f"report: {page}   total: {facts.seconds:.0f} s", markup=False)
     bad = [entry for entry in found if entry.failure]
     for entry in bad:
         console.print(f"FAILED {entry.query.title}: {entry.failure}", markup=False)

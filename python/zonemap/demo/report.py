@@ -10,6 +10,7 @@ from string import Template
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from zonemap.demo.compare import ROUNDS, Comparison, planning_ms, query_ms
 from zonemap.results import BuildResult
@@ -37,6 +38,7 @@ def print_table(console: Console, found: Sequence[Comparison], builds: Sequence[
             f"index of {build.table}: {build.data_files:,} files in {build.seconds:.2f} s, "
             f"{build.bytes:,} bytes in {build.segments} segments",
             highlight=False,
+            markup=False,
         )
     table = Table(title=f"index off / on, medians of {ROUNDS} runs by turns", title_justify="left")
     table.add_column("query")
@@ -44,7 +46,7 @@ def print_table(console: Console, found: Sequence[Comparison], builds: Sequence[
         table.add_column(name, justify="right")
     table.add_column("rows equal")
     for entry in found:
-        table.add_row(entry.query.title, *_cells(entry))
+        table.add_row(Text(entry.query.title), *map(Text, _cells(entry)))
     console.print(table)
 
 

@@ -13,7 +13,7 @@ import org.apache.spark.sql.SparkSession
 
 import zonemap.benchmarks.planning.{BenchmarkFiles, BenchmarkSession, Measure, Run}
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
-import zonemap.iceberg.admin.IndexAdmin
+import zonemap.iceberg.admin.IndexStatus
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -119,7 +119,7 @@ object StrategiesBenchmark {
     UpkeepProcess.ofJvm.upkeep.await(600000)
     val backgroundMillis = upkeepCpuMillis - upkeepBefore
     val memory = UpkeepProcess.ofJvm.index.tables.residentBytes
-    val status = new IndexAdmin(UpkeepProcess.ofJvm.index).status(
+    val status = new IndexStatus(UpkeepProcess.ofJvm).of(
       refreshed(indexed),
       Some(indexed.currentSnapshot()),
       PlannerSettings(upkeep = UpkeepMode.Off))

@@ -5,8 +5,6 @@ import org.apache.iceberg.{Snapshot, Table}
 import zonemap.core.io.CorruptIndexException
 import zonemap.iceberg.build.{Merging, SegmentCompactor, SegmentTaskRunner, SnapshotIndexer}
 import zonemap.iceberg.convert.Lineage
-import zonemap.iceberg.fact.FactBuild
-import zonemap.iceberg.prune.BoundsLevels
 import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
@@ -26,34 +24,6 @@ private[zonemap] object BuildResult {
   /** The result for a table without a snapshot: no file is indexed, and nothing is written. */
   val OfNoSnapshot: BuildResult = BuildResult(-1L, 0L, 0L, 0, 0L, 0.0)
 }
-
-/**
- * The present state of a table's index. Counts refer to the requested snapshot; they are `-1` if it is not covered.
- *
- * @param columns the names of the indexed columns, or "all" if no columns were chosen
- * @param facts the facts of the table, such as `bloom(user_id)`, and their bytes
- * @param problem the reason why the snapshot is not covered or its index is not stored; empty if it is both covered and
- *   stored
- * @param bounds the number of data files with bounds of each level of trust; empty if the snapshot is not covered
- */
-private[zonemap] final case class StatusResult(
-    snapshotId: Long,
-    covered: Boolean,
-    lagSnapshots: Long,
-    dataFiles: Long,
-    deleteFiles: Long,
-    segments: Int,
-    bytes: Long,
-    memoryBytes: Long,
-    spilledBytes: Long,
-    coldMemoryBytes: Long,
-    coldDiskBytes: Long,
-    store: String,
-    levels: String,
-    columns: String,
-    facts: Seq[(String, Long)],
-    problem: String,
-    bounds: String)
 
 /** The result of a merge for the segments of one level. */
 private[zonemap] final case class LevelMerge(
@@ -161,36 +131,6 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     result(stored, started)
   }
 
-  /** The state of a table's index; the result describes the problem of a store that cannot be read. */
-  def status(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
-    val store = process.storeOf(table, settings)
-    val index = process.tables.of(table)
-    val held = snapshot.flatMap(s => index.get(SnapshotKey.of(s)))
-    val look = StoreLook.at(table, snapshot, store, isHeld = held.isDefined)
-    val exact = held.orElse(look.opened)
-    val behind = snapshot.fold(0L)(s => lag(table, s, index, look))
-    StatusResult(
-      snapshotId = snapshot.fold(-1L)(_.snapshotId()),
-      covered = exact.isDefined,
-      lagSnapshots = behind,
-      dataFiles = exact.fold(-1L)(_.dataFiles),
-      deleteFiles = exact.fold(-1L)(_.deletes.count.toLong),
-      segments = exact.fold(-1)(s => s.segments.size + s.deletes.segments.size),
-      bytes = exact.fold(-1L)(bytes),
-      memoryBytes = index.residentBytes,
-      spilledBytes = index.spilledBytes,
-      coldMemoryBytes = process.access.cold.memoryBytesOf(store.root),
-      coldDiskBytes = process.access.cold.diskBytesOf(store.root),
-      store = store.root,
-      levels = exact.fold("")(_.levels),
-      columns = ColumnChange
-        .describe(table, exact.filter(_ => held.isEmpty).flatMap(_.choice).getOrElse(index.choice)),
-      facts = FactBuild.describe(table, exact.filter(_ => held.isEmpty).flatMap(_.facts).getOrElse(index.facts)),
-      problem = IndexProblem.of(snapshot, exact.isDefined, behind, index, look, settings, process.caps),
-      bounds = exact.fold("")(BoundsLevels.of(table, _).toString)
-    )
-  }
-
   /** The files of the table's store that no retained snapshot needs; deletes them unless `dryRun`. */
   def gc(table: Table, settings: PlannerSettings, graceMillis: Long, dryRun: Boolean): Seq[Garbage] =
     new StoreGc(process.warnings)
@@ -208,16 +148,6 @@ private[zonemap] final class IndexAdmin(process: IndexProcess) {
     }
     files
   }
-
-  /**
-   * The number of snapshots from `snapshot` back to its nearest covered ancestor; `-1` if no ancestor is known to be
-   * covered.
-   */
-  private def lag(table: Table, snapshot: Snapshot, index: TableIndex, look: StoreLook): Long =
-    Lineage
-      .of(table, snapshot)
-      .indexWhere(id => look.latest.contains(id) || index.get(SnapshotKey.of(table.snapshot(id))).isDefined)
-      .toLong
 
   private def readable[A](read: => Option[A]): Option[A] =
     try read
@@ -237,6 +167,6 @@ private[iceberg] object IndexAdmin {
     )
 
   /** The size of all segments of a snapshot. */
-  private def bytes(index: SnapshotIndex): Long =
+  private[admin] def bytes(index: SnapshotIndex): Long =
     (index.segments.iterator.map(_.origin) ++ index.deletes.segments.iterator.map(_.origin)).map(_.source.sizeBytes).sum
 }

@@ -1,9 +1,10 @@
 package zonemap.iceberg.registry
 
-import java.util.UUID
+import java.util.{Collections, UUID}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{HasTableOperations, Table}
 
@@ -44,7 +45,7 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
   /** Removes the tables that are empty and not in use, and the names of removed tables. */
   private[registry] def sweep(nowNanos: Long): Unit = synchronized {
     tables.values.removeIf(_.isIdle(nowNanos))
-    val known = java.util.Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    val known = Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
     known.addAll(tables.values)
     names.values.removeIf(reference => !known.contains(reference.get))
     sweepAt = Math.max(LeastTables, tables.size * 2)
@@ -104,6 +105,17 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
    * uuids afterwards.
    */
   def named(name: String): Option[TableIndex] = Option(names.get(name)).flatMap(reference => Option(reference.get))
+
+  /** The tables that were seen and not forgotten, by the name that was seen last. */
+  def known: Seq[(String, TableIndex)] = {
+    val held = Collections.newSetFromMap(new java.util.IdentityHashMap[TableIndex, java.lang.Boolean])
+    all.foreach(held.add)
+    names.asScala.iterator
+      .flatMap { case (name, reference) => Option(reference.get).map(name -> _) }
+      .filter { case (name, table) => held.contains(table) && table.lastSeen.forall(_.name == name) }
+      .toSeq
+      .sortBy(_._1)
+  }
 
   def forget(uuid: UUID): Unit = synchronized(Option(tables.remove(uuid)).foreach(_.clear()))
 

@@ -72,11 +72,19 @@ private[zonemap] final class StoreState {
 }
 
 private[zonemap] object StoreState {
+  private val Damaged = "the stored index is damaged: "
+
+  /** The text of a problem of damaged bytes. */
+  def damaged(why: String): String = Damaged + why
+
+  /** The damage that a text of [[damaged]] names; `None` for a problem of another kind. */
+  def damageOf(problem: String): Option[String] =
+    Option.when(problem.startsWith(Damaged))(problem.substring(Damaged.length))
 
   /** The reason why the store cannot be used, from the error of a read. */
   def problemOfRead(error: Throwable): String =
     error match {
-      case damage: CorruptIndexException => s"the stored index is damaged: ${damage.getMessage}"
+      case damage: CorruptIndexException => damaged(damage.getMessage)
       case _                             => s"the store cannot be read: $error"
     }
 }

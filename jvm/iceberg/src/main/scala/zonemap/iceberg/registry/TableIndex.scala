@@ -212,7 +212,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     // the damage may be in the cached bytes and not in the store
     distinct.valuesIterator.flatMap(_.stored).map(_.storeRoot).toSet.foreach(access.cold.forget)
     forgetAll()
-    storeState.unusable(s"the stored index is damaged: $why")
+    storeState.unusable(StoreState.damaged(why))
   }
 
   private def forgetAll(): Unit = {

@@ -48,13 +48,14 @@ private[zonemap] object StoredSnapshots {
     val latest = store.readLatest()
     val parents = Lineage.of(table, snapshot).slice(1, maxParents + 1)
     val candidates = latest.iterator ++ parents.filterNot(latest.contains)
-    candidates
-      .flatMap(store.readVersion)
-      .map { version =>
-        open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store).unverified
-      }
-      .nextOption()
+    candidates.flatMap(loadNamed(table, _, store)).nextOption()
   }
+
+  /** The stored index of the snapshot of that id, to know manifests from: nothing is read of the snapshot. */
+  def loadNamed(table: Table, snapshotId: Long, store: IndexStore): Option[SnapshotIndex] =
+    store.readVersion(snapshotId).map { version =>
+      open(table, version, SnapshotKey(version.snapshotId, version.manifestListLocation), store).unverified
+    }
 
   private def open(table: Table, version: VersionFile, key: SnapshotKey, store: IndexStore): SnapshotIndex =
     try opened(table, version, key, store)

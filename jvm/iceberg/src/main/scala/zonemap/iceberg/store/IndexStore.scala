@@ -152,6 +152,23 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
             "to a FileIO that does, or delete the folder; CALL zonemap.system.build then builds the index anew.")
     }
 
+  /** The snapshots that have a version, whether it can be read or not; empty if the `FileIO` cannot list. */
+  def versionIds(): Set[Long] =
+    io match {
+      case listing: SupportsPrefixOperations =>
+        try
+          listing
+            .listPrefix(s"$root/${IndexStore.Versions}/")
+            .asScala
+            .iterator
+            .flatMap(info => underRoot(info.location()))
+            .map(location => StoredFile(location.substring(root.length + 1), 0L, 0L))
+            .flatMap(_.versionId)
+            .toSet
+        catch { case NotFound() => Set.empty }
+      case _ => Set.empty
+    }
+
   /** Deletes files of this store, and no other files. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
     require(

@@ -2,13 +2,14 @@ package zonemap.iceberg.upkeep
 
 /**
  * The state that upkeep retains for one table: its pace, the time of the last write to its store, and the write that is
- * pending. Used by one thread.
+ * pending. One thread changes it.
  */
 private[upkeep] final class TableUpkeep {
   val pace = new Pace
 
   private var lastFlushNanos = Option.empty[Long]
-  var waiting = Option.empty[() => Unit]
+  @volatile var waiting = Option.empty[() => Unit]
+  @volatile private var isFlushing = false
   var isTimerSet = false
 
   /** Milliseconds until the next write to the store is due; the first write is due at once. */
@@ -17,8 +18,14 @@ private[upkeep] final class TableUpkeep {
 
   /** Runs the pending write; the flush interval starts again, even if the write fails. */
   def flushWaiting(): Unit = waiting.foreach { write =>
-    waiting = None
-    lastFlushNanos = Some(System.nanoTime())
-    write()
+    isFlushing = true
+    try {
+      waiting = None
+      lastFlushNanos = Some(System.nanoTime())
+      write()
+    } finally isFlushing = false
   }
+
+  /** Whether a write waits or is under way; any thread may call it. */
+  def isWriting: Boolean = waiting.isDefined || isFlushing
 }

@@ -38,6 +38,9 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
   private val commits = new ConcurrentHashMap[String, Commit]
 
+  /** Names of the tables whose newest commit has left `commits` and is not indexed yet. */
+  private val following = ConcurrentHashMap.newKeySet[String]()
+
   /** The upkeep state of each table; it is garbage-collected together with the table's index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
 
@@ -110,6 +113,13 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       true
     } catch { case _: java.util.concurrent.TimeoutException => false }
 
+  /** The work on a table that is queued or under way. */
+  def workOn(index: TableIndex): UpkeepWork = {
+    val isFollowed = index.lastSeen.exists(seen => commits.containsKey(seen.name) || following.contains(seen.name))
+    val isIndexing = isFollowed || queued.stream().anyMatch(_._1 == index.uuid)
+    UpkeepWork(isIndexing, isIndexing || Option(states.get(index)).exists(_.isWriting))
+  }
+
   private def followWhenDue(tableName: String): Unit =
     if (commits.containsKey(tableName)) {
       val pause = process.tables.named(tableName).fold(0L)(stateOf(_).pace.millisLeft)
@@ -122,15 +132,24 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   private def stateOf(index: TableIndex): TableUpkeep = states.computeIfAbsent(index, _ => new TableUpkeep)
 
-  private def followCommit(tableName: String): Unit =
-    Option(commits.remove(tableName)).foreach { commit =>
-      follow(tableName, commit) {
-        val retry: Runnable = () =>
-          follow(tableName, commit)(
-            log.debug(s"Snapshot ${commit.snapshotId} of $tableName was announced and never committed"))
-        schedule(retry, RetryMillis)
+  private def followCommit(tableName: String): Unit = {
+    following.add(tableName)
+    var isRetried = false
+    try
+      Option(commits.remove(tableName)).foreach { commit =>
+        follow(tableName, commit) {
+          isRetried = true
+          schedule(() => followAgain(tableName, commit), RetryMillis)
+        }
       }
-    }
+    finally if (!isRetried) following.remove(tableName): Unit
+  }
+
+  private def followAgain(tableName: String, commit: Commit): Unit =
+    try
+      follow(tableName, commit)(
+        log.debug(s"Snapshot ${commit.snapshotId} of $tableName was announced and never committed"))
+    finally following.remove(tableName): Unit
 
   private def follow(tableName: String, commit: Commit)(absent: => Unit): Unit =
     for {

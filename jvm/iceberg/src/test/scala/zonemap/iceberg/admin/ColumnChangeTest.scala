@@ -50,7 +50,7 @@ class ColumnChangeTest extends AnyFunSuite with BeforeAndAfterEach with OwnProce
   }
 
   private def statusOf(t: Maintained): StatusResult =
-    process.admin.status(t.table.load(), Some(t.table.current), Planning.Off)
+    process.status.of(t.table.load(), Some(t.table.current), Planning.Off)
 
   test("a column taken out: no manifest is read, the column no longer prunes, the others do, the store is smaller") {
     val t = stored()

@@ -157,7 +157,7 @@ class ExcludedColumnsTest extends AnyFunSuite with BeforeAndAfterEach with OwnPr
     assert(lake.leaks.isEmpty)
     process.restart()
     lake.right()
-    assert(process.admin.status(table, Some(lake.table.current), Planning.Off).columns == "id")
+    assert(process.status.of(table, Some(lake.table.current), Planning.Off).columns == "id")
   }
 
   test("another driver whose segments have left the store writes nothing, and starts from the store again") {

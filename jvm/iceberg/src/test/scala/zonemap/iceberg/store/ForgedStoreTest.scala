@@ -66,7 +66,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     assert(refused.getMessage.contains("lacks 3 manifests that its snapshot lists, and names 3 that it does not list"))
     right(t)
     process.restart()
-    assert(!process.admin.status(t.load(), Some(t.current), Off).covered)
+    assert(!process.status.of(t.load(), Some(t.current), Off).covered)
     build(t)
     process.restart()
     assert(ours(t, all).mode == PlanMode.Exact)
@@ -79,7 +79,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     forge(t)(_.copy(segments = Seq(ref.copy(liveManifests = Seq(0)), ref.copy(liveManifests = Seq(0)))))
     process.restart()
     right(t)
-    assert(!process.admin.status(t.load(), Some(t.current), Off).covered)
+    assert(!process.status.of(t.load(), Some(t.current), Off).covered)
   }
 
   test("a version of another snapshot serves to know manifests from, and is never taken for that snapshot") {

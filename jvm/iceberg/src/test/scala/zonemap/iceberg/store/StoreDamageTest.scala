@@ -121,7 +121,7 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       right(t, ours(t, filter))
       process.restart()
       val loaded = t.load()
-      process.admin.status(loaded, Option(loaded.currentSnapshot()), Off)
+      process.status.of(loaded, Option(loaded.currentSnapshot()), Off)
       process.admin.refresh(loaded, loaded.currentSnapshot(), Off, new LocalRunner(_))
       process.restart()
       val mended = ours(t, filter)
@@ -129,8 +129,8 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       // a refresh does not read known segments again; a query that reads the damaged column finds the damage
       assert(mended.mode == PlanMode.Exact || name == "segment of one flipped byte")
       assert(
-        name == "segment of one flipped byte" || process.admin
-          .status(loaded, Option(loaded.currentSnapshot()), Off)
+        name == "segment of one flipped byte" || process.status
+          .of(loaded, Option(loaded.currentSnapshot()), Off)
           .covered)
       process.admin.drop(loaded, Off, dryRun = false)
       assert(versions(t).forall(!_.endsWith(s"/${t.current.snapshotId()}")))

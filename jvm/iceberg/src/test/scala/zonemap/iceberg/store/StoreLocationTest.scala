@@ -52,7 +52,7 @@ class StoreLocationTest extends AnyFunSuite with OwnProcess {
   test("procedures fail with what is wrong and which key to mend") {
     val t = table()
     val settings = Planning.Off.copy(storeLocation = Some(s"${t.load().location()}/data/index"))
-    val error = intercept[IllegalArgumentException](process.admin.status(t.load(), None, settings))
+    val error = intercept[IllegalArgumentException](process.status.of(t.load(), None, settings))
     assert(error.getMessage.startsWith(s"Cannot keep the index of '${t.name}' in "))
     assert(error.getMessage.endsWith("Name another folder by spark.sql.zonemap.store.location."))
   }

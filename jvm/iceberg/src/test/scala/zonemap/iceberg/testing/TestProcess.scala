@@ -2,7 +2,7 @@ package zonemap.iceberg.testing
 
 import org.apache.iceberg.Table
 
-import zonemap.iceberg.admin.IndexAdmin
+import zonemap.iceberg.admin.{IndexAdmin, IndexStatus}
 import zonemap.iceberg.fact.FactBuild
 import zonemap.iceberg.registry.{IndexProcess, IndexRegistry}
 import zonemap.iceberg.store.{IndexStore, StoreAccess}
@@ -24,6 +24,7 @@ final class TestProcess {
   def access: StoreAccess = index.access
   def upkeep: Upkeep = current.upkeep
   def admin: IndexAdmin = new IndexAdmin(index)
+  def status: IndexStatus = new IndexStatus(current)
   def factBuild: FactBuild = new FactBuild(index)
 
   /** The store beside a table. */

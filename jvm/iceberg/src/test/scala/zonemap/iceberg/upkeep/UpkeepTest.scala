@@ -92,7 +92,7 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
   test("status: what is covered, how far behind, and nothing at all") {
     val t = table()
-    def status() = process.admin.status(t.load(), Some(t.current), memory)
+    def status() = process.status.of(t.load(), Some(t.current), memory)
     assert(!status().covered && status().lagSnapshots == -1 && status().dataFiles == -1)
     process.admin.build(t.load(), t.current, memory, new LocalRunner(_))
     process.restart()
@@ -100,6 +100,6 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     (0 until 2).foreach(_ => t.append(TestFiles.data(t)))
     assert(!status().covered && status().lagSnapshots == 2)
     val empty = TestTable.create(new Schema(required(1, "id", Types.LongType.get())))
-    assert(process.admin.status(empty.load(), None, memory).snapshotId == -1)
+    assert(process.status.of(empty.load(), None, memory).snapshotId == -1)
   }
 }

@@ -59,6 +59,12 @@ private[procedure] object IcebergTables {
       s"Cannot $verb '$name': it is not an Iceberg table. Name an Iceberg table as catalog.namespace.table.",
       cause)
 
-  private def firstLine(error: Throwable): String =
-    Option(error.getMessage).getOrElse(error.toString).linesIterator.nextOption().getOrElse("").stripSuffix(".")
+  /** The first line of the message that is not blank: messages of Spark's parser begin with a line break. */
+  private[procedure] def firstLine(error: Throwable): String =
+    Option(error.getMessage).iterator
+      .flatMap(_.linesIterator)
+      .map(_.trim)
+      .find(_.nonEmpty)
+      .getOrElse(error.toString)
+      .stripSuffix(".")
 }

@@ -4,7 +4,7 @@ import org.apache.iceberg.{Snapshot, Table}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
-import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, LevelMerge, Prewarm => UpkeepPrewarm}
+import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
 import zonemap.iceberg.fact.{FactBuild, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
@@ -84,18 +84,35 @@ private[spark] final class Procedures(process: SparkProcess) {
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "status",
-    "Shows whether the index covers the table's current snapshot, how many snapshots it is behind, and how much " +
-      "memory and storage it takes: memory_bytes is the hot tier, spilled_bytes the local files of this JVM's " +
-      "segments, cold_* the caches for a store that is not local. Counts are -1 if the snapshot is not covered. " +
-      "problem is the reason why the snapshot is not covered or why its index is not stored, and is empty if it is " +
-      "covered and stored. bounds counts data files by the permitted use of their bounds: extremes (all pruning, MIN " +
-      "and MAX), valid (all pruning), doubtful (imported files: only filters that Iceberg evaluates too).",
-    Seq(table),
+    "Shows how far the index covers a table, and how much memory and storage it takes. Without arguments, there is a " +
+      "row for each table that this driver has queried or indexed; with namespace, for each table in it. " +
+      "verdict is 'fresh', 'catching up' (upkeep works on the newest commits, or has had too little time), 'behind' " +
+      "(no upkeep follows the commits), 'damaged: <why>', 'unreadable: <why>', 'not persisted: <why>' (the index is in " +
+      "memory only), 'no index', 'no snapshot' (the table has none), or 'error' (the row of a table whose status " +
+      "cannot be shown; problem has the message). covered is true if the index covers the current snapshot. If it is " +
+      "false, plans of mode HYBRID use the files_covered of files_total data files that the index holds, and read the " +
+      "other manifests. Counts of files, segments and bytes, levels and bounds are of covered_snapshot_id, the newest " +
+      "snapshot that the index covers; counts are -1 if there is none. lag_snapshots and lag_seconds are the distance " +
+      "from there to the current snapshot; -1 if it is unknown. memory_bytes is the hot tier, spilled_bytes the local " +
+      "files of this JVM's segments, cold_* the caches for a store that is not local. problem is the reason why the " +
+      "snapshot is not covered or why its index is not stored, and is empty if it is covered and stored. bounds counts " +
+      "data files by the permitted use of their bounds: extremes (all pruning, MIN and MAX), valid (all pruning), " +
+      "doubtful (imported files: only filters that Iceberg evaluates too).",
+    Seq(
+      Parameter(
+        "table",
+        StringType,
+        Some("NULL"),
+        "Identifier of the Iceberg table, such as 'lake.db.t'; NULL: all tables of the namespace, or all that this " +
+          "driver has queried or indexed."
+      ),
+      Parameter("namespace", StringType, Some("NULL"), "A namespace with its catalog, such as 'lake.db'.")
+    ),
     ResultColumn.schema(StatusColumns.all)
   ) { (spark, arguments) =>
-    val iceberg = IcebergTables.load(spark, arguments.text("table"), "show the status of")
-    val status = new IndexAdmin(index).status(iceberg, Option(iceberg.currentSnapshot()), settings(spark))
-    Seq(ResultColumn.row(StatusColumns.all, status))
+    new StatusCall(spark, new IndexStatus(process.iceberg), settings(spark))
+      .results(arguments.optionalText("table"), arguments.optionalText("namespace"))
+      .map(ResultColumn.row(StatusColumns.all, _))
   }
 
   val Prewarm: ZoneMapProcedure = ZoneMapProcedure(

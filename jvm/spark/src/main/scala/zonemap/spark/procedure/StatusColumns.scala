@@ -25,6 +25,14 @@ private[procedure] object StatusColumns {
     ResultColumn("facts", StringType, _.facts.map { case (fact, bytes) => s"$fact=$bytes" }.mkString(" ")),
     ResultColumn("fact_bytes", LongType, _.facts.map(_._2).sum),
     ResultColumn("problem", StringType, _.problem),
-    ResultColumn("bounds", StringType, _.bounds)
+    ResultColumn("bounds", StringType, _.bounds),
+    ResultColumn("verdict", StringType, _.verdict),
+    ResultColumn("table", StringType, _.table),
+    ResultColumn("covered_snapshot_id", LongType, _.coveredSnapshotId),
+    ResultColumn("files_covered", LongType, _.coverage.filesCovered),
+    ResultColumn("files_total", LongType, _.coverage.filesTotal),
+    ResultColumn("snapshots_covered", IntegerType, _.coverage.snapshotsCovered),
+    ResultColumn("snapshots_total", IntegerType, _.coverage.snapshotsTotal),
+    ResultColumn("lag_seconds", DoubleType, _.lagSeconds)
   )
 }

@@ -27,6 +27,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     input.getUTF8String(position).toString
   }
 
+  /** Returns a text; `None` for NULL. */
+  def optionalText(name: String): Option[String] = Option.when(!input.isNullAt(positionOf(name)))(text(name))
+
   def flag(name: String): Boolean = {
     val position = positionOf(name)
     !input.isNullAt(position) && input.getBoolean(position)

@@ -13,7 +13,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
-import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
@@ -48,6 +48,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   override def install(extensions: SparkSessionExtensions): Unit = {
+    DocumentedConfs.register()
     process.iceberg.commits.register(_ => committerSettings)
     registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)

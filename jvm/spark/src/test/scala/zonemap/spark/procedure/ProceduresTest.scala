@@ -19,19 +19,31 @@ class ProceduresTest extends SharedSession {
     assert(built.getAs[Long]("data_files") == 5 && built.getAs[Int]("segments") == 1 && built.getAs[Long]("bytes") > 0)
     sql(s"INSERT INTO $t VALUES (100, 1, 'x')")
     val behind = call(s"status('$t')")
-    assert(
-      !behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1 && behind.getAs[Long](
-        "data_files") == -1)
+    assert(!behind.getAs[Boolean]("covered") && behind.getAs[Long]("lag_snapshots") == 1)
+    assert(behind.getAs[Long]("data_files") == 5, "the counts are of the newest covered snapshot")
+    assert(behind.getAs[Long]("covered_snapshot_id") == built.getAs[Long]("snapshot_id"))
+    assert(behind.getAs[Long]("files_covered") == 5 && behind.getAs[Long]("files_total") == 6)
+    assert(behind.getAs[Int]("snapshots_covered") == 1 && behind.getAs[Int]("snapshots_total") == 6)
+    assert(behind.getAs[Double]("lag_seconds") > 0 && behind.getAs[String]("verdict") == "behind")
     assert(call(s"refresh('$t')").getAs[Long]("data_files") == 6)
     val status = call(s"status('$t')")
     assert(
       status.getAs[Boolean]("covered") && status
         .getAs[Long]("lag_snapshots") == 0 && status.getAs[String]("store").contains("_zonemaps_v2"))
+    assert(status.getAs[String]("verdict") == "fresh" && status.getAs[String]("table") == t)
     val listed = sql(s"CALL zonemap.system.drop(table => '$t', dry_run => true)").collect().map(_.getString(0))
     assert(listed.length >= 5 && call(s"status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"CALL zonemap.system.drop('$t')").collect().map(_.getString(0)).toSet == listed.toSet)
     assert(!call(s"status('$t')").getAs[Boolean]("covered"))
     assert(sql(s"SELECT * FROM $t WHERE id = 100").count() == 1)
+  }
+
+  test("a name that Spark cannot parse: the error retains the reason of the parser") {
+    for (verb <- Seq("build", "refresh", "status", "drop")) {
+      val error = errorOf(s"$verb(table => 'a b c')")
+      assert(error.contains("'a b c': [PARSE_SYNTAX_ERROR] Syntax error at or near 'b'"), error)
+      assert(error.contains("Name an existing Iceberg table as catalog.namespace.table."), error)
+    }
   }
 
   test("prewarm: what is read, by hours and columns") {
@@ -80,6 +92,9 @@ class ProceduresTest extends SharedSession {
       "status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
       s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
       s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
+      "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
+      "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
+      s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
       "build(table => CAST(NULL AS STRING))" -> Seq("NULL", "table"),
       "build()" -> Seq("table"),
       "build(tabel => 'x')" -> Seq("tabel"),
@@ -117,6 +132,61 @@ class ProceduresTest extends SharedSession {
     sql("INSERT INTO lake.db.empty3 VALUES (1)")
     assert(call("build('lake.db.empty3')").getAs[Long]("data_files") == 1)
     assert(call("status('lake.db.empty3')").getAs[String]("problem") == "")
+  }
+
+  private def verdicts(arguments: String): Map[String, String] =
+    sql(s"CALL zonemap.system.status($arguments)")
+      .collect()
+      .map(row => row.getAs[String]("table") -> row.getAs[String]("verdict"))
+      .toMap
+
+  test("status of a namespace: a row for each table, an error as a row") {
+    Seq("built", "plain", "`odd-name`", "broken").foreach { name =>
+      sql(s"CREATE TABLE lake.statuses.$name (id BIGINT) USING iceberg")
+      sql(s"INSERT INTO lake.statuses.$name VALUES (1)")
+    }
+    sql("CREATE TABLE lake.statuses.empty (id BIGINT) USING iceberg")
+    build("lake.statuses.built")
+    val location = sql("DESCRIBE EXTENDED lake.statuses.broken")
+      .where("col_name = 'Location'")
+      .head()
+      .getAs[String]("data_type")
+    val metadata = new java.io.File(location.stripPrefix("file:"), "metadata")
+    metadata.listFiles().filter(_.getName.endsWith(".metadata.json")).foreach { file =>
+      java.nio.file.Files.writeString(file.toPath, "{}")
+      new java.io.File(metadata, s".${file.getName}.crc").delete()
+    }
+    sql("REFRESH TABLE lake.statuses.broken")
+    assert(
+      verdicts("namespace => 'lake.statuses'") == Map(
+        "lake.statuses.built" -> "fresh",
+        "lake.statuses.plain" -> "no index",
+        "lake.statuses.`odd-name`" -> "no index",
+        "lake.statuses.empty" -> "no snapshot",
+        "lake.statuses.broken" -> "error"
+      ))
+    val broken = sql("CALL zonemap.system.status(namespace => 'lake.statuses')").where("verdict = 'error'").head()
+    assert(broken.getAs[String]("problem").startsWith("Cannot show the status of 'lake.statuses.broken': "))
+    assert(broken.getAs[Long]("snapshot_id") == -1 && broken.getAs[Long]("files_total") == -1)
+    sql("USE lake.statuses")
+    try assert(verdicts("namespace => 'statuses'").size == 5)
+    finally sql("USE spark_catalog.default"): Unit
+    sql("CREATE NAMESPACE IF NOT EXISTS lake.none")
+    assert(verdicts("namespace => 'lake.none'").isEmpty)
+  }
+
+  test("status without arguments: the tables that this driver has queried or indexed, a dropped one as an error") {
+    val (built, queried, gone) = (newTable("known_built"), newTable("known_queried"), newTable("known_gone"))
+    forgetIndexes()
+    assert(verdicts("").isEmpty)
+    build(built)
+    build(gone)
+    sql(s"SELECT * FROM $queried WHERE id = 3").collect()
+    assert(verdicts("") == Map(built -> "fresh", gone -> "fresh", queried -> "no index"))
+    sql(s"DROP TABLE $gone PURGE")
+    assert(verdicts("") == Map(built -> "fresh", gone -> "error", queried -> "no index"))
+    val table = sql("CALL zonemap.system.status()").where("verdict = 'error'").head()
+    assert(table.getAs[String]("problem").startsWith(s"Cannot show the status of '$gone': "))
   }
 
   private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)

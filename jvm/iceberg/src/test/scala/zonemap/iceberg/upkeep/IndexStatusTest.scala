@@ -1,0 +1,260 @@
+package zonemap.iceberg.upkeep
+
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
+import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.admin.{IndexStatus, StatusResult}
+import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
+import zonemap.iceberg.snapshot.SnapshotKey
+import zonemap.iceberg.testing.{FileKind, OwnProcess}
+
+/** `status` of a table that changes: coverage, lag, the snapshot that is counted, and the verdict. */
+class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAndAfterAll with OwnProcess {
+  private val memory = PlannerSettings(upkeep = UpkeepMode.Memory)
+  private val anHour = 3600L * 1000
+
+  override def beforeEach(): Unit = {
+    process.restart()
+    process.now.commits.register(seen => Some(seen.settings))
+  }
+
+  // Iceberg keeps listeners for good, and other suites of the JVM commit too
+  override def afterAll(): Unit = process.now.close()
+
+  private def status(t: Maintained, settings: PlannerSettings = Maintained.Persist, laterMillis: Long = 0L) = {
+    val table = t.table.load()
+    new IndexStatus(process.now, () => System.currentTimeMillis() + laterMillis)
+      .of(table, Option(table.currentSnapshot()), settings)
+  }
+
+  /** The verdict now, and an hour later. */
+  private def verdicts(t: Maintained, settings: PlannerSettings = Maintained.Persist): (String, String) =
+    (status(t, settings).verdict, status(t, settings, anHour).verdict)
+
+  private def build(t: Maintained): Unit =
+    process.admin.build(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_)): Unit
+
+  /** A table of 3 files whose index is stored, followed by two commits of 2 files that this process has not noticed. */
+  private def behind(): (Maintained, Long) = {
+    val t = new Maintained
+    t.append(3)
+    build(t)
+    process.restart()
+    val built = t.table.current.snapshotId()
+    t.append()
+    t.append()
+    (t, built)
+  }
+
+  private def files(s: StatusResult) = (s.coverage.filesCovered, s.coverage.filesTotal)
+
+  private def snapshots(s: StatusResult) = (s.coverage.snapshotsCovered, s.coverage.snapshotsTotal)
+
+  private def holdUpkeep(t: Maintained): CountDownLatch = {
+    val gate = new CountDownLatch(1)
+    t.table.io.beforeRead = _ =>
+      if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    gate
+  }
+
+  private def eventually(holds: => Boolean): Unit = {
+    val deadline = System.nanoTime() + 20 * 1000000000L
+    while (!holds && System.nanoTime() < deadline) Thread.sleep(1)
+    assert(holds)
+  }
+
+  for (isHeld <- Seq(true, false))
+    test(s"behind by two commits, the older snapshot ${if (isHeld) "held" else "in the store only"}: it is counted") {
+      val (t, built) = behind()
+      if (isHeld)
+        process.admin
+          .refresh(t.table.load(), t.table.load().snapshot(built), Planning.Off, new LocalRunner(_)): Unit
+      val found = status(t)
+      assert(!found.covered && found.snapshotId == t.table.current.snapshotId())
+      assert(found.coveredSnapshotId == built && found.dataFiles == 3 && found.segments == 1 && found.bytes > 0)
+      assert(found.levels == "day=1 hour=0 micro=0" && found.bounds.nonEmpty)
+      assert(files(found) == ((3L, 7L)) && snapshots(found) == ((1, 3)))
+      val seconds =
+        (t.table.current.timestampMillis() - t.table.load().snapshot(built).timestampMillis()) / 1000.0
+      assert(found.lagSnapshots == 2 && found.lagSeconds == seconds)
+    }
+
+  test("behind: commits that another process may still index are caught up with, older ones are not") {
+    val (t, _) = behind()
+    assert(verdicts(t) == (("catching up", "behind")))
+    assert(status(t).problem.endsWith("2 snapshots behind the table: the commits are younger than upkeep may take"))
+    assert(
+      status(t, laterMillis = anHour).problem
+        .endsWith("no upkeep follows the commits, and the next query or refresh indexes them"))
+    assert(verdicts(t, Planning.Off) == (("behind", "behind")))
+    assert(status(t, Planning.Off).problem.endsWith("upkeep=off follows no commits, and refresh indexes them"))
+  }
+
+  test("the manifest list is read once, and no manifest is") {
+    val (t, _) = behind()
+    val loaded = t.table.load()
+    t.table.io.resetCounts()
+    new IndexStatus(process.now).of(loaded, Some(loaded.currentSnapshot()), Maintained.Persist)
+    assert(t.table.io.reads(FileKind.ManifestList) == 1 && t.table.io.reads(FileKind.Manifest) == 0)
+  }
+
+  test("a hybrid plan covers the snapshot, which is fresh once it is stored") {
+    val (t, _) = behind()
+    assert(Planning.ours(t.table, settings = Planning.Off).mode == PlanMode.Hybrid)
+    val held = status(t, Planning.Off)
+    assert(held.covered && held.verdict == "not persisted: upkeep=off writes nothing")
+    assert(files(held) == ((7L, 7L)) && snapshots(held) == ((2, 3)) && held.lagSeconds == 0.0)
+    assert(status(t).verdict == "not persisted: no write of it is queued, and the next refresh writes it")
+    process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
+    assert(verdicts(t) == (("fresh", "fresh")) && status(t).problem == "")
+  }
+
+  test("upkeep at work: a table without an index and one behind are caught up with") {
+    val fresh = new Maintained
+    fresh.append()
+    val (old, _) = behind()
+    for (t <- Seq(fresh, old)) {
+      val gate = holdUpkeep(t)
+      process.upkeep.enqueue(t.table.load(), t.table.current, Maintained.Persist)
+      assert(verdicts(t) == (("catching up", "catching up")))
+      assert(status(t).problem.endsWith("upkeep is at work on it"))
+      gate.countDown()
+      assert(process.upkeep.await(30000))
+      assert(verdicts(t) == (("fresh", "fresh")))
+    }
+  }
+
+  test("commits that wait for the pace of upkeep are caught up with, until they are indexed") {
+    val settings = Maintained.settled(memory)(_.copy(maxCpuShare = 1e-9))
+    val t = new Maintained
+    t.append()
+    t.maintain(settings)
+    Planning.ours(t.table, settings = settings)
+    t.append()
+    eventually(t.isIndexed)
+    t.append()
+    val found = status(t, settings)
+    assert(found.verdict == "catching up" && found.lagSnapshots == 1 && found.dataFiles == 4)
+    assert(status(t, settings, anHour).verdict == "catching up")
+    assert(process.upkeep.await(20000))
+    assert(status(t, settings).verdict == "not persisted: upkeep=memory writes nothing")
+  }
+
+  test("covered in memory while a write waits: fresh, and the problem names the flush") {
+    val settings = Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = anHour))
+    val t = new Maintained
+    t.append()
+    t.maintain(settings)
+    t.append()
+    process.upkeep.enqueue(t.table.load(), t.table.current, settings)
+    eventually(
+      process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isIndexing = false, isWriting = true))
+    val found = status(t, settings)
+    assert(found.covered && found.verdict == "fresh")
+    assert(found.problem == "the index of the snapshot is in memory only: the next flush writes it")
+    assert(process.upkeep.await(20000))
+    assert(status(t, settings).problem == "" && status(t, settings).verdict == "fresh")
+  }
+
+  test("covered by upkeep while status reads the store: fresh, because the write waits") {
+    val settings = Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = anHour))
+    val t = new Maintained
+    t.append()
+    t.maintain(settings)
+    t.append()
+    val index = process.tables.of(t.table.load())
+    val reader = Thread.currentThread()
+    var isCovered = false
+    t.table.io.beforeRead = location =>
+      if (!isCovered && Thread.currentThread() == reader && FileKind.of(location) == FileKind.Store) {
+        isCovered = true
+        process.upkeep.enqueue(t.table.load(), t.table.current, settings)
+        eventually(process.upkeep.workOn(index) == UpkeepWork(isIndexing = false, isWriting = true))
+      }
+    val found = status(t, settings)
+    assert(isCovered && found.covered && found.verdict == "fresh")
+    t.table.io.beforeRead = _ => ()
+    assert(process.upkeep.await(20000))
+  }
+
+  test("no snapshot, no index, and no work that could make one") {
+    val t = new Maintained
+    val empty = status(t)
+    assert(empty.verdict == "no snapshot" && empty.problem == "the table has no snapshot")
+    assert(files(empty) == ((0L, 0L)) && snapshots(empty) == ((0, 0)) && empty.coveredSnapshotId == -1)
+    t.append()
+    val found = status(t)
+    assert(found.verdict == "no index" && found.problem == "the table has no index yet")
+    assert(files(found) == ((0L, 2L)) && snapshots(found) == ((0, 1)))
+    assert(found.lagSnapshots == -1 && found.lagSeconds == -1.0 && found.dataFiles == -1)
+  }
+
+  test("rolled back: the snapshot that the store covers is no ancestor, and its manifests are known") {
+    val t = new Maintained
+    t.append()
+    val first = t.table.current.snapshotId()
+    t.append()
+    build(t)
+    val second = t.table.current.snapshotId()
+    t.table.load().manageSnapshots().rollbackTo(first).commit()
+    process.restart()
+    val found = status(t)
+    assert(found.snapshotId == first && found.coveredSnapshotId == second && !found.covered)
+    assert(found.lagSnapshots == -1 && found.lagSeconds == -1.0 && files(found) == ((2L, 2L)))
+    assert(found.problem.startsWith("the index covers no ancestor of the snapshot: "))
+  }
+
+  test("damaged: in the store, and by a difference of shadow mode") {
+    val (t, _) = behind()
+    process.tables.of(t.table.load()).quarantine("file a is missing")
+    assert(status(t).verdict == "damaged: shadow mode found an error, file a is missing")
+    build(t)
+    assert(status(t).verdict == "fresh")
+    process.restart()
+    t.table.io.storeFiles
+      .filter(_.contains("/versions/"))
+      .foreach(file => t.table.io.put(file, t.table.io.bytes(file).dropRight(3)))
+    val found = status(t)
+    assert(found.verdict.startsWith("damaged: ") && found.problem.startsWith("the stored index is damaged: "))
+    assert(found.verdict.stripPrefix("damaged: ") == found.problem.stripPrefix("the stored index is damaged: "))
+    assert(snapshots(found) == ((0, 3)) && files(found) == ((0L, 7L)))
+  }
+
+  test("unreadable: the storage refuses, with and without the index in memory") {
+    val (t, _) = behind()
+    t.table.io.beforeRead = location =>
+      if (FileKind.of(location) == FileKind.Store)
+        throw new java.io.UncheckedIOException(new java.io.IOException("denied"))
+    assert(status(t).verdict.startsWith("unreadable: ") && status(t).verdict.contains("denied"))
+    t.maintain(memory)
+    assert(status(t).covered && status(t).verdict.startsWith("unreadable: "))
+  }
+
+  test("too large for the cap: behind, however young the commits are") {
+    val (t, _) = behind()
+    val small = Maintained.Persist.copy(hotMaxBytes = 4999L)
+    process.index.use(small)
+    process.tables.of(t.table.load()).oversized =
+      Some(zonemap.iceberg.registry.Oversized(SnapshotKey.of(t.table.current), 5000L, 0L))
+    assert(status(t, small).verdict == "behind" && status(t, small).problem.contains("hot.max-bytes=4999"))
+  }
+
+  test("the tables that are known: planned or built and not forgotten, by name; a commit is seen") {
+    val (planned, built, other) = (new Maintained, new Maintained, new Maintained)
+    Seq(planned, built, other).foreach(_.append(): Unit)
+    Planning.ours(planned.table, settings = Planning.Off)
+    build(built)
+    assert(process.status.known.map(_.name).sorted == Seq(planned, built).map(_.table.name).sorted)
+    built.append()
+    val loaded = process.status.known.find(_.name == built.table.name).flatMap(_.load).map(_.apply()).get
+    assert(loaded.currentSnapshot().snapshotId() == built.table.current.snapshotId())
+    assert(process.upkeep.await(20000))
+    process.admin.drop(built.table.load(), Planning.Off, dryRun = false)
+    assert(!process.status.known.exists(_.name == built.table.name))
+  }
+}

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from zonemap import failures
+
+SENTENCE = "Cannot build 'lake.db.t': it is encrypted. Query it without an index."
+FRAMES = "\tat zonemap.spark.X.call(X.scala:7)\n\tat java.base/java.lang.Thread.run(Thread.java:1)"
+
+
+class _CapturedError(Exception):
+    """An error of a classic session, with the Java trace in its text or beside it."""
+
+    _stackTrace = (  # noqa: N815 - PySpark's name
+        f"java.lang.IllegalArgumentException: {SENTENCE}\n{FRAMES}"
+    )
+
+    def getCondition(self) -> str | None:  # noqa: N802 - PySpark's name
+        return None
+
+
+class _UnconvertedError(Exception):
+    """An error of the JVM that PySpark did not convert."""
+
+    java_exception = object()
+
+
+class _ConnectError(Exception):
+    """An error of a Spark Connect session."""
+
+    def getCondition(self) -> str | None:  # noqa: N802 - PySpark's name
+        return "X_NOT_FOUND"
+
+    def getStackTrace(self) -> str | None:  # noqa: N802 - PySpark's name
+        return FRAMES
+
+
+class _OfSpark3Error(Exception):
+    def getErrorClass(self) -> str | None:  # noqa: N802 - PySpark's name
+        return "PARSE_SYNTAX_ERROR"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        _CapturedError(SENTENCE),
+        _CapturedError(f"{SENTENCE}\n\nJVM stacktrace:\n{FRAMES}"),
+        _CapturedError(f"\n{SENTENCE}\n\n== SQL ==\nCALL x"),
+        _UnconvertedError(
+            f"An error occurred while calling o42.sql.\n: java.lang.IllegalStateException: {SENTENCE}\n{FRAMES}"
+        ),
+        _ConnectError(SENTENCE),
+        _ConnectError(f"(org.apache.iceberg.exceptions.ValidationException) {SENTENCE}\n\nJVM stacktrace:\n{FRAMES}"),
+    ],
+)
+def test_the_sentence_is_alone_and_the_trace_beside_it(error: Any) -> None:
+    assert failures.is_of_spark(error)
+    assert failures.sentence(error) == SENTENCE
+    assert "at zonemap.spark.X.call" in (failures.java_trace(error) or "")
+
+
+@pytest.mark.parametrize(
+    ("message", "sentence"),
+    [
+        (
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `a`.`b` is gone.",
+            "[TABLE_OR_VIEW_NOT_FOUND] The table `a`.`b` is gone.",
+        ),
+        ("Cannot read 'a.b': denied", "Cannot read 'a.b': denied"),
+        ("(two words) stay", "(two words) stay"),
+        ("", "_CapturedError"),
+    ],
+)
+def test_other_texts_stay(message: str, sentence: str) -> None:
+    assert failures.sentence(_CapturedError(message)) == sentence
+
+
+def test_conditions_have_the_name_of_either_spark() -> None:
+    assert failures.condition(_ConnectError("x")) == "X_NOT_FOUND"
+    assert failures.condition(_OfSpark3Error("x")) == "PARSE_SYNTAX_ERROR"
+    assert failures.condition(_UnconvertedError("x")) is None
+    assert failures.java_trace(_OfSpark3Error("x")) is None
+
+
+def test_an_error_of_python_is_not_of_spark() -> None:
+    assert not failures.is_of_spark(RuntimeError("x"))

@@ -1,0 +1,46 @@
+"""Reads the errors of PySpark, of classic and of Connect sessions: the sentence, the condition and the Java trace.
+
+The functions use no type of PySpark or py4j, so that this module is imported without them.
+"""
+
+from __future__ import annotations
+
+import re
+
+_TRACE = "JVM stacktrace:"
+_CALLING = "An error occurred while calling"
+#: The class of an exception before its message, as Java and Spark Connect write it.
+_CLASS = re.compile(r"(?:[a-z_][\w$]*\.)+[A-Z][\w$]*: |\((?:[a-z_][\w$]*\.)+[A-Z][\w$]*\) ")
+
+
+def is_of_spark(error: BaseException) -> bool:
+    """Returns True for an error of PySpark, and for an error of the JVM that PySpark did not convert."""
+    return any(hasattr(error, name) for name in ("getCondition", "getErrorClass", "java_exception"))
+
+
+def condition(error: BaseException) -> str | None:
+    """Returns Spark's name of the error, such as ``TABLE_OR_VIEW_NOT_FOUND``, or None."""
+    # Spark 3 has the older name only.
+    read = getattr(error, "getCondition", None) or getattr(error, "getErrorClass", None)
+    name = read() if read is not None else None
+    return None if name is None else str(name)
+
+
+def sentence(error: BaseException) -> str:
+    """Returns the first line of the message, without py4j's own line, the name of a Java class and the Java trace."""
+    lines = [line.strip(": ") for line in str(error).partition(_TRACE)[0].splitlines()]
+    lines = [line for line in lines if line]
+    if len(lines) > 1 and lines[0].startswith(_CALLING):
+        del lines[0]
+    if not lines:
+        return type(error).__name__
+    return lines[0][prefix.end() :] if (prefix := _CLASS.match(lines[0])) else lines[0]
+
+
+def java_trace(error: BaseException) -> str | None:
+    """Returns the Java trace that came with the error, or None."""
+    if hasattr(error, "java_exception"):
+        return str(error)
+    read = getattr(error, "getStackTrace", None)
+    trace = read() if callable(read) else getattr(error, "_stackTrace", None)
+    return str(trace) if trace else str(error).partition(_TRACE)[2].strip() or None
