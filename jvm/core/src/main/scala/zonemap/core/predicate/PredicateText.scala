@@ -113,7 +113,8 @@ private[predicate] object PredicateText {
    * is then written as that text, included or excluded.
    */
   private def textBefore(leaf: Leaf, value: ZoneValue): Option[ZoneValue] = (leaf.column.columnType, value) match {
-    case (StringType, BytesValue(bytes)) => Option.when(bytes.lastOption.contains(0: Byte))(BytesValue(bytes.dropRight(1)))
-    case _                               => None
+    case (StringType, BytesValue(bytes)) =>
+      Option.when(bytes.lastOption.contains(0: Byte))(BytesValue(bytes.dropRight(1)))
+    case _ => None
   }
 }

@@ -35,7 +35,8 @@ object AggregateReason {
       extends AggregateReason(
         "AGGREGATE_NOT_SEPARATE",
         "the plan uses this scan more than once, computes something random, is checked by shadow mode, or runs in Comet " +
-          "or Gluten")
+          "or Gluten"
+      )
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(

@@ -30,7 +30,9 @@ object ConditionReason {
       extends ConditionReason("CONDITION_METADATA_COLUMN", s"$name is a metadata column, which has no bounds")
 
   final case class ColumnType(name: String, columnType: String)
-      extends ConditionReason("CONDITION_COLUMN_TYPE", s"$name has the type $columnType, of which the index has no bounds")
+      extends ConditionReason(
+        "CONDITION_COLUMN_TYPE",
+        s"$name has the type $columnType, of which the index has no bounds")
 
   final case class NoBounds(name: String)
       extends ConditionReason("CONDITION_NO_BOUNDS", s"the index has no bounds and no facts of $name")
@@ -60,7 +62,8 @@ object ConditionReason {
     Subquery.code -> "The condition compares with a subquery, which runs after the files are planned.",
     TextInside("").code ->
       "LIKE with a leading wildcard, `contains`, `endswith` or a regular expression, without an n-gram fact of the column.",
-    CastOf("").code -> "The condition casts a column in a way that does not keep the order, such as a text to a number.",
+    CastOf(
+      "").code -> "The condition casts a column in a way that does not keep the order, such as a text to a number.",
     MetadataColumn("").code -> "The condition is on a metadata column, such as `_file` or `_pos`.",
     ColumnType("", "").code ->
       "The column has a type without bounds in the index: an array, a map, a struct, a variant or binary.",

@@ -4,7 +4,8 @@ package zonemap.iceberg.report
 private[zonemap] sealed abstract class SwapReason(val code: String, val message: String)
 
 private[zonemap] object SwapReason {
-  case object Disabled extends SwapReason("DISABLED", "spark.sql.zonemap.enabled or the read option zonemap.enabled is false")
+  case object Disabled
+      extends SwapReason("DISABLED", "spark.sql.zonemap.enabled or the read option zonemap.enabled is false")
 
   final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
 

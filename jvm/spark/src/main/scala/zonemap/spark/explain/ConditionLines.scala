@@ -54,13 +54,13 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
 
   private def outcome(condition: Expression, form: Option[IcebergExpression]): Either[ConditionReason, String] =
     form match {
-      case Some(filter) => used(converted(filter), condition, "")
+      case Some(found) => used(converted(found), condition, "")
       case None if ExpressionRule.isPlain(condition) || !ZoneMapRelation.isPinned(relation.relation) =>
         Left(if (ZoneMapRelation.isPinned(relation.relation)) reason(condition) else ConditionReason.ReadOptions)
       case None =>
         relation.conjuncts(condition).map(new ExpressionTranslator(columns).whenTrue) match {
-          case Seq(True) | Seq()                                          => Left(reason(condition))
-          case _ if !relation.conf.exists(_.expressions)                  => Left(ConditionReason.SwitchedOff)
+          case several if several.forall(onlyNotNull)    => Left(reason(condition))
+          case _ if !relation.conf.exists(_.expressions) => Left(ConditionReason.SwitchedOff)
           case several => used(Predicate.and(several: _*), condition, s" as ${Predicate.and(several: _*)}")
         }
     }
@@ -70,9 +70,9 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
   /** How a predicate prunes, unless nothing is known of its columns. */
   private def used(predicate: Predicate, condition: Expression, as: String): Either[ConditionReason, String] =
     predicate match {
-      case False                              => Right("used: no row can match")
-      case Evaluated(refs, _)                 => Right(s"used, evaluated for files with few values of ${names(refs)}")
-      case _ if columnsOf(predicate).isEmpty  => Left(reason(condition))
+      case False                             => Right("used: no row can match")
+      case Evaluated(refs, _)                => Right(s"used, evaluated for files with few values of ${names(refs)}")
+      case _ if columnsOf(predicate).isEmpty => Left(reason(condition))
       case _ =>
         val refs = columnsOf(predicate)
         val means = refs.flatMap(meansOf)
@@ -114,6 +114,14 @@ private[explain] object ConditionLines {
       case and: IcebergAnd                        => parts(and.left()) ++ parts(and.right())
       case all if all == Expressions.alwaysTrue() => Nil
       case part                                   => Seq(part)
+    }
+
+  /** True if a predicate excludes no row, or only nulls, which functions of a column usually imply. */
+  private def onlyNotNull(predicate: Predicate): Boolean =
+    predicate match {
+      case True | NotNull(_) => true
+      case And(children)     => children.forall(onlyNotNull)
+      case _                 => false
     }
 
   private def columnsOf(predicate: Predicate): Seq[ColumnRef] =

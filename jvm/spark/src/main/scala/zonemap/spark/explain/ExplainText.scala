@@ -42,7 +42,7 @@ private[spark] final class ExplainText(swap: SwapRule) extends AdaptiveSparkPlan
   /** The optimized plans of which the parts of a physical plan are made, whole plans before their parts. */
   private def logicalPlans(plan: SparkPlan): Seq[LogicalPlan] =
     collectWithSubqueries(plan) {
-      case adaptive: AdaptiveSparkPlanExec        => adaptive.inputPlan.logicalLink
+      case adaptive: AdaptiveSparkPlanExec      => adaptive.inputPlan.logicalLink
       case other if other.logicalLink.isDefined => other.logicalLink
     }.flatten
 
@@ -94,12 +94,11 @@ private[spark] final class ExplainText(swap: SwapRule) extends AdaptiveSparkPlan
       if !planned.mode.isInstanceOf[PlanMode.Stock]
       known <- use
       relation <- relationOf(known.scan, table)
-    } yield
-      try
-        IcebergScans.filterOf(known.scan.scan).toSeq.flatMap { filter =>
-          new ConditionLines(relation, filter, planned).of(known.conditions)
-        } ++ new OperatorLines(relation, planned).of(known, isAggregateNoted(known.scan.scan, known))
-      catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }).flatten
+    } yield try
+      IcebergScans.filterOf(known.scan.scan).toSeq.flatMap { filter =>
+        new ConditionLines(relation, filter, planned).of(known.conditions)
+      } ++ new OperatorLines(relation, planned).of(known, isAggregateNoted(known.scan.scan, known))
+    catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }).flatten
 
   private def relationOf(scan: DataSourceV2ScanRelation, table: ZoneMapTable): Option[ZoneMapRelation] =
     scan.relation.table match {

@@ -30,8 +30,8 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
 
   private def topK(sort: Placed[SortOrder]): OperatorReason =
     (sort.between, sort.of.child) match {
-      case _ if !isOn(_.topK)   => OperatorReason.TopKOff
-      case (Some(operator), _)  => OperatorReason.TopKBetween(operator)
+      case _ if !isOn(_.topK)  => OperatorReason.TopKOff
+      case (Some(operator), _) => OperatorReason.TopKBetween(operator)
       case (None, key: AttributeReference) if relation.columns.column(key).isDefined =>
         OperatorReason.TopKNoBound(key.name)
       case (None, key) => OperatorReason.TopKKey(ExpressionSql.of(key))
@@ -42,7 +42,8 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
     else limit.between.fold[OperatorReason](OperatorReason.LimitNotProven)(OperatorReason.LimitBetween)
 
   private def isPrunedByJoin(use: ScanUse): Boolean =
-    use.scan.scan.isInstanceOf[KeyFilteredScan] || relation.table.notes().stream().anyMatch(_.startsWith("join pruning"))
+    use.scan.scan
+      .isInstanceOf[KeyFilteredScan] || relation.table.notes().stream().anyMatch(_.startsWith("join pruning"))
 
   /** The reason of the join that comes nearest to pruning. */
   private def join(use: ScanUse): OperatorReason = {

@@ -85,7 +85,7 @@ private[explain] object ScanUse {
             found.putIfAbsent(scan.scan, use): Unit
           case Join(left, right, joinType, condition, _) => visitJoin(left, right, joinType, condition, above)
           case unary: UnaryNode                          => visit(unary.child, belowUnary(unary, above))
-          case other => other.children.foreach(visit(_, above.behind(named(other))))
+          case other                                     => other.children.foreach(visit(_, above.behind(named(other))))
         }
         plan.expressions.foreach(visitSubqueries)
       }
@@ -115,7 +115,8 @@ private[explain] object ScanUse {
         joinType: JoinType,
         condition: Option[Expression],
         above: Above): Unit = {
-      val equal = condition.toSeq.flatMap(splitConjunctivePredicates).collect { case EqualTo(a, b) => Seq(a, b) }.flatten
+      val equal =
+        condition.toSeq.flatMap(splitConjunctivePredicates).collect { case EqualTo(a, b) => Seq(a, b) }.flatten
       def side(plan: LogicalPlan, prunable: Boolean): Above = {
         val keys = equal.filter(key => key.references.nonEmpty && key.references.subsetOf(plan.outputSet))
         val joined = JoinedSide(s"a join of type ${joinType.sql}", prunable, keys)

@@ -72,7 +72,8 @@ private[spark] object CatalystCondition {
           found.values.toIndexedSeq,
           conf,
           Checksums.sha256(s"$settings $constructed"),
-          ExpressionSql.of(condition))
+          ExpressionSql.of(condition)
+        )
       )
     }
   }

@@ -26,7 +26,8 @@ private[spark] object ConditionReasons {
     if (condition.exists(_.isInstanceOf[PlanExpression[_]])) Some(ConditionReason.Subquery)
     else if (!condition.deterministic) Some(ConditionReason.NotDeterministic)
     else
-      condition.collectFirst { case function: UserDefinedExpression => ConditionReason.UserFunction(nameOf(function)) }
+      condition
+        .collectFirst { case function: UserDefinedExpression => ConditionReason.UserFunction(nameOf(function)) }
         .orElse(Option.when(condition.references.isEmpty)(ConditionReason.NoColumn))
 
   /** The name of a function that was registered without one is a technical text of Spark. */
@@ -48,16 +49,15 @@ private[spark] object ConditionReasons {
 
   private def ofColumn(column: Expression, columns: ColumnResolver): Option[ConditionReason] =
     column match {
-      case MetadataAttribute(attribute)              => Some(ConditionReason.MetadataColumn(attribute.name))
+      case MetadataAttribute(attribute)             => Some(ConditionReason.MetadataColumn(attribute.name))
       case known if columns.column(known).isDefined => None
-      case MapEntry(_, _)                            => Some(ConditionReason.NoBounds(ExpressionSql.of(column)))
+      case MapEntry(_, _)                           => Some(ConditionReason.NoBounds(ExpressionSql.of(column)))
       case other => Some(ConditionReason.ColumnType(ExpressionSql.of(other), other.dataType.typeName))
     }
 
   private def ofText(condition: Expression, column: Expression): Option[ConditionReason] =
-    condition.collectFirst {
-      case _: Contains | _: EndsWith | _: Like | _: RLike | _: MultiLikeBase =>
-        ConditionReason.TextInside(ExpressionSql.of(column))
+    condition.collectFirst { case _: Contains | _: EndsWith | _: Like | _: RLike | _: MultiLikeBase =>
+      ConditionReason.TextInside(ExpressionSql.of(column))
     }
 
   private def ofCast(condition: Expression): Option[ConditionReason] =
@@ -69,10 +69,10 @@ private[spark] object ConditionReasons {
   /** Returns the function of a comparison, or the condition itself. */
   private def function(condition: Expression): Expression =
     condition match {
-      case Not(child)                                            => function(child)
-      case c: BinaryComparison                                   => c.children.find(!_.foldable).getOrElse(c)
-      case In(value, _)                                          => value
-      case InSet(value, _)                                       => value
-      case other                                                 => other
+      case Not(child)          => function(child)
+      case c: BinaryComparison => c.children.find(!_.foldable).getOrElse(c)
+      case In(value, _)        => value
+      case InSet(value, _)     => value
+      case other               => other
     }
 }

@@ -2,7 +2,7 @@ package zonemap.spark.expression
 
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions._
 
 import zonemap.core.value.ValueText
 
@@ -11,7 +11,11 @@ private[spark] object ExpressionSql {
   private val MaxText = 200
 
   def of(expression: Expression): String = {
-    val named = expression.transform { case column: AttributeReference => column.withQualifier(Nil) }
+    val named = expression.transformDown {
+      case UnguardedCall(call)        => call
+      case KnownNotNull(child)        => child
+      case column: AttributeReference => column.withQualifier(Nil)
+    }
     val text =
       try named.sql
       catch { case NonFatal(_) => named.toString }
@@ -31,5 +35,22 @@ private[spark] object ExpressionSql {
     else {
       val byId = defined.iterator.map { case (column, definition) => column.exprId -> definition }.toMap
       expression.transform { case column: AttributeReference => byId.getOrElse(column.exprId, column) }
+    }
+}
+
+/** Matches the test for null that Spark adds before a call of a Scala function with primitive arguments. */
+private object UnguardedCall {
+  def unapply(expression: Expression): Option[Expression] =
+    expression match {
+      case If(test, Literal(null | false, _), call) if isTest(test) && call.exists(_.isInstanceOf[KnownNotNull]) =>
+        Some(call)
+      case _ => None
+    }
+
+  private def isTest(test: Expression): Boolean =
+    test match {
+      case IsNull(_)       => true
+      case Or(left, right) => isTest(left) && isTest(right)
+      case _               => false
     }
 }
