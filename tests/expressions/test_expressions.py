@@ -77,4 +77,4 @@ def test_explain_names_python_functions_beside_conditions_that_prune(spark, mont
     section = explain(spark, f"SELECT * FROM {months} WHERE py_plus_one(id) = 706 AND id + 1 = 706")
     unused = [line for line in section.splitlines() if "not used, CONDITION_USER_FUNCTION (py_plus_one is " in line]
     assert len(unused) == 1 and "py_plus_one(id)" in unused[0]
-    assert "condition ((id + 1L) = 706L): used as id IN [705, 706) by bounds of id" in section
+    assert "condition ((id + 1L) = 706L): used as id IN [705, 706)" in section
