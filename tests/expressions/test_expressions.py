@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import plans, product, session, tables
-from support.compare import assert_rows_equal_off_on
+from support.compare import assert_rows_equal_off_on, explain
 from support.session import STOCK
 
 FILES = 12
@@ -69,3 +69,12 @@ def test_python_functions_are_left_alone(spark, months) -> None:
     plus_one = udf(lambda v: v + 1, "bigint")
     frame = spark.table(months).where((plus_one(col("id")) == 706) & (col("id") + 1 == 706))
     assert [row.id for row in frame.collect()] == [705]
+
+
+@pytest.mark.skipif(STOCK, reason="asserts what the product shows")
+def test_explain_names_python_functions_beside_conditions_that_prune(spark, months) -> None:
+    spark.udf.register("py_plus_one", lambda v: v + 1, "bigint")
+    section = explain(spark, f"SELECT * FROM {months} WHERE py_plus_one(id) = 706 AND id + 1 = 706")
+    unused = [line for line in section.splitlines() if "not used, CONDITION_USER_FUNCTION (py_plus_one is " in line]
+    assert len(unused) == 1 and "py_plus_one(id)" in unused[0]
+    assert "condition ((id + 1L) = 706L): used as id IN [705, 706)" in section

@@ -133,6 +133,11 @@ def execute(df: DataFrame) -> Executed:
     return Executed(rows, metrics, files, df._jdf.queryExecution().executedPlan().toString())
 
 
+def scan_names(df: DataFrame) -> list[str]:
+    """Returns the names by which Spark and Iceberg compare the scans; a rule that changes a scan adds a digest."""
+    return [str(_invoke(df.sparkSession, node.scan(), "table").name()) for node in scans(df)]
+
+
 def plan_text(df: DataFrame) -> str:
     return df._jdf.queryExecution().executedPlan().toString()
 

@@ -149,6 +149,11 @@ final private[zonemap] class BoundsColumn private[core] (container: ContainerRea
     BoundsFlags.nulls(f) == Presence.All || (BoundsFlags.isTight(f) && meetingCode(row) >= 0)
   }
 
+  /** Whether some file has a bound or a count of nulls; computed once, in O(rows). */
+  lazy val knowsAny: Boolean = (0 until rows).exists { row =>
+    nulls(row) != Presence.Unknown || lower(row) != null || upper(row) != null
+  }
+
   /** Valid bounds that cover all rows of a block. */
   private[core] def blockBounds(block: Int): ColumnBounds = {
     val f = blocks.flags(block).toInt

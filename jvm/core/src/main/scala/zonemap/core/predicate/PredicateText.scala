@@ -2,7 +2,7 @@ package zonemap.core.predicate
 
 import java.util.HexFormat
 
-import zonemap.core.value.{BytesValue, LongValue, ValueText, ZoneValue}
+import zonemap.core.value.{BytesValue, LongValue, StringType, ValueText, ZoneValue}
 
 /** Formats a predicate in two ways: canonical (for keys) and readable. */
 private[predicate] object PredicateText {
@@ -99,10 +99,22 @@ private[predicate] object PredicateText {
   }
 
   private def list(leaf: Leaf, ranges: ValueRanges): String = {
-    def from(r: ValueRange) = if (r.from == null) "(-inf" else "[" + text(leaf, r.from)
-    def until(r: ValueRange) = if (r.until == null) "+inf)" else text(leaf, r.until) + ")"
+    def from(r: ValueRange) =
+      if (r.from == null) "(-inf" else textBefore(leaf, r.from).fold("[" + text(leaf, r.from))("(" + text(leaf, _))
+    def until(r: ValueRange) =
+      if (r.until == null) "+inf)" else textBefore(leaf, r.until).fold(text(leaf, r.until) + ")")(text(leaf, _) + "]")
     val shown = ranges.iterator.take(ShownElements).map(r => from(r) + ", " + until(r)).toSeq
     val more = if (ranges.size > ShownElements) Seq(s"... ${ranges.size} ranges") else Nil
     (shown ++ more).mkString(" or ")
+  }
+
+  /**
+   * Returns the text that `value` directly follows, if `value` is that text and a zero byte: the end of a range of texts
+   * is then written as that text, included or excluded.
+   */
+  private def textBefore(leaf: Leaf, value: ZoneValue): Option[ZoneValue] = (leaf.column.columnType, value) match {
+    case (StringType, BytesValue(bytes)) =>
+      Option.when(bytes.lastOption.contains(0: Byte))(BytesValue(bytes.dropRight(1)))
+    case _ => None
   }
 }

@@ -17,11 +17,22 @@ private[zonemap] object ValueText {
     case (TimestampTzType, LongValue(v))   => ranged(v)(instant(v, 1000000L).toString)
     case (TimestampTzNsType, LongValue(v)) => ranged(v)(instant(v, 1000000000L).toString)
     case (DecimalType(_, scale), v)        => new BigDecimal(ZoneValues.toUnscaled(v), scale).toPlainString
-    case (StringType, v: BytesValue)       => "'" + v.utf8.replace("'", "''") + "'"
+    case (StringType, v: BytesValue)       => "'" + printable(v.utf8.replace("'", "''")) + "'"
     case (UuidType, v: BytesValue) if v.bytes.length == 16 => ZoneValues.toUuid(v).toString
     case (_, LongValue(v))                                 => v.toString
     case (_, BytesValue(bytes))                            => "X'" + HexFormat.of().formatHex(bytes) + "'"
   }
+
+  /** The text on one line: control characters, line separators and invisible marks become Unicode escapes. */
+  def printable(text: String): String =
+    if (!text.exists(isUnprintable)) text
+    else text.flatMap(c => if (isUnprintable(c)) f"\\u${c.toInt}%04x" else c.toString)
+
+  private def isUnprintable(c: Char): Boolean =
+    Character.getType(c).toByte match {
+      case Character.CONTROL | Character.FORMAT | Character.LINE_SEPARATOR | Character.PARAGRAPH_SEPARATOR => true
+      case _                                                                                               => false
+    }
 
   private def instant(value: Long, unitsPerSecond: Long): Instant =
     Instant.ofEpochSecond(

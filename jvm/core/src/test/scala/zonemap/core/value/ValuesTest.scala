@@ -115,4 +115,11 @@ class ValuesTest extends AnyFunSuite {
       assert(Presence.ofCounts(count, rows) == expected)
     }
   }
+
+  test("texts are printed on one line, without control characters and invisible marks") {
+    def printed(text: String): String = ValueText.of(StringType, BytesValue(text.getBytes("UTF-8")))
+    assert(printed("a\u0000b\nc\t") == "'a\\u0000b\\u000ac\\u0009'")
+    assert(printed("x\u2028y\u202ez") == "'x\\u2028y\\u202ez'")
+    assert(printed("it's é 😀") == "'it''s é 😀'")
+  }
 }

@@ -120,6 +120,15 @@ public final class ZoneMapTable extends BaseTable {
   }
 
   /**
+   * Returns the name that users know, which Spark shows for scans. Spark and Iceberg compare scans by {@link #name()},
+   * which also has the suffix.
+   */
+  @Override
+  public String toString() {
+    return baseName();
+  }
+
+  /**
    * Returns the relation that scans of this table read: the pinned snapshot, the query's settings and the resolved
    * index.
    */

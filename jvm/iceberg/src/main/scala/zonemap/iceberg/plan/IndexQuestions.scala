@@ -60,6 +60,22 @@ private[zonemap] object IndexQuestions {
       }
     }
 
+  /**
+   * Whether partitions, and whether bounds, can prune by a condition on a column. This reads only what is in memory: a
+   * column that is not loaded counts as one with bounds if the index has it.
+   */
+  def known(relation: PinnedRelation, column: ColumnRef): KnownOfColumn =
+    indexOf(relation).fold(KnownOfColumn(partitions = false, bounds = false)) { case (index, _) =>
+      val isSource = relation.table.specs().values().asScala.exists { spec =>
+        spec.fields().asScala.exists(field => field.sourceId() == column.fieldId && !field.transform().isVoid)
+      }
+      val segments = index.segments.iterator.map(_.segment).filter(_.columnIds(column.fieldId))
+      val hasBounds = segments.exists(_.loadedColumn(column.fieldId).forall(_.knowsAny))
+      KnownOfColumn(
+        isSource && column.mapKey.isEmpty,
+        hasBounds && column.mapKey.isEmpty && !relation.facts.distrusted(column.fieldId))
+    }
+
   private def isPartition(relation: PinnedRelation, column: ColumnRef): Boolean =
     relation.table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)
 
@@ -99,3 +115,6 @@ private[zonemap] object IndexQuestions {
       snapshotId <- relation.snapshotId
     } yield (resolved.index, SnapshotUtil.schemaFor(relation.table, snapshotId))
 }
+
+/** Whether some spec partitions by a column, and whether the index has bounds of it. */
+private[zonemap] final case class KnownOfColumn(partitions: Boolean, bounds: Boolean)

@@ -22,7 +22,7 @@ private[iceberg] final case class ScanHints(
 
   /**
    * A suffix that distinguishes the name of a table with these hints from the name of the same table with other
-   * hints.
+   * hints. Spark and Iceberg compare it and do not show it.
    */
   def nameSuffix: String = digests.map(d => s" zonemap[$d]").mkString
 

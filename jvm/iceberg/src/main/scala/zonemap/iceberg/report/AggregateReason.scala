@@ -26,6 +26,18 @@ object AggregateReason {
   final case class ManyGroups(limit: Int)
       extends AggregateReason("AGGREGATE_MANY_GROUPS", s"files with results in the index have more than $limit groups")
 
+  final case class Between(operator: String)
+      extends AggregateReason("AGGREGATE_BETWEEN", s"$operator is between the aggregate and the scan")
+
+  case object SwitchedOff extends AggregateReason("AGGREGATE_OFF", "spark.sql.zonemap.aggregates.enabled is false")
+
+  case object NotSeparate
+      extends AggregateReason(
+        "AGGREGATE_NOT_SEPARATE",
+        "the plan uses this scan more than once, computes something random, is checked by shadow mode, or runs in Comet " +
+          "or Gluten"
+      )
+
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
     Function("").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
@@ -33,6 +45,10 @@ object AggregateReason {
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->
       "For too few planned files, the index proves that all rows match, that no row is deleted, and exact values.",
-    ManyGroups(0).code -> "The files to evaluate from the index have too many groups."
+    ManyGroups(0).code -> "The files to evaluate from the index have too many groups.",
+    Between("").code -> "A join, a LIMIT or another operator is between the aggregate and the scan.",
+    SwitchedOff.code -> "`spark.sql.zonemap.aggregates.enabled` is false.",
+    NotSeparate.code ->
+      "Several places of the plan use the scan, an expression is not deterministic, or shadow mode, Comet or Gluten is on."
   )
 }

@@ -4,7 +4,8 @@ package zonemap.iceberg.report
 private[zonemap] sealed abstract class SwapReason(val code: String, val message: String)
 
 private[zonemap] object SwapReason {
-  case object Disabled extends SwapReason("DISABLED", "spark.sql.zonemap.enabled is false")
+  case object Disabled
+      extends SwapReason("DISABLED", "spark.sql.zonemap.enabled or the read option zonemap.enabled is false")
 
   final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
 
@@ -18,7 +19,7 @@ private[zonemap] object SwapReason {
 
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
-    Disabled.code -> "`spark.sql.zonemap.enabled` is false.",
+    Disabled.code -> "`spark.sql.zonemap.enabled` or the read option `zonemap.enabled` is false.",
     MalformedConf("").code -> "A conf of the extension has a value that is not allowed.",
     ForeignPlanner(
       "").code -> "The table has its own planner: metadata tables, and REST tables that their server plans.",

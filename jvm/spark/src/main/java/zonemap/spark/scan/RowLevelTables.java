@@ -13,6 +13,13 @@ public final class RowLevelTables {
 
   private RowLevelTables() {}
 
+  /** Returns the Iceberg table that a row-level command changes; null for other tables. */
+  public static SparkTable target(Table table) {
+    return table instanceof RowLevelOperationTable target && target.table() instanceof SparkTable sparkTable
+        ? sparkTable
+        : null;
+  }
+
   /** Returns the target of a merge-on-read command, which Iceberg's ordinary scan reads; null for other tables. */
   public static SparkTable mergeOnReadTarget(Table table) {
     if (table instanceof RowLevelOperationTable target

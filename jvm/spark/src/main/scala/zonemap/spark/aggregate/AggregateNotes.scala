@@ -1,5 +1,6 @@
 package zonemap.spark.aggregate
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.connector.read.Scan
@@ -12,8 +13,15 @@ import zonemap.iceberg.report.{AggregateReason, PlanReport}
  * A scan that rows from the index replaced completely. EXPLAIN finds it as a tag of these rows.
  *
  * @param report the report of the scan's plan
+ * @param scan the replaced scan
+ * @param conditions the conditions of the filters above it, as expressions of its columns
  */
-private[spark] final case class AnsweredScan(table: ZoneMapTable, report: Option[PlanReport], note: String)
+private[spark] final case class AnsweredScan(
+    table: ZoneMapTable,
+    report: Option[PlanReport],
+    note: String,
+    scan: DataSourceV2ScanRelation,
+    conditions: Seq[Expression])
 
 private[spark] object AnsweredScan {
   val Tag: TreeNodeTag[AnsweredScan] = TreeNodeTag[AnsweredScan]("zonemap.answered")

@@ -81,7 +81,12 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
     if (remaining.isEmpty) {
       rows.setTagValue(
         AnsweredScan.Tag,
-        AnsweredScan(found.relation.table, IcebergScans.planned(found.scan.scan).map(_.report), note))
+        AnsweredScan(
+          found.relation.table,
+          IcebergScans.planned(found.scan.scan).map(_.report),
+          note,
+          found.scan,
+          found.conditions))
       plan.whole(rows)
     } else {
       val left = found.scan.copy(

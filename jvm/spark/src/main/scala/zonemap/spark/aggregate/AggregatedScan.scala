@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{DoubleType, FloatType}
 import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.prune.{AggregateQuestion, FileAggregate}
 import zonemap.iceberg.report.AggregateReason
-import zonemap.spark.expression.ExactTranslator
+import zonemap.spark.expression.{ExactTranslator, ExpressionSql}
 import zonemap.spark.scan.ZoneMapRelation
 
 /**
@@ -22,7 +22,7 @@ import zonemap.spark.scan.ZoneMapRelation
 private[aggregate] final class AggregatedScan(
     val aggregate: Aggregate,
     output: Seq[NamedExpression],
-    conditions: Seq[Expression],
+    val conditions: Seq[Expression],
     val scan: DataSourceV2ScanRelation,
     val relation: ZoneMapRelation) {
 
@@ -44,7 +44,7 @@ private[aggregate] final class AggregatedScan(
   private def keyOf(key: Expression): Either[AggregateReason, ColumnRef] =
     columnOf(key)
       .filter(_ => key.dataType != FloatType && key.dataType != DoubleType)
-      .toRight(AggregateReason.Grouping(key.sql))
+      .toRight(AggregateReason.Grouping(ExpressionSql.of(ExpressionSql.below(key, output))))
 
   private def askedOf(function: AggregateExpression): Either[AggregateReason, FileAggregate] = {
     val asked: Option[FileAggregate] = function match {
@@ -59,7 +59,7 @@ private[aggregate] final class AggregatedScan(
         }
       case _ => None
     }
-    asked.toRight(AggregateReason.Function(function.sql))
+    asked.toRight(AggregateReason.Function(ExpressionSql.of(ExpressionSql.below(function, output))))
   }
 
   private def columnOf(expression: Expression): Option[ColumnRef] =

@@ -3,7 +3,7 @@ package zonemap.spark.expression
 import scala.collection.mutable
 import scala.util.control.NonFatal
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, BoundReference, Expression, GenericInternalRow}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, StringType}
 import org.apache.spark.unsafe.types.UTF8String
@@ -72,21 +72,12 @@ private[spark] object CatalystCondition {
           found.values.toIndexedSeq,
           conf,
           Checksums.sha256(s"$settings $constructed"),
-          describe(condition))
+          ExpressionSql.of(condition)
+        )
       )
     }
   }
 
   /** Limit of columns: each column that may be null doubles the number of evaluations. */
   private val MaxColumns = 6
-
-  private def describe(condition: Expression): String = {
-    val named = condition.transform { case column: AttributeReference => column.withQualifier(Nil) }
-    val text =
-      try named.sql
-      catch { case NonFatal(_) => named.toString }
-    if (text.length <= MaxText) text else text.take(MaxText) + "..."
-  }
-
-  private val MaxText = 200
 }

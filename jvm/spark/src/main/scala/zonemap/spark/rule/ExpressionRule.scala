@@ -41,7 +41,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
     }
 
   /** True if the conjunct only compares columns with literals: Spark pushes all of it to Iceberg. */
-  private def isPlain(conjunct: Expression): Boolean =
+  def isPlain(conjunct: Expression): Boolean =
     conjunct match {
       case And(left, right) => isPlain(left) && isPlain(right)
       case Or(left, right)  => isPlain(left) && isPlain(right)

@@ -2,7 +2,8 @@ package zonemap.spark.scan
 
 import scala.jdk.OptionConverters._
 
-import org.apache.iceberg.FileScanTask
+import org.apache.iceberg.{BatchScan, FileScanTask}
+import org.apache.iceberg.expressions.Expression
 import org.apache.spark.sql.connector.read._
 
 import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
@@ -47,6 +48,15 @@ private[spark] object IcebergScans {
       }
     }
   }
+
+  /** Returns the filter that Spark pushed to Iceberg's scan; `None` for other kinds of scans. */
+  def filterOf(scan: Scan): Option[Expression] =
+    scan match {
+      case forwarding: ForwardingScan => filterOf(forwarding.inner)
+      case inner if isFilterable(inner) =>
+        methods.map(_.below.invoke(inner)).collect { case batch: BatchScan => batch.filter() }
+      case _ => None
+    }
 
   /** Returns the planned tasks, one for each file; `None` if a task is of another kind. */
   def fileTasks(scan: Scan): Option[IndexedSeq[FileScanTask]] = {

@@ -2,7 +2,7 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import zonemap.iceberg.report.{AggregateReason, StockReason, SwapReason}
+import zonemap.iceberg.report.{AggregateReason, ConditionReason, OperatorReason, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.procedure.Procedures
@@ -93,6 +93,26 @@ object ReferencePages {
       "| Code | When |",
       "|---|---|"
     ),
-    rows(AggregateReason.catalogue)
+    rows(AggregateReason.catalogue),
+    Seq(
+      "",
+      "## Why a condition prunes no file",
+      "",
+      "EXPLAIN lists each condition of a scan's filter; the line of a condition that is not used has one of these codes.",
+      "",
+      "| Code | When |",
+      "|---|---|"
+    ),
+    rows(ConditionReason.catalogue),
+    Seq(
+      "",
+      "## Why a sort, a LIMIT or a join prunes no file",
+      "",
+      "EXPLAIN shows the code in the lines \"top-k bound\", \"limit\" and \"join keys\".",
+      "",
+      "| Code | When |",
+      "|---|---|"
+    ),
+    rows(OperatorReason.catalogue)
   )
 }

@@ -1,0 +1,146 @@
+package zonemap.spark.explain
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.expressions.{And => IcebergAnd, Expression => IcebergExpression, Expressions}
+import org.apache.iceberg.spark.SparkV2Filters
+import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression}
+import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
+
+import zonemap.core.predicate._
+import zonemap.iceberg.convert.ExpressionConverter
+import zonemap.iceberg.plan.IndexQuestions
+import zonemap.iceberg.report.{ConditionReason, PlanReport}
+import zonemap.spark.expression.{ConditionReasons, ExpressionSql, ExpressionTranslator}
+import zonemap.spark.rule.ExpressionRule
+import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
+
+/**
+ * Lists the conditions of a scan's filter for EXPLAIN: how each one prunes files, or the reason why it does not.
+ *
+ * It translates each condition once and reads no byte of a store.
+ *
+ * @param filter the filter that Spark pushed to Iceberg's scan
+ */
+private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: IcebergExpression, report: PlanReport) {
+  import ConditionLines._
+
+  private val pushed: Seq[IcebergExpression] = parts(filter)
+
+  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(Option(relation.table.expressions).getOrElse(True))
+
+  private val columns =
+    new SchemaColumns(
+      relation.relation,
+      relation.schema,
+      IndexQuestions.factsOf(relation.table.pinned, _),
+      found => evaluated(found))
+
+  def of(conditions: Seq[Expression]): Seq[String] = {
+    val listed = conditions.filterNot(isOfSpark).distinctBy(_.canonicalized).map(c => (c, pushedForm(c)))
+    val ofFilters = listed.map { case (condition, form) =>
+      s"condition ${ExpressionSql.of(condition)}: ${outcome(condition, form).fold(notUsed, identity)}"
+    }
+    ofFilters ++ takenOver(listed.flatMap(_._2).map(_.toString).toSet)
+  }
+
+  /** The conditions that Iceberg evaluates completely by partitions, so Spark has no filter of them. */
+  private def takenOver(known: Set[String]): Seq[String] =
+    (Predicate.and(pushed.filterNot(part => known(part.toString)).map(converted): _*) match {
+      case True          => Nil
+      case And(children) => children
+      case single        => Seq(single)
+    }).map(predicate => s"condition $predicate: used by partitions, for all rows")
+
+  private def outcome(condition: Expression, form: Option[IcebergExpression]): Either[ConditionReason, String] =
+    form match {
+      case Some(found) => used(converted(found), condition, "")
+      case None if ExpressionRule.isPlain(condition) || !ZoneMapRelation.isPinned(relation.relation) =>
+        Left(if (ZoneMapRelation.isPinned(relation.relation)) reason(condition) else ConditionReason.ReadOptions)
+      case None =>
+        relation.conjuncts(condition).map(new ExpressionTranslator(columns).whenTrue) match {
+          case several if several.forall(onlyNotNull)    => Left(reason(condition))
+          case _ if !relation.conf.exists(_.expressions) => Left(ConditionReason.SwitchedOff)
+          case several => used(Predicate.and(several: _*), condition, s" as ${Predicate.and(several: _*)}")
+        }
+    }
+
+  private def reason(condition: Expression): ConditionReason = ConditionReasons.of(condition, columns)
+
+  /** How a predicate prunes, unless nothing is known of its columns. */
+  private def used(predicate: Predicate, condition: Expression, as: String): Either[ConditionReason, String] =
+    predicate match {
+      case False                             => Right("used: no row can match")
+      case Evaluated(refs, _)                => Right(s"used, evaluated for files with few values of ${names(refs)}")
+      case _ if columnsOf(predicate).isEmpty => Left(reason(condition))
+      case _ =>
+        val refs = columnsOf(predicate)
+        val means = refs.flatMap(meansOf)
+        if (means.isEmpty) Left(ConditionReason.NoBounds(names(refs)))
+        else Right(s"used$as by ${means.distinct.mkString(", ")}")
+    }
+
+  private def meansOf(column: ColumnRef): Seq[String] = {
+    val known = IndexQuestions.known(relation.table.pinned, column)
+    val facts = report.facts.toSeq.flatMap(_.answered).filter(_.endsWith(s"(${column.name})"))
+    Option.when(known.partitions)(s"partitions of ${column.name}").toSeq ++
+      Option.when(known.bounds)(s"bounds of ${column.name}") ++ facts.map("the fact " + _)
+  }
+
+  /** Iceberg's form of a condition, if Spark pushed it. */
+  private def pushedForm(condition: Expression): Option[IcebergExpression] =
+    try
+      new V2ExpressionBuilder(condition, true)
+        .buildPredicate()
+        .flatMap(p => Option(SparkV2Filters.convert(p)))
+        .filter(form => pushed.exists(_.toString == form.toString))
+    catch { case NonFatal(_) => None }
+
+  private def converted(part: IcebergExpression): Predicate =
+    try ExpressionConverter.convert(part, relation.schema, caseSensitive = false)
+    catch { case NonFatal(_) => Unknown(part.toString) }
+}
+
+private[explain] object ConditionLines {
+
+  private def notUsed(reason: ConditionReason): String = s"not used, ${reason.code} (${reason.message})"
+
+  /** True for filters that Spark adds for joins; EXPLAIN describes joins in other lines. */
+  private def isOfSpark(condition: Expression): Boolean =
+    condition.exists(part => part.isInstanceOf[DynamicPruning] || part.isInstanceOf[BloomFilterMightContain])
+
+  private def parts(filter: IcebergExpression): Seq[IcebergExpression] =
+    filter match {
+      case and: IcebergAnd                        => parts(and.left()) ++ parts(and.right())
+      case all if all == Expressions.alwaysTrue() => Nil
+      case part                                   => Seq(part)
+    }
+
+  /** True if a predicate excludes no row, or only nulls, which functions of a column usually imply. */
+  private def onlyNotNull(predicate: Predicate): Boolean =
+    predicate match {
+      case True | NotNull(_) => true
+      case And(children)     => children.forall(onlyNotNull)
+      case _                 => false
+    }
+
+  private def columnsOf(predicate: Predicate): Seq[ColumnRef] =
+    (predicate match {
+      case And(children)                  => children.flatMap(columnsOf)
+      case Or(children)                   => children.flatMap(columnsOf)
+      case leaf: Leaf                     => Seq(leaf.column)
+      case CompareColumns(left, _, right) => Seq(left, right)
+      case Evaluated(columns, _)          => columns
+      case True | False | Unknown(_)      => Nil
+    }).distinct
+
+  private def evaluatedColumns(predicate: Predicate): Set[Seq[ColumnRef]] =
+    predicate match {
+      case And(children)         => children.flatMap(evaluatedColumns).toSet
+      case Or(children)          => children.flatMap(evaluatedColumns).toSet
+      case Evaluated(columns, _) => Set(columns)
+      case _                     => Set.empty
+    }
+
+  private def names(columns: Seq[ColumnRef]): String = columns.map(_.name).distinct.mkString(" and ")
+}

@@ -1,0 +1,68 @@
+package zonemap.spark.explain
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, SortOrder}
+
+import zonemap.iceberg.report.{AggregateReason, OperatorReason, PlanReport}
+import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.expression.ExpressionSql
+import zonemap.spark.join.{Column, KeyFilteredScan}
+import zonemap.spark.scan.ZoneMapRelation
+
+/** Gives the reasons why operators above a scan prune no file of it; the operators that prune have lines of their own. */
+private[explain] final class OperatorLines(relation: ZoneMapRelation, report: PlanReport) {
+  private def isOn(rule: ZoneMapConf => Boolean): Boolean = relation.conf.exists(rule)
+
+  /** @param aggregateNoted whether the section has a line about the aggregate */
+  def of(use: ScanUse, aggregateNoted: Boolean): Seq[String] =
+    if (report.kept == 0) Nil else unused(use, aggregateNoted)
+
+  private def unused(use: ScanUse, aggregateNoted: Boolean): Seq[String] =
+    use.sort.filter(_ => report.topK.isEmpty).map(s => line("top-k bound", topK(s))).toSeq ++
+      use.limit.filter(_ => report.limit.isEmpty).map(l => line(s"limit ${l.of}", limit(l))) ++
+      Option.when(use.joins.nonEmpty && !isPrunedByJoin(use))(line("join keys", join(use))) ++
+      use.aggregate.filterNot(_ => aggregateNoted).map { aggregate =>
+        val reason = aggregates(aggregate)
+        s"aggregates: all files read, ${reason.code} (${reason.message})"
+      }
+
+  private def line(name: String, reason: OperatorReason): String =
+    s"$name: not used, ${reason.code} (${reason.message})"
+
+  private def topK(sort: Placed[SortOrder]): OperatorReason =
+    (sort.between, sort.of.child) match {
+      case _ if !isOn(_.topK)  => OperatorReason.TopKOff
+      case (Some(operator), _) => OperatorReason.TopKBetween(operator)
+      case (None, key: AttributeReference) if relation.columns.column(key).isDefined =>
+        OperatorReason.TopKNoBound(key.name)
+      case (None, key) => OperatorReason.TopKKey(ExpressionSql.of(key))
+    }
+
+  private def limit(limit: Placed[Long]): OperatorReason =
+    if (!isOn(_.limit)) OperatorReason.LimitOff
+    else limit.between.fold[OperatorReason](OperatorReason.LimitNotProven)(OperatorReason.LimitBetween)
+
+  private def isPrunedByJoin(use: ScanUse): Boolean =
+    use.scan.scan
+      .isInstanceOf[KeyFilteredScan] || relation.table.notes().stream().anyMatch(_.startsWith("join pruning"))
+
+  /** The reason of the join that comes nearest to pruning. */
+  private def join(use: ScanUse): OperatorReason = {
+    val ofScan = use.joins.filter(_.keys.exists(isColumn(use, _)))
+    if (!isOn(_.staticJoins) && !isOn(_.runtimeJoins)) OperatorReason.JoinOff
+    else if (ofScan.exists(_.prunable)) OperatorReason.JoinAllFiles
+    else
+      (ofScan ++ use.joins)
+        .find(!_.prunable)
+        .fold[OperatorReason](OperatorReason.JoinCondition)(j => OperatorReason.JoinType(j.text))
+  }
+
+  private def isColumn(use: ScanUse, key: Expression): Boolean =
+    key match {
+      case Column(attribute) => use.scan.outputSet.contains(attribute)
+      case _                 => false
+    }
+
+  private def aggregates(aggregate: Placed[Unit]): AggregateReason =
+    if (!isOn(_.aggregates)) AggregateReason.SwitchedOff
+    else aggregate.between.fold[AggregateReason](AggregateReason.NotSeparate)(AggregateReason.Between)
+}

@@ -1,0 +1,170 @@
+package zonemap.spark.explain
+
+import org.apache.spark.sql.functions.{col, udf}
+
+import zonemap.iceberg.report.{ConditionReason, OperatorReason}
+import zonemap.spark.SharedSession
+
+/** Each condition and each operator above a scan is in the section: how it prunes, or a code for why it does not. */
+class ConditionLinesTest extends SharedSession {
+
+  private lazy val table: String = {
+    val name = "lake.db.conditions"
+    sql(s"DROP TABLE IF EXISTS $name")
+    sql(s"""CREATE TABLE $name (id BIGINT, i INT, s STRING, ts TIMESTAMP, day DATE, p INT, tags ARRAY<INT>,
+           |  bytes BINARY, hidden INT) USING iceberg PARTITIONED BY (p)
+           |TBLPROPERTIES ('write.metadata.metrics.column.hidden' = 'none')""".stripMargin)
+    (0 until 5).foreach { k =>
+      sql(s"""INSERT INTO $name SELECT /*+ COALESCE(1) */ id, CAST(id AS INT), concat('k', id),
+             |  timestamp_seconds(1767225600 + id * 86400), date_add(DATE'2026-01-01', CAST(id AS INT)), $k % 2,
+             |  array(1), X'00', $k FROM RANGE(${k * 10}, ${k * 10 + 10})""".stripMargin)
+    }
+    build(name)
+    name
+  }
+
+  private def section(text: String): String = runtime.explain(sql(text).queryExecution.executedPlan)
+
+  private def lines(text: String, start: String): Seq[String] =
+    section(text).linesIterator.map(_.trim).filter(_.startsWith(start)).toSeq
+
+  private def conditions(where: String): Seq[String] =
+    lines(s"SELECT id FROM $table WHERE $where", "condition ").filterNot(_.contains("IS NOT NULL)"))
+
+  private val used: Seq[(String, String)] = Seq(
+    "id = 33" -> "condition (id = 33L): used by bounds of id",
+    "id IN (3, 4)" -> "condition (id IN (3L, 4L)): used by bounds of id",
+    "p = 1" -> "condition p = 1: used by partitions, for all rows",
+    "year(ts) = 2025" -> "condition (year(CAST(ts AS DATE)) = 2025): used as ts IN ",
+    "id + 1 > 30" -> "condition ((id + 1L) > 30L): used as id IN [30, +inf) by bounds of id",
+    "substring(s, 1, 2) = 'k3'" -> "condition (substring(s, 1, 2) = 'k3'): used as s IN ['k3', 'k4') by bounds of s",
+    "p % 2 = 1" -> "condition ((p % 2) = 1): used, evaluated for files with few values of p",
+    "id < i" -> "by bounds of id, bounds of i"
+  )
+
+  test("conditions that prune, and by which means") {
+    for ((where, expected) <- used)
+      assert(
+        conditions(where).exists(_.contains(expected)),
+        s"$where\n${section(s"SELECT id FROM $table WHERE $where")}")
+  }
+
+  private def unused: Seq[(String, ConditionReason)] = Seq(
+    "plus_one(i) = 3 OR hash(id) = 1" -> ConditionReason.UserFunction("plus_one"),
+    "plus_one(i) = 3" -> ConditionReason.UserFunction("plus_one"),
+    "rand() < 0.5" -> ConditionReason.NotDeterministic,
+    s"i = (SELECT max(i) FROM $table)" -> ConditionReason.Subquery,
+    "s LIKE '%3'" -> ConditionReason.TextInside("s"),
+    "s LIKE '%a_b%c'" -> ConditionReason.TextInside("s"),
+    "s RLIKE '3$'" -> ConditionReason.TextInside("s"),
+    "CAST(s AS DATE) = DATE'2026-01-01'" -> ConditionReason.CastOf("CAST(s AS DATE)"),
+    "_file LIKE 'x%'" -> ConditionReason.MetadataColumn("_file"),
+    "array_contains(tags, 3)" -> ConditionReason.ColumnType("tags", "array"),
+    "length(bytes) = 3" -> ConditionReason.ColumnType("bytes", "binary"),
+    "hidden = 3" -> ConditionReason.NoBounds("hidden"),
+    "hidden + 1 = 3" -> ConditionReason.NoBounds("hidden"),
+    "id + i = 30" -> ConditionReason.Columns(Seq("id", "i")),
+    "hash(id) = 1" -> ConditionReason.Function("hash(id)")
+  )
+
+  test("conditions that do not prune, each with its reason") {
+    spark.udf.register("plus_one", (x: Int) => x + 1)
+    for ((where, reason) <- unused) {
+      val found = conditions(where)
+      assert(found.exists(_.contains(s": not used, ${reason.code} (")), s"$where\n${found.mkString("\n")}")
+    }
+    val names = unused.collect { case (where, reason) if reason.code != "CONDITION_COLUMNS" => (where, reason.message) }
+    for ((where, message) <- names if !message.contains("hash"))
+      assert(conditions(where).exists(_.contains(message)), where)
+  }
+
+  test("a condition is printed as it was written, without the test for null that Spark adds to a function's call") {
+    spark.udf.register("plus_one", (x: Int) => x + 1)
+    assert(conditions("plus_one(i) = 3").exists(_.startsWith("condition (plus_one(i) = 3): not used")))
+  }
+
+  test("each condition of a filter has its line, beside others that prune") {
+    spark.udf.register("plus_one", (x: Int) => x + 1)
+    val found = conditions("id >= 10 AND plus_one(i) = 3 AND s LIKE '%3' AND p = 1 AND year(ts) = 2026")
+    assert(found.size == 5, found)
+    assert(found.count(_.contains("not used")) == 2)
+  }
+
+  test("a function without a name, a switched-off rule") {
+    val nameless = udf((x: Int) => x + 1)
+    val text = runtime.explain(spark.table(table).where(nameless(col("i")) === 3).queryExecution.executedPlan)
+    assert(text.contains("not used, CONDITION_USER_FUNCTION (UDF "), text)
+    withConf("spark.sql.zonemap.expressions.enabled" -> "false") {
+      assert(conditions("year(ts) = 2025").exists(_.contains("CONDITION_SWITCHED_OFF")))
+    }
+  }
+
+  test("a scan whose files are all answered lists its conditions too") {
+    val found = lines(s"SELECT count(*) FROM $table WHERE id >= 30", "")
+    assert(
+      found.exists(_.startsWith("aggregates: 2 of 2 files")) && found.exists(_.startsWith("condition (id >= 30L)")))
+  }
+
+  private def operators: Seq[(String, String, OperatorReason)] = Seq(
+    ("ORDER BY id + i LIMIT 3", "top-k bound", OperatorReason.TopKKey("(id + ")),
+    ("ORDER BY tags LIMIT 3", "top-k bound", OperatorReason.TopKKey("tags")),
+    ("ORDER BY hidden LIMIT 3", "top-k bound", OperatorReason.TopKNoBound("hidden")),
+    ("WHERE hash(id) = 1 ORDER BY id LIMIT 3", "top-k bound", OperatorReason.TopKNoBound("id")),
+    ("WHERE hash(id) = 1 LIMIT 3", "limit 3", OperatorReason.LimitNotProven),
+    ("LIMIT 50", "limit 50", OperatorReason.LimitNotProven)
+  )
+
+  test("sorts with LIMIT, and LIMIT: used, or why not") {
+    for ((tail, start, reason) <- operators) {
+      val found = lines(s"SELECT * FROM $table $tail", start)
+      assert(found.size == 1 && found.head.contains(s"not used, ${reason.code} ("), s"$tail\n$found")
+    }
+    assert(lines(s"SELECT * FROM $table ORDER BY id LIMIT 3", "top-k bound").forall(!_.contains("not used")))
+    assert(lines(s"SELECT * FROM $table LIMIT 3", "limit 3:") == Seq("limit 3: 1 of 5 files"))
+    val grouped = s"SELECT i, count(*) FROM $table GROUP BY i"
+    assert(lines(s"$grouped LIMIT 3", "limit 3").exists(_.contains("LIMIT_BETWEEN (an aggregate is between")))
+    assert(lines(s"$grouped ORDER BY i LIMIT 3", "top-k").exists(_.contains("TOPK_BETWEEN (an aggregate is between")))
+    withConf("spark.sql.zonemap.topk" -> "false", "spark.sql.zonemap.limit" -> "false") {
+      assert(lines(s"SELECT * FROM $table ORDER BY id LIMIT 3", "top-k").exists(_.contains("TOPK_OFF")))
+      assert(lines(s"SELECT * FROM $table LIMIT 3", "limit 3").exists(_.contains("LIMIT_OFF")))
+    }
+    assert(lines(s"SELECT * FROM $table WHERE id = 3", "limit").isEmpty)
+  }
+
+  test("joins: why the keys do not prune") {
+    def join(text: String): Seq[String] = lines(text, "join keys")
+    val other = "(SELECT id AS k, CAST(id AS STRING) AS t FROM RANGE(0, 50))"
+    assert(
+      join(s"SELECT * FROM $table f LEFT JOIN $other o ON f.id = o.k").exists(
+        _.contains("JOIN_TYPE (a join of type LEFT OUTER")))
+    assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id < o.k").exists(_.contains("JOIN_CONDITION")))
+    assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id % 7 = o.k").exists(_.contains("JOIN_CONDITION")))
+    assert(
+      join(s"SELECT /*+ MERGE(o) */ * FROM $table f JOIN $other o ON f.id = o.k").exists(_.contains("JOIN_ALL_FILES")))
+    withConf("spark.sql.zonemap.join.static" -> "false", "spark.sql.zonemap.join.runtime" -> "false") {
+      assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id = o.k").exists(_.contains("JOIN_OFF")))
+    }
+    val pruned = s"SELECT f.id FROM $table f JOIN VALUES (12L), (14L) AS v(k) ON f.id = v.k"
+    assert(join(pruned).isEmpty && section(pruned).contains("join pruning on id: 5 -> 1 files"))
+  }
+
+  test("aggregates: why none is answered, once for each scan") {
+    def aggregate(text: String): Seq[String] = lines(text, "aggregates:")
+    def only(text: String, code: String) =
+      assert(aggregate(text).size == 1 && aggregate(text).head.contains(code), s"$text\n${section(text)}")
+    only(s"SELECT sum(i) FROM $table WHERE id >= 10", "AGGREGATE_FUNCTION")
+    only(
+      s"SELECT count(*) FROM $table f JOIN (SELECT id AS k FROM RANGE(50)) o ON f.id = o.k",
+      "AGGREGATE_BETWEEN (a join is")
+    only(s"SELECT count(*) FROM $table WHERE id >= 10 AND rand(7) < 0.999999", "AGGREGATE_NOT_SEPARATE")
+    withConf("spark.sql.zonemap.aggregates.enabled" -> "false")(
+      only(s"SELECT count(*) FROM $table WHERE id >= 35", "AGGREGATE_OFF"))
+  }
+
+  test("codes are unique and have the prefix of their catalogue") {
+    val codes = ConditionReason.catalogue.map(_._1)
+    assert(codes.distinct == codes && codes.forall(_.startsWith("CONDITION_")))
+    val operators = OperatorReason.catalogue.map(_._1)
+    assert(operators.distinct == operators && operators.forall(_.matches("(TOPK|LIMIT|JOIN)_[A-Z_]+")))
+  }
+}

@@ -1,0 +1,113 @@
+package zonemap.spark.explain
+
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.CommandExecutionMode
+
+import zonemap.spark.SharedSession
+
+/** The section of EXPLAIN: which scans it has, how each was planned, and the texts in it. */
+class ExplainTextTest extends SharedSession {
+
+  private def explained(frame: DataFrame): String = runtime.explain(frame.queryExecution.executedPlan)
+
+  private def explained(text: String): String = explained(sql(text))
+
+  private def explainedOnly(command: String): String = {
+    val session = spark.asInstanceOf[ClassicSession].sessionState
+    runtime.explain(session.executePlan(session.sqlParser.parsePlan(command), CommandExecutionMode.SKIP).executedPlan)
+  }
+
+  private lazy val table: String = {
+    val name = newTable("explained")
+    build(name)
+    name
+  }
+
+  test("a read that is switched off by its option is DISABLED, as by the session's conf") {
+    val option = spark.read.option("zonemap.enabled", "false").table(table).where("id = 3")
+    assert(explained(option).contains("reason: DISABLED ("))
+    withConf("spark.sql.zonemap.enabled" -> "false") {
+      assert(explained(s"SELECT * FROM $table WHERE id = 3").contains("reason: DISABLED ("))
+    }
+    assert(explained(s"SELECT * FROM $table WHERE id = 3").contains("mode EXACT"))
+  }
+
+  test("a table without a snapshot is EMPTY_TABLE, with and without a condition") {
+    sql("CREATE OR REPLACE TABLE lake.db.explained_empty (id BIGINT, s STRING) USING iceberg")
+    for (tail <- Seq("", "WHERE id = 3", "WHERE length(s) = 2", "ORDER BY id LIMIT 3")) {
+      val text = explained(s"SELECT * FROM lake.db.explained_empty $tail")
+      assert(
+        text == "table lake.db.explained_empty mode STOCK\n  reason: EMPTY_TABLE (the table has no snapshot)",
+        tail)
+    }
+  }
+
+  private def target(mode: String): String = {
+    val name = newTable("explained_target")
+    sql(s"ALTER TABLE $name SET TBLPROPERTIES ('format-version' = '2', 'write.merge.mode' = '$mode')")
+    build(name)
+    name
+  }
+
+  private val source = "(SELECT * FROM VALUES (12L, 'x'), (13L, 'y') AS v(k, name))"
+
+  for (adaptive <- Seq("true", "false"))
+    test(s"the target of a merge-on-read MERGE and its join pruning, before and after the run, adaptive $adaptive") {
+      withConf("spark.sql.adaptive.enabled" -> adaptive) {
+        val name = target("merge-on-read")
+        val merge = s"MERGE INTO $name t USING $source s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name " +
+          "WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)"
+        val before = explainedOnly(merge)
+        assert(before.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), before)
+        assert(before.contains("  join pruning on id: at run time"), before)
+        val after = explained(sql(merge))
+        assert(after.contains(s"table $name mode STOCK") && after.contains("  join pruning on id: 5 -> 1 files"), after)
+      }
+    }
+
+  test("the target of a copy-on-write MERGE is in the section") {
+    val name = target("copy-on-write")
+    val text =
+      explainedOnly(s"MERGE INTO $name t USING $source s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name")
+    assert(text.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), text)
+  }
+
+  test("values are printed without control characters, each line of the section on one line") {
+    def isControl(c: Char): Boolean = c != '\n' && Character.isISOControl(c)
+    for (condition <- Seq(
+        "concat('1', s) = '112'",
+        "concat('1', s) > '112'",
+        "concat('1', s) IN ('112', '113')",
+        "s = 'a\\u0000b\\u0001'",
+        "s > 'a\\tb\\nc\\r'",
+        "upper(s) = 'A\\nB'",
+        "s LIKE '%a\\nb%'"
+      )) {
+      val text = explained(s"SELECT * FROM $table WHERE $condition")
+      assert(!text.exists(isControl), text)
+      assert(text.linesIterator.forall(line => line.startsWith("table ") || line.startsWith("  ")), text)
+    }
+    assert(explained(s"SELECT * FROM $table WHERE concat('1', s) = '112'").contains("s IN ['12', '12']"))
+    assert(explained(s"SELECT * FROM $table WHERE concat('1', s) > '112'").contains("s IN ('12', +inf)"))
+  }
+
+  test("Spark shows scans by the name of the table; scans of other conditions stay other scans") {
+    val query = s"SELECT * FROM $table WHERE id + 1 = 13 UNION ALL SELECT * FROM $table WHERE id + 1 = 34"
+    val frame = sql(query)
+    val plan = frame.queryExecution.executedPlan.toString
+    assert(plan.contains(s"BatchScan $table[") && !plan.contains("zonemap["), plan)
+    assert(!frame.queryExecution.explainString(org.apache.spark.sql.execution.FormattedMode).contains("zonemap["))
+    assert(rows(frame) == Seq("[12,1,12]", "[33,1,33]"))
+    for (tail <- Seq("ORDER BY id LIMIT 3", "LIMIT 3"))
+      assert(!sql(s"SELECT * FROM $table $tail").queryExecution.executedPlan.toString.contains("zonemap["))
+  }
+
+  test("reasons name the query's expressions, and no column that Spark made up") {
+    val grouped = explained(s"SELECT id % 7, count(*) FROM $table WHERE id >= 10 GROUP BY id % 7")
+    assert(grouped.contains("aggregates: all files read, AGGREGATE_GROUPING ((id % "), grouped)
+    val aliased = explained(s"SELECT max(k) FROM (SELECT id * 2 AS k FROM $table WHERE id >= 10)")
+    assert(aliased.contains("aggregates: all files read, AGGREGATE_FUNCTION (max((id * "), aliased)
+    for (text <- Seq(grouped, aliased)) assert(!text.contains("_groupingexpression") && !text.contains("#"), text)
+  }
+}
