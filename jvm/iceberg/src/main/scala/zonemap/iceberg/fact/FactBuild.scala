@@ -102,12 +102,8 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   }
 
   /** Builds the facts of a sample, and returns their files and the estimates; deletes the files if `check` fails. */
-  private def sampled(
-      table: Table,
-      work: FactWork,
-      sample: Seq[FactInput],
-      runner: FactTaskRunner,
-      store: IndexStore)(check: Map[FactRequest, Long] => Unit): (Seq[FactRef], Map[FactRequest, Long]) = {
+  private def sampled(table: Table, work: FactWork, sample: Seq[FactInput], runner: FactTaskRunner, store: IndexStore)(
+      check: Map[FactRequest, Long] => Unit): (Seq[FactRef], Map[FactRequest, Long]) = {
     val lacking = work.unmeasured.map(r => r -> work.missing(r).filter(sample.toSet)).toMap
     val first = run(sample, lacking, runner, store)
     try {

@@ -90,7 +90,7 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
           known(row).flatMap { bounds =>
             val (lower, upper) = (bounds.lower(row), bounds.upper(row))
             bounds.nulls(row) match {
-              case Presence.All => Some((null, null))
+              case Presence.All                                                                 => Some((null, null))
               case Presence.None if lower != null && upper != null && lower.compare(upper) <= 0 => Some((lower, upper))
               case _                                                                            => None
             }

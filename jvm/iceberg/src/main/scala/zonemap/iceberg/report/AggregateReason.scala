@@ -13,7 +13,9 @@ object AggregateReason {
       extends AggregateReason("AGGREGATE_FUNCTION", s"$text is not a plain COUNT, MIN or MAX of a column with bounds")
 
   final case class Grouping(text: String)
-      extends AggregateReason("AGGREGATE_GROUPING", s"$text is not a column, or a monotone function of one, that can have a single value in a file")
+      extends AggregateReason(
+        "AGGREGATE_GROUPING",
+        s"$text is not a column, or a monotone function of one, that can have a single value in a file")
 
   case object NotFromIndex
       extends AggregateReason("AGGREGATE_NOT_FROM_INDEX", "the files of the scan were not planned from the index")

@@ -47,7 +47,9 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     val position = positionOf(name)
     val value = if (input.isNullAt(position)) 0.0 else input.getDouble(position)
     if (value > 0 && !value.isInfinite) value
-    else throw new IllegalArgumentException(s"Cannot use argument '$name': it is not a number above 0. Give such a number.")
+    else
+      throw new IllegalArgumentException(
+        s"Cannot use argument '$name': it is not a number above 0. Give such a number.")
   }
 
   /** Returns a whole number of 0 or more; `None` for NULL. */

@@ -57,7 +57,9 @@ private[runtime] object ExplainProvider {
         val compiler = new SimpleCompiler
         compiler.setParentClassLoader(neighbour.getClassLoader)
         compiler.cook(Source)
-        MethodHandles.privateLookupIn(neighbour, MethodHandles.lookup()).defineClass(compiler.getBytecodes.get(fullName))
+        MethodHandles
+          .privateLookupIn(neighbour, MethodHandles.lookup())
+          .defineClass(compiler.getBytecodes.get(fullName))
     }
   }
 
