@@ -40,7 +40,8 @@ def program(name: str) -> str:
 
 def environment() -> dict[str, str]:
     inherited = {k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")}
-    return inherited | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    python = {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    return inherited | {"SPARK_LOCAL_IP": "127.0.0.1"} | python
 
 
 def arguments(folder: Path, provider: dict[str, str]) -> list[str]:
