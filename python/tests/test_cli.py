@@ -293,14 +293,23 @@ def test_build_as_json(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
 def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, no_spark: None) -> None:
     received: list[object] = []
 
-    def build(spark: object, table: str, facts: tuple[str, ...], columns: tuple[str, ...] | None) -> BuildResult:
-        received.extend((facts, columns))
-        return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 64, 70, 0, 1.5),))
+    def build(
+        spark: object,
+        table: str,
+        facts: tuple[str, ...],
+        columns: tuple[str, ...] | None,
+        estimate: bool,
+        max_fact_share: float | None,
+    ) -> BuildResult:
+        received.extend((facts, columns, estimate, max_fact_share))
+        return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 90, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)
     options = ["--facts", "values(tags['type'])", "--facts", "bloom(b)", "--columns", "ts"]
     output = RUNNER.invoke(cli.cli, ["build", "lake.db.t", *options]).output
-    assert received == [("values(tags['type'])", "bloom(b)"), ("ts",)]
+    assert received == [("values(tags['type'])", "bloom(b)"), ("ts",), False, None]
+    RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--facts", "bloom(b)", "--estimate", "--max-fact-share", "0.5"])
+    assert received[4:] == [("bloom(b)",), None, True, 0.5]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
 
 

@@ -97,24 +97,37 @@ def test_build_of_facts_sends_a_list_and_returns_a_row_a_fact() -> None:
     fact = {
         "part": "bloom(user_id)",
         "files_read": 9,
+        "rows_read": 900,
         "expected_bytes": 70,
         "wrong_bounds": 0,
         "data_files": 9,
         "bytes": 64,
         "seconds": 1.5,
     }
-    index = {**BUILT, "part": "index", "files_read": 0, "expected_bytes": 9, "wrong_bounds": 0}
+    index = {**BUILT, "part": "index", "files_read": 0, "rows_read": 0, "expected_bytes": 9, "wrong_bounds": 0}
     session = _Session(index, {**BUILT, **fact})
     result = zonemap.build(session, "t", facts=["bloom(user_id)", "values(a)"])  # type: ignore[arg-type]
     assert session.statements == ["CALL zonemap.system.build(table => 't', facts => 'bloom(user_id), values(a)')"]
     assert result.data_files == 4096
-    assert result.facts == (zonemap.BuiltFact("bloom(user_id)", 9, 9, 64, 70, 0, 1.5),)
+    assert result.facts == (zonemap.BuiltFact("bloom(user_id)", 9, 9, 900, 64, 70, 0, 1.5),)
     assert result.as_dict()["facts"][0] == fact
     with pytest.raises(InvalidArgumentError, match="give a list"):
         zonemap.build(session, "t", facts="bloom(x)")  # type: ignore[arg-type]
     dropping = _Session({"path": "/f"})
     zonemap.drop(dropping, "t", facts=["all"])  # type: ignore[arg-type]
     assert dropping.statements == ["CALL zonemap.system.drop(table => 't', facts => 'all')"]
+
+
+def test_build_sends_the_limit_of_facts_and_the_wish_for_an_estimate() -> None:
+    session = _Session(BUILT)
+    zonemap.build(session, "t", facts=["bloom(a)"], estimate=True, max_fact_share=0.25)  # type: ignore[arg-type]
+    call = "CALL zonemap.system.build(table => 't', facts => 'bloom(a)', estimate => true, max_fact_share => 0.25D)"
+    assert session.statements == [call]
+    for share in (0, -0.1, float("nan"), float("inf"), "0.1", True):
+        with pytest.raises(InvalidArgumentError, match="max_fact_share"):
+            zonemap.build(session, "t", facts=["bloom(a)"], max_fact_share=share)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgumentError, match="estimate"):
+        zonemap.build(session, "t", facts=["bloom(a)"], estimate=1)  # type: ignore[arg-type]
 
 
 def test_status_returns_its_row() -> None:

@@ -104,18 +104,34 @@ def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg
     help="Retain bounds of the named columns only, in old segments of the index too; '*' for all columns. May be "
     "repeated.",
 )
+@click.option("--estimate", is_flag=True, help="Read a sample of the data files, print the cost, and build no facts.")
+@click.option(
+    "--max-fact-share",
+    type=float,
+    metavar="SHARE",
+    help="Largest share of the bytes of the data files that all facts of the table may take together; 0.1 without it.",
+)
 @_session_options
 def build(
     table: str,
     facts: tuple[str, ...],
     columns: tuple[str, ...],
+    estimate: bool,
+    max_fact_share: float | None,
     settings: tuple[str, ...],
     remote: str | None,
     iceberg: str | None,
     output: str,
 ) -> None:
     """Index the current snapshot of TABLE (catalog.namespace.table)."""
-    result = procedures.build(_start(settings, remote, iceberg), table, facts=facts, columns=columns or None)
+    result = procedures.build(
+        _start(settings, remote, iceberg),
+        table,
+        facts=facts,
+        columns=columns or None,
+        estimate=estimate,
+        max_fact_share=max_fact_share,
+    )
     if output == "json":
         output_of(output).rows("", [result.as_dict()])
     else:

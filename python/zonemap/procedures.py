@@ -33,7 +33,13 @@ _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILI
 
 
 def build(
-    spark: SparkSession, table: str, *, facts: Sequence[str] = (), columns: Sequence[str] | None = None
+    spark: SparkSession,
+    table: str,
+    *,
+    facts: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    estimate: bool = False,
+    max_fact_share: float | None = None,
 ) -> BuildResult:
     """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
 
@@ -49,13 +55,23 @@ def build(
         columns: The columns whose bounds the index retains from now on, ["*"] for all; segments that lack one of them
             are built anew, other segments lose the columns that are not named. None: the columns chosen before,
             initially all.
+        estimate: True reads a sample of the data files and builds no facts: ``expected_bytes``, ``files_read`` and
+            ``rows_read`` of each fact show the cost. The index itself is built.
+        max_fact_share: Largest share of the bytes of the table's data files that all its facts may take together; a
+            new fact beyond it is refused with the sizes. None: 0.1.
 
     Raises:
-        InvalidArgumentError: ``facts`` is not a list of texts, or ``columns`` is not one or is empty.
+        InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` is not
+            a bool, or ``max_fact_share`` is not a number above 0.
     """
     arguments = _facts(facts)
     if columns is not None:
         arguments += _columns(columns)
+    if checked.flag("estimate", estimate):
+        arguments += ", estimate => true"
+    if max_fact_share is not None:
+        share = checked.positive("max_fact_share", max_fact_share, "1, such as 0.2 for a fifth,")
+        arguments += f", max_fact_share => {share!r}D"
     return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
 
 

@@ -49,9 +49,11 @@ class BuiltFact:
     Attributes:
         part: The fact, such as "bloom(user_id)".
         data_files: Number of data files that have the fact now.
-        files_read: Number of data files that this call read for the fact; the other files had it before.
+        files_read: Number of data files that this call read for the fact, or, with ``estimate=True``, that a build
+            would read; the other files had it before.
+        rows_read: Number of rows in these files.
         bytes: Size of the fact in the store.
-        expected_bytes: Size estimated from the first few files, in bytes.
+        expected_bytes: Size estimated from a sample of the files before the others were read, in bytes.
         wrong_bounds: For "bounds": number of data files whose rows contradict the bounds in their manifest; the
             driver's log names the files.
         seconds: Wall time of all facts of this call, which are built in one pass.
@@ -60,6 +62,7 @@ class BuiltFact:
     part: str
     data_files: int
     files_read: int
+    rows_read: int
     bytes: int
     expected_bytes: int
     wrong_bounds: int

@@ -366,7 +366,7 @@ def _overwrite(path: Path, content: bytes) -> None:
         ("ngrams(n)", "Name a string column"),
         ("bloom(at)", "of a simple type"),
         ("values(user_id)", "more than 256 distinct values"),
-        ("bloom(key)", "more than 10 % of the file's bytes"),
+        ("bloom(key)", "more than 10 % of the table's bytes"),
         ("values(part)", "it is a partition column"),
     ],
 )

@@ -42,3 +42,82 @@ def test_explain_and_deletes(spark, lake) -> None:
     assert tuple(assert_rows_equal_off_on(spark, query)[0]) == (79, 0, 79)
     if not STOCK:
         assert "aggregates: 7 of 8 files answered from the index, 1 read" in explain(spark, query)
+
+
+#: GROUP BY a function of `ts`, on a table partitioned by days(ts) in UTC, with eight rows within eight minutes a file.
+DAYS = ("date(ts)", "to_date(ts)", "CAST(ts AS DATE)", "date_trunc('day', ts)", "date_format(ts, 'yyyy-MM-dd')")
+
+
+@pytest.mark.parametrize("day", DAYS)
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles"])
+def test_groups_by_the_day_of_a_timestamp(spark, lake, day: str, zone: str) -> None:
+    """The rows of each file are on one day in both zones, though in Los Angeles on the day before."""
+    query = f"SELECT {day} AS d, count(*) AS c, max(id) AS top FROM lake.q.days GROUP BY 1"
+    with product.raw_conf(spark, {"spark.sql.session.timeZone": zone}):
+        assert len(assert_rows_equal_off_on(spark, query)) == 6
+        assert STOCK or plans.planned_tasks(spark.sql(query)) == []
+        filtered = f"SELECT {day} AS d, min(id) FROM lake.q.days WHERE id >= 104 GROUP BY {day}"
+        assert len(assert_rows_equal_off_on(spark, filtered)) == 5
+        assert STOCK or len(plans.planned_tasks(spark.sql(filtered))) == 1
+
+
+@pytest.fixture(scope="module")
+def whole_days(base) -> str:
+    """Five files of the hours of one UTC day each; the last has a row without a time."""
+    from support import session
+
+    spark = session.get()
+    table = tables.create(
+        spark, "lake.opt.whole_days", "id BIGINT, ts TIMESTAMP, wall TIMESTAMP_NTZ", partitioned="days(ts)"
+    )
+    hours = [[(day * 24 + hour, (19_000 + day) * 86_400 + hour * 3_600) for hour in range(24)] for day in range(5)]
+    select = ("id", "timestamp_seconds(sec) AS ts", "CAST(timestamp_seconds(sec) AS TIMESTAMP_NTZ) AS wall")
+    tables.append(spark, table, hours, "id BIGINT, sec BIGINT", select=select)
+    spark.sql(f"INSERT INTO {table} VALUES (900, NULL, NULL)")
+    product.build(spark, table)
+    return table
+
+
+# key and time zone: files read of the six
+ZONES = {
+    ("date(ts)", "UTC"): 0,
+    ("date_trunc('day', ts)", "UTC"): 0,
+    ("date_trunc('month', ts)", "UTC"): 0,
+    ("year(ts)", "UTC"): 0,
+    ("date(wall)", "UTC"): 0,
+    ("date(wall)", "Asia/Kathmandu"): 0,
+    ("year(ts)", "Asia/Kathmandu"): 0,
+    ("date(ts), date_trunc('month', ts)", "UTC"): 0,
+    ("date(ts) + INTERVAL '1' DAY", "UTC"): 0,
+    # only the file without a time is in one group
+    ("date(ts)", "Asia/Kathmandu"): 5,
+    ("date_trunc('hour', ts)", "UTC"): 5,
+    ("date_trunc('day', ts)", "America/Los_Angeles"): 5,
+    ("date(ts), id", "UTC"): 5,
+    # no monotone function of one column
+    ("hour(ts)", "UTC"): 6,
+    ("date(coalesce(ts, timestamp'2020-01-01'))", "UTC"): 6,
+}
+
+
+@pytest.mark.parametrize(("key", "zone"), ZONES)
+def test_groups_by_functions_in_time_zones(spark, whole_days, key: str, zone: str) -> None:
+    query = f"SELECT {key}, count(*), min(id), max(id) FROM {whole_days} GROUP BY {key}"
+    with product.raw_conf(spark, {"spark.sql.session.timeZone": zone}):
+        assert_rows_equal_off_on(spark, query, at_least=2)
+        assert STOCK or len(plans.planned_tasks(spark.sql(query))) == ZONES[key, zone]
+
+
+@pytest.mark.skipif(STOCK, reason="about the product")
+def test_why_groups_by_a_function_are_read(spark, lake) -> None:
+    table = tables.create(spark, "lake.opt.mixed_days", "id BIGINT, ts TIMESTAMP", partitioned="days(ts)")
+    rows = [[(day * 24 + hour, (19_000 + day) * 86_400 + hour * 3_600) for hour in range(24)] for day in range(3)]
+    tables.append(spark, table, rows, "id BIGINT, sec BIGINT", select=("id", "timestamp_seconds(sec) AS ts"))
+    product.build(spark, table)
+    query = f"SELECT date(ts), count(*) FROM {table} GROUP BY date(ts)"
+    with product.raw_conf(spark, {"spark.sql.session.timeZone": "Asia/Kathmandu"}):
+        told = explain(spark, query)
+        assert "AGGREGATE_SEVERAL_GROUPS (3 of 3 planned files may hold several values of CAST(ts AS DATE)" in told
+        assert len(assert_rows_equal_off_on(spark, query)) == 4
+    told = explain(spark, f"SELECT hour(ts), count(*) FROM {table} GROUP BY hour(ts)")
+    assert "AGGREGATE_GROUPING (hour(ts)" in told

@@ -1,15 +1,22 @@
 package zonemap.spark
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.ExtendedExplainGenerator
 import org.apache.spark.sql.execution.SparkPlan
 
 /**
- * Adds the section "Zonemap" to EXPLAIN and to the SQL tab:
- * `spark.sql.extendedExplainProviders=zonemap.spark.ZoneMapExplain`.
+ * Adds the section "Zonemap" to EXPLAIN and to the SQL tab. [[ZoneMapExtension]] registers it; `zonemap.spark.ZoneMapExplain`
+ * in `spark.sql.extendedExplainProviders` does so too, for sessions without the extension. Never fails a query.
  */
 final class ZoneMapExplain extends ExtendedExplainGenerator {
-  override def title: String = "Zonemap"
+  override def title: String = ZoneMapExplain.Title
 
   override def generateExtendedInfo(plan: SparkPlan): String =
-    ZoneMapRuntime.get.fold(why => s"inactive: $why", _.explain(plan))
+    try ZoneMapRuntime.get.fold(why => s"inactive: $why", _.explain(plan))
+    catch { case e @ (NonFatal(_) | _: LinkageError) => s"no description of this plan: $e" }
+}
+
+private[spark] object ZoneMapExplain {
+  val Title = "Zonemap"
 }

@@ -70,7 +70,9 @@ private[zonemap] object FactFile {
 
   /** Size of a key, an entry, and the references to both in their arrays. */
   private val RowBytes: Long = HeapBytes.instance(16) + HeapBytes.instance(16) + 2 * HeapBytes.Reference
-  private val EntryBytes = 28
+
+  /** Size of the entry of one data file in the head, in bytes. */
+  val EntryBytes = 28
 
   final private case class Entry(offset: Long, length: Int, crc32c: Int)
 

@@ -5,7 +5,6 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.fact.{FactFile, FactKey}
 import zonemap.core.io.CorruptIndexException
-import zonemap.core.value.ColumnType
 import zonemap.core.version.FactRef
 import zonemap.iceberg.convert.{ColumnNames, Lineage}
 import zonemap.iceberg.registry.IndexProcess
@@ -14,35 +13,74 @@ import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots, Ta
 import zonemap.iceberg.store.IndexStore
 
 /**
- * The result of building one fact.
+ * The result of a build of one fact, or its estimate.
  *
- * @param files the number of data files that have the fact now
- * @param built the number of data files that were read for it
- * @param stored the number of fact files that contain it
- * @param bytes the size of these fact files
- * @param expectedBytes the size estimated from a sample
- * @param wrongBounds the number of data files whose manifest contradicts the fact
+ * @param files number of data files that have the fact now
+ * @param built number of data files that were read for it; of an estimate, the files that a build would read
+ * @param rowsRead number of rows in these files
+ * @param bytes size of the fact in the store
+ * @param expectedBytes estimate of `bytes` that was made before the files were read
+ * @param wrongBounds number of data files whose manifest contradicts the fact
  */
 private[zonemap] final case class FactResult(
     fact: String,
     files: Int,
     built: Int,
+    rowsRead: Long,
     stored: Int,
     bytes: Long,
     expectedBytes: Long,
     wrongBounds: Int,
     seconds: Double)
 
-/** Implements the parameter `facts` of the SQL procedures. Storage errors reach the caller. Thread-safe. */
+/** The work behind `facts` of the SQL procedures. Errors of the storage reach the caller. Thread-safe. */
 private[zonemap] final class FactBuild(process: IndexProcess) {
   import FactBuild._
 
   /**
-   * Builds `requests` from all physical rows of the live data files of a snapshot that lack them, and names them in the
-   * version of the snapshot, or in the newest version if that is a later one. A few files are read first; the sample
-   * decides whether the facts are worth their size and the other files are read.
+   * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
+   * its version, or the newest one's. A sample of files is read first, and gives an estimate of the bytes.
+   *
+   * @throws IllegalArgumentException if a fact is new and the facts of the table would take more than `limit`
    */
   def build(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      requests: Seq[FactRequest],
+      runner: FactTaskRunner,
+      limit: FactLimit = FactLimit.Default): Seq[FactResult] = {
+    val started = System.nanoTime()
+    val store = process.storeOf(table, settings)
+    val indexed = snapshotIndex(table, snapshot, store)
+    // read again: some fact files may be gone since this JVM read them
+    val held = process.tables.of(table).facts.reopened(store)
+    val work = new FactWork(indexed, held, requests)
+    val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
+    val (first, expected) = sampled(table, work, sample, runner, store) { expected =>
+      if (work.addsFact) limit.require(table, requests, all(table, held, expected), work.inputs)
+    }
+    val isSampled = sample.toSet
+    val rest = work.missing.map { case (r, lacking) =>
+      r -> (if (work.unmeasured.contains(r)) lacking.filterNot(isSampled) else lacking)
+    }
+    val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
+    val (kept, wrong) = finished(table, work, indexed, written, store)
+    val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
+    name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
+    // fact files that were joined before a version named them
+    val named = kept.flatMap(_._2).map(_.relativePath).toSet
+    store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
+    val seconds = (System.nanoTime() - started) / 1e9
+    kept.map { case (r, refs) =>
+      val (files, bytes) = (refs.map(_.facts).sum, refs.map(_.sizeBytes).sum)
+      val lacking = work.missing(r)
+      FactResult(r.text, files, lacking.size, rows(lacking), refs.size, bytes, expected(r), wrong(r), seconds)
+    }
+  }
+
+  /** Estimates what [[build]] would read and write, from the same sample, and retains nothing of it. */
+  def estimate(
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
@@ -50,41 +88,59 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       runner: FactTaskRunner): Seq[FactResult] = {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
-    val indexed = snapshotIndex(table, snapshot, store)
-    val files = liveFiles(indexed)
-    // the files of facts are opened again, because some may be missing since this JVM read them
     val held = process.tables.of(table).facts.reopened(store)
-    val had = requests.map { request =>
-      def isUsable(file: FactFile) = ColumnType.comparable(file.columnType, request.columnType)
-      request -> held.files(request.column, request.kind).filter { case (ref, file) =>
-        ref.mapping == request.mapping && isUsable(file)
-      }
-    }.toMap
-    val missing = requests.map { request =>
-      request -> files.filterNot { case (key, _) => had(request).exists(_._2.has(key)) }.map(_._2)
-    }.toMap
-    val fresh = requests.filter(r => had(r).isEmpty && missing(r).nonEmpty)
-    val sampled = FactSample.take(fresh.flatMap(missing).distinct, SampledFiles)
-    val first = run(sampled, fresh.map(r => r -> sampled).toMap, runner, store)
-    val expected =
-      try FactSample.check(table, sampled, fresh.map(r => (r, missing(r))), first, store)
-      catch {
-        case refused: IllegalArgumentException =>
-          store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
-          throw refused
-      }
-    expected.foreach { case (r, bytes) =>
-      log.info(s"Zonemap: ${r.text} of ${table.name()} is expected to take $bytes bytes for ${missing(r).size} files")
+    val work = new FactWork(snapshotIndex(table, snapshot, store), held, requests)
+    val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
+    val (first, expected) = sampled(table, work, sample, runner, store)(_ => ())
+    store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
+    val seconds = (System.nanoTime() - started) / 1e9
+    requests.map { r =>
+      val refs = work.had(r).map(_._1)
+      val (lacking, bytes) = (work.missing(r), refs.map(_.sizeBytes).sum)
+      FactResult(r.text, work.known(r).size, lacking.size, rows(lacking), refs.size, bytes, expected(r), 0, seconds)
     }
-    val isSampled = sampled.toSet
-    val rest = missing.map { case (r, lacking) =>
-      r -> (if (fresh.contains(r)) lacking.filterNot(isSampled) else lacking)
+  }
+
+  /** Builds the facts of a sample, and returns their files and the estimates; deletes the files if `check` fails. */
+  private def sampled(table: Table, work: FactWork, sample: Seq[FactInput], runner: FactTaskRunner, store: IndexStore)(
+      check: Map[FactRequest, Long] => Unit): (Seq[FactRef], Map[FactRequest, Long]) = {
+    val lacking = work.unmeasured.map(r => r -> work.missing(r).filter(sample.toSet)).toMap
+    val first = run(sample, lacking, runner, store)
+    try {
+      val costs = work.unmeasured.map(r => r -> FactSample.costs(table, r, sample, first, store)).toMap
+      val expected = work.expected(costs)
+      expected.foreach { case (r, bytes) =>
+        val lacking = work.missing(r).size
+        log.info(s"Zonemap: ${r.text} of ${table.name()} is expected to take $bytes bytes; $lacking files lack it")
+      }
+      check(expected)
+      (first, expected)
+    } catch {
+      case refused: IllegalArgumentException =>
+        store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
+        throw refused
     }
-    val written = first ++ run(rest.values.flatten.toSeq.distinct, rest, runner, store)
-    val live = files.iterator.map(_._1).toSet
-    val readable = requests.map { request =>
+  }
+
+  /** All facts of the table by their text, with their bytes, or with the estimates in `expected`. */
+  private def all(table: Table, held: TableFacts, expected: Map[FactRequest, Long]): Seq[(String, Long)] = {
+    val estimates = expected.map { case (request, bytes) => request.text -> bytes }
+    describe(table, held).filterNot { case (text, _) => estimates.contains(text) } ++ estimates.toSeq.sorted
+  }
+
+  private def rows(files: Seq[FactInput]): Long = files.iterator.map(_.rows).sum
+
+  /** Joins the fact files of each request; returns them, and the number of data files with wrong bounds. */
+  private def finished(
+      table: Table,
+      work: FactWork,
+      indexed: SnapshotIndex,
+      written: Seq[FactRef],
+      store: IndexStore): (Seq[(FactRequest, Seq[FactRef])], Map[FactRequest, Int]) = {
+    val live = work.files.iterator.map(_._1).toSet
+    val readable = work.requests.map { request =>
       val now = written.filter(isOf(request)).map(ref => ref -> FactFile.open(store.openFacts(ref)))
-      request -> (had(request) ++ now).filter(_._2.keysIterator.exists(live))
+      request -> (work.had(request) ++ now).filter(_._2.keysIterator.exists(live))
     }
     val wrong = readable.map { case (request, facts) =>
       request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
@@ -92,27 +148,10 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     val kept = readable.map { case (request, facts) =>
       request -> joined(request, facts, live, store).map(_.copy(contradictsManifests = wrong(request) > 0))
     }
-    val others = held.refs.filterNot(ref => requests.exists(isOf(_)(ref)))
-    name(table, indexed, store, settings, others ++ kept.flatMap(_._2))
-    // these files were joined into larger ones before any version named them
-    val named = kept.flatMap(_._2).map(_.relativePath).toSet
-    store.delete(written.map(_.relativePath).filterNot(named).map(path => s"${store.root}/$path"))
-    val seconds = (System.nanoTime() - started) / 1e9
-    kept.map { case (r, refs) =>
-      val bytes = refs.map(_.sizeBytes).sum
-      FactResult(
-        r.text,
-        refs.map(_.facts).sum,
-        missing(r).size,
-        refs.size,
-        bytes,
-        expected.getOrElse(r, bytes),
-        wrong(r),
-        seconds)
-    }
+    (kept, wrong)
   }
 
-  /** Names the facts in a version; later versions copy the references from it. */
+  /** Names the facts in a version, which later ones take them from. */
   private def name(
       table: Table,
       indexed: SnapshotIndex,
@@ -122,7 +161,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     def isLater(other: SnapshotIndex) =
       other.isVerified && other.sequenceNumber > indexed.sequenceNumber && Option(table.snapshot(other.key.snapshotId))
         .exists(Lineage.of(table, _).contains(indexed.key.snapshotId))
-    // a later snapshot may have been committed and stored while data files were read
+    // one may have been committed and stored while data was read
     val newest = process.tables.of(table).newest.filter(isLater).getOrElse(indexed)
     val isNamed =
       try store.readVersion(newest.key.snapshotId).exists(_.facts.toSet == facts.toSet)
@@ -131,7 +170,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   }
 
   /**
-   * Removes facts from the newest version; `gc` deletes the files when no version names them any more.
+   * No longer names facts in the newest version; the files go with the versions that still do.
    *
    * @param requests the facts; `None` for all
    */
@@ -157,7 +196,7 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
   private def isOf(request: FactRequest)(ref: FactRef): Boolean =
     ref.kind == request.kind && ref.column == request.column
 
-  /** Reads each data file once, for all facts that it lacks. */
+  /** Reads each file once, for all facts that it lacks. */
   private def run(
       files: Seq[FactInput],
       lacking: Map[FactRequest, Seq[FactInput]],
@@ -171,13 +210,13 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     if (tasks.isEmpty) Nil else runner.build(tasks, store)
   }
 
-  /** Joins small fact files into larger ones, without facts about data files that the snapshot no longer has. */
+  /** Small files of facts become larger ones, without data files that the snapshot no longer has. */
   private def joined(
       request: FactRequest,
       files: Seq[(FactRef, FactFile)],
       live: Set[FactKey],
       store: IndexStore): Seq[FactRef] = {
-    // the facts of a promoted column are stored in two types
+    // a column that was promoted has facts stored in two types
     val (small, large) = files.partition { case (ref, file) =>
       ref.sizeBytes < SmallBytes && file.columnType == request.columnType
     }
@@ -203,39 +242,18 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
         throw new IllegalStateException(
           s"Cannot build facts of '${table.name()}': the index of snapshot ${snapshot.snapshotId()} is no longer " +
             "available. Call build again."))
-
-  private def liveFiles(index: SnapshotIndex): Seq[(FactKey, FactInput)] =
-    index.segments.flatMap { live =>
-      val segment = live.segment
-      val paths = segment.newPathReader()
-      live.liveRows().toArray.toSeq.map { row =>
-        val file = FactInput(paths.path(row), segment.fileSizeBytes(row), segment.format(row), segment.recordCount(row))
-        (file.key, file)
-      }
-    }
 }
 
 private[zonemap] object FactBuild {
   private val log = LoggerFactory.getLogger("zonemap.index")
 
-  /** The greatest number of distinct values of a column in a data file for which the set of values is stored. */
+  /** Distinct values of a column in a file, beyond which the file gets no set of values. */
   val MaxValues = 256
 
-  /**
-   * The share of a data file's bytes that a fact about it may use. A new fact is refused if it exceeds both this share
-   * and [[FreeBytes]] in every sampled file.
-   */
-  val MaxShare = 0.1
-  val FreeBytes = 4096L
+  /** Files of facts smaller than this are joined, up to about twice the size: each is a request to a remote store. */
+  private[fact] val SmallBytes = 4L << 20
 
-  /**
-   * Fact files smaller than this are joined, up to about twice the size, because each file is a request to a remote
-   * store.
-   */
-  private val SmallBytes = 4L << 20
-  private val SampledFiles = 3
-
-  /** The facts of a table in the notation of a call, and their bytes. */
+  /** The facts of a table by what they are called, and their bytes. */
   def describe(table: Table, facts: TableFacts): Seq[(String, Long)] =
     facts.known.toSeq
       .map { case (column, kind) => (kind, ColumnNames.of(table.schema(), column), column) }

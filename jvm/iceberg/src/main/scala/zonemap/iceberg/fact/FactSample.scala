@@ -6,73 +6,45 @@ import zonemap.core.fact.{FactFile, FactKind}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.store.IndexStore
 
-/** Builds the facts of a few data files first, to estimate the size of the facts of all files. */
+/** The data files whose facts are built first. Their facts give an estimate for all files. */
 private[fact] object FactSample {
+  private val LeastFiles = 3
+  private val MostFiles = 12
 
-  /** At most `count` files, evenly spread over the list. */
-  def take(files: Seq[FactInput], count: Int): Seq[FactInput] =
-    if (files.size <= count) files else (0 until count).map(i => files(i * (files.size - 1) / (count - 1)))
+  /** One of this many files is in the sample, within the limits above. */
+  private val OneOf = 10
 
-  /**
-   * The estimated size of each request, in bytes.
-   *
-   * @param asked the requests that were never built, and the data files that lack them
-   * @throws IllegalArgumentException with the figures, if the fact is worthwhile for no file of the sample
-   */
-  def check(
-      table: Table,
-      sample: Seq[FactInput],
-      asked: Seq[(FactRequest, Seq[FactInput])],
-      written: Seq[FactRef],
-      store: IndexStore): Map[FactRequest, Long] =
-    asked.map { case (request, files) =>
-      val facts = written
-        .filter(ref => ref.kind == request.kind && ref.column == request.column)
-        .map(ref => FactFile.open(store.openFacts(ref)))
-      val costs = sample.map(file => (file, facts.map(_.bytesOf(file.key)).sum))
-      val expected = scaled(costs, files)
-      request.kind match {
-        case FactKind.Values => requireValues(table, request, costs)
-        case _               => requireShare(table, request, costs, expected, files)
-      }
-      request -> expected
-    }.toMap
-
-  private def scaled(costs: Seq[(FactInput, Int)], files: Seq[FactInput]): Long = {
-    val perByte = costs.map(_._2.toLong).sum.toDouble / costs.map(_._1.sizeBytes).sum.max(1L)
-    (perByte * files.map(_.sizeBytes).sum).round
-  }
-
-  private def requireValues(table: Table, request: FactRequest, costs: Seq[(FactInput, Int)]): Unit =
-    if (costs.forall(_._2 == 0))
-      refuse(
-        table,
-        request,
-        s"each of the ${costs.size} sampled files has more than ${FactBuild.MaxValues} distinct values",
-        s"A bloom filter evaluates = and IN of such a column: bloom(${request.name})"
-      )
-
-  private def requireShare(
-      table: Table,
-      request: FactRequest,
-      costs: Seq[(FactInput, Int)],
-      expected: Long,
-      files: Seq[FactInput]): Unit = {
-    def isTooLarge(cost: (FactInput, Int)) =
-      cost._2 > FactBuild.FreeBytes && cost._2 > cost._1.sizeBytes * FactBuild.MaxShare
-    if (costs.forall(isTooLarge)) {
-      val share = costs.map(_._2.toLong).sum * 100 / costs.map(_._1.sizeBytes).sum
-      refuse(
-        table,
-        request,
-        s"in each of the ${costs.size} sampled files it needs more than ${(FactBuild.MaxShare * 100).round} % " +
-          s"of the file's bytes, $share % together; for all ${files.size} files it needs about $expected bytes for " +
-          s"${files.map(_.sizeBytes).sum} bytes of data",
-        "Omit this fact, or sort the table by the column, so that its bounds prune"
-      )
+  /** Returns data files of all sizes, the smallest and the largest among them. */
+  def take(files: Seq[FactInput]): Seq[FactInput] = {
+    val count = (files.size / OneOf).max(LeastFiles).min(MostFiles)
+    if (files.size <= count) files
+    else {
+      val bySize = files.sortBy(_.rows).toVector
+      (0 until count).map(i => bySize((i.toLong * (bySize.size - 1) / (count - 1)).toInt))
     }
   }
 
-  private def refuse(table: Table, request: FactRequest, why: String, what: String): Nothing =
-    throw new IllegalArgumentException(s"Cannot build ${request.text} of '${table.name()}': $why. $what.")
+  /**
+   * Returns the bytes of the fact of each data file in the sample.
+   *
+   * @param written the fact files of the sample
+   * @throws IllegalArgumentException if no file of the sample can have the fact
+   */
+  def costs(
+      table: Table,
+      request: FactRequest,
+      sample: Seq[FactInput],
+      written: Seq[FactRef],
+      store: IndexStore): Seq[(FactInput, Int)] = {
+    val facts = written
+      .filter(ref => ref.kind == request.kind && ref.column == request.column)
+      .map(ref => FactFile.open(store.openFacts(ref)))
+    val costs = sample.flatMap(file => facts.find(_.has(file.key)).map(found => (file, found.bytesOf(file.key))))
+    if (request.kind == FactKind.Values && costs.forall(_._2 == 0))
+      throw new IllegalArgumentException(
+        s"Cannot build ${request.text} of '${table.name()}': each of the ${costs.size} sampled files has more than " +
+          s"${FactBuild.MaxValues} distinct values. A bloom filter evaluates = and IN of such a column: " +
+          s"bloom(${request.name}).")
+    costs
+  }
 }

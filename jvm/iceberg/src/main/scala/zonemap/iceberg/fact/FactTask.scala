@@ -10,6 +10,13 @@ import zonemap.iceberg.store.IndexStore
  */
 private[zonemap] final case class FactInput(path: String, sizeBytes: Long, format: String, records: Long) {
   def key: FactKey = FactKey.of(path, sizeBytes)
+
+  /** The number of rows, guessed from the size if it is unknown. */
+  def rows: Long = if (records >= 0) records else sizeBytes / FactInput.BytesPerRowGuess
+}
+
+private object FactInput {
+  private val BytesPerRowGuess = 8
 }
 
 /** Reads every physical row of one data file into builders, one for each request. */
@@ -26,8 +33,7 @@ private[zonemap] final case class FactTask(files: Seq[FactInput], requests: Seq[
   /** Reads the data files and writes one fact file for each request. */
   def write(reader: FactReader, store: IndexStore): Seq[FactRef] = {
     val facts = files.map { file =>
-      val rows = if (file.records >= 0) file.records else file.sizeBytes / FactTask.BytesPerRowGuess
-      val builders = requests.map(r => FactBuilder.of(r.kind, rows, maxValues))
+      val builders = requests.map(r => FactBuilder.of(r.kind, file.rows, maxValues))
       reader.read(file, requests, builders)
       (file.key, builders.map(_.build()))
     }
@@ -43,7 +49,6 @@ private[zonemap] object FactTask {
   /** The greatest total size of the data files of one task, small enough for memory to hold its facts several times. */
   private val TargetBytes = 128L << 20
   private val MaxFiles = 1024
-  private val BytesPerRowGuess = 8
 
   /** Splits the building of facts about `files` into tasks. */
   def group(files: Seq[FactInput], requests: Seq[FactRequest], maxValues: Int): Seq[FactTask] = {

@@ -101,7 +101,7 @@ private[zonemap] object IndexQuestions {
         .flatMap(FileAggregate.columnOf)
         .find(!has(_))
         .map(c => AggregateReason.Function(c.name))
-        .orElse(asked.grouping.find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+        .orElse(asked.grouping.map(_.column).find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
         .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
         .flatMap { question =>
           StoreBudget.within(relation.storeBudget)(new FileAggregates(question, tasks).answer(files))

@@ -70,6 +70,33 @@ private[prune] final class ExactColumn(segment: Segment, column: ColumnRef, trus
         }
       }
 
+  /** The single value of a function of the column for all rows of a file; of the column without a function. */
+  def key(function: Option[KeyFunction], row: Int): Option[ZoneValue] =
+    function match {
+      case None => single(row)
+      case Some(of) =>
+        range(row).flatMap { case (lower, upper) => if (lower == null) of.ofNull else of.single(lower, upper) }
+    }
+
+  /**
+   * Two values between which the column is in all rows of a file; two nulls if it is null in all rows (SOUNDNESS, S107).
+   */
+  private def range(row: Int): Option[(ZoneValue, ZoneValue)] =
+    if (column.columnType.mayHoldNaN) None
+    else
+      constant(row) match {
+        case Some(value) => value.map(v => (v, v))
+        case None =>
+          known(row).flatMap { bounds =>
+            val (lower, upper) = (bounds.lower(row), bounds.upper(row))
+            bounds.nulls(row) match {
+              case Presence.All                                                                 => Some((null, null))
+              case Presence.None if lower != null && upper != null && lower.compare(upper) <= 0 => Some((lower, upper))
+              case _                                                                            => None
+            }
+          }
+      }
+
   /**
    * All values that the rows of a file can have, null for NULL, if these are at most one value and NULL (SOUNDNESS,
    * S60 and S61).

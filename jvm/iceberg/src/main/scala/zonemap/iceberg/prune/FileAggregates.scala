@@ -8,7 +8,7 @@ import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.segment.Segment
 import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.report.AggregateReason
-import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, ManyGroups}
+import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, ManyGroups, SeveralGroups}
 
 /** An aggregate that the index can evaluate file by file. */
 private[zonemap] sealed trait FileAggregate
@@ -30,6 +30,21 @@ private[zonemap] object FileAggregate {
     }
 }
 
+/** A function of one column by whose results a query groups its rows. Used by one thread. */
+private[zonemap] trait KeyFunction {
+
+  /**
+   * Returns the result for all values from `lower` to `upper`; `None` unless it is proven that all have the same result.
+   */
+  def single(lower: ZoneValue, upper: ZoneValue): Option[ZoneValue]
+
+  /** Returns the result for null, which may be null. */
+  def ofNull: Option[ZoneValue]
+}
+
+/** A grouping key: a column, or a function of it. `text` is the key in messages. */
+private[zonemap] final case class GroupKey(column: ColumnRef, function: Option[KeyFunction] = None, text: String = "")
+
 /**
  * The aggregates of a query over a scan.
  *
@@ -37,7 +52,7 @@ private[zonemap] object FileAggregate {
  */
 private[zonemap] final case class AggregateQuestion(
     filter: Predicate,
-    grouping: Seq[ColumnRef],
+    grouping: Seq[GroupKey],
     aggregates: Seq[FileAggregate])
 
 /** The results of one group over whole files: counts, or values, which are null if no row has a value. */
@@ -63,6 +78,9 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
   private val groups = mutable.LinkedHashMap.empty[Seq[ZoneValue], Array[ZoneValue]]
   private val answered = new java.util.HashSet[String]
 
+  /** Number of whole files that may be in several groups. */
+  private var mixed = 0L
+
   /** @param files the planned files, and possibly others, in the index */
   def answer(files: FileSet): Either[AggregateReason, FileAnswers] = {
     files.foreachSegment { (segment, rows) =>
@@ -74,14 +92,20 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
     }
     if (groups.size > FileAggregates.MaxGroups) Left(ManyGroups(FileAggregates.MaxGroups))
     else if (answered.isEmpty || answered.size * FileAggregates.LeastShare < tasks.size)
-      Left(FewWholeFiles(answered.size.toLong, tasks.size.toLong))
+      Left(tooFew)
     else Right(FileAnswers(groups.iterator.map { case (k, r) => GroupAnswer(k, r.toSeq) }.toSeq, answered))
+  }
+
+  private def tooFew: AggregateReason = {
+    val functions = question.grouping.filter(_.function.isDefined)
+    if (functions.nonEmpty && mixed * 2 >= tasks.size) SeveralGroups(functions.map(_.text), mixed, tasks.size.toLong)
+    else FewWholeFiles(answered.size.toLong, tasks.size.toLong)
   }
 
   private def addSegment(segment: Segment, rows: Array[Int], trust: BoundsTrust): Unit = {
     val columns = mutable.HashMap.empty[ColumnRef, ExactColumn]
     def known(column: ColumnRef) = columns.getOrElseUpdate(column, new ExactColumn(segment, column, trust))
-    val keys = question.grouping.map(known)
+    val keys = question.grouping.map(key => (row: Int) => known(key.column).key(key.function, row))
     val results = question.aggregates.map(resultOf(_, known))
     val tested = Predicate
       .fieldIds(question.filter)
@@ -93,12 +117,13 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
       val path = paths.path(row)
       val count = records.get(path)
       if (count != null && !answered.contains(path))
-        for {
-          key <- FileAggregates.all(keys.map(_.single(row)))
-          found <- FileAggregates.all(results.map(_(row, count)))
-        } {
-          add(key, found)
-          answered.add(path): Unit
+        FileAggregates.all(keys.map(_(row))) match {
+          case None => mixed += 1
+          case Some(key) =>
+            FileAggregates.all(results.map(_(row, count))).foreach { found =>
+              add(key, found)
+              answered.add(path): Unit
+            }
         }
     }
   }

@@ -13,7 +13,9 @@ object AggregateReason {
       extends AggregateReason("AGGREGATE_FUNCTION", s"$text is not a plain COUNT, MIN or MAX of a column with bounds")
 
   final case class Grouping(text: String)
-      extends AggregateReason("AGGREGATE_GROUPING", s"$text is not a column that can have a single value in a file")
+      extends AggregateReason(
+        "AGGREGATE_GROUPING",
+        s"$text is not a column, or a monotone function of one, that can have a single value in a file")
 
   case object NotFromIndex
       extends AggregateReason("AGGREGATE_NOT_FROM_INDEX", "the files of the scan were not planned from the index")
@@ -22,6 +24,11 @@ object AggregateReason {
       extends AggregateReason(
         "AGGREGATE_FEW_WHOLE_FILES",
         s"the index can evaluate only $answered of $planned planned files")
+
+  final case class SeveralGroups(texts: Seq[String], mixed: Long, planned: Long)
+      extends AggregateReason(
+        "AGGREGATE_SEVERAL_GROUPS",
+        s"$mixed of $planned planned files may hold several values of ${texts.mkString(", ")} in the time zone of the session")
 
   final case class ManyGroups(limit: Int)
       extends AggregateReason("AGGREGATE_MANY_GROUPS", s"files with results in the index have more than $limit groups")
@@ -41,10 +48,15 @@ object AggregateReason {
   /** Every code and the case that it names, for the reference page. */
   val catalogue: Seq[(String, String)] = Seq(
     Function("").code -> "Not COUNT, MIN or MAX of a bare column, or with DISTINCT or FILTER.",
-    Grouping("").code -> "GROUP BY an expression, or a column of a type that the index has no single values of.",
+    Grouping("").code ->
+      ("GROUP BY an expression that is no monotone function of one column, or a column of a type that the index has " +
+        "no single values of."),
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->
       "For too few planned files, the index proves that all rows match, that no row is deleted, and exact values.",
+    SeveralGroups(Nil, 0, 0).code ->
+      ("GROUP BY a function of a column, such as date(ts): the bounds of most files reach over several values of the " +
+        "function, such as files of UTC days in another time zone."),
     ManyGroups(0).code -> "The files to evaluate from the index have too many groups.",
     Between("").code -> "A join, a LIMIT or another operator is between the aggregate and the scan.",
     SwitchedOff.code -> "`spark.sql.zonemap.aggregates.enabled` is false.",

@@ -15,7 +15,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.fact.{FactBuild, FactRequest, FactTaskRunner}
+import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactTaskRunner}
 import zonemap.iceberg.registry.IndexProcess
 import zonemap.iceberg.settings.PlannerSettings
 
@@ -70,7 +70,8 @@ private[zonemap] final class FactUpkeep(process: IndexProcess) {
     if (isWanted(table, snapshot, settings))
       try {
         val requests = FactRequest.known(table, process.factsOf(table))
-        if (requests.nonEmpty) new FactBuild(process).build(table, snapshot, settings, requests, runner): Unit
+        if (requests.nonEmpty)
+          new FactBuild(process).build(table, snapshot, settings, requests, runner, FactLimit.Unlimited): Unit
         process.tables.of(table).factsBuiltFor = Some(snapshot.snapshotId())
       } catch {
         case NonFatal(e) =>

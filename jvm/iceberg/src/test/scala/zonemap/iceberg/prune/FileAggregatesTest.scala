@@ -40,7 +40,11 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
       pushed: Expression = Expressions.alwaysTrue()): Either[AggregateReason, FileAnswers] = {
     val r = relation(t, Covering)
     val (tasks, Some(plan)) = planned(r, pushed): @unchecked
-    IndexQuestions.aggregates(r.pinned, plan.files, tasks, AggregateQuestion(filter, grouping, aggregates))
+    IndexQuestions.aggregates(
+      r.pinned,
+      plan.files,
+      tasks,
+      AggregateQuestion(filter, grouping.map(GroupKey(_)), aggregates))
   }
 
   /** The number of evaluated files, and each group as text: keys, then results. */

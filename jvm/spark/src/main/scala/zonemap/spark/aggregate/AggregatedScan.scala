@@ -1,6 +1,6 @@
 package zonemap.spark.aggregate
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, Literal, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, Expression, Literal, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.logical.Aggregate
@@ -8,9 +8,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.types.{DoubleType, FloatType}
 
 import zonemap.core.predicate.ColumnRef
-import zonemap.iceberg.prune.{AggregateQuestion, FileAggregate}
+import zonemap.iceberg.prune.{AggregateQuestion, FileAggregate, GroupKey}
 import zonemap.iceberg.report.AggregateReason
-import zonemap.spark.expression.{ExactTranslator, ExpressionSql}
+import zonemap.spark.expression.{ExactTranslator, ExpressionSql, MonotoneKey}
 import zonemap.spark.scan.ZoneMapRelation
 
 /**
@@ -41,10 +41,14 @@ private[aggregate] final class AggregatedScan(
       aggregates <- all(functions)(askedOf)
     } yield AggregateQuestion(new ExactTranslator(relation.columns).whenTrue(conditions), grouping, aggregates)
 
-  private def keyOf(key: Expression): Either[AggregateReason, ColumnRef] =
-    columnOf(key)
-      .filter(_ => key.dataType != FloatType && key.dataType != DoubleType)
-      .toRight(AggregateReason.Grouping(ExpressionSql.of(ExpressionSql.below(key, output))))
+  private def keyOf(key: Expression): Either[AggregateReason, GroupKey] = {
+    val computed = ExpressionSql.below(key, output)
+    val text = ExpressionSql.of(computed)
+    val found =
+      if (key.dataType == FloatType || key.dataType == DoubleType) None
+      else columnOf(key).map(GroupKey(_)).orElse(MonotoneKey.of(computed, relation.columns, text))
+    found.toRight(AggregateReason.Grouping(text))
+  }
 
   private def askedOf(function: AggregateExpression): Either[AggregateReason, FileAggregate] = {
     val asked: Option[FileAggregate] = function match {

@@ -5,7 +5,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus, LevelMerge, Prewarm => UpkeepPrewarm}
-import zonemap.iceberg.fact.{FactBuild, FactRequest, FactResult}
+import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.SparkProcess
@@ -33,8 +33,9 @@ private[spark] final class Procedures(process: SparkProcess) {
       "columns, the index retains bounds of these columns from now on: segments that lack one of them are built " +
       "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
       "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
-      "wrong_bounds counts the data files whose rows contradict the bounds in their manifest; it is counted for " +
-      "facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
+      "expected_bytes is an estimate of bytes from a sample of the files; a new fact is refused if all facts of the " +
+      "table would take more than max_fact_share. wrong_bounds counts the data files whose rows contradict the bounds " +
+      "in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
     Seq(
       table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
@@ -44,19 +45,39 @@ private[spark] final class Procedures(process: SparkProcess) {
         Some("NULL"),
         "Names of the columns whose bounds the index retains, array('*') for all; NULL: the columns chosen before, " +
           "initially all."
+      ),
+      Parameter(
+        "estimate",
+        BooleanType,
+        Some("false"),
+        "true: read a sample of the data files and build no facts. files_read and rows_read then count what a build " +
+          "would read. The index itself is built."
+      ),
+      Parameter(
+        "max_fact_share",
+        DoubleType,
+        Some(s"${FactLimit.Default.share}D"),
+        "Largest share of the bytes of the table's data files that all its facts may take together. Facts of at most " +
+          "4 KB a data file and 1 MB in all are always built."
       )
     ),
     buildColumns
       .add("part", StringType, nullable = false)
       .add("files_read", LongType, nullable = false)
+      .add("rows_read", LongType, nullable = false)
       .add("expected_bytes", LongType, nullable = false)
       .add("wrong_bounds", LongType, nullable = false)
   ) { (spark, arguments) =>
     val iceberg = indexable(spark, arguments, "build")
     val facts = arguments.text("facts").trim
     val columns = arguments.texts("columns")
+    val limit = Option.when(!arguments.flag("estimate"))(FactLimit(arguments.positive("max_fact_share")))
+    if (limit.isEmpty && (facts.isEmpty || facts.equalsIgnoreCase("none")))
+      throw new IllegalArgumentException(
+        s"Cannot estimate the facts of '${arguments.text("table")}': the call names none. Name them, such as " +
+          "facts => 'bloom(user_id)', or leave estimate out.")
     Option(iceberg.currentSnapshot()) match {
-      case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns)
+      case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns, limit)
       case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
         Seq(indexRow(BuildResult.OfNoSnapshot))
       case None =>
@@ -221,12 +242,14 @@ private[spark] final class Procedures(process: SparkProcess) {
 
   val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
 
+  /** @param limit of the facts; `None` if they are only estimated */
   private def built(
       spark: SparkSession,
       iceberg: Table,
       snapshot: Snapshot,
       facts: String,
-      columns: Seq[String]): Seq[Seq[Any]] = {
+      columns: Seq[String],
+      limit: Option[FactLimit]): Seq[Seq[Any]] = {
     val isNone = facts.equalsIgnoreCase("none")
     val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
     val built =
@@ -234,9 +257,12 @@ private[spark] final class Procedures(process: SparkProcess) {
       else
         ColumnChange.run(index, iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
     if (isNone) new FactBuild(index).drop(iceberg, settings(spark), None, dryRun = false): Unit
-    val results =
-      if (requests.isEmpty) Nil
-      else new FactBuild(index).build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+    val build = new FactBuild(index)
+    val results = limit match {
+      case _ if requests.isEmpty => Nil
+      case Some(share) => build.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg), share)
+      case None        => build.estimate(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg))
+    }
     indexRow(built) +: results.map(r => factRow(snapshot, r))
   }
 
@@ -267,10 +293,11 @@ private[spark] final class Procedures(process: SparkProcess) {
       r.seconds,
       r.fact,
       r.built.toLong,
+      r.rowsRead,
       r.expectedBytes,
       r.wrongBounds.toLong)
 
-  private def indexRow(result: BuildResult): Seq[Any] = row(result) ++ Seq[Any]("index", 0L, result.bytes, 0L)
+  private def indexRow(result: BuildResult): Seq[Any] = row(result) ++ Seq[Any]("index", 0L, 0L, result.bytes, 0L)
 
   private def row(result: BuildResult): Seq[Any] =
     Seq[Any](result.snapshotId, result.dataFiles, result.deleteFiles, result.segments, result.bytes, result.seconds)

@@ -45,6 +45,16 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
     input.getInt(position)
   }
 
+  /** Returns a finite number above 0. */
+  def positive(name: String): Double = {
+    val position = positionOf(name)
+    val value = if (input.isNullAt(position)) 0.0 else input.getDouble(position)
+    if (value > 0 && !value.isInfinite) value
+    else
+      throw new IllegalArgumentException(
+        s"Cannot use argument '$name': it is not a number above 0. Give such a number.")
+  }
+
   /** Returns a whole number of 0 or more; `None` for NULL. */
   def optionalCount(name: String): Option[Int] = Option.when(!input.isNullAt(positionOf(name)))(count(name))
 

@@ -12,9 +12,9 @@ import zonemap.spark.shadow.RowChecks
 
 /**
  * Adds [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
- * run after Spark has planned scans.
+ * run after Spark has planned scans. Also names the explain provider in the session's conf.
  *
- * Users may set this list, so every query checks it and adds a missing rule.
+ * Users may set the list and the conf, so every query checks both.
  *
  * A plan that already contains planned scans was optimized before, and a recursive query may run such a plan again with
  * other join keys. [[AggregateRule]] and [[RuntimeJoinRule]] change a scan permanently, so this rule marks such scans
@@ -27,6 +27,7 @@ private[spark] final class RegisterScanRules(session: SparkSession, runtimeJoins
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     rowChecks.listenTo(session)
+    ExplainProvider.register(conf)
     val methods = session.experimental
     // AggregateRule must run first: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice

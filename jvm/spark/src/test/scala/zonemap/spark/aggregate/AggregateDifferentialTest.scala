@@ -50,9 +50,12 @@ class AggregateDifferentialTest extends AggregateTables with Seeded {
     rng.pick(Seq("count(*)", s"count($column)", s"min($column)", s"max($column)", "count(1) * 2", "max(id) - min(id)"))
   }
 
+  private val Keys =
+    Seq("p", "g", "b", "p", "n", "dt", "date(ts)", "date_trunc('day', ts)", "id DIV 10", "year(dt)", "n - 3", "5 - p")
+
   /** One aggregate query with rows of texts, so that a UNION can combine many of them into one query. */
   private def branch(table: String, number: Int, rng: Rng): String = {
-    val keys = Seq.fill(rng.int(3))(rng.pick(Seq("p", "g", "b", "p", "n", "dt"))).distinct
+    val keys = Seq.fill(rng.int(3))(rng.pick(Keys)).distinct
     val results = Seq.fill(1 + rng.int(3))(aggregate(rng))
     val all = (keys ++ results).map(e => s"coalesce(CAST($e AS STRING), 'NULL')")
     val groups = if (keys.isEmpty) "" else s"GROUP BY ${keys.mkString(", ")}"

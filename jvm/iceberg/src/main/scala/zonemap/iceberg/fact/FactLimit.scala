@@ -1,0 +1,57 @@
+package zonemap.iceberg.fact
+
+import org.apache.iceberg.Table
+
+/**
+ * The bytes that all facts of a table may take together.
+ *
+ * @param share the largest share of the bytes of the table's data files
+ */
+private[zonemap] final case class FactLimit(share: Double) {
+  import FactLimit._
+
+  private def bytesFor(files: Seq[FactInput]): Long =
+    (dataBytes(files) * share).toLong.max((files.size * FreeBytesPerFile).min(FreeBytes))
+
+  /**
+   * @param asked the facts that are about to be built
+   * @param facts all facts of the table with their bytes, those in `asked` with their estimates
+   * @throws IllegalArgumentException with the figures, if the facts take more than the limit
+   */
+  def require(table: Table, asked: Seq[FactRequest], facts: Seq[(String, Long)], files: Seq[FactInput]): Unit = {
+    val needed = facts.map(_._2).sum
+    if (needed > bytesFor(files)) {
+      val names = asked.map(_.text)
+      val sizes = facts.map { case (name, bytes) =>
+        s"$name ${if (names.contains(name)) "about " else ""}${counted(bytes)}"
+      }
+      val enough = (needed * 100.0 / dataBytes(files).max(1L)).ceil / 100 + Slack
+      throw new IllegalArgumentException(
+        f"Cannot build ${names.mkString(", ")} of '${table.name()}': the facts of the table would take about " +
+          f"${counted(needed)} bytes (${sizes.mkString(", ")}), but the limit is ${counted(bytesFor(files))} bytes, for " +
+          f"data files of ${counted(dataBytes(files))} bytes: more than ${share * 100}%.0f %% of the table's bytes. " +
+          "Omit a fact, drop another one, or sort the table by the column, so that its bounds prune; " +
+          f"max_fact_share => $enough%.2f builds them anyway.")
+    }
+  }
+}
+
+private[zonemap] object FactLimit {
+
+  /** The limit of a call that names no other. */
+  val Default: FactLimit = FactLimit(0.1)
+
+  /** No limit, for facts that the table had before. */
+  val Unlimited: FactLimit = FactLimit(Double.PositiveInfinity)
+
+  /** Facts of tables with small files may take this many bytes for each file, and at most [[FreeBytes]] in all. */
+  private val FreeBytesPerFile = 4096L
+  private val FreeBytes = 1L << 20
+
+  /** Added to the share that an error proposes, because the bytes are an estimate. */
+  private val Slack = 0.05
+
+  private def dataBytes(files: Seq[FactInput]): Long = files.iterator.map(_.sizeBytes).sum
+
+  private def counted(bytes: Long): String = "%,d".formatLocal(java.util.Locale.ROOT, bytes)
+}

@@ -1,0 +1,97 @@
+package zonemap.spark.expression
+
+import scala.annotation.tailrec
+import scala.collection.mutable
+import scala.util.control.NonFatal
+
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Expression, GenericInternalRow}
+import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
+
+import zonemap.core.predicate.ValueRanges
+import zonemap.core.value.{LongValue, ZoneValue}
+import zonemap.iceberg.prune.{GroupKey, KeyFunction}
+
+/**
+ * A monotone function of one column by which a query groups, such as `date(ts)`, in the time zone of the session.
+ *
+ * All values between two bounds have the result `v` if the lower bound has it and neither bound nor a value between
+ * them is in the preimage of all other results. The preimage of [[Step]] is never too small: SOUNDNESS, S107.
+ *
+ * @param function the function of a row with the column
+ * @param steps the functions from the outermost to the one of the column
+ */
+private final class MonotoneKey(function: Expression, steps: Seq[Step], columnType: DataType) extends KeyFunction {
+  private val row = new GenericInternalRow(1)
+
+  /** The column's values that may have another result, by result. */
+  private val others = mutable.HashMap.empty[ZoneValue, ValueRanges]
+
+  override def single(lower: ZoneValue, upper: ZoneValue): Option[ZoneValue] =
+    for {
+      first <- result(lower)
+      last <- result(upper)
+      if first != null && first == last && !others.getOrElseUpdate(first, otherThan(first)).intersects(lower, upper)
+    } yield first
+
+  override lazy val ofNull: Option[ZoneValue] = result(null)
+
+  private def otherThan(value: ZoneValue): ValueRanges = {
+    val wanted = Wanted.point(Encoded.Value(value)).otherValues.copy(nulls = true)
+    steps.foldLeft(wanted)((results, step) => step.preimage(results)).ranges
+  }
+
+  /** Returns the result for one value of the column; null for NULL, `None` if there is none. */
+  private def result(value: ZoneValue): Option[ZoneValue] =
+    try {
+      row.update(0, decoded(value))
+      CatalystValues.encode(function.dataType, function.eval(row)) match {
+        case Encoded.Null         => Some(null)
+        case Encoded.NaN          => None
+        case Encoded.Value(found) => Some(found)
+      }
+    } catch { case NonFatal(_) => None }
+
+  private def decoded(value: ZoneValue): Any =
+    value match {
+      case null => null
+      case LongValue(encoded) =>
+        val decoded = CatalystValues.decode(columnType, encoded)
+        require(CatalystValues.encode(columnType, decoded) == Encoded.Value(value), s"$value is no $columnType")
+        decoded
+      case other => throw new IllegalArgumentException(s"$other is no $columnType")
+    }
+}
+
+private[spark] object MonotoneKey {
+
+  /** Returns the key of an expression, if it consists of monotone functions of one column and literals. */
+  def of(expression: Expression, columns: ColumnResolver, text: String): Option[GroupKey] =
+    for {
+      (steps, bare) <- stepsOf(expression, Nil)
+      if steps.nonEmpty && isKey(expression.dataType) && isKey(bare.dataType) && CatalystValues.isLong(bare.dataType)
+      column <- columns.column(bare)
+      if column.mapKey.isEmpty
+      bound = expression.transformDown {
+        case part if part.semanticEquals(bare) => BoundReference(0, bare.dataType, nullable = true)
+      }
+      if bound.references.isEmpty && BuiltIn(bound)
+    } yield GroupKey(
+      column,
+      Some(new MonotoneKey(bound.freshCopyIfContainsStatefulExpression(), steps, bare.dataType)),
+      text)
+
+  /** Floats and doubles are no keys: the two zeros are one group, and NaN is another. */
+  private def isKey(dataType: DataType): Boolean =
+    CatalystValues.isOrdered(dataType) && dataType != FloatType && dataType != DoubleType
+
+  @tailrec
+  private def stepsOf(expression: Expression, outer: Seq[Step]): Option[(Seq[Step], Expression)] =
+    expression match {
+      case Bare(_) => Some((outer, expression))
+      case function =>
+        TextFunctions.of(function).orElse(MonotoneFunctions.of(function)) match {
+          case Some(step) => stepsOf(step.child, outer :+ step)
+          case None       => None
+        }
+    }
+}
