@@ -12,6 +12,7 @@ import zonemap
 from zonemap import (
     BuildResult,
     DropResult,
+    DualIndex,
     InvalidArgumentError,
     ProcedureError,
     StatusResult,
@@ -77,11 +78,11 @@ class _Session:
 
 
 class _SparkError(Exception):
-    def __init__(self, condition: str, message: str) -> None:
+    def __init__(self, condition: str | None, message: str) -> None:
         super().__init__(message)
         self._condition = condition
 
-    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+    def getCondition(self) -> str | None:  # noqa: N802 - PySpark's name
         return self._condition
 
 
@@ -337,22 +338,83 @@ def test_an_error_of_python_comes_through_as_it_is() -> None:
     assert caught.value is error
 
 
+#: What Spark answers where it does not know the call.
+UNKNOWN_CALLS = [
+    ("PARSE_SYNTAX_ERROR", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'CALL'.(line 1, pos 0)"),
+    (None, "Catalog 'zonemap' plugin class not found: spark.sql.catalog.zonemap is not defined"),
+    (None, "Cannot find catalog plugin class for catalog 'zonemap': zonemap.spark.ZoneMapCatalog."),
+    ("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."),
+    ("FAILED_TO_LOAD_ROUTINE", "Failed to load routine `zonemap`.`system`.`build`."),
+]
+
+
 @pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0"])
-def test_a_session_of_another_spark_is_named(version: str) -> None:
-    session = _Session(error=_SparkError("PARSE_SYNTAX_ERROR", "Syntax error at or near 'CALL'."))
+@pytest.mark.parametrize(("condition", "message"), UNKNOWN_CALLS)
+def test_another_spark_is_named_where_the_call_is_unknown(condition: str | None, message: str, version: str) -> None:
+    error = _SparkError(condition, f"{message}\n\nJVM stacktrace:\njava.lang.X")
+    session = _Session(error=error)
     session.version = version  # type: ignore[attr-defined]
     with pytest.raises(UnsupportedSparkError) as caught:
         zonemap.build(session, "lake.db.t")  # type: ignore[arg-type]
     assert str(caught.value).startswith(f"Cannot build the index of 'lake.db.t' with Spark '{version}': the jar of zon")
     assert caught.value.__context__ is None
+    cause = caught.value.__cause__
+    assert isinstance(cause, ProcedureError)
+    assert (str(cause), cause.condition, cause.java_trace) == (message, condition, "java.lang.X")
+    assert cause.spark_error is error
+    assert "java.lang.X" not in "".join(traceback.format_exception(caught.value))
 
 
-@pytest.mark.parametrize("value", [None, "lake.db.t", object()])
+@pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0"])
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("TABLE_OR_VIEW_NOT_FOUND", "Cannot build the index of 'lake.zonemap.t': there is no such table."),
+        ("CATALOG_NOT_FOUND", "The catalog `lake` not found."),
+        (None, "Cannot build the index of 'a b c': [PARSE_SYNTAX_ERROR] Syntax error at or near 'b'. Write a name."),
+        ("PARSE_SYNTAX_ERROR", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'b'."),
+    ],
+)
+def test_the_reason_of_a_known_call_stays_with_any_spark(condition: str | None, message: str, version: str) -> None:
+    session = _Session(error=_SparkError(condition, message))
+    session.version = version  # type: ignore[attr-defined]
+    with pytest.raises(ProcedureError) as caught:
+        zonemap.build(session, "lake.db.t")  # type: ignore[arg-type]
+    assert (str(caught.value), caught.value.condition) == (message, condition)
+
+
+@pytest.mark.parametrize(("condition", "message"), UNKNOWN_CALLS)
+def test_an_unknown_call_of_the_supported_spark_names_the_extension(condition: str | None, message: str) -> None:
+    session = _Session(error=_SparkError(condition, message))
+    session.version = "4.1.3"  # type: ignore[attr-defined]
+    with pytest.raises(ProcedureError) as caught:
+        zonemap.build(session, "lake.db.t")  # type: ignore[arg-type]
+    why = condition or message.rstrip(".")
+    assert str(caught.value).startswith(
+        f"Cannot build the index of 'lake.db.t': zonemap is not active in this session ({why}). Start it with "
+    )
+
+
+@pytest.mark.parametrize("value", [None, "lake.db.t", object(), DualIndex()])
 def test_what_is_no_session_is_refused(value: Any) -> None:
     with pytest.raises(
         InvalidArgumentError, match=r"is not a session\. Give the session that getOrCreate\(\) returned"
     ):
         zonemap.build(value, "t")
+
+
+def test_a_value_in_a_message_is_one_short_line() -> None:
+    for refused in (
+        lambda: zonemap.build(DualIndex(), "t"),  # type: ignore[arg-type]
+        lambda: zonemap.build(_Session(), DualIndex()),  # type: ignore[arg-type]
+        lambda: zonemap.build(_Session(), "t", facts=[DualIndex()]),  # type: ignore[arg-type, list-item]
+        lambda: zonemap.gc(_Session(), "t", older_than_hours=DualIndex()),  # type: ignore[arg-type]
+        lambda: zonemap.status(_Session(), "t", namespace=DualIndex()),  # type: ignore[arg-type, call-overload]
+    ):
+        with pytest.raises(InvalidArgumentError, match="DualIndex sets spark") as caught:
+            refused()
+        assert "\n" not in str(caught.value)
+        assert len(str(caught.value)) < 400
 
 
 def test_results_cannot_be_changed() -> None:

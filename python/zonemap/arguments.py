@@ -6,20 +6,24 @@ import math
 import numbers
 import operator
 import os
-import re
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from zonemap.errors import InvalidArgumentError
 
 T = TypeVar("T")
 
-#: The start of a URI, such as ``s3://``; one letter is a drive of Windows.
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
+#: The largest number of characters of a value in a message.
+_LONGEST_SHOWN = 120
 
 #: The largest number of an INT argument.
 GREATEST_INT = 2**31 - 1
+
+
+def shown(value: object) -> str:
+    """Returns the ``repr`` of a value as one short line, for a message."""
+    line = " ".join(repr(value).split())
+    return line if len(line) <= _LONGEST_SHOWN else line[:_LONGEST_SHOWN] + "..."
 
 
 def flag(name: str, value: object) -> bool:
@@ -30,7 +34,7 @@ def flag(name: str, value: object) -> bool:
     """
     if isinstance(value, bool):
         return value
-    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give True or False.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give True or False.")
 
 
 def path(name: str, value: object) -> str:
@@ -42,22 +46,7 @@ def path(name: str, value: object) -> str:
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if isinstance(text, str) and text.strip():
         return text
-    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a path as text or as a pathlib.Path.")
-
-
-def jar(name: str, value: object) -> str:
-    """Returns ``value`` as a text if it is the path of a jar that exists, or a URI or a pattern that Spark resolves.
-
-    Raises:
-        InvalidArgumentError: ``value`` has another type, or there is no such file.
-    """
-    text = path(name, value)
-    local = text.removeprefix("file://").removeprefix("file:")
-    if _SCHEME.match(local) or "*" in local or Path(local).is_file():
-        return text
-    raise InvalidArgumentError(
-        f"Cannot use {name}={text!r}: there is no such file. Give the path of a jar that exists."
-    )
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a path as text or as a pathlib.Path.")
 
 
 def instance(name: str, value: T | None, kind: type[T]) -> T | None:
@@ -68,8 +57,7 @@ def instance(name: str, value: T | None, kind: type[T]) -> T | None:
     """
     if value is None or isinstance(value, kind):
         return value
-    shown = " ".join(repr(value).split())
-    raise InvalidArgumentError(f"Cannot use {name}={shown}: give a zonemap.{kind.__name__}.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a zonemap.{kind.__name__}.")
 
 
 def count(name: str, value: object, unit: str) -> int:
@@ -81,7 +69,7 @@ def count(name: str, value: object, unit: str) -> int:
     number = -1 if isinstance(value, bool) or not isinstance(value, numbers.Integral) else operator.index(value)
     if 0 <= number <= GREATEST_INT:
         return number
-    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a whole number of {unit}, 0 to {GREATEST_INT}.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a whole number of {unit}, 0 to {GREATEST_INT}.")
 
 
 def positive(name: str, value: object, unit: str) -> float:
@@ -93,7 +81,7 @@ def positive(name: str, value: object, unit: str) -> float:
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0.0
     if math.isfinite(number) and number > 0:
         return number
-    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a number of {unit} above 0.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a number of {unit} above 0.")
 
 
 def texts(name: str, value: Any, what: str) -> tuple[str, ...]:
@@ -107,4 +95,4 @@ def texts(name: str, value: Any, what: str) -> tuple[str, ...]:
         if all(isinstance(item, str) for item in items):
             return items
     hint = f", such as [{value!r}]" if isinstance(value, str) else ""
-    raise InvalidArgumentError(f"Cannot use {name}={value!r}: give a list of {what}{hint}.")
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a list of {what}{hint}.")

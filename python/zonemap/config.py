@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from zonemap import confs
+from zonemap.arguments import shown
 from zonemap.errors import InvalidArgumentError
 
 _DURATION = re.compile(r"[1-9][0-9]*(ms|s|m|min|h|d)")
@@ -148,7 +149,7 @@ class MergePolicy(_Settings):
 
 def check_choice(key: str, value: str, allowed: tuple[str, ...]) -> str:
     """Returns ``value`` if it is one of ``allowed``; else raises an InvalidArgumentError that names key and values."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise _malformed(key, value, "one of " + ", ".join(allowed))
     return value
 
@@ -182,4 +183,5 @@ def _check_share(key: str, value: object) -> None:
 
 def _malformed(key: str, value: object, kind: str, example: str | None = None) -> InvalidArgumentError:
     hint = f", such as {example}" if example else ""
-    return InvalidArgumentError(f"Cannot set {key} to '{value}': it is not {kind}. Give {kind}{hint}.")
+    text = value if isinstance(value, str) else shown(value)
+    return InvalidArgumentError(f"Cannot set {key} to '{text}': it is not {kind}. Give {kind}{hint}.")

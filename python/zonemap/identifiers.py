@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from zonemap.arguments import shown
 from zonemap.errors import InvalidArgumentError
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+[A-Za-z_][A-Za-z0-9_]*")
@@ -19,7 +20,9 @@ def split(name: str) -> tuple[str, ...]:
         InvalidArgumentError: ``name`` is not a text, a part is empty, or a backquote is not closed.
     """
     if not isinstance(name, str):
-        raise InvalidArgumentError(f"Cannot read table name {name!r}: it is not text. Write 'catalog.namespace.table'.")
+        raise InvalidArgumentError(
+            f"Cannot read table name {shown(name)}: it is not text. Write 'catalog.namespace.table'."
+        )
     parts: list[str] = []
     position = 0
     while True:

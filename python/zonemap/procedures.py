@@ -8,6 +8,7 @@ its text is one sentence, and its attributes have the Java trace and Spark's own
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, overload
@@ -29,7 +30,12 @@ from zonemap.results import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY")
+#: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
+_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY", "ROUTINE_NOT_FOUND")
+#: Sentences of the same errors in Spark 3, which have no such name there.
+_ABSENT_IN_SPARK_3 = re.compile(
+    r"at or near 'CALL'|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap", re.I
+)
 
 
 def build(
@@ -106,7 +112,8 @@ def status(
     """
     if table is not None and namespace is not None:
         raise InvalidArgumentError(
-            f"Cannot use table={table!r} with namespace={namespace!r}: a call shows one of them. Leave one out."
+            f"Cannot use table={checked.shown(table)} with namespace={checked.shown(namespace)}: "
+            "a call shows one of them. Leave one out."
         )
     if table is not None:
         return StatusResult.from_rows(table, _call(spark, "status", table))
@@ -202,7 +209,9 @@ def _facts(facts: Sequence[str]) -> str:
 def _columns(columns: Sequence[str]) -> str:
     names = checked.texts("columns", columns, "column names")
     if not names:
-        raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names, at least one.")
+        raise InvalidArgumentError(
+            f"Cannot use columns={checked.shown(columns)}: give a list of column names, at least one."
+        )
     return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
 
 
@@ -213,7 +222,7 @@ def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") 
 def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
     if not callable(getattr(spark, "sql", None)):
         raise InvalidArgumentError(
-            f"Cannot {procedure} the index of '{of}' with {spark!r}: it is not a session. "
+            f"Cannot {procedure} the index of '{of}' with {checked.shown(spark)}: it is not a session. "
             "Give the session that getOrCreate() returned."
         )
     try:
@@ -228,20 +237,31 @@ def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Map
 
 def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -> ZonemapError:
     """Returns the error of a statement that Spark refused."""
-    condition = failures.condition(error) or ""
-    message = failures.sentence(error)
+    failed = ProcedureError(
+        failures.sentence(error),
+        condition=failures.condition(error),
+        java_trace=failures.java_trace(error),
+        spark_error=error,
+    )
+    if not _is_absent(failed, error):
+        return failed
     version = _version(spark)
     if version is not None and not installed.is_supported(version):
-        return installed.unsupported(f"{procedure} the index of '{table}' with Spark", version)
-    if condition.startswith(_ABSENT) and "zonemap" in str(error):
-        message = (
-            f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
-            "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-            "'zonemap doctor --session' name the cause."
-        )
-    return ProcedureError(
-        message, condition=condition or None, java_trace=failures.java_trace(error), spark_error=error
+        unsupported = installed.unsupported(f"{procedure} the index of '{table}' with Spark", version)
+        unsupported.__cause__ = failed
+        return unsupported
+    why = failed.condition or str(failed).rstrip(".")
+    failed.args = (
+        f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({why}). Start it with "
+        "zonemap.configure(SparkSession.builder); the driver's log and 'zonemap doctor --session' name the cause.",
     )
+    return failed
+
+
+def _is_absent(failed: ProcedureError, error: Exception) -> bool:
+    """Returns True if Spark knows no such CALL; any other error is an answer of the procedure itself."""
+    named = (failed.condition or "").startswith(_ABSENT) and "zonemap" in str(error)
+    return named or _ABSENT_IN_SPARK_3.search(str(failed)) is not None
 
 
 def _version(spark: SparkSession) -> str | None:
