@@ -7,7 +7,7 @@ import sys
 import time
 import tomllib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import util
 from pathlib import Path
 from typing import Any
@@ -29,18 +29,18 @@ from zonemap import (
     cli,
     doctor,
     procedures,
+    remote,
 )
 from zonemap.errors import (
-    InvalidArgumentError,
     JarNotFoundError,
     UnsupportedSparkError,
     ZonemapError,
     ZonemapWarning,
 )
 from zonemap.output import TableOutput
-from zonemap.remote import require_server
 
 RUNNER = CliRunner()
+BUILT = BuildResult("t", 7, 1, 0, 1, 9, 0.5)
 
 
 @pytest.fixture
@@ -235,31 +235,117 @@ def test_doctor_passes_its_options_to_the_session(monkeypatch: pytest.MonkeyPatc
     assert result.exit_code == 1
 
 
-def test_a_dead_server_is_named_within_15_seconds(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def dead_server() -> Iterator[str]:
+    """The URL of a server that accepts connections and never answers."""
     pytest.importorskip("grpc")
-    with socket.create_server(("127.0.0.1", 0)) as server:  # accepts connections, and never answers
-        url = f"sc://127.0.0.1:{server.getsockname()[1]}"
-        monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t", "--remote", f"{url}/;token=secret"])
-        started = time.monotonic()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert time.monotonic() - started < 15
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield f"sc://127.0.0.1:{server.getsockname()[1]}"
+
+
+def test_a_dead_server_is_named_within_15_seconds(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], dead_server: str
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["zonemap", "status", "t", "--remote", f"{dead_server}/;token=secret"])
+    started = time.monotonic()
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert time.monotonic() - started < 15
     assert ended.value.code == 2
     assert capsys.readouterr().err == (
-        f"zonemap: Cannot connect to '{url}/': no Spark Connect server answered within 8 s. "
+        f"zonemap: Cannot connect to '{dead_server}': no Spark Connect server answered within 8 s. "
         "Check the host and the port, and that the server runs.\n"
     )
 
 
-def test_a_url_that_spark_cannot_read_is_one_line() -> None:
-    pytest.importorskip("grpc")
-    with pytest.raises(
-        InvalidArgumentError, match=r"Cannot read the URL 'sc://h:x'.*Write sc://host:15002\."
-    ) as caught:
-        require_server("sc://h:x")
-    assert "\n" not in str(caught.value)
+@pytest.mark.parametrize("source", ["--remote", "--conf", "SPARK_REMOTE"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["status"],
+        ["status", "t"],
+        ["status", "--namespace", "lake.db"],
+        ["build", "t"],
+        ["merge", "t"],
+        ["gc", "t"],
+        ["drop", "t"],
+        ["follow", "t"],
+        ["doctor"],
+        ["doctor", "--session"],
+    ],
+    ids=" ".join,
+)
+def test_every_way_to_name_a_dead_server_has_the_limit_of_time(
+    monkeypatch: pytest.MonkeyPatch, dead_server: str, source: str, command: list[str]
+) -> None:
+    from pyspark.sql import SparkSession
+
+    monkeypatch.setattr(remote, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda builder: pytest.fail("Spark's client retries"))
+    url = f"{dead_server}/;token=secret"
+    given = {"--remote": ["--remote", url], "--conf": ["--conf", f"spark.remote={url}"]}.get(source, [])
+    if not given:
+        monkeypatch.setenv(source, url)
+    result = RUNNER.invoke(cli.cli, [*command, *given, *(["--output", "json"] if command[0] == "doctor" else [])])
+    told = result.output if command[0] == "doctor" else str(result.exception)
+    assert f"Cannot connect to '{dead_server}': no Spark Connect server answered within 0.05 s" in told
+    assert "secret" not in told
+    assert result.exit_code == 1
+    if command[0] == "doctor":
+        assert [check["name"] for check in json.loads(told)] == ["Python", "Spark Connect client", "session"]
+
+
+def test_the_option_beats_the_conf_and_the_conf_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def require_server(url: str) -> None:
+        asked.append(url)
+        raise ZonemapError("Cannot connect.")
+
+    monkeypatch.setattr(cli, "require_server", require_server)
+    monkeypatch.setenv("SPARK_REMOTE", "sc://environment")
+    conf = ["--conf", "spark.remote=sc://conf"]
+    for options in ([], conf, ["--remote", "sc://option", *conf]):
+        RUNNER.invoke(cli.cli, ["status", *options])
+    assert asked == ["sc://environment", "sc://conf", "sc://option"]
+
+
+def test_a_session_of_this_machine_waits_for_no_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.sql import SparkSession
+
+    started: list[dict[str, Any]] = []
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda builder: started.append(dict(builder._options)))
+    monkeypatch.setattr(cli, "require_server", pytest.fail)
+    monkeypatch.setattr(procedures, "status", lambda spark, table: pytest.fail("no session") if spark else BUILT)
+    for options in ([], ["--conf", "spark.remote=local[2]"], ["--remote", "local[2]"]):
+        assert RUNNER.invoke(cli.cli, ["status", "t", *options]).exit_code == 0
+    assert [options.get("spark.remote") for options in started] == [None, "local[2]", "local[2]"]
+
+
+def test_a_session_of_doctor_has_a_master_unless_an_address_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> Any:
+        asked.append(settings)
+        raise ZonemapError("Cannot start.")
+
+    monkeypatch.setattr(cli, "_start", start)
+    monkeypatch.setattr(doctor, "installation_checks", list)
+    RUNNER.invoke(cli.cli, ["doctor", "--session"])
+    RUNNER.invoke(cli.cli, ["doctor", "--remote", "local[2]"])
+    monkeypatch.setenv("SPARK_REMOTE", "local[2]")
+    RUNNER.invoke(cli.cli, ["doctor", "--session"])
+    own = "spark.ui.enabled=false"
+    assert asked == [("spark.master=local[1]", own), (own,), (own,)]
+
+
+def test_the_demo_names_a_server_that_it_cannot_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_REMOTE", "sc://host/;token=secret")
+    result = RUNNER.invoke(cli.cli, ["demo"])
+    assert isinstance(result.exception, ZonemapError)
+    assert str(result.exception) == (
+        "Cannot run the demo with SPARK_REMOTE 'sc://host': it starts a session of its own. Unset SPARK_REMOTE."
+    )
 
 
 def test_a_warning_is_one_line(

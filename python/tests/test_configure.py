@@ -15,6 +15,7 @@ from zonemap import (
     Upkeep,
     ZonemapWarning,
     __version__,
+    arguments,
     configure,
     confs,
     session,
@@ -108,21 +109,82 @@ def test_other_options_before_and_after_do_not_matter() -> None:
         ("1.11.0", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.11.0"),
         ("1.13.0-SNAPSHOT", confs.PACKAGES, "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.13.0-SNAPSHOT"),
         ("s3://b/iceberg.jar", confs.JARS, "s3://b/iceberg.jar"),
-        ("/x/iceberg-spark-runtime-*.jar", confs.JARS, "/x/iceberg-spark-runtime-*.jar"),
+        ("s3://b/iceberg-*.jar", confs.JARS, "s3://b/iceberg-*.jar"),
+        ("local:/x/iceberg.jar", confs.JARS, "local:/x/iceberg.jar"),
     ],
 )
 def test_iceberg_is_added_on_request(iceberg: Any, key: str, item: str) -> None:
     assert item in listed(configure(classic(), iceberg=iceberg)._options, key)
 
 
-@pytest.mark.parametrize("write", [str, Path, lambda path: f"file://{path}"])
-def test_a_jar_of_iceberg_that_exists_is_added(write: Any, tmp_path: Path) -> None:
-    path = tmp_path / "iceberg-spark-runtime-4.1_2.13-1.11.0.jar"
-    path.touch()
-    assert str(write(path)) in listed(configure(classic(), iceberg=write(path))._options, confs.JARS)
+ARGUMENTS = pytest.mark.parametrize("argument", ["iceberg", "jar"])
 
 
-@pytest.mark.parametrize("argument", ["iceberg", "jar"])
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a blank in its name, and three jars."""
+    found = tmp_path / "a b"
+    found.mkdir()
+    for name in ("x-1.jar", "x-2.jar", "y.jar"):
+        (found / name).touch()
+    (found / "x-3.jar").mkdir()
+    return found
+
+
+@ARGUMENTS
+@pytest.mark.parametrize(
+    ("write", "added"),
+    [
+        (lambda folder: str(folder / "y.jar"), ["{}/y.jar"]),
+        (lambda folder: folder / "y.jar", ["{}/y.jar"]),
+        (lambda folder: f"file:{folder}/y.jar", ["file:{}/y.jar"]),
+        (lambda folder: (folder / "y.jar").as_uri(), ["{uri}/y.jar"]),
+        (lambda folder: f"{folder}/y.jar,{folder}/x-1.jar", ["{}/y.jar", "{}/x-1.jar"]),
+        (lambda folder: f" {folder}/y.jar , s3://b/z.jar,", ["{}/y.jar", "s3://b/z.jar"]),
+        (lambda folder: f"{folder}/x-*.jar", ["{}/x-1.jar", "{}/x-2.jar"]),
+        (lambda folder: f"{folder}/?.jar", ["{}/y.jar"]),
+        (lambda folder: f"{folder}/x-[1].jar", ["{}/x-1.jar"]),
+        (lambda folder: f"{folder}/x-[^1].jar", ["{}/x-2.jar"]),
+        (lambda folder: f"{folder.as_uri()}/x-*.jar,{folder}/y.jar", ["{}/x-1.jar", "{}/x-2.jar", "{}/y.jar"]),
+    ],
+)
+def test_jars_are_written_as_in_spark_jars(
+    argument: str, write: Any, added: list[str], folder: Path, jar: Path
+) -> None:
+    options = configure(classic(), **{argument: write(folder)})._options
+    expected = [item.format(folder, uri=folder.as_uri()) for item in added]
+    assert listed(options, confs.JARS) == ([] if argument == "jar" else [str(jar)]) + expected
+    assert confs.PACKAGES not in options
+
+
+@ARGUMENTS
+@pytest.mark.parametrize(
+    ("write", "refused", "why"),
+    [
+        ("{}/nope.jar", "{}/nope.jar", "there is no such file"),
+        ("{}/y.jar,{}/nope.jar", "{}/nope.jar", "there is no such file"),
+        ("{}/x-3.jar", "{}/x-3.jar", "there is no such file"),
+        ("{uri}/nope%20.jar", "{uri}/nope%20.jar", "there is no such file"),
+        ("{}/z-*.jar", "{}/z-*.jar", "no file matches this pattern"),
+        ("{}/x-3*.jar", "{}/x-3*.jar", "no file matches this pattern"),
+        ("{}/y.jar,{uri}/z-*.jar", "{uri}/z-*.jar", "no file matches this pattern"),
+    ],
+)
+def test_a_jar_that_is_missing_is_named_alone(argument: str, write: str, refused: str, why: str, folder: Path) -> None:
+    builder = classic()
+    with pytest.raises(InvalidArgumentError) as caught:
+        configure(builder, **{argument: write.format(folder, folder, uri=folder.as_uri())})
+    shown = refused.format(folder, uri=folder.as_uri())
+    assert str(caught.value) == f"Cannot use {argument}='{shown}': {why}. Give the path of a jar that exists."
+    assert builder._options == {}
+
+
+def test_a_list_without_a_jar_is_refused() -> None:
+    with pytest.raises(InvalidArgumentError, match=r"Cannot use jar=' , ': it names no jar\."):
+        configure(classic(), jar=" , ")
+
+
+@ARGUMENTS
 @pytest.mark.parametrize("write", [str, Path, lambda path: f"file:{path}"])
 def test_a_jar_that_does_not_exist_is_one_clear_line(argument: str, write: Any) -> None:
     builder = classic()
@@ -134,18 +196,58 @@ def test_a_jar_that_does_not_exist_is_one_clear_line(argument: str, write: Any) 
     assert builder._options == {}
 
 
-def test_a_runtime_of_iceberg_for_another_spark_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "iceberg-spark-runtime-4.0_2.13-1.11.0.jar"
-    path.touch()
+@pytest.mark.parametrize("name", ["iceberg-spark-runtime-4.0_2.13-1.11.0.jar", "iceberg-*.jar"])
+def test_a_runtime_of_iceberg_for_another_spark_is_refused(name: str, tmp_path: Path) -> None:
+    (tmp_path / "iceberg-spark-runtime-4.0_2.13-1.11.0.jar").touch()
     with pytest.raises(InvalidArgumentError, match=r"this runtime is built for Spark 4\.0\. Give .*-4\.1_2\.13 or"):
-        configure(classic(), iceberg=path)
+        configure(classic(), iceberg=tmp_path / name)
+
+
+OWN = "zonemap-spark-4.0_2.12-0.1.0.jar"
+
+
+@pytest.mark.parametrize("listed_by", ["jar", "spark.jars"])
+def test_a_jar_of_ones_own_is_for_the_spark_in_its_name(listed_by: str, tmp_path: Path, spark_version: Any) -> None:
+    spark_version("4.0.1")
+    own = tmp_path / OWN
+    own.touch()
+    builder = classic() if listed_by == "jar" else classic().config(confs.JARS, str(own))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        options = configure(builder, jar=own if listed_by == "jar" else None, iceberg="1.11.0")._options
+    assert listed(options, confs.JARS) == [str(own)]
+    assert listed(options, confs.EXTENSIONS) == BOTH
+    assert options[confs.PACKAGES] == "org.apache.iceberg:iceberg-spark-runtime-4.0_2.12:1.11.0"
+
+
+def test_a_jar_of_ones_own_without_a_version_in_its_name_is_for_any_spark(tmp_path: Path, spark_version: Any) -> None:
+    spark_version("4.2.0")
+    own = tmp_path / "own.jar"
+    own.touch()
+    options = configure(classic(), jar=own, iceberg="1.12.0")._options
+    assert listed(options, confs.JARS) == [str(own)]
+    assert options[confs.PACKAGES] == "org.apache.iceberg:iceberg-spark-runtime-4.2_2.13:1.12.0"
+
+
+def test_a_jar_of_ones_own_for_another_spark_is_refused_and_named(tmp_path: Path, spark_version: Any) -> None:
+    spark_version("4.1.3")
+    own = tmp_path / OWN
+    own.touch()
+    builder = classic()
+    with pytest.raises(UnsupportedSparkError) as caught:
+        configure(builder, jar=own)
+    assert str(caught.value) == (
+        f"Cannot add zonemap to Spark '4.1.3': the jar '{own}' is built for Spark 4.0. "
+        "Install Spark 4.0: pip install 'pyspark==4.0.*'."
+    )
+    assert builder._options == {}
 
 
 @pytest.mark.parametrize(
     ("argument", "value"),
     [
         *((flag, value) for flag in ("enabled", "shadow") for value in ("yes", 1, 0, [])),
-        *((name, value) for name in ("dual_index", "merge") for value in ("6h", 1, {}, Upkeep())),
+        *((name, value) for name in ("dual_index", "merge") for value in ("6h", 1, {}, {"k" * 200}, Upkeep())),
         *(("store_location", value) for value in (5, b"/x", "", ["/x"])),
         *(("jar", value) for value in (5, b"/x.jar", True)),
     ],
@@ -154,16 +256,26 @@ def test_an_argument_of_another_type_is_one_clear_line(argument: str, value: obj
     builder = classic()
     with pytest.raises(InvalidArgumentError) as caught:
         configure(builder, **{argument: value})
-    shown = " ".join(repr(value).split())
-    assert str(caught.value).startswith(f"Cannot use {argument}={shown}: give ")
+    assert str(caught.value).startswith(f"Cannot use {argument}={arguments.shown(value)}: give ")
     assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
     assert builder._options == {}
 
 
-@pytest.mark.parametrize("value", [None, "local[1]", {}, pyspark_sql.SparkSession])
+@pytest.mark.parametrize("argument", ["upkeep", "cover_on_read", "shadow_sample", "iceberg"])
+@pytest.mark.parametrize("value", [DualIndex(), [1, "\n"], b"off"])
+def test_a_value_of_another_type_is_shown_in_one_short_line(argument: str, value: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"^Cannot (set|add) ") as caught:
+        configure(classic(), **{argument: value})
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 300
+
+
+@pytest.mark.parametrize("value", [None, "local[1]", {}, pyspark_sql.SparkSession, DualIndex()])
 def test_what_is_no_builder_is_refused(value: Any) -> None:
-    with pytest.raises(InvalidArgumentError, match=r"is not a session builder\. Give SparkSession\.builder"):
+    with pytest.raises(InvalidArgumentError, match=r"is not a session builder\. Give SparkSession\.builder") as caught:
         configure(value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("version", ["3.5.6", "4.0.1", "4.2.0", "4.10.0", "5.1.0.dev0"])
@@ -339,6 +451,16 @@ def test_a_remote_server_gets_session_confs_only_whatever_the_client(
         warnings.simplefilter("error")
         configure(builder, cover_on_read="wait", iceberg="1.11.0")
     assert set(builder._options) == {"spark.remote", confs.CATALOG, confs.COVER_ON_READ}
+
+
+@BUILDERS
+@ARGUMENTS
+@pytest.mark.parametrize("value", ["/opt/server/a.jar", "/opt/server/*.jar,file:/opt/server/b.jar"])
+def test_paths_of_a_remote_server_need_not_exist_here(make: Any, argument: str, value: str) -> None:
+    builder = make().remote("sc://host:15002")
+    assert set(configure(builder, **{argument: value})._options) == {"spark.remote", confs.CATALOG}
+    with pytest.raises(InvalidArgumentError):
+        configure(make().remote("sc://host:15002"), **{argument: 5})
 
 
 def test_the_server_of_the_environment_gets_session_confs_only(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,9 @@ from zonemap import follow as following
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
-from zonemap.remote import require_server, server_of
-from zonemap.session import configure
+from zonemap.redaction import without_secrets
+from zonemap.remote import REMOTE, address_of, require_server, server_of
+from zonemap.session import configure, require_spark
 from zonemap.version import __version__
 
 if TYPE_CHECKING:
@@ -50,7 +51,12 @@ def _session_options(command: Command) -> Command:
     """Adds the options of commands that read or change the index of a table."""
     for option in (
         click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated."),
-        click.option("--remote", metavar="URL", help="URL of a Spark Connect server, such as sc://host:15002."),
+        click.option(
+            "--remote",
+            metavar="URL",
+            help="URL of a Spark Connect server, such as sc://host:15002; by default spark.remote of --conf, or "
+            "SPARK_REMOTE.",
+        ),
         _iceberg,
         _output,
     ):
@@ -71,18 +77,25 @@ def jar_path_command() -> None:
 
 
 @cli.command()
-@click.option("--session", is_flag=True, help="Also start a local session and check it; --conf and --remote imply it.")
+@click.option(
+    "--session",
+    is_flag=True,
+    help="Also start a session and check it; --conf, --remote and the URL of a server in SPARK_REMOTE imply it.",
+)
 @_session_options
 def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
     """Check the requirements of zonemap; the exit code is 1 if a check fails.
 
-    With --remote, check this machine as a client, and the server that it connects to.
+    With a Spark Connect server, check this machine as a client, and the server.
     """
-    server = _server(remote)
+    options = _options(settings, remote)
+    server = server_of(options)
     found = checks.client_checks() if server else checks.installation_checks()
-    if (session or settings or remote) and all(check.state != "failed" for check in found):
-        local = () if server else ("spark.master=local[1]", "spark.ui.enabled=false")
-        found += checks.session_checks(lambda: _start((*local, *settings), remote, iceberg))
+    if (session or options or server) and all(check.state != "failed" for check in found):
+        # A small session, where nothing names another; a remote address leaves no place for a master.
+        master = () if address_of(options) else ("spark.master=local[1]",)
+        small = () if server else (*master, "spark.ui.enabled=false")
+        found += checks.session_checks(lambda: _start((*small, *settings), remote, iceberg))
     output_of(output, always_list=True).rows("zonemap doctor", [check.as_dict() for check in found])
     if any(check.state == "failed" for check in found):
         sys.exit(1)
@@ -154,13 +167,13 @@ def status(
 ) -> None:
     """Show how far the index of TABLE covers it, and the size of the index.
 
-    Without TABLE and --namespace, show the tables that the driver behind --remote has queried or indexed.
+    Without TABLE and --namespace, show the tables that the driver of a Spark Connect server has queried or indexed.
     """
     if table is not None and namespace is not None:
         raise InvalidArgumentError(
             f"Cannot show TABLE '{table}' and --namespace '{namespace}': a command shows one of them. Leave one out."
         )
-    if table is None and namespace is None and remote is None:
+    if table is None and namespace is None and server_of(_options(settings, remote)) is None:
         raise InvalidArgumentError(
             "Cannot show the tables of a driver that has just started: it knows none. "
             "Give TABLE, --namespace or --remote."
@@ -280,6 +293,11 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
         raise ZonemapError(
             f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
         )
+    if (address := address_of({})) is not None:
+        raise ZonemapError(
+            f"Cannot run the demo with SPARK_REMOTE '{without_secrets(address)}': it starts a session of its own. "
+            "Unset SPARK_REMOTE."
+        )
     installed.require_supported("run the demo with Spark")
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
@@ -294,26 +312,29 @@ def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -
         raise ZonemapError(
             "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
         ) from error
-    server = _server(remote)
-    if server is None:
-        installed.require_supported("start Spark")
+    options = _options(settings, remote)
+    server = server_of(options)
     builder = SparkSession.builder.appName("zonemap")
-    if remote is not None:
-        builder = builder.remote(remote)
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals or not key.strip():
-            raise InvalidArgumentError(f"Cannot read --conf '{setting}': it has no '='. Write --conf key=value.")
-        builder = builder.config(key.strip(), value)
+    if server is None:
+        require_spark(options, "start Spark")
+    for key, value in options.items():
+        builder = builder.config(key, value)
     builder = configure(builder, iceberg=iceberg)
     if server is not None:
         require_server(server)
     return builder.getOrCreate()
 
 
-def _server(remote: str | None) -> str | None:
-    """Returns the URL of the Spark Connect server that a session would use, if it is not started here."""
-    return server_of({} if remote is None else {"spark.remote": remote})
+def _options(settings: tuple[str, ...], remote: str | None) -> dict[str, str]:
+    """Returns the confs of the command line; --remote beats the conf that it stands for, as in spark-submit."""
+    options: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            shown = without_secrets(setting)
+            raise InvalidArgumentError(f"Cannot read --conf '{shown}': it has no '='. Write --conf key=value.")
+        options[key.strip()] = value
+    return options if remote is None else options | {REMOTE: remote}
 
 
 def main() -> None:

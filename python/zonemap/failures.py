@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from zonemap.redaction import without_secrets
+
 _TRACE = "JVM stacktrace:"
 _CALLING = "An error occurred while calling"
 #: The class of an exception before its message, as Java and Spark Connect write it.
@@ -27,14 +29,15 @@ def condition(error: BaseException) -> str | None:
 
 
 def sentence(error: BaseException) -> str:
-    """Returns the first line of the message, without py4j's own line, the name of a Java class and the Java trace."""
+    """Returns the first line of the message, without py4j's own line, a Java class, the Java trace and secrets."""
     lines = [line.strip(": ") for line in str(error).partition(_TRACE)[0].splitlines()]
     lines = [line for line in lines if line]
     if len(lines) > 1 and lines[0].startswith(_CALLING):
         del lines[0]
     if not lines:
         return type(error).__name__
-    return lines[0][prefix.end() :] if (prefix := _CLASS.match(lines[0])) else lines[0]
+    first = lines[0]
+    return without_secrets(first[prefix.end() :] if (prefix := _CLASS.match(first)) else first)
 
 
 def java_trace(error: BaseException) -> str | None:

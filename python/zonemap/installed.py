@@ -32,29 +32,35 @@ def pair(version: str) -> tuple[int, int]:
     return (int(numbers[0]), int(numbers[1])) if len(numbers) == 2 else (0, 0)
 
 
-def is_supported(version: str) -> bool:
-    """Returns True if the jar of this package is built for this version of Spark."""
-    return pair(version) == pair(SPARK_MINOR)
+def is_supported(version: str, minor: str = SPARK_MINOR) -> bool:
+    """Returns True if a jar that is built for ``minor`` runs with this version of Spark."""
+    return pair(version) == pair(minor)
 
 
-def unsupported(action: str, version: str) -> UnsupportedSparkError:
-    """Returns the error for an action, such as "add zonemap to Spark", with another version of Spark."""
+def unsupported(action: str, version: str, minor: str = SPARK_MINOR, jar: str | None = None) -> UnsupportedSparkError:
+    """Returns the error for an action, such as "add zonemap to Spark", with another version of Spark.
+
+    Args:
+        action: The beginning of the message, before the version.
+        version: The version of Spark.
+        minor: The minor version of Spark that the jar is built for.
+        jar: The jar; None: the jar of this package.
+    """
     home = os.environ.get("SPARK_HOME")
     remedy = (
-        f"Point SPARK_HOME, which is '{home}', to Spark {SPARK_MINOR}"
+        f"Point SPARK_HOME, which is '{home}', to Spark {minor}"
         if home and _of_home(Path(home)) is not None
-        else f"Install Spark {SPARK_MINOR}: pip install '{REQUIREMENT}'"
+        else f"Install Spark {minor}: pip install 'pyspark=={minor}.*'"
     )
-    return UnsupportedSparkError(
-        f"Cannot {action} '{version}': the jar of zonemap {__version__} is built for Spark {SPARK_MINOR}. {remedy}."
-    )
+    named = f"the jar of zonemap {__version__}" if jar is None else f"the jar '{jar}'"
+    return UnsupportedSparkError(f"Cannot {action} '{version}': {named} is built for Spark {minor}. {remedy}.")
 
 
-def require_supported(action: str) -> None:
-    """Raises an UnsupportedSparkError if this process would start another version of Spark."""
+def require_supported(action: str, minor: str = SPARK_MINOR, jar: str | None = None) -> None:
+    """Raises an UnsupportedSparkError if this process would start another Spark than the jar is built for."""
     version = spark_version()
-    if version is not None and not is_supported(version):
-        raise unsupported(action, version)
+    if version is not None and not is_supported(version, minor):
+        raise unsupported(action, version, minor, jar)
 
 
 def _of_home(home: Path) -> str | None:

@@ -7,12 +7,11 @@ import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zonemap import arguments, confs, current, installed, remote
+from zonemap import arguments, confs, current, installed, jars, remote
 from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 from zonemap.current import CurrentConf
 from zonemap.errors import InvalidArgumentError, UnsupportedSparkError, ZonemapWarning
 from zonemap.jar import JAR_PREFIX, jar_path
-from zonemap.version import SCALA_BINARY, SPARK_MINOR
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,8 +22,6 @@ else:
     Builder = TypeVar("Builder")
 
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+([.-][A-Za-z0-9.-]+)?")
-_ICEBERG_RUNTIME = "iceberg-spark-runtime"
-_RUNTIME_OF_SPARK = re.compile(_ICEBERG_RUNTIME + r"-([0-9]+\.[0-9]+)_")
 
 
 def configure(
@@ -50,21 +47,24 @@ def configure(
     running JVM or Spark's defaults file. A second call changes nothing, and the order of this call and ``config`` calls
     on other keys does not matter. Later ``config`` calls on the three lists replace them, as always in Spark.
 
-    For a Spark Connect server on another machine (``sc://``), the function sets only session confs; if the server lacks
-    the extension, a ``ZonemapWarning`` of ``getOrCreate`` names the confs that the server needs. If the jar can no
-    longer be added to the class path, a ``ZonemapWarning`` names the reason and the builder does not change.
+    For a Spark Connect server on another machine (``sc://``), the function sets only session confs. ``iceberg`` and
+    ``jar`` are not used there, and their files need not exist on this machine. If the server lacks the extension, a
+    ``ZonemapWarning`` of ``getOrCreate`` names the confs that the server needs. If the jar can no longer be added to
+    the class path, a ``ZonemapWarning`` names the reason and the builder does not change.
 
-    The jar is built for one minor version of Spark. With another version the builder does not change: the function
-    raises an ``UnsupportedSparkError`` if ``iceberg`` is given, and warns otherwise, so that the session runs without
-    zonemap.
+    The jar of this package is built for one minor version of Spark. With another version the builder does not change:
+    the function raises an ``UnsupportedSparkError`` if ``iceberg`` or ``jar`` is given, and warns otherwise, so that
+    the session runs without zonemap. A jar of your own is for the Spark that its name has,
+    ``zonemap-spark-<Spark>_<Scala>-<version>.jar``; under another name it is for any Spark.
 
     Args:
         builder: ``SparkSession.builder`` or the result of its methods, classic or Connect.
         iceberg: Adds Iceberg's runtime: a version such as ``"1.11.0"`` (resolved by Spark through
-            ``spark.jars.packages``) or the path of its jar, for the Spark version of this package. None: your set-up
-            provides it.
+            ``spark.jars.packages``, for the Spark of the extension's jar) or the path of its jar. Like ``spark.jars``,
+            the text may name several jars with commas between them, URIs, and patterns such as
+            ``"/jars/iceberg-*.jar"``. None: your set-up provides it.
         dual_index: The part of the index that stays in memory; None keeps the extension's defaults.
-        jar: Path of the extension's jar; None takes the jar of this package.
+        jar: Path of the extension's jar, written like ``iceberg``; None takes the jar of this package.
         enabled: ``spark.sql.zonemap.enabled``, the switch that can also be set for one query (default true).
         shadow: Plans every scan twice and compares with Iceberg's plan (default false; for verification).
         shadow_sample: Share of finished queries, 0.0 to 1.0, that are run again in the background with and without
@@ -76,7 +76,7 @@ def configure(
 
     Raises:
         InvalidArgumentError: an argument is malformed, or names a jar that does not exist.
-        UnsupportedSparkError: ``iceberg`` is given, and Spark has a version that the jar is not built for.
+        UnsupportedSparkError: ``iceberg`` or ``jar`` is given, and Spark has a version that the jar is not built for.
         JarNotFoundError: no ``jar`` was given and this package contains none.
 
     Warns:
@@ -93,21 +93,24 @@ def configure(
         cover_on_read=cover_on_read,
         store_location=store_location,
     )
-    iceberg_source = _iceberg_source(iceberg)
-    own_jar = None if jar is None else arguments.jar("jar", jar)
+    iceberg_jars = _iceberg_jars(iceberg)
+    own_jars = () if jar is None else jars.listed("jar", jar)
     if remote.server_of(options) is not None:
         _set_missing(CurrentConf(options), settings | {confs.CATALOG: confs.CATALOG_CLASS})
         _check_server_on_start(builder)
         return builder
 
+    iceberg_jars, own_jars = jars.existing("iceberg", iceberg_jars), jars.existing("jar", own_jars)
+    conf = _around(options)
+    target = jars.target_of(own_jars, conf.items(confs.JARS))
     try:
-        installed.require_supported("add zonemap to Spark")
+        installed.require_supported("add zonemap to Spark", target.spark, target.jar)
     except UnsupportedSparkError as error:
-        if iceberg_source is not None:
+        if iceberg is not None or own_jars:
             raise
         _warn(f"{error} The session runs without zonemap.")
         return builder
-    conf = _around(options)
+    jars.require_iceberg_for(target, iceberg_jars)
     why_not = _unreachable(conf)
     if why_not is not None:
         _warn(f"Cannot add zonemap to the session, which runs without it: {why_not}")
@@ -115,18 +118,23 @@ def configure(
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
-    if own_jar is not None or not _has_file(conf.items(confs.JARS), JAR_PREFIX):
-        _append(conf, confs.JARS, own_jar or str(jar_path()))
-    if iceberg_source is not None and not _has_iceberg(conf):
-        _append(conf, *iceberg_source)
-        if iceberg_source[0] in conf.submitted:
-            _warn(
-                f"Cannot add Iceberg through {iceberg_source[0]}: PYSPARK_SUBMIT_ARGS overrides the builder's value. "
-                f"Add '{iceberg_source[1]}' there."
-            )
+    if own_jars or not jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
+        _append(conf, confs.JARS, *(own_jars or [str(jar_path())]))
+    if iceberg is not None and not _has_iceberg(conf):
+        _add_iceberg(conf, iceberg_jars, _package(iceberg, target))
     options.setdefault(confs.CATALOG, conf.get(confs.CATALOG) or confs.CATALOG_CLASS)
     _set_missing(conf, settings | {confs.CATALOG: confs.CATALOG_CLASS})
     return builder
+
+
+def require_spark(options: dict[str, Any], action: str) -> None:
+    """Checks that the extension's jar of a session with these confs is built for the Spark that would start.
+
+    Raises:
+        UnsupportedSparkError: the jar is built for another Spark.
+    """
+    target = jars.target_of((), _around(options).items(confs.JARS))
+    installed.require_supported(action, target.spark, target.jar)
 
 
 def _settings(
@@ -164,25 +172,35 @@ def _settings(
     return settings
 
 
-def _iceberg_source(iceberg: str | PathLike[str] | None) -> tuple[str, str] | None:
-    """Returns the conf and the item that add Iceberg's runtime, or None without ``iceberg``."""
-    if iceberg is None:
-        return None
-    if _VERSION.fullmatch(str(iceberg)):
-        return confs.PACKAGES, f"org.apache.iceberg:{_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY}:{iceberg}"
-    if str(iceberg).endswith(".jar"):
-        path = arguments.jar("iceberg", iceberg)
-        built = _RUNTIME_OF_SPARK.search(path)
-        if built is not None and built.group(1) != SPARK_MINOR:
-            raise InvalidArgumentError(
-                f"Cannot use iceberg='{path}': this runtime is built for Spark {built.group(1)}. "
-                f"Give {_ICEBERG_RUNTIME}-{SPARK_MINOR}_{SCALA_BINARY} or a version such as '1.11.0'."
-            )
-        return confs.JARS, path
+def _iceberg_jars(iceberg: str | PathLike[str] | None) -> tuple[str, ...]:
+    """Returns the jars that ``iceberg`` names; none if it is a version or None."""
+    if iceberg is None or _VERSION.fullmatch(str(iceberg)):
+        return ()
+    if isinstance(iceberg, str | PathLike):
+        named = current.split_list(str(iceberg))
+        if named and all(item.endswith(".jar") for item in named):
+            return jars.listed("iceberg", iceberg)
     raise InvalidArgumentError(
-        f"Cannot add Iceberg '{iceberg}': it is neither a version nor a jar. "
-        "Give a version such as '1.11.0' or the path of its Spark runtime jar."
+        f"Cannot add Iceberg '{iceberg if isinstance(iceberg, str) else arguments.shown(iceberg)}': it is neither a "
+        "version nor a jar. Give a version such as '1.11.0' or the path of its Spark runtime jar."
     )
+
+
+def _add_iceberg(conf: CurrentConf, paths: tuple[str, ...], package: str) -> None:
+    """Adds the jars at these paths, or without one, the package."""
+    key, items = (confs.JARS, paths) if paths else (confs.PACKAGES, (package,))
+    _append(conf, key, *items)
+    if key in conf.submitted:
+        _warn(
+            f"Cannot add Iceberg through {key}: PYSPARK_SUBMIT_ARGS overrides the builder's value. "
+            f"Add '{','.join(items)}' there.",
+            through=1,
+        )
+
+
+def _package(version: object, target: jars.Target) -> str:
+    """Returns the Maven coordinates of Iceberg's runtime."""
+    return f"org.apache.iceberg:{jars.ICEBERG_RUNTIME}-{target.spark}_{target.scala}:{version}"
 
 
 def _around(options: dict[str, Any]) -> CurrentConf:
@@ -214,13 +232,9 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
             _warn(f"Cannot set {key} to '{value}': the builder keeps '{held}'. Set only one value.", through=1)
 
 
-def _has_file(paths: list[str], prefix: str) -> bool:
-    return any(path.rstrip("/").rpartition("/")[2].startswith(prefix) for path in paths)
-
-
 def _has_iceberg(conf: CurrentConf) -> bool:
-    packages = any(_ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
-    return packages or _has_file(conf.items(confs.JARS), _ICEBERG_RUNTIME)
+    packages = any(jars.ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
+    return packages or jars.has_file(conf.items(confs.JARS), jars.ICEBERG_RUNTIME)
 
 
 def _options(builder: Any) -> dict[str, Any]:
@@ -229,7 +243,7 @@ def _options(builder: Any) -> dict[str, Any]:
     if isinstance(options, dict) and callable(getattr(builder, "getOrCreate", None)):
         return options
     raise InvalidArgumentError(
-        f"Cannot configure {type(builder).__name__} {builder!r}: it is not a session builder. "
+        f"Cannot configure {type(builder).__name__} {arguments.shown(builder)}: it is not a session builder. "
         "Give SparkSession.builder, and call getOrCreate() on the result."
     )
 
@@ -259,7 +273,7 @@ def _unreachable(conf: CurrentConf) -> str | None:
     A session that names classes of a missing jar fails every query, so ``configure`` then sets no conf.
     """
     running = _jvm_confs()
-    if running is not None and not _has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
+    if running is not None and not jars.has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
         from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
         if not _jvm.has_class(confs.EXTENSION_CLASS):
@@ -268,7 +282,7 @@ def _unreachable(conf: CurrentConf) -> str | None:
                 "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
             )
     submitted = conf.submitted.get(confs.JARS)
-    if running is None and submitted is not None and not _has_file(current.split_list(submitted), JAR_PREFIX):
+    if running is None and submitted is not None and not jars.has_file(current.split_list(submitted), JAR_PREFIX):
         return (
             "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars and overrides the builder's. Add $(zonemap jar-path) there."
         )
