@@ -7,7 +7,7 @@ import warnings
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from zonemap import arguments, confs, current, installed, jars, remote
+from zonemap import arguments, confs, current, installed, remote, spark_jars
 from zonemap.config import DualIndex, MergePolicy, Upkeep, check_choice, check_sample
 from zonemap.current import CurrentConf
 from zonemap.errors import InvalidArgumentError, UnsupportedSparkError, ZonemapWarning
@@ -94,15 +94,15 @@ def configure(
         store_location=store_location,
     )
     iceberg_jars = _iceberg_jars(iceberg)
-    own_jars = () if jar is None else jars.listed("jar", jar)
+    own_jars = () if jar is None else spark_jars.listed("jar", jar)
     if remote.server_of(options) is not None:
         _set_missing(CurrentConf(options), settings | {confs.CATALOG: confs.CATALOG_CLASS})
         _check_server_on_start(builder)
         return builder
 
-    iceberg_jars, own_jars = jars.existing("iceberg", iceberg_jars), jars.existing("jar", own_jars)
+    iceberg_jars, own_jars = spark_jars.existing("iceberg", iceberg_jars), spark_jars.existing("jar", own_jars)
     conf = _around(options)
-    target = jars.target_of(own_jars, conf.items(confs.JARS))
+    target = spark_jars.target_of(own_jars, conf.items(confs.JARS))
     try:
         installed.require_supported("add zonemap to Spark", target.spark, target.jar)
     except UnsupportedSparkError as error:
@@ -110,7 +110,7 @@ def configure(
             raise
         _warn(f"{error} The session runs without zonemap.")
         return builder
-    jars.require_iceberg_for(target, iceberg_jars)
+    spark_jars.require_iceberg_for(target, iceberg_jars)
     why_not = _unreachable(conf)
     if why_not is not None:
         _warn(f"Cannot add zonemap to the session, which runs without it: {why_not}")
@@ -118,7 +118,7 @@ def configure(
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
     _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
-    if own_jars or not jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
+    if own_jars or not spark_jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
         _append(conf, confs.JARS, *(own_jars or [str(jar_path())]))
     if iceberg is not None and not _has_iceberg(conf):
         _add_iceberg(conf, iceberg_jars, _package(iceberg, target))
@@ -133,7 +133,7 @@ def require_spark(options: dict[str, Any], action: str) -> None:
     Raises:
         UnsupportedSparkError: the jar is built for another Spark.
     """
-    target = jars.target_of((), _around(options).items(confs.JARS))
+    target = spark_jars.target_of((), _around(options).items(confs.JARS))
     installed.require_supported(action, target.spark, target.jar)
 
 
@@ -179,7 +179,7 @@ def _iceberg_jars(iceberg: str | PathLike[str] | None) -> tuple[str, ...]:
     if isinstance(iceberg, str | PathLike):
         named = current.split_list(str(iceberg))
         if named and all(item.endswith(".jar") for item in named):
-            return jars.listed("iceberg", iceberg)
+            return spark_jars.listed("iceberg", iceberg)
     raise InvalidArgumentError(
         f"Cannot add Iceberg '{iceberg if isinstance(iceberg, str) else arguments.shown(iceberg)}': it is neither a "
         "version nor a jar. Give a version such as '1.11.0' or the path of its Spark runtime jar."
@@ -198,9 +198,9 @@ def _add_iceberg(conf: CurrentConf, paths: tuple[str, ...], package: str) -> Non
         )
 
 
-def _package(version: object, target: jars.Target) -> str:
+def _package(version: object, target: spark_jars.Target) -> str:
     """Returns the Maven coordinates of Iceberg's runtime."""
-    return f"org.apache.iceberg:{jars.ICEBERG_RUNTIME}-{target.spark}_{target.scala}:{version}"
+    return f"org.apache.iceberg:{spark_jars.ICEBERG_RUNTIME}-{target.spark}_{target.scala}:{version}"
 
 
 def _around(options: dict[str, Any]) -> CurrentConf:
@@ -233,8 +233,8 @@ def _set_missing(conf: CurrentConf, settings: dict[str, str]) -> None:
 
 
 def _has_iceberg(conf: CurrentConf) -> bool:
-    packages = any(jars.ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
-    return packages or jars.has_file(conf.items(confs.JARS), jars.ICEBERG_RUNTIME)
+    packages = any(spark_jars.ICEBERG_RUNTIME in package for package in conf.items(confs.PACKAGES))
+    return packages or spark_jars.has_file(conf.items(confs.JARS), spark_jars.ICEBERG_RUNTIME)
 
 
 def _options(builder: Any) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def _unreachable(conf: CurrentConf) -> str | None:
     A session that names classes of a missing jar fails every query, so ``configure`` then sets no conf.
     """
     running = _jvm_confs()
-    if running is not None and not jars.has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
+    if running is not None and not spark_jars.has_file(current.split_list(running.get(confs.JARS)), JAR_PREFIX):
         from zonemap import _jvm  # noqa: PLC0415 - needs PySpark
 
         if not _jvm.has_class(confs.EXTENSION_CLASS):
@@ -282,7 +282,7 @@ def _unreachable(conf: CurrentConf) -> str | None:
                 "Call configure() before the first session, or start with '--jars $(zonemap jar-path)'."
             )
     submitted = conf.submitted.get(confs.JARS)
-    if running is None and submitted is not None and not jars.has_file(current.split_list(submitted), JAR_PREFIX):
+    if running is None and submitted is not None and not spark_jars.has_file(current.split_list(submitted), JAR_PREFIX):
         return (
             "PYSPARK_SUBMIT_ARGS sets --jars or spark.jars and overrides the builder's. Add $(zonemap jar-path) there."
         )
