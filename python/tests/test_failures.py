@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import logging
+import threading
 from typing import Any
 
 import pytest
@@ -86,3 +88,22 @@ def test_conditions_have_the_name_of_either_spark() -> None:
 
 def test_an_error_of_python_is_not_of_spark() -> None:
     assert not failures.is_of_spark(RuntimeError("x"))
+
+
+@pytest.mark.parametrize("name", ["SQLQueryContextLogger", "DataFrameQueryContextLogger"])
+def test_pyspark_logs_no_error_of_this_thread(name: str) -> None:
+    logger = pytest.importorskip("pyspark.logger").PySparkLogger.getLogger(name)
+    logged: list[str] = []
+    handler = logging.Handler()
+    handler.emit = lambda record: logged.append(record.getMessage())  # type: ignore[method-assign]
+    logger.addHandler(handler)
+    try:
+        with failures.unlogged():
+            logger.exception("mine", errorClass="X")
+            other = threading.Thread(target=lambda: logger.exception("other", errorClass="X"))
+            other.start()
+            other.join()
+        logger.exception("later", errorClass="X")
+    finally:
+        logger.removeHandler(handler)
+    assert logged == ["other", "later"]

@@ -403,6 +403,24 @@ def test_what_is_no_session_is_refused(value: Any) -> None:
         zonemap.build(value, "t")
 
 
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [
+        ("build", "build the index of 't'"),
+        ("refresh", "refresh the index of 't'"),
+        ("status", "show the status of 't'"),
+        ("gc", "collect unused index files of 't'"),
+        ("drop", "drop the index of 't'"),
+    ],
+)
+def test_a_message_names_the_action(name: str, action: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=f"Cannot {action} with None: it is not a session"):
+        getattr(zonemap, name)(None, "t")
+    session = _Session(error=_SparkError("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."))
+    with pytest.raises(ProcedureError, match=f"Cannot {action}: zonemap is not active"):
+        getattr(zonemap, name)(session, "t")
+
+
 def test_a_value_in_a_message_is_one_short_line() -> None:
     for refused in (
         lambda: zonemap.build(DualIndex(), "t"),  # type: ignore[arg-type]

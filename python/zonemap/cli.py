@@ -306,23 +306,22 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
 
 def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:
     """Starts a session with the extension and the confs of the command line."""
+    options = _options(settings, remote)
+    server = server_of(options)
+    if server is not None:
+        require_server(server)
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
         raise ZonemapError(
             "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
         ) from error
-    options = _options(settings, remote)
-    server = server_of(options)
-    builder = SparkSession.builder.appName("zonemap")
     if server is None:
         require_spark(options, "start Spark")
+    builder = SparkSession.builder.appName("zonemap")
     for key, value in options.items():
         builder = builder.config(key, value)
-    builder = configure(builder, iceberg=iceberg)
-    if server is not None:
-        require_server(server)
-    return builder.getOrCreate()
+    return configure(builder, iceberg=iceberg).getOrCreate()
 
 
 def _options(settings: tuple[str, ...], remote: str | None) -> dict[str, str]:

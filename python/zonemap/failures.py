@@ -6,9 +6,16 @@ The functions use no type of PySpark or py4j, so that this module is imported wi
 from __future__ import annotations
 
 import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
 from zonemap.redaction import without_secrets
 
+#: The loggers of PySpark 4 that write an error with its Java trace to stderr when the error is made.
+_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger")
 _TRACE = "JVM stacktrace:"
 _CALLING = "An error occurred while calling"
 #: The class of an exception before its message, as Java and Spark Connect write it.
@@ -47,3 +54,23 @@ def java_trace(error: BaseException) -> str | None:
     read = getattr(error, "getStackTrace", None)
     trace = read() if callable(read) else getattr(error, "_stackTrace", None)
     return str(trace) if trace else str(error).partition(_TRACE)[2].strip() or None
+
+
+@contextmanager
+def unlogged() -> Iterator[None]:
+    """Keeps PySpark from logging the errors of this thread; a logged error has a Java trace."""
+    # The class is PySpark's own: logging.getLogger would make a logger that PySpark cannot use.
+    pyspark: Any = sys.modules.get("pyspark.logger")
+    loggers = [] if pyspark is None else [pyspark.PySparkLogger.getLogger(name) for name in _LOGGERS]
+    thread = threading.get_ident()
+
+    def is_of_another_thread(_: object) -> bool:
+        return threading.get_ident() != thread
+
+    for logger in loggers:
+        logger.addFilter(is_of_another_thread)
+    try:
+        yield
+    finally:
+        for logger in loggers:
+            logger.removeFilter(is_of_another_thread)

@@ -30,6 +30,7 @@ from zonemap.results import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_ACTIONS = {"status": "show the status of", "gc": "collect unused index files of"}
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
 _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY", "ROUTINE_NOT_FOUND")
 #: Sentences of the same errors in Spark 3, which have no such name there.
@@ -219,14 +220,20 @@ def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") 
     return _collect(spark, procedure, statement(procedure, table, arguments), table)
 
 
+def _action(procedure: str, of: str) -> str:
+    """Returns what a procedure does, for a message: "build the index of 'lake.db.t'"."""
+    return f"{_ACTIONS.get(procedure, f'{procedure} the index of')} '{of}'"
+
+
 def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
     if not callable(getattr(spark, "sql", None)):
         raise InvalidArgumentError(
-            f"Cannot {procedure} the index of '{of}' with {checked.shown(spark)}: it is not a session. "
+            f"Cannot {_action(procedure, of)} with {checked.shown(spark)}: it is not a session. "
             "Give the session that getOrCreate() returned."
         )
     try:
-        return [row.asDict() for row in spark.sql(sql).collect()]
+        with failures.unlogged():
+            return [row.asDict() for row in spark.sql(sql).collect()]
     except Exception as error:
         if not failures.is_of_spark(error):
             raise
@@ -247,12 +254,12 @@ def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -
         return failed
     version = _version(spark)
     if version is not None and not installed.is_supported(version):
-        unsupported = installed.unsupported(f"{procedure} the index of '{table}' with Spark", version)
+        unsupported = installed.unsupported(f"{_action(procedure, table)} with Spark", version)
         unsupported.__cause__ = failed
         return unsupported
     why = failed.condition or str(failed).rstrip(".")
     failed.args = (
-        f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({why}). Start it with "
+        f"Cannot {_action(procedure, table)}: zonemap is not active in this session ({why}). Start it with "
         "zonemap.configure(SparkSession.builder); the driver's log and 'zonemap doctor --session' name the cause.",
     )
     return failed
