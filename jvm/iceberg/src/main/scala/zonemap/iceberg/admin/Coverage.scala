@@ -76,7 +76,8 @@ private[admin] object Coverage {
       lagSnapshots = -1L,
       lagMillis = None,
       lackingSinceMillis = None,
-      counts = CoverageCounts.Unknown)
+      counts = CoverageCounts.Unknown
+    )
     if (lag < 0) other
     else
       other.copy(

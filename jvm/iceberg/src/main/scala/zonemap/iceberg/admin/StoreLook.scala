@@ -17,7 +17,7 @@ import zonemap.iceberg.store.IndexStore
  * @param isStored whether the store contains a version of the snapshot
  * @param nearest the stored index of another snapshot, if the store lacks this one and that one is newer than all that
  *   this process holds; plans must not use it
- * @param versions the retained snapshots that have a version; fewer if the storage refuses to list them
+ * @param versions the retained snapshots that have a version; the last one written, if the storage refuses to list them
  * @param error the reason why the store cannot be used
  */
 private[admin] final case class StoreLook(
@@ -48,43 +48,40 @@ private[admin] object StoreLook {
     // a store needs no permission to list, so a failure to list is not an error of the store
     val retained = table.snapshots().asScala.iterator.map(_.snapshotId()).toSet
     val listed = attempt(Some(store.versionsOf(retained))).toOption.flatten.getOrElse(Set.empty)
+    lazy val latest = attempt(store.readLatest())
+    val hint = if (listed.isEmpty) latest else Right(None)
     val isFound = isHeld || opened.exists(_.isDefined)
-    val nearest = attempt(snapshot.filterNot(_ => isFound).flatMap(nearestOf(table, _, store, held, listed)))
+    val nearest = attempt(snapshot.filterNot(_ => isFound).flatMap { current =>
+      candidates(table, current, held, listed, latest.toOption.flatten)
+        .flatMap(StoredSnapshots.loadNamed(table, _, store))
+        .nextOption()
+    })
     StoreLook(
       opened.toOption.flatten,
       opened.exists(_.isDefined) || version.exists(_.isDefined),
       nearest.toOption.flatten,
-      listed,
-      Seq(opened, version, nearest).collectFirst { case Left(error) => error }
+      listed ++ hint.toOption.flatten.filter(retained),
+      Seq(opened, version, hint, nearest).collectFirst { case Left(error) => error }
     )
   }
 
-  private def nearestOf(
+  /** The snapshots whose versions are requested in turn, because the snapshot itself has none. */
+  private def candidates(
       table: Table,
       snapshot: Snapshot,
-      store: IndexStore,
       held: Map[SnapshotKey, SnapshotIndex],
-      listed: Set[Long]): Option[SnapshotIndex] = {
+      listed: Set[Long],
+      latest: => Option[Long]): Iterator[Long] = {
     val parents = Lineage.of(table, snapshot).drop(1).toSeq
     val newerThanHeld = parents.takeWhile(id => !held.contains(SnapshotKey.of(table.snapshot(id))))
     val fromList = newerThanHeld.filter(listed)
-    val candidates =
-      if (fromList.nonEmpty) fromList.iterator
-      else byHint(store, newerThanHeld, held.isEmpty, listed.isEmpty).filter(_ != snapshot.snapshotId())
-    candidates.flatMap(StoredSnapshots.loadNamed(table, _, store)).nextOption()
-  }
-
-  /** The snapshot that the hint names, or parents whose versions may exist. */
-  private def byHint(
-      store: IndexStore,
-      newerThanHeld: Seq[Long],
-      isNothingHeld: Boolean,
-      isNothingListed: Boolean): Iterator[Long] = {
-    val latest = store.readLatest()
-    val ancestor = latest.filter(newerThanHeld.contains)
-    val parents = if (isNothingListed) newerThanHeld.take(MaxParents).filterNot(ancestor.contains) else Nil
-    val other = latest.filter(id => isNothingHeld && !ancestor.contains(id))
-    ancestor.iterator ++ parents ++ other
+    if (fromList.nonEmpty) fromList.iterator
+    else {
+      val ancestor = latest.filter(newerThanHeld.contains)
+      val parents = if (listed.isEmpty) newerThanHeld.take(MaxParents).filterNot(ancestor.contains) else Nil
+      val other = latest.filter(id => held.isEmpty && id != snapshot.snapshotId() && !ancestor.contains(id))
+      ancestor.iterator ++ parents ++ other
+    }
   }
 
   /** The result of a read of the store, or the reason why the store cannot be used. */

@@ -130,10 +130,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       case ((uuid, _), since) if uuid == index.uuid => since.longValue
     }
     val state = Option(states.get(index))
-    UpkeepWork(
-      (followed.iterator ++ requested).minOption,
-      state.exists(_.isWriting),
-      state.flatMap(_.lastFailure))
+    UpkeepWork((followed.iterator ++ requested).minOption, state.exists(_.isWriting), state.flatMap(_.lastFailure))
   }
 
   private def followWhenDue(tableName: String): Unit =
