@@ -18,7 +18,8 @@ import zonemap.iceberg.store.StoreAccess
  * @param isExact whether `newest` is the current snapshot
  * @param lagSnapshots as in [[StatusResult]]
  * @param lagMillis the age difference of the newest covered snapshot and the current one; `None` if unknown
- * @param lackingSinceMillis when the oldest snapshot that the index lacks was committed; `None` if it lacks none
+ * @param lackingSinceMillis when the oldest snapshot that the index lacks was committed; `None` if it lacks none, or if
+ *   the table retains no covered ancestor, because older snapshots that the index lacked may have expired too
  * @param error why the manifest list cannot be read
  */
 private[admin] final case class Coverage(
@@ -32,44 +33,59 @@ private[admin] final case class Coverage(
 
 private[admin] object Coverage {
 
-  def of(table: Table, current: Option[Snapshot], index: TableIndex, look: StoreLook, access: StoreAccess): Coverage = {
-    val (snapshotsCovered, snapshotsTotal) = snapshots(table, index, look)
+  /**
+   * The coverage of a table.
+   *
+   * @param held the snapshots of `index`, all of one moment
+   */
+  def of(
+      table: Table,
+      current: Option[Snapshot],
+      index: TableIndex,
+      held: Map[SnapshotKey, SnapshotIndex],
+      look: StoreLook,
+      access: StoreAccess): Coverage = {
+    val (snapshotsCovered, snapshotsTotal) = snapshots(table, held, look)
     def counts(covered: Long, total: Long) = CoverageCounts(covered, total, snapshotsCovered, snapshotsTotal)
     current match {
       case None => Coverage(None, isExact = false, 0L, None, None, counts(0L, 0L))
       case Some(snapshot) =>
-        index.get(SnapshotKey.of(snapshot)).orElse(look.opened) match {
+        held.get(SnapshotKey.of(snapshot)).orElse(look.opened) match {
           case Some(exact) =>
             Coverage(Some(exact), isExact = true, 0L, Some(0L), None, counts(exact.dataFiles, exact.dataFiles))
-          case None => behind(table, snapshot, index, look, access, counts)
+          case None =>
+            val files = attempt(filesOf(table, snapshot, index, look, access))
+            val (covered, total) = files.getOrElse((-1L, -1L))
+            behind(table, snapshot, held, look).copy(counts = counts(covered, total), error = files.left.toOption)
         }
     }
   }
 
+  /** The distance from the newest covered snapshot to the current one. */
   private def behind(
       table: Table,
       current: Snapshot,
-      index: TableIndex,
-      look: StoreLook,
-      access: StoreAccess,
-      counts: (Long, Long) => CoverageCounts): Coverage = {
+      held: Map[SnapshotKey, SnapshotIndex],
+      look: StoreLook): Coverage = {
     val ancestors = Lineage.of(table, current).toIndexedSeq
-    def held(id: Long) = index.get(SnapshotKey.of(table.snapshot(id)))
-    val lag = ancestors.indexWhere(id => look.nearest.exists(_.key.snapshotId == id) || held(id).isDefined)
-    val newest =
-      if (lag < 0) index.newest.orElse(look.nearest)
-      else held(ancestors(lag)).orElse(look.nearest)
-    val files = attempt(filesOf(table, current, index, look, access))
-    val (covered, total) = files.getOrElse((-1L, -1L))
-    Coverage(
-      newest,
+    def heldOf(id: Long) = held.get(SnapshotKey.of(table.snapshot(id)))
+    val lag = ancestors.indexWhere(id => look.nearest.exists(_.key.snapshotId == id) || heldOf(id).isDefined)
+    val other = Coverage(
+      newest = held.values.maxByOption(_.sequenceNumber).orElse(look.nearest),
       isExact = false,
-      lag.toLong,
-      Option.when(lag >= 0)(millisBetween(table.snapshot(ancestors(lag)), current)),
-      Some(table.snapshot(ancestors(math.max(0, lag - 1))).timestampMillis()),
-      counts(covered, total),
-      files.left.toOption
+      lagSnapshots = -1L,
+      lagMillis = None,
+      lackingSinceMillis = None,
+      counts = CoverageCounts.Unknown
     )
+    if (lag < 0) other
+    else
+      other.copy(
+        newest = heldOf(ancestors(lag)).orElse(look.nearest),
+        lagSnapshots = lag.toLong,
+        lagMillis = Some(millisBetween(table.snapshot(ancestors(lag)), current)),
+        lackingSinceMillis = Some(table.snapshot(ancestors(math.max(0, lag - 1))).timestampMillis())
+      )
   }
 
   private def millisBetween(older: Snapshot, newer: Snapshot): Long =
@@ -100,11 +116,11 @@ private[admin] object Coverage {
     ManifestIdentities.liveEntries(manifest).getOrElse(known.segment.manifests(known.ordinal).rowCount).toLong
 
   /** The retained snapshots that the index covers, and all of them. The versions of a store with an error do not count. */
-  private def snapshots(table: Table, index: TableIndex, look: StoreLook): (Int, Int) = {
+  private def snapshots(table: Table, held: Map[SnapshotKey, SnapshotIndex], look: StoreLook): (Int, Int) = {
     val all = table.snapshots().asScala.toSeq
     val opened = (look.opened ++ look.nearest).map(_.key.snapshotId).toSet
     val stored = if (look.error.isDefined) opened else opened ++ look.versions
-    (all.count(s => stored(s.snapshotId()) || index.get(SnapshotKey.of(s)).isDefined), all.size)
+    (all.count(s => stored(s.snapshotId()) || held.contains(SnapshotKey.of(s))), all.size)
   }
 
   private def attempt[A](read: => A): Either[String, A] =

@@ -20,11 +20,11 @@ private[admin] object IndexProblem {
   /** Why the store lacks an index that memory has. */
   def whyUnstored(found: Findings): String =
     found.settings.upkeep match {
+      case _ if found.isBeingWritten                         => "the next flush writes it"
       case UpkeepMode.Off                                    => "upkeep=off writes nothing"
       case UpkeepMode.Memory                                 => "upkeep=memory writes nothing"
       case UpkeepMode.Auto if !found.index.storeState.exists => "upkeep=auto writes only if a build has created a store"
-      case _ if found.work.isWriting                         => "the next flush writes it"
-      case _ => "no write of it is queued, and the next refresh writes it"
+      case _ => workOf(found).getOrElse("no write of it is queued, and the next refresh writes it")
     }
 
   private def notCovered(found: Findings): String =
@@ -35,14 +35,23 @@ private[admin] object IndexProblem {
       case None if found.coverage.lagSnapshots > 0 =>
         s"the index is ${found.coverage.lagSnapshots} snapshots behind the table: ${whyBehind(found)}"
       case None if found.coverage.newest.isDefined =>
-        s"the index covers no ancestor of the snapshot: ${whyBehind(found)}"
-      case None if found.work.isIndexing => "the table has no index yet: upkeep is at work on it"
-      case None                          => "the table has no index yet"
+        s"the index covers no retained ancestor of the snapshot: ${whyBehind(found)}"
+      case None => s"the table has no index yet${workOf(found).fold("")(": " + _)}"
     }
 
   private def whyBehind(found: Findings): String =
-    if (found.work.isIndexing) "upkeep is at work on it"
-    else if (found.settings.upkeep == UpkeepMode.Off) "upkeep=off follows no commits, and refresh indexes them"
-    else if (found.isWithinPace) "the commits are younger than upkeep may take"
-    else "no upkeep follows the commits, and the next query or refresh indexes them"
+    workOf(found).getOrElse {
+      if (found.settings.upkeep == UpkeepMode.Off) "upkeep=off follows no commits, and refresh indexes them"
+      else if (found.isWithinPace) "the commits are younger than upkeep may take"
+      else "no upkeep follows the commits, and the next query or refresh indexes them"
+    }
+
+  /** How the work of upkeep on the snapshot goes; `None` if there is none. */
+  private def workOf(found: Findings): Option[String] =
+    found.upkeepError
+      .map("upkeep failed: " + _)
+      .orElse(found.workMillis.map { millis =>
+        if (found.isBeingIndexed) "upkeep is at work on it"
+        else s"upkeep has been at work for ${millis / 1000} s and may hang"
+      })
 }

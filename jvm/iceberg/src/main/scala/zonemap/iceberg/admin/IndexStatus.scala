@@ -1,5 +1,9 @@
 package zonemap.iceberg.admin
 
+import java.util.UUID
+
+import scala.util.Try
+
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 
 import zonemap.iceberg.fact.FactBuild
@@ -9,25 +13,41 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.store.IndexStore
 import zonemap.iceberg.upkeep.UpkeepProcess
 
-/** A table that a process knows; `load` returns it with its current metadata if the process has seen it loaded. */
-private[zonemap] final case class KnownTable(name: String, load: Option[() => Table])
+/**
+ * A table that a process knows.
+ *
+ * @param reload returns the table with its current metadata, by the access of the session that loaded it last; `None` if
+ *   the process has retained no access
+ */
+private[zonemap] final case class KnownTable(name: String, uuid: UUID, reload: Option[() => Table]) {
 
-/** Shows the state of indexes and changes nothing. Thread-safe: no state. */
+  /** Whether the session that loaded the table last would still find it. */
+  def exists: Boolean = reload.exists(load => Try(load().uuid()).toOption.contains(uuid))
+}
+
+/**
+ * Shows the state of indexes: a look changes nothing, and counts as no use of a table. One instance serves one call,
+ * whose tables share one listing of the cache folder. Thread-safe.
+ */
 private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () => Long) {
   private val index = process.index
+  private lazy val diskSizes = index.access.cold.diskSizes()
 
   def this(process: UpkeepProcess) = this(process, () => System.currentTimeMillis())
 
   /** Every table that this process holds an index of, or has planned, by name. */
   def known: Seq[KnownTable] =
     index.tables.known.map { case (name, table) =>
-      val load = table.lastSeen.map { seen => () =>
+      val reload = table.lastSeen.map { seen => () =>
         val loaded = new BaseTable(seen.operations, seen.name)
         loaded.refresh()
         loaded
       }
-      KnownTable(name, load)
+      KnownTable(name, table.uuid, reload)
     }
+
+  /** Discards the index in memory of a table that does not exist any more. */
+  def forget(table: KnownTable): Unit = index.tables.forget(table.uuid)
 
   /** The status of a table, by the name that the table has. */
   def of(table: Table, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult =
@@ -36,12 +56,12 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
   /** The status of a table. A store that cannot be read is an error of the result. */
   def of(table: Table, name: String, snapshot: Option[Snapshot], settings: PlannerSettings): StatusResult = {
     val store = index.storeOf(table, settings)
-    val known = index.tables.of(table)
-    val (found, bounds) = settled(table, snapshot, store, known, settings)
-    import found.{coverage, look}
+    val known = index.tables.look(table.uuid())
+    val (found, bounds) = look(table, snapshot, store, known, settings)
+    import found.coverage
     val newest = coverage.newest
     // a process that holds nothing has the choice of columns and the facts from the store
-    val read = look.opened.orElse(look.nearest.filter(_ => known.isEmpty))
+    val read = found.look.opened.orElse(found.look.nearest.filter(_ => known.isEmpty))
     StatusResult(
       snapshotId = snapshot.fold(-1L)(_.snapshotId()),
       covered = coverage.isExact,
@@ -53,7 +73,7 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
       memoryBytes = known.residentBytes,
       spilledBytes = known.spilledBytes,
       coldMemoryBytes = index.access.cold.memoryBytesOf(store.root),
-      coldDiskBytes = index.access.cold.diskBytesOf(store.root),
+      coldDiskBytes = diskSizes(store.root),
       store = store.root,
       levels = newest.fold("")(_.levels),
       columns = ColumnChange.describe(table, read.flatMap(_.choice).getOrElse(known.choice)),
@@ -69,33 +89,25 @@ private[zonemap] final class IndexStatus(process: UpkeepProcess, nowMillis: () =
   }
 
   /**
-   * The findings of one look, or of a second one if upkeep may have covered the snapshot during the first: its write was
-   * not queued yet when the work was read, and is queued or done before the second look.
+   * The findings, and the text of `bounds`.
+   *
+   * The snapshots in memory are those of the first moment. The store and the work of upkeep are looked at afterwards, so
+   * that a snapshot in memory is stored by then, or its write is seen to wait.
    */
-  private def settled(
+  private def look(
       table: Table,
       snapshot: Option[Snapshot],
       store: IndexStore,
       known: TableIndex,
       settings: PlannerSettings): (Findings, String) = {
-    val (found, bounds) = lookOnce(table, snapshot, store, known, settings)
-    val isOvertaken = found.coverage.isExact && !found.look.isStored && !found.work.isWriting
-    if (isOvertaken) lookOnce(table, snapshot, store, known, settings) else (found, bounds)
-  }
-
-  /** The findings, and the text of `bounds`. */
-  private def lookOnce(
-      table: Table,
-      snapshot: Option[Snapshot],
-      store: IndexStore,
-      known: TableIndex,
-      settings: PlannerSettings): (Findings, String) = {
-    val work = process.upkeep.workOn(known)
-    val stored = StoreLook.at(table, snapshot, store, known)
-    val coverage = Coverage.of(table, snapshot, known, stored, index.access)
+    val held = known.covered
+    val workBefore = process.upkeep.workOn(known)
+    val stored = StoreLook.at(table, snapshot, store, held)
+    val coverage = Coverage.of(table, snapshot, known, held, stored, index.access)
     val bounds = StoreLook.attempt(coverage.newest.map(BoundsLevels.of(table, _).toString))
-    val look = stored.copy(error = stored.error.orElse(bounds.left.toOption))
-    val found = Findings(snapshot, coverage, known, look, settings, index.caps, work, nowMillis())
+    val looked = stored.copy(error = stored.error.orElse(bounds.left.toOption))
+    val work = workBefore.and(process.upkeep.workOn(known))
+    val found = Findings(snapshot, coverage, known, looked, settings, index.caps, work, nowMillis())
     (found, bounds.toOption.flatten.getOrElse(""))
   }
 }

@@ -1,22 +1,23 @@
 package zonemap.iceberg.admin
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.iceberg.convert.Lineage
-import zonemap.iceberg.registry.{StoreState, TableIndex}
+import zonemap.iceberg.registry.StoreState
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.store.IndexStore
 
 /**
  * The state of one snapshot in the store of a table.
  *
- * @param opened the snapshot's index, if it was requested and can be loaded
+ * @param opened the snapshot's index, if this process does not hold it and it can be loaded
  * @param isStored whether the store contains a version of the snapshot
  * @param nearest the stored index of another snapshot, if the store lacks this one and that one is newer than all that
  *   this process holds; plans must not use it
- * @param versions the snapshots that have a version; the last one written, if the storage refuses to list them
+ * @param versions the retained snapshots that have a version; the last one written, if the storage refuses to list them
  * @param error the reason why the store cannot be used
  */
 private[admin] final case class StoreLook(
@@ -28,44 +29,59 @@ private[admin] final case class StoreLook(
 
 private[admin] object StoreLook {
 
-  /** Parents whose versions are tried by name, if the hint names no ancestor. */
+  /** Parents whose versions are tried by name, if the storage lists none and the hint names no ancestor. */
   private val MaxParents = 8
 
-  /** Reads the state from the store. Storage errors are returned and never thrown. */
-  def at(table: Table, snapshot: Option[Snapshot], store: IndexStore, index: TableIndex): StoreLook = {
-    val isHeld = snapshot.exists(s => index.get(SnapshotKey.of(s)).isDefined)
+  /**
+   * Reads the state from the store: no version is read twice. Storage errors are returned and never thrown.
+   *
+   * @param held the snapshots that this process holds
+   */
+  def at(
+      table: Table,
+      snapshot: Option[Snapshot],
+      store: IndexStore,
+      held: Map[SnapshotKey, SnapshotIndex]): StoreLook = {
+    val isHeld = snapshot.exists(s => held.contains(SnapshotKey.of(s)))
     val opened = attempt(snapshot.filterNot(_ => isHeld).flatMap(StoredSnapshots.load(table, _, store)))
     val version = attempt(snapshot.filter(_ => isHeld).flatMap(s => store.readVersion(s.snapshotId())))
-    val latest = attempt(store.readLatest().filter(id => store.readVersion(id).isDefined))
-    val isCovered = isHeld || opened.exists(_.isDefined)
-    val nearest =
-      attempt(snapshot.filterNot(_ => isCovered).flatMap(nearestOf(table, _, store, index, latest.toOption.flatten)))
     // a store needs no permission to list, so a failure to list is not an error of the store
-    val versions = attempt(Some(store.versionIds()))
-    val found = Seq(opened, version, latest, nearest)
+    val retained = table.snapshots().asScala.iterator.map(_.snapshotId()).toSet
+    val listed = attempt(Some(store.versionsOf(retained))).toOption.flatten.getOrElse(Set.empty)
+    lazy val latest = attempt(store.readLatest())
+    val hint = if (listed.isEmpty) latest else Right(None)
+    val isFound = isHeld || opened.exists(_.isDefined)
+    val nearest = attempt(snapshot.filterNot(_ => isFound).flatMap { current =>
+      candidates(table, current, held, listed, latest.toOption.flatten)
+        .flatMap(StoredSnapshots.loadNamed(table, _, store))
+        .nextOption()
+    })
     StoreLook(
       opened.toOption.flatten,
       opened.exists(_.isDefined) || version.exists(_.isDefined),
       nearest.toOption.flatten,
-      versions.toOption.flatten.getOrElse(Set.empty) ++ latest.toOption.flatten,
-      found.collectFirst { case Left(error) => error }
+      listed ++ hint.toOption.flatten.filter(retained),
+      Seq(opened, version, hint, nearest).collectFirst { case Left(error) => error }
     )
   }
 
-  private def nearestOf(
+  /** The snapshots whose versions are requested in turn, because the snapshot itself has none. */
+  private def candidates(
       table: Table,
       snapshot: Snapshot,
-      store: IndexStore,
-      index: TableIndex,
-      latest: Option[Long]): Option[SnapshotIndex] = {
+      held: Map[SnapshotKey, SnapshotIndex],
+      listed: Set[Long],
+      latest: => Option[Long]): Iterator[Long] = {
     val parents = Lineage.of(table, snapshot).drop(1).toSeq
-    val newerThanHeld = parents.takeWhile(id => index.get(SnapshotKey.of(table.snapshot(id))).isEmpty)
-    val isNothingHeld = newerThanHeld.size == parents.size && index.newest.isEmpty
-    val named = latest.filter(id => newerThanHeld.contains(id)) match {
-      case Some(ancestor) => Seq(ancestor)
-      case None           => newerThanHeld.take(MaxParents) ++ latest.filter(_ => isNothingHeld)
+    val newerThanHeld = parents.takeWhile(id => !held.contains(SnapshotKey.of(table.snapshot(id))))
+    val fromList = newerThanHeld.filter(listed)
+    if (fromList.nonEmpty) fromList.iterator
+    else {
+      val ancestor = latest.filter(newerThanHeld.contains)
+      val parents = if (listed.isEmpty) newerThanHeld.take(MaxParents).filterNot(ancestor.contains) else Nil
+      val other = latest.filter(id => held.isEmpty && id != snapshot.snapshotId() && !ancestor.contains(id))
+      ancestor.iterator ++ parents ++ other
     }
-    named.iterator.flatMap(StoredSnapshots.loadNamed(table, _, store)).nextOption()
   }
 
   /** The result of a read of the store, or the reason why the store cannot be used. */

@@ -13,7 +13,7 @@ private[admin] object Verdict {
   /** The index lacks the newest commits, and upkeep works on them or has had too little time. */
   val CatchingUp = "catching up"
 
-  /** The index lacks commits, and no upkeep is known that will index them. */
+  /** The index lacks commits, and no upkeep is known that will index them, or upkeep fails or hangs. */
   val Behind = "behind"
 
   /** The index covers no snapshot. */
@@ -39,7 +39,7 @@ private[admin] object Verdict {
     if (found.snapshot.isEmpty) NoSnapshot
     else if (broken.isDefined) broken.get
     else if (found.coverage.isExact) ofCovered(found)
-    else if (found.work.isIndexing) CatchingUp
+    else if (found.isBeingIndexed) CatchingUp
     else if (found.coverage.newest.isEmpty) NoIndex
     else if (found.isWithinPace) CatchingUp
     else Behind
@@ -50,7 +50,7 @@ private[admin] object Verdict {
     else
       found.writeError match {
         case Some(error)                  => NotPersisted + error
-        case None if found.work.isWriting => Fresh
+        case None if found.isBeingWritten => Fresh
         case None                         => NotPersisted + IndexProblem.whyUnstored(found)
       }
 }

@@ -54,7 +54,7 @@ private[zonemap] object FileWriters {
       .toSeq
     def numbers(isAsked: Snapshot => Boolean) =
       snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
-    new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.text(table).isDefined)
+    new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.isMapped(table))
   }
 
   /** The sequence number of every snapshot of format version 1. */

@@ -15,6 +15,9 @@ private[zonemap] object MappedNames {
   /** The table's name mapping, as the JSON text of its property. */
   def text(table: Table): Option[String] = Option(table.properties().get(TableProperties.DEFAULT_NAME_MAPPING))
 
+  /** Whether the table has a name mapping, be it malformed. */
+  def isMapped(table: Table): Boolean = text(table).isDefined
+
   /** The table's parsed name mapping; `None` if the table has none, or a malformed one. */
   def of(table: Table): Option[NameMapping] =
     text(table).flatMap(json => Try(NameMappingParser.fromJson(json)).toOption)

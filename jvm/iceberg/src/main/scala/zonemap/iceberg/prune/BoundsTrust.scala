@@ -9,6 +9,7 @@ import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.predicate._
 import zonemap.core.rule.Match
 import zonemap.core.segment.{Provenance, Segment}
+import zonemap.iceberg.convert.MappedNames
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 
 /**
@@ -138,7 +139,7 @@ private[zonemap] object BoundsLevels {
 
   /** O(live files) in segments whose files have different provenances, else O(segments). */
   def of(table: Table, index: SnapshotIndex): BoundsLevels = {
-    val isMapped = TableFacts.hasNameMapping(table)
+    val isMapped = MappedNames.isMapped(table)
     val counts = index.segments.map { live =>
       val rows = live.liveRows()
       val doubtful =
@@ -159,7 +160,7 @@ private[zonemap] object BoundsLevels {
 private[iceberg] object BoundsTrust {
 
   def of(table: Table, facts: TableFacts, specs: Int => Option[PartitionSpec]): BoundsTrust =
-    new BoundsTrust(TableFacts.hasNameMapping(table), facts, specs)
+    new BoundsTrust(MappedNames.isMapped(table), facts, specs)
 
   /** Iceberg compares an IN list with bounds only if the list has at most this many elements. */
   private val MaxElements = 200

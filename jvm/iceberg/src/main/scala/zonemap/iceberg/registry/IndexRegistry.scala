@@ -37,6 +37,15 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
     index
   }
 
+  /**
+   * The index of a table, for callers that show it: the look does not count as a use of the table. An empty index, which
+   * the registry does not retain, if the registry has none.
+   */
+  def look(uuid: UUID): TableIndex = synchronized {
+    // `get` would make the table the most recently used one
+    tables.values.asScala.find(_.uuid == uuid).getOrElse(new TableIndex(uuid, access))
+  }
+
   /** The number of tables in the registry, including empty ones. */
   private[registry] def tableCount: Int = synchronized(tables.size)
 
@@ -94,6 +103,7 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
         }
         if (!known) {
           index.lastSeen = Some(SeenTable(table.name(), withOperations.operations(), settings))
+          index.lastName = Some(table.name())
           names.put(table.name(), new java.lang.ref.WeakReference(index))
           if (names.size >= LeastTables + 2 * tableCount) sweep(System.nanoTime())
         }
@@ -112,7 +122,7 @@ private[zonemap] final class IndexRegistry(access: StoreAccess) {
     all.foreach(held.add)
     names.asScala.iterator
       .flatMap { case (name, reference) => Option(reference.get).map(name -> _) }
-      .filter { case (name, table) => held.contains(table) && table.lastSeen.forall(_.name == name) }
+      .filter { case (name, table) => held.contains(table) && table.lastName.contains(name) }
       .toSeq
       .sortBy(_._1)
   }

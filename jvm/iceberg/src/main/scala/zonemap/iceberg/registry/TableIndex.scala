@@ -3,6 +3,7 @@ package zonemap.iceberg.registry
 import java.util.UUID
 
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.TableOperations
 
@@ -37,6 +38,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
   /** How the table was loaded last; set only while a snapshot of it is retained. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
+
+  /** The name by which the table was loaded last; retained if the index is discarded. */
+  @volatile private[iceberg] var lastName = Option.empty[String]
 
   /** The snapshot for whose data files this JVM has built all facts that the table has. */
   @volatile private[iceberg] var factsBuiltFor: Option[Long] = None
@@ -80,6 +84,11 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
 
   /** The verified index of a snapshot, from which scans can be planned. */
   def get(key: SnapshotKey): Option[SnapshotIndex] = synchronized(Option(snapshots.get(key)).filter(_.isVerified))
+
+  /** The snapshots that [[get]] returns now. Unlike [[get]], this does not count as a use of a snapshot. */
+  def covered: Map[SnapshotKey, SnapshotIndex] = synchronized {
+    snapshots.values.asScala.iterator.filter(_.isVerified).map(s => s.key -> s).toMap
+  }
 
   /**
    * Adds a snapshot and replaces one with the same key. Above [[TableIndex.MaxSnapshots]], the least recently used

@@ -198,6 +198,4 @@ private[zonemap] object TableFacts {
 
   private def contradicted(refs: Seq[FactRef]): Set[Int] =
     refs.iterator.filter(_.contradictsManifests).map(_.column.fieldId).toSet
-
-  def hasNameMapping(table: Table): Boolean = MappedNames.text(table).isDefined
 }

@@ -79,7 +79,10 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
   def memoryBytesOf(root: String): Long = synchronized(memory.bytesOf(_.root == root))
 
   /** The size of the cached ranges of one table on disk, including ranges that other JVMs fetched. */
-  def diskBytesOf(root: String): Long = disk.fold(0L)(_.bytesOf(root))
+  def diskBytesOf(root: String): Long = diskSizes()(root)
+
+  /** As [[diskBytesOf]] for several tables, for which the folder is listed once. */
+  def diskSizes(): String => Long = disk.fold((_: String) => 0L)(_.sizes())
 
   private def inMemory(range: ColdRange): Option[ByteBuffer] = synchronized(memory.get(range))
 

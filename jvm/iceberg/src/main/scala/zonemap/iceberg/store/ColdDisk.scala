@@ -81,7 +81,11 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
         } finally Files.deleteIfExists(temporary): Unit
       } catch { case NonFatal(e) => warned("write", e) }
 
-  def bytesOf(root: String): Long = listed(prefixOf(root)).map(_.sizeBytes).sum
+  /** The bytes of each store's ranges as of now; the folder is listed once for all stores, with the first of them. */
+  def sizes(): String => Long = {
+    lazy val files = names("").groupBy(_.getFileName.toString.take(PrefixChars))
+    root => files.getOrElse(prefixOf(root), Nil).flatMap(attributesOf).map(_.sizeBytes).sum
+  }
 
   def forget(root: String): Unit = listed(prefixOf(root)).foreach(delete)
 
@@ -106,14 +110,15 @@ private[store] final class ColdDisk(owned: PrivateFolder, maxBytes: Long) {
   }
 
   /** The files of the cache whose names start with `prefix`. */
-  private def listed(prefix: String): Seq[CachedFile] =
+  private def listed(prefix: String): Seq[CachedFile] = names(prefix).flatMap(attributesOf)
+
+  private def names(prefix: String): Seq[Path] =
     if (!owned.isUsable) Nil
     else
       try
         Using.resource(Files.list(folder)) { paths =>
           paths.iterator.asScala
             .filter(path => path.getFileName.toString.startsWith(prefix) && OwnName.matches(path.getFileName.toString))
-            .flatMap(attributesOf)
             .toSeq
         }
       catch {
@@ -152,6 +157,8 @@ private object ColdDisk {
 
   private def nameOf(range: ColdRange): String =
     prefixOf(range.root) + Checksums.sha256(s"${range.path}\n${range.offset}\n${range.length}", 16)
+
+  private val PrefixChars = 17
 
   private def prefixOf(root: String): String = Checksums.sha256(root, 8) + "-"
 

@@ -152,8 +152,11 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
             "to a FileIO that does, or delete the folder; CALL zonemap.system.build then builds the index anew.")
     }
 
-  /** The snapshots that have a version, whether it can be read or not; empty if the `FileIO` cannot list. */
-  def versionIds(): Set[Long] =
+  /**
+   * The ones of `wanted` that have a version, whether it can be read or not; empty if the `FileIO` cannot list. The listing
+   * ends when all are found or after [[IndexStore.MaxListed]] names.
+   */
+  def versionsOf(wanted: Set[Long]): Set[Long] =
     io match {
       case listing: SupportsPrefixOperations =>
         try
@@ -161,9 +164,12 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
             .listPrefix(s"$root/${IndexStore.Versions}/")
             .asScala
             .iterator
+            .take(IndexStore.MaxListed)
             .flatMap(info => underRoot(info.location()))
             .map(location => StoredFile(location.substring(root.length + 1), 0L, 0L))
             .flatMap(_.versionId)
+            .filter(wanted)
+            .take(wanted.size)
             .toSet
         catch { case NotFound() => Set.empty }
       case _ => Set.empty
@@ -232,6 +238,9 @@ private[zonemap] object IndexStore {
   val Facts = "facts"
   private val WholeFactsBytes = 32L << 20
   private val MaxLatestBytes = 64
+
+  /** Names of versions that one look at a store lists: two requests for a thousand names, as object stores return them. */
+  private[store] val MaxListed = 2000
 
   /**
    * The store of the index of `table`: a folder beside the table, or under the configured location.

@@ -1,5 +1,6 @@
 package zonemap.iceberg.upkeep
 
+import java.lang.{Long => JLong}
 import java.util.{ArrayList => JArrayList, Collections, UUID, WeakHashMap}
 import java.util.concurrent.{
   ConcurrentHashMap,
@@ -9,6 +10,7 @@ import java.util.concurrent.{
   TimeUnit
 }
 
+import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
@@ -35,11 +37,13 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   private val covering = new Covering(process)
   private val compactor = new SegmentCompactor(process.access.spill)
-  private val queued = ConcurrentHashMap.newKeySet[(UUID, Long)]()
+
+  /** The snapshots that are queued or under way, by table and id, and since when. */
+  private val queued = new ConcurrentHashMap[(UUID, Long), JLong]
   private val commits = new ConcurrentHashMap[String, Commit]
 
-  /** Names of the tables whose newest commit has left `commits` and is not indexed yet. */
-  private val following = ConcurrentHashMap.newKeySet[String]()
+  /** Names of the tables whose newest commit has left `commits` and is not indexed yet, and since when it was queued. */
+  private val following = new ConcurrentHashMap[String, JLong]
 
   /** The upkeep state of each table; it is garbage-collected together with the table's index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
@@ -95,7 +99,11 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       seen <- index.lastSeen
       settings <- settingsOf(seen)
       if settings.upkeep != UpkeepMode.Off && settings.maintenance.followCommits
-    } if (commits.put(tableName, Commit(snapshotId, settings)) == null) execute(() => followWhenDue(tableName))
+    } {
+      val commit = Commit(snapshotId, settings, System.currentTimeMillis())
+      val waiting = commits.merge(tableName, commit, (older, _) => commit.copy(sinceMillis = older.sinceMillis))
+      if (waiting eq commit) execute(() => followWhenDue(tableName))
+    }
 
   /**
    * Waits until all work queued so far is done and written, without pauses, for tests and an orderly shutdown; returns
@@ -107,7 +115,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
         commits.keySet().forEach(followCommit(_))
         states
           .synchronized(new JArrayList(states.values()))
-          .forEach(state => logged("write an index", state.flushWaiting()))
+          .forEach(state => logged("write an index", state.recording(state.flushWaiting())))
       }
       worker.submit(done).get(timeoutMillis, TimeUnit.MILLISECONDS)
       true
@@ -115,9 +123,14 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   /** The work on a table that is queued or under way. */
   def workOn(index: TableIndex): UpkeepWork = {
-    val isFollowed = index.lastSeen.exists(seen => commits.containsKey(seen.name) || following.contains(seen.name))
-    val isIndexing = isFollowed || queued.stream().anyMatch(_._1 == index.uuid)
-    UpkeepWork(isIndexing, isIndexing || Option(states.get(index)).exists(_.isWriting))
+    val followed = index.lastSeen.toSeq.flatMap { seen =>
+      Option(commits.get(seen.name)).map(_.sinceMillis) ++ Option(following.get(seen.name)).map(_.longValue)
+    }
+    val requested = queued.asScala.iterator.collect {
+      case ((uuid, _), since) if uuid == index.uuid => since.longValue
+    }
+    val state = Option(states.get(index))
+    UpkeepWork((followed.iterator ++ requested).minOption, state.exists(_.isWriting), state.flatMap(_.lastFailure))
   }
 
   private def followWhenDue(tableName: String): Unit =
@@ -133,7 +146,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private def stateOf(index: TableIndex): TableUpkeep = states.computeIfAbsent(index, _ => new TableUpkeep)
 
   private def followCommit(tableName: String): Unit = {
-    following.add(tableName)
+    Option(commits.get(tableName)).foreach(commit => following.put(tableName, commit.sinceMillis))
     var isRetried = false
     try
       Option(commits.remove(tableName)).foreach { commit =>
@@ -158,6 +171,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       if !index.isEmpty
     } stateOf(index).pace.count(commit.settings.maintenance.maxCpuShare) {
       logged(
+        index,
         s"index snapshot ${commit.snapshotId} of $tableName", {
           val table = new BaseTable(seen.operations, seen.name)
           find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
@@ -188,6 +202,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     val merged = Merging.ifDue(table, covered, index, settings.maintenance.merge, compactor)
     if (merged ne covered) process.keep(index, merged)
     if (persists(settings, index)) flush(table, merged, settings, index)
+    stateOf(index).succeeded()
   }
 
   private def persists(settings: PlannerSettings, index: TableIndex): Boolean =
@@ -209,7 +224,13 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       val later: Runnable = () => {
         state.isTimerSet = false
         state.pace.count(settings.maintenance.maxCpuShare) {
-          logged(s"write the index of ${table.name()}", state.flushWaiting())
+          logged(
+            index,
+            s"write the index of ${table.name()}", {
+              state.flushWaiting()
+              state.succeeded()
+            }
+          )
         }
       }
       schedule(later, delay)
@@ -231,12 +252,16 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   private def submit(table: Table, snapshot: Snapshot)(work: => Unit): Unit = {
     val name = (table.uuid(), snapshot.snapshotId())
-    if (queued.add(name))
+    if (queued.putIfAbsent(name, System.currentTimeMillis()) == null)
       execute { () =>
-        try logged(s"index snapshot ${snapshot.snapshotId()} of ${table.name()}", work)
+        try logged(process.tables.of(table), s"index snapshot ${snapshot.snapshotId()} of ${table.name()}", work)
         finally queued.remove(name): Unit
       }
   }
+
+  /** Runs a turn of work on a table; a failure is logged and retained until a turn succeeds. */
+  private def logged(index: TableIndex, what: => String, work: => Unit): Unit =
+    logged(what, stateOf(index).recording(work))
 
   private def logged(what: => String, work: => Unit): Unit =
     try work
@@ -263,6 +288,10 @@ private object Upkeep {
 
   private val IdleSeconds = 60L
 
-  /** A reported snapshot, and the settings of the session that commits it. */
-  private final case class Commit(snapshotId: Long, settings: PlannerSettings)
+  /**
+   * A reported snapshot, and the settings of the session that commits it.
+   *
+   * @param sinceMillis when the oldest of the commits was queued that this one stands for
+   */
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long)
 }

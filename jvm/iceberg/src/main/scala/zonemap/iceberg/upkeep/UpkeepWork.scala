@@ -3,14 +3,31 @@ package zonemap.iceberg.upkeep
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
- * The work on the index of one table that upkeep of this process has queued or is doing.
+ * The work of this process's upkeep on the index of one table.
  *
- * @param isIndexing whether a snapshot is queued or being indexed
- * @param isWriting whether a snapshot in memory is about to be written to the store
+ * @param indexingSinceMillis since when a snapshot is queued or being indexed; `None` if none is
+ * @param isWriting whether a snapshot in memory waits to be written to the store or is being written
+ * @param failure why the last turn failed; `None` after a turn that succeeded
  */
-private[zonemap] final case class UpkeepWork(isIndexing: Boolean, isWriting: Boolean)
+private[zonemap] final case class UpkeepWork(
+    indexingSinceMillis: Option[Long] = None,
+    isWriting: Boolean = false,
+    failure: Option[String] = None) {
+
+  def isIndexing: Boolean = indexingSinceMillis.isDefined
+
+  /** The work of this moment or of a `later` one, with the later one's failure. */
+  def and(later: UpkeepWork): UpkeepWork =
+    UpkeepWork(
+      (indexingSinceMillis ++ later.indexingSinceMillis).minOption,
+      isWriting || later.isWriting,
+      later.failure)
+}
 
 private[zonemap] object UpkeepWork {
+
+  /** Work that takes longer may hang. It is longer than the longest pause, and than most tables take to be covered. */
+  val MaxMillis = 600000L
 
   /** The longest time from a commit to its version in the store, if upkeep follows the commits. */
   def paceMillis(settings: PlannerSettings): Long = settings.maintenance.flushIntervalMillis + Pace.MaxPauseMillis

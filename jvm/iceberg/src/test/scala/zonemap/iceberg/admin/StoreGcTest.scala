@@ -31,13 +31,14 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     override def newOutputFile(path: String): OutputFile = inner.newOutputFile(path)
     override def deleteFile(path: String): Unit = inner.deleteFile(path)
     override def deletePrefix(prefix: String): Unit = throw new UnsupportedOperationException("not used")
-    override def listPrefix(prefix: String): JIterable[FileInfo] =
-      inner.locations
+    override def listPrefix(prefix: String): JIterable[FileInfo] = { () =>
+      inner.locations.iterator
         .filter(_.startsWith(prefix))
         .map { location =>
           new FileInfo(location, inner.bytes(location).length.toLong, System.currentTimeMillis() - ageMillis(location))
         }
         .asJava
+    }
   }
 
   private final class Listed(inner: TableOperations, listing: FileIO) extends TableOperations {
@@ -55,6 +56,23 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
 
   private def gc(table: BaseTable, dryRun: Boolean = false, graceHours: Int = 24): Seq[Garbage] =
     process.admin.gc(table, Maintained.Persist, graceHours * HourMillis, dryRun)
+
+  test("versions are listed until all wanted ones are found, and two thousand names at most") {
+    val t = new Maintained
+    t.append()
+    var names = 0
+    val table = listed(t, _ => { names += 1; 0L })
+    val store = process.store(table)
+    (1001 to 4000).foreach(id => t.table.io.put(s"${store.root}/versions/$id", Array.emptyByteArray))
+    def listing(wanted: Long*): (Set[Long], Int) = {
+      names = 0
+      (store.versionsOf(wanted.toSet), names)
+    }
+    assert(listing(1002, 1004) == ((Set(1002L, 1004L), 4)))
+    assert(listing(1002, 7) == ((Set(1002L), 2000)))
+    assert(listing() == ((Set.empty, 0)))
+    assert(process.store(t.table.load()).versionsOf(Set(1002L)).isEmpty, "a FileIO that cannot list")
+  }
 
   /** Six snapshots with a version each, merged at the end; only the newest snapshot is retained. */
   private def expired(): Maintained = {

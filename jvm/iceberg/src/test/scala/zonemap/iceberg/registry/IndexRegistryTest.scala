@@ -46,6 +46,19 @@ class IndexRegistryTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(tables.forall(held), "what it holds less of is still covered")
   }
 
+  test("a look at a table is no use of it: it still gives way first, and a table without an index is not retained") {
+    val tables = Seq.fill(3)(table(4))
+    tables.foreach(build(_))
+    tables.foreach(t => ours(t, filter))
+    val indexes = tables.map(t => process.tables.look(t.load().uuid()))
+    assert(indexes.zip(tables).forall { case (index, t) => index eq process.tables.of(t.load()) })
+    val (before, count) = (indexes.map(_.residentBytes), process.tables.tableCount)
+    Seq(tables.head, table(1)).foreach(t => process.status.of(t.load(), Some(t.current), Off))
+    assert(process.tables.tableCount == count)
+    process.tables.shrinkTo(process.tables.residentBytes - 1)
+    assert(indexes.map(_.residentBytes).zip(before).map { case (a, b) => a < b } == Seq(true, false, false))
+  }
+
   test("the cap is honoured by every plan, and eviction changes no answer") {
     val tables = Seq.fill(4)(table(6))
     tables.foreach(build(_))

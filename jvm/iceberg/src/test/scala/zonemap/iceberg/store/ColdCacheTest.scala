@@ -86,6 +86,16 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     assert(other.read(ColdRange("mem://store", "a", 1, 100)).isEmpty)
   }
 
+  test("disk: the sizes of several stores are of one listing") {
+    use()
+    read("a")
+    read("b", length = 50, root = "mem://other")
+    val sizes = cold.diskSizes()
+    assert(sizes("mem://store") == 104)
+    read("c", root = "mem://other")
+    assert(sizes("mem://other") == 54 && sizes("mem://nowhere") == 0 && cold.diskBytesOf("mem://other") == 158)
+  }
+
   test("disk: the cap is kept, and the oldest files go; reading makes a file young") {
     use(memory = 0, disk = 3 * 104)
     Seq("a", "b", "c").foreach(read(_))

@@ -95,12 +95,99 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(status(t, Planning.Off).problem.endsWith("upkeep=off follows no commits, and refresh indexes them"))
   }
 
-  test("the manifest list is read once, and no manifest is") {
+  test("the manifest list is read once if the snapshot is not covered, no manifest is, and no version is read twice") {
     val (t, _) = behind()
-    val loaded = t.table.load()
-    t.table.io.resetCounts()
-    new IndexStatus(process.now).of(loaded, Some(loaded.currentSnapshot()), Maintained.Persist)
-    assert(t.table.io.reads(FileKind.ManifestList) == 1 && t.table.io.reads(FileKind.Manifest) == 0)
+    def look() = {
+      t.table.io.resetCounts()
+      status(t)
+      assert(t.table.io.reads(FileKind.ManifestList) <= 1 && t.table.io.reads(FileKind.Manifest) == 0)
+      val read = t.table.io.readLocations(FileKind.Store)
+      assert(read.nonEmpty && read.distinct == read, read)
+    }
+    look()
+    Planning.ours(t.table, settings = Planning.Off)
+    look()
+    process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
+    look()
+    process.restart()
+    look()
+  }
+
+  for (isHeld <- Seq(true, false))
+    test(s"the covered snapshot has expired, its index is ${if (isHeld) "held" else "in the store only"}: behind") {
+      val (t, built) = behind()
+      if (isHeld)
+        process.admin
+          .refresh(t.table.load(), t.table.load().snapshot(built), Planning.Off, new LocalRunner(_)): Unit
+      assert(status(t).verdict == "catching up")
+      t.expire(retain = 1)
+      val found = status(t)
+      assert(found.verdict == "behind" && found.coveredSnapshotId == built && found.lagSnapshots == -1)
+      assert(
+        found.problem == "the index covers no retained ancestor of the snapshot: no upkeep follows the commits, and the " +
+          "next query or refresh indexes them")
+      process.admin.refresh(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
+      assert(verdicts(t) == (("fresh", "fresh")))
+    }
+
+  test("commits with a time in the future: within the pace if the clocks differ by seconds, else behind") {
+    val (t, _) = behind()
+    assert(status(t, laterMillis = -5000L).verdict == "catching up")
+    assert(status(t, laterMillis = -anHour).verdict == "behind")
+  }
+
+  test("upkeep fails at each commit: behind, also while the next commit is in its queue, until a turn succeeds") {
+    val t = new Maintained
+    t.append()
+    t.maintain()
+    Planning.ours(t.table, settings = Maintained.Persist)
+    t.table.io.beforeRead = location =>
+      if (FileKind.of(location) == FileKind.Manifest)
+        throw new java.io.UncheckedIOException(new java.io.IOException("no more handles"))
+    for (commits <- 1 to 2) {
+      t.append()
+      eventually(!process.upkeep.workOn(process.tables.of(t.table.load())).isIndexing)
+      val found = status(t)
+      assert(found.lagSnapshots == commits)
+      assert(!found.covered && found.verdict == "behind" && found.problem.contains(": upkeep failed: "), found.problem)
+      assert(found.problem.contains("no more handles"))
+    }
+    val gate = holdUpkeep(t)
+    process.upkeep.enqueue(t.table.load(), t.table.current, Maintained.Persist)
+    assert(status(t).verdict == "behind" && status(t).problem.contains("no more handles"))
+    gate.countDown()
+    assert(process.upkeep.await(20000))
+    assert(status(t).verdict == "fresh" && status(t).problem == "")
+  }
+
+  test("no index, because upkeep fails") {
+    val t = new Maintained
+    t.append()
+    t.table.io.beforeRead = location =>
+      if (FileKind.of(location) == FileKind.Manifest)
+        throw new java.io.UncheckedIOException(new java.io.IOException("no more handles"))
+    process.upkeep.enqueue(t.table.load(), t.table.current, Maintained.Persist)
+    assert(process.upkeep.await(20000))
+    val found = status(t)
+    assert(found.verdict == "no index" && found.problem.startsWith("the table has no index yet: upkeep failed: "))
+  }
+
+  test("upkeep=memory: not persisted, also while upkeep indexes another snapshot") {
+    val (t, other) = (new Maintained, new Maintained)
+    t.append()
+    val older = t.table.current
+    t.append()
+    t.maintain(memory)
+    other.append()
+    val gate = holdUpkeep(other)
+    process.upkeep.enqueue(other.table.load(), other.table.current, memory)
+    process.upkeep.enqueue(t.table.load(), older, memory)
+    assert(process.upkeep.workOn(process.tables.of(t.table.load())).isIndexing)
+    assert(status(t, memory).verdict == "not persisted: upkeep=memory writes nothing")
+    assert(status(t).verdict == "fresh", "upkeep=persist writes after each turn")
+    gate.countDown()
+    assert(process.upkeep.await(20000))
+    assert(status(t, memory).verdict == "not persisted: upkeep=memory writes nothing")
   }
 
   test("a hybrid plan covers the snapshot, which is fresh once it is stored") {
@@ -121,8 +208,11 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     for (t <- Seq(fresh, old)) {
       val gate = holdUpkeep(t)
       process.upkeep.enqueue(t.table.load(), t.table.current, Maintained.Persist)
-      assert(verdicts(t) == (("catching up", "catching up")))
+      val isCovered = t eq old
+      assert(verdicts(t) == (("catching up", if (isCovered) "behind" else "no index")), "no work takes an hour")
       assert(status(t).problem.endsWith("upkeep is at work on it"))
+      val hanging = status(t, laterMillis = anHour).problem
+      assert(hanging.matches(".*: upkeep has been at work for 36\\d\\d s and may hang"), hanging)
       gate.countDown()
       assert(process.upkeep.await(30000))
       assert(verdicts(t) == (("fresh", "fresh")))
@@ -140,7 +230,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     t.append()
     val found = status(t, settings)
     assert(found.verdict == "catching up" && found.lagSnapshots == 1 && found.dataFiles == 4)
-    assert(status(t, settings, anHour).verdict == "catching up")
+    assert(status(t, settings, anHour).verdict == "behind", "no pause takes an hour")
     assert(process.upkeep.await(20000))
     assert(status(t, settings).verdict == "not persisted: upkeep=memory writes nothing")
   }
@@ -152,8 +242,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     t.maintain(settings)
     t.append()
     process.upkeep.enqueue(t.table.load(), t.table.current, settings)
-    eventually(
-      process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isIndexing = false, isWriting = true))
+    eventually(process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isWriting = true))
     val found = status(t, settings)
     assert(found.covered && found.verdict == "fresh")
     assert(found.problem == "the index of the snapshot is in memory only: the next flush writes it")
@@ -161,7 +250,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     assert(status(t, settings).problem == "" && status(t, settings).verdict == "fresh")
   }
 
-  test("covered by upkeep while status reads the store: fresh, because the write waits") {
+  test("covered by upkeep while status reads the store: the state before it is shown, and then fresh") {
     val settings = Maintained.settled(Maintained.Persist)(_.copy(flushIntervalMillis = anHour))
     val t = new Maintained
     t.append()
@@ -174,11 +263,12 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
       if (!isCovered && Thread.currentThread() == reader && FileKind.of(location) == FileKind.Store) {
         isCovered = true
         process.upkeep.enqueue(t.table.load(), t.table.current, settings)
-        eventually(process.upkeep.workOn(index) == UpkeepWork(isIndexing = false, isWriting = true))
+        eventually(process.upkeep.workOn(index) == UpkeepWork(isWriting = true))
       }
     val found = status(t, settings)
-    assert(isCovered && found.covered && found.verdict == "fresh")
+    assert(isCovered && !found.covered && found.verdict == "catching up" && found.dataFiles == 2)
     t.table.io.beforeRead = _ => ()
+    assert(status(t, settings).covered && status(t, settings).verdict == "fresh")
     assert(process.upkeep.await(20000))
   }
 
@@ -206,7 +296,7 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     val found = status(t)
     assert(found.snapshotId == first && found.coveredSnapshotId == second && !found.covered)
     assert(found.lagSnapshots == -1 && found.lagSeconds == -1.0 && files(found) == ((2L, 2L)))
-    assert(found.problem.startsWith("the index covers no ancestor of the snapshot: "))
+    assert(found.problem.startsWith("the index covers no retained ancestor of the snapshot: "))
   }
 
   test("damaged: in the store, and by a difference of shadow mode") {
@@ -251,10 +341,49 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     build(built)
     assert(process.status.known.map(_.name).sorted == Seq(planned, built).map(_.table.name).sorted)
     built.append()
-    val loaded = process.status.known.find(_.name == built.table.name).flatMap(_.load).map(_.apply()).get
+    val loaded = process.status.known.find(_.name == built.table.name).flatMap(_.reload).map(_.apply()).get
     assert(loaded.currentSnapshot().snapshotId() == built.table.current.snapshotId())
     assert(process.upkeep.await(20000))
     process.admin.drop(built.table.load(), Planning.Off, dryRun = false)
     assert(!process.status.known.exists(_.name == built.table.name))
+  }
+
+  test("a known table that is damaged has the name of its last load only") {
+    val t = new Maintained
+    t.append()
+    build(t)
+    val index = process.tables.of(t.table.load())
+    process.tables.seen(
+      index,
+      new org.apache.iceberg.BaseTable(t.table.operations, "lake.db.renamed"),
+      Maintained.Persist)
+    index.damaged("bad bytes")
+    assert(process.status.known.map(_.name) == Seq("lake.db.renamed"))
+    process.status.forget(process.status.known.head)
+    assert(process.status.known.isEmpty && process.tables.look(t.table.load().uuid()).quarantined.isEmpty)
+  }
+
+  test("a look is no use of a table: the order of eviction and the tables that are retained stay the same") {
+    def twice(): Maintained = {
+      val t = new Maintained
+      t.append()
+      t.append()
+      build(t)
+      t
+    }
+    val (oldest, newest) = (twice(), twice())
+    def held(t: Maintained) = process.tables.of(t.table.load()).covered.size
+    val first = oldest.table.load().snapshots().iterator().next()
+    process.admin.refresh(oldest.table.load(), first, Maintained.Persist, new LocalRunner(_))
+    Planning.ours(oldest.table, settings = Planning.Off)
+    Planning.ours(newest.table, settings = Planning.Off)
+    val unknown = new Maintained
+    unknown.append()
+    Seq(oldest, unknown).foreach(status(_))
+    new IndexStatus(process.now).of(oldest.table.load(), Some(first), Maintained.Persist)
+    assert(!process.tables.look(unknown.table.load().uuid()).eq(process.tables.look(unknown.table.load().uuid())))
+    assert(process.tables.look(oldest.table.load().uuid()).evictOldest())
+    assert(oldest.isIndexed && held(oldest) == 1, "the older snapshot was planned first")
+    assert(process.tables.known.map(_._2.uuid).toSet == Seq(oldest, newest).map(_.table.load().uuid()).toSet)
   }
 }

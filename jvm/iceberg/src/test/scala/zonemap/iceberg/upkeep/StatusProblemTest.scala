@@ -79,13 +79,23 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(!uncovered.covered && uncovered.problem.contains("access denied"))
   }
 
-  test("a store that queries could not read is told of until they can") {
+  test("a store that queries could not read is a problem until status can read it") {
     val t = built()
     process.restart()
     failStore(t, "timed out")
     Planning.ours(t.table, Expressions.equal("id", 15L), Planning.Off)
+    assert(problem(t, Planning.Off).contains("timed out") && status(t).verdict.startsWith("unreadable: "))
     t.table.io.beforeRead = _ => ()
-    assert(problem(t, Planning.Off).contains("timed out"))
+    assert(problem(t, Planning.Off) == "" && status(t).verdict == "fresh")
+  }
+
+  test("damage that queries have found is a problem until a build, though status reads the store") {
+    val t = built()
+    process.tables.of(t.table.load()).damaged("the paths of block 3")
+    val found = status(t)
+    assert(found.verdict == "damaged: the paths of block 3" && found.problem == s"the stored index is ${found.verdict}")
+    process.admin.build(t.table.load(), t.table.current, Maintained.Persist, new LocalRunner(_))
+    assert(status(t).verdict == "fresh" && problem(t) == "")
   }
 
   for (part <- Seq("/versions/", "/segments/"))

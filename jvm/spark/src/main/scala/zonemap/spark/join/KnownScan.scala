@@ -1,7 +1,7 @@
 package zonemap.spark.join
 
 import org.apache.iceberg.spark.source.SparkTable
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -25,11 +25,7 @@ private[join] final class KnownScan(
   private val columns = new SchemaColumns(relation, SparkTables.schema(sparkTable))
 
   /** Returns the column of the index for an attribute of the scan. */
-  def column(attribute: Attribute): Option[ColumnRef] =
-    attribute match {
-      case reference: AttributeReference => columns.column(reference)
-      case _                             => None
-    }
+  def column(attribute: Attribute): Option[ColumnRef] = columns.column(attribute)
 }
 
 /**

@@ -3,8 +3,10 @@ package zonemap.spark.procedure
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, Table}
+import org.apache.iceberg.exceptions.{NoSuchNamespaceException, NoSuchTableException}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.analysis
 
 import zonemap.iceberg.convert.Indexable
 
@@ -31,6 +33,17 @@ private[procedure] object IcebergTables {
     table.refresh()
     table
   }
+
+  /** Whether an error, such as one of [[load]], means that the catalog has no such table. */
+  def isMissing(error: Throwable): Boolean =
+    Iterator.iterate(error)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists {
+      case _: NoSuchTableException | _: NoSuchNamespaceException                   => true
+      case _: analysis.NoSuchTableException | _: analysis.NoSuchNamespaceException => true
+      case _: analysis.NoSuchDatabaseException                                     => true
+      case _                                                                       => false
+    }
+
+  private val MaxCauses = 10
 
   /** Throws an `IllegalArgumentException` for a table that cannot be indexed. */
   def requireIndexable(table: Table, name: String, verb: String): Unit =

@@ -31,11 +31,7 @@ private[spark] final case class ZoneMapRelation(
   def columns: ColumnResolver = new SchemaColumns(relation, schema)
 
   /** Returns the column of the index for an attribute of the relation. */
-  def column(attribute: Attribute): Option[ColumnRef] =
-    attribute match {
-      case reference: AttributeReference => columns.column(reference)
-      case _                             => None
-    }
+  def column(attribute: Attribute): Option[ColumnRef] = columns.column(attribute)
 
   /**
    * Returns at least the files with rows that the query needs and for which all `conditions` are TRUE; `None` if the

@@ -1,9 +1,14 @@
 package zonemap.spark.procedure
 
+import org.apache.iceberg.spark.SparkCatalog
+import org.apache.spark.sql.SparkSession
+
 import zonemap.spark.SharedSession
 
 /** CALL zonemap.system.*, and what EXPLAIN tells. */
 class ProceduresTest extends SharedSession {
+
+  private val lake = "spark.sql.catalog.lake"
 
   private def call(text: String) = sql(s"CALL zonemap.system.$text").head()
 
@@ -175,7 +180,7 @@ class ProceduresTest extends SharedSession {
     assert(verdicts("namespace => 'lake.none'").isEmpty)
   }
 
-  test("status without arguments: the tables that this driver has queried or indexed, a dropped one as an error") {
+  test("status without arguments: the tables that this driver has queried or indexed and this session can load") {
     val (built, queried, gone) = (newTable("known_built"), newTable("known_queried"), newTable("known_gone"))
     forgetIndexes()
     assert(verdicts("").isEmpty)
@@ -184,9 +189,40 @@ class ProceduresTest extends SharedSession {
     sql(s"SELECT * FROM $queried WHERE id = 3").collect()
     assert(verdicts("") == Map(built -> "fresh", gone -> "fresh", queried -> "no index"))
     sql(s"DROP TABLE $gone PURGE")
-    assert(verdicts("") == Map(built -> "fresh", gone -> "error", queried -> "no index"))
-    val table = sql("CALL zonemap.system.status()").where("verdict = 'error'").head()
-    assert(table.getAs[String]("problem").startsWith(s"Cannot show the status of '$gone': "))
+    assert(verdicts("") == Map(built -> "fresh", queried -> "no index"))
+  }
+
+  test("status without arguments: a table that another one replaced is shown when the driver knows the other one") {
+    val t = newTable("replaced")
+    forgetIndexes()
+    build(t)
+    newTable("replaced")
+    assert(verdicts("").isEmpty)
+    sql(s"SELECT * FROM $t WHERE id = 3").collect()
+    assert(verdicts("") == Map(t -> "no index"))
+  }
+
+  test("status without arguments: a name with quotes, and a table of a catalog that this session lacks") {
+    val quoted = newTable("`odd-name`")
+    forgetIndexes()
+    build(quoted)
+    val session = spark.newSession()
+    Seq("" -> classOf[SparkCatalog].getName, ".type" -> "hadoop", ".warehouse" -> spark.conf.get(s"$lake.warehouse"))
+      .foreach { case (key, value) => session.conf.set(s"spark.sql.catalog.other$key", value) }
+    session.sql("CREATE TABLE other.db.elsewhere (id BIGINT) USING iceberg")
+    session.sql("INSERT INTO other.db.elsewhere VALUES (1)")
+    session.sql("CALL zonemap.system.build('other.db.elsewhere')").collect()
+    def found(of: SparkSession): Map[String, String] =
+      of.sql("CALL zonemap.system.status()")
+        .collect()
+        .map(row => row.getAs[String]("table") -> row.getAs[String]("verdict"))
+        .toMap
+    val name = "lake.db.odd-name"
+    assert(found(spark) == Map(name -> "fresh", "other.db.elsewhere" -> "error"))
+    assert(found(session) == Map(name -> "fresh", "other.db.elsewhere" -> "fresh"), "the index is retained")
+    session.sql("DROP TABLE other.db.elsewhere PURGE")
+    assert(found(spark).size == 2, "a session without the catalog does not know that the table is gone")
+    Seq(session, spark).foreach(of => assert(found(of) == Map(name -> "fresh")))
   }
 
   private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)
