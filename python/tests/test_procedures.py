@@ -344,6 +344,7 @@ UNKNOWN_CALLS = [
     (None, "Catalog 'zonemap' plugin class not found: spark.sql.catalog.zonemap is not defined"),
     (None, "Cannot find catalog plugin class for catalog 'zonemap': zonemap.spark.ZoneMapCatalog."),
     ("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."),
+    ("MISSING_CATALOG_ABILITY.PROCEDURES", "Catalog spark_catalog does not support procedures."),
     ("FAILED_TO_LOAD_ROUTINE", "Failed to load routine `zonemap`.`system`.`build`."),
 ]
 

@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 _ACTIONS = {"status": "show the status of", "gc": "collect unused index files of"}
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
-_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "MISSING_CATALOG_ABILITY", "ROUTINE_NOT_FOUND")
+_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
+#: Without a catalog ``zonemap``, Spark reads the name as one of the current catalog, whose name is in the sentence.
+_NO_PROCEDURES = "MISSING_CATALOG_ABILITY"
 #: Sentences of the same errors in Spark 3, which have no such name there.
 _ABSENT_IN_SPARK_3 = re.compile(
     r"at or near 'CALL'|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap", re.I
@@ -267,7 +269,8 @@ def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -
 
 def _is_absent(failed: ProcedureError, error: Exception) -> bool:
     """Returns True if Spark knows no such CALL; any other error is an answer of the procedure itself."""
-    named = (failed.condition or "").startswith(_ABSENT) and "zonemap" in str(error)
+    condition = failed.condition or ""
+    named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(_ABSENT) and "zonemap" in str(error))
     return named or _ABSENT_IN_SPARK_3.search(str(failed)) is not None
 
 
