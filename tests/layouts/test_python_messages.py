@@ -55,6 +55,7 @@ spark.sql("CREATE TABLE lake.db.t AS SELECT id FROM range(10)")
 show("built", lambda: zonemap.build(spark, "lake.db.t").data_files > 0)
 show("words", lambda: zonemap.build(spark, "a b c"))
 show("absent", lambda: zonemap.build(spark, "lake.db.nope"))
+show("catalog", lambda: zonemap.build(spark, "absent.db.t"))
 show("column", lambda: zonemap.build(spark, "lake.db.t", facts=["values(nope)"]))
 try:
     spark.sql("CALL zonemap.system.build(table => 'a b c')")
@@ -102,10 +103,12 @@ def test_jars_are_found_in_a_folder_with_a_blank_and_errors_are_sentences(tmp_pa
     reasons = {
         "words": "Cannot build the index of '`a b c`': [TABLE_OR_VIEW_NOT_FOUND] ",
         "absent": "Cannot build the index of 'lake.db.nope': [TABLE_OR_VIEW_NOT_FOUND] ",
+        "catalog": "Cannot build the index of 'absent.db.t': [REQUIRES_SINGLE_PART_NAMESPACE] ",
         "column": "Cannot build values(nope) of 'lake.db.t': the table has no such column. ",
     }
     for name, reason in reasons.items():
         assert told[name].startswith(f"ProcedureError {reason}"), told
         assert told[f"{name}.trace"] == "True"
     assert told["sql"].startswith("Cannot build the index of 'a b c': [PARSE_SYNTAX_ERROR] Syntax error at or near 'b'")
-    assert "zonemap.spark" not in stderr and "Failed to add" not in stderr, stderr
+    assert "no catalog has the name 'absent'" in told["catalog"]
+    assert "\tat " not in stderr and "\\tat " not in stderr and "Failed to add" not in stderr, stderr

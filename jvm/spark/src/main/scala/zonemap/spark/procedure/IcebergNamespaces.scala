@@ -44,15 +44,16 @@ private[procedure] object IcebergNamespaces {
         .sortBy(_.name)
     } catch {
       case NonFatal(e) =>
-        throw new IllegalArgumentException(
+        throw IcebergTables.refused(
           s"Cannot $verb namespace '$name': ${IcebergTables.firstLine(e)}. Name a namespace of an Iceberg catalog as " +
             "catalog.namespace.",
           e)
     }
 
-  private def resolve(spark: SparkSession, parts: Seq[String]): (String, Seq[String]) = {
-    val isCatalog =
-      parts.head == SessionCatalog || spark.conf.getOption(s"spark.sql.catalog.${parts.head}").isDefined
-    if (isCatalog) (parts.head, parts.tail) else (spark.catalog.currentCatalog(), parts)
-  }
+  /** The catalog and the other parts of a name; a name without a catalog is one of the current catalog. */
+  private[procedure] def resolve(spark: SparkSession, parts: Seq[String]): (String, Seq[String]) =
+    if (isCatalog(spark, parts.head)) (parts.head, parts.tail) else (spark.catalog.currentCatalog(), parts)
+
+  private[procedure] def isCatalog(spark: SparkSession, name: String): Boolean =
+    name.equalsIgnoreCase(SessionCatalog) || spark.conf.getOption(s"spark.sql.catalog.$name").isDefined
 }

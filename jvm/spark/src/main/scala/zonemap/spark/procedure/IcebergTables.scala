@@ -1,12 +1,16 @@
 package zonemap.spark.procedure
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, Table}
 import org.apache.iceberg.exceptions.{NoSuchNamespaceException, NoSuchTableException}
 import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 
 import zonemap.iceberg.convert.Indexable
 
@@ -21,18 +25,43 @@ private[procedure] object IcebergTables {
    */
   def load(spark: SparkSession, name: String, verb: String): Table = {
     val table =
-      try Spark3Util.loadIcebergTable(spark, name)
+      try Spark3Util.loadIcebergTable(spark, qualified(spark, name))
       catch {
         case e: IllegalArgumentException => throw notIceberg(name, verb, e)
         case e: ClassCastException       => throw notIceberg(name, verb, e)
         case NonFatal(e) =>
-          throw new IllegalArgumentException(
-            s"Cannot $verb '$name': ${firstLine(e)}. Name an existing Iceberg table as catalog.namespace.table.",
-            e)
+          val why = firstLine(e) + absentCatalog(spark, name)
+          throw refused(s"Cannot $verb '$name': $why. Name an existing Iceberg table as catalog.namespace.table.", e)
       }
     table.refresh()
     table
   }
+
+  /** The name with its catalog: for a first part that is no catalog, Iceberg logs a warning with a Java trace. */
+  private def qualified(spark: SparkSession, name: String): String = {
+    val parts = CatalystSqlParser.parseMultipartIdentifier(name)
+    if (parts.size == 1) name
+    else {
+      val (catalog, rest) = IcebergNamespaces.resolve(spark, parts)
+      (catalog +: rest).map(quoteIfNeeded).mkString(".")
+    }
+  }
+
+  /** For a name of three or more parts whose first part is no catalog, the end of a sentence that says so. */
+  private def absentCatalog(spark: SparkSession, name: String): String =
+    Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption
+      .filter(parts => parts.size > 2 && !IcebergNamespaces.isCatalog(spark, parts.head))
+      .fold("")(parts => s"; no catalog has the name '${parts.head}'")
+
+  /**
+   * The error of an argument that Spark refused. An error with a query context, such as one of the parser, is no cause of it:
+   * PySpark logs each such error of a chain with its Java trace, and the message has its sentence.
+   */
+  private[procedure] def refused(message: String, cause: Throwable): IllegalArgumentException =
+    cause match {
+      case e: SparkThrowable if e.getQueryContext.nonEmpty => new IllegalArgumentException(message)
+      case e                                               => new IllegalArgumentException(message, e)
+    }
 
   /** Whether an error, such as one of [[load]], means that the catalog has no such table. */
   def isMissing(error: Throwable): Boolean =

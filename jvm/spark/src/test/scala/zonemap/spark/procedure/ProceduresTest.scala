@@ -51,6 +51,18 @@ class ProceduresTest extends SharedSession {
     }
   }
 
+  test("a name without a catalog is one of the current catalog, and a catalog that is absent is named") {
+    val t = newTable("unqualified")
+    val before = spark.catalog.currentCatalog()
+    spark.catalog.setCurrentCatalog("lake")
+    try assert(call(s"build(table => '${t.stripPrefix("lake.")}')").getAs[Long]("data_files") == 5)
+    finally spark.catalog.setCurrentCatalog(before)
+    for (verb <- Seq("build", "refresh", "status", "drop")) {
+      val error = errorOf(s"$verb(table => 'absent.db.t')")
+      assert(error.contains("'absent.db.t': ") && error.contains("; no catalog has the name 'absent'. Name an "), error)
+    }
+  }
+
   test("prewarm: what is read, by hours and columns") {
     val t = newTable("warmed")
     build(t)
