@@ -29,7 +29,9 @@ object OperatorReason {
   case object LimitOff extends OperatorReason("LIMIT_OFF", "spark.sql.zonemap.limit is false")
 
   final case class JoinType(text: String)
-      extends OperatorReason("JOIN_TYPE", s"$text retains the rows of this side that match no row")
+      extends OperatorReason(
+        "JOIN_TYPE",
+        s"$text returns rows that match no row, so its keys prune no file of this side")
 
   case object JoinCondition
       extends OperatorReason("JOIN_CONDITION", "it requires no equality with a bare column of this table")

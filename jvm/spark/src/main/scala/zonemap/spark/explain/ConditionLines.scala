@@ -27,6 +27,8 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
 
   private val pushed: Seq[IcebergExpression] = parts(filter)
 
+  private val pushedTexts: Set[String] = pushed.map(_.toString).toSet
+
   private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(Option(relation.table.expressions).getOrElse(True))
 
   private val columns =
@@ -41,7 +43,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
     val ofFilters = listed.map { case (condition, form) =>
       s"condition ${ExpressionSql.of(condition)}: ${outcome(condition, form).fold(notUsed, identity)}"
     }
-    ofFilters ++ takenOver(listed.flatMap(_._2).map(_.toString).toSet)
+    ofFilters ++ takenOver(listed.flatMap(_._2).flatMap(parts).map(_.toString).toSet)
   }
 
   /** The conditions that Iceberg evaluates completely by partitions, so Spark has no filter of them. */
@@ -93,7 +95,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       new V2ExpressionBuilder(condition, true)
         .buildPredicate()
         .flatMap(p => Option(SparkV2Filters.convert(p)))
-        .filter(form => pushed.exists(_.toString == form.toString))
+        .filter(form => parts(form).forall(part => pushedTexts(part.toString)))
     catch { case NonFatal(_) => None }
 
   private def converted(part: IcebergExpression): Predicate =
@@ -109,8 +111,9 @@ private[explain] object ConditionLines {
   private def isOfSpark(condition: Expression): Boolean =
     condition.exists(part => part.isInstanceOf[DynamicPruning] || part.isInstanceOf[BloomFilterMightContain])
 
+  /** The conjuncts of a filter without NOT, since Iceberg pushes NOT down into comparisons. */
   private def parts(filter: IcebergExpression): Seq[IcebergExpression] =
-    filter match {
+    Expressions.rewriteNot(filter) match {
       case and: IcebergAnd                        => parts(and.left()) ++ parts(and.right())
       case all if all == Expressions.alwaysTrue() => Nil
       case part                                   => Seq(part)

@@ -119,7 +119,7 @@ private[explain] object ScanUse {
         condition.toSeq.flatMap(splitConjunctivePredicates).collect { case EqualTo(a, b) => Seq(a, b) }.flatten
       def side(plan: LogicalPlan, prunable: Boolean): Above = {
         val keys = equal.filter(key => key.references.nonEmpty && key.references.subsetOf(plan.outputSet))
-        val joined = JoinedSide(s"a join of type ${joinType.sql}", prunable, keys)
+        val joined = JoinedSide(s"a join of type ${named(joinType)}", prunable, keys)
         val behind = above.behind("a join")
         behind.copy(joins = joined +: behind.joins)
       }
@@ -135,6 +135,13 @@ private[explain] object ScanUse {
           visit(subquery.plan, Above())
           subquery.children.foreach(visitSubqueries)
         case other => other.children.foreach(visitSubqueries)
+      }
+
+    /** The name of a join that Spark makes of EXISTS in another condition is no SQL. */
+    private def named(joinType: JoinType): String =
+      joinType match {
+        case _: ExistenceJoin => "EXISTENCE"
+        case other            => other.sql
       }
 
     private def named(node: LogicalPlan): String = s"the operator ${node.nodeName}"

@@ -106,9 +106,10 @@ private[spark] final class Procedures(process: SparkProcess) {
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "status",
     "Shows how far the index covers a table, and how much memory and storage it takes. Without arguments, there is a " +
-      "row for each table that this driver has queried or indexed; with namespace, for each table in it. " +
-      "verdict is 'fresh', 'catching up' (upkeep works on the newest commits, or has had too little time), 'behind' " +
-      "(no upkeep follows the commits), 'damaged: <why>', 'unreadable: <why>', 'not persisted: <why>' (the index is in " +
+      "row for each table that this driver has queried or indexed and that still exists; with namespace, for each " +
+      "table in it. verdict is 'fresh', 'catching up' (upkeep works on the newest commits, or has had too little " +
+      "time), 'behind' (no upkeep follows the commits, or it fails or hangs), 'damaged: <why>', 'unreadable: <why>', " +
+      "'not persisted: <why>' (the index is in " +
       "memory only), 'no index', 'no snapshot' (the table has none), or 'error' (the row of a table whose status " +
       "cannot be shown; problem has the message). covered is true if the index covers the current snapshot. If it is " +
       "false, plans of mode HYBRID use the files_covered of files_total data files that the index holds, and read the " +

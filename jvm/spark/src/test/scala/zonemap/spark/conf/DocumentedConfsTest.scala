@@ -56,6 +56,9 @@ class DocumentedConfsTest extends SharedSession {
         withConf(ZoneMapConf.Enabled.key -> creating) {
           sql(s"CREATE OR REPLACE $kind $made AS SELECT * FROM $t WHERE id < 10")
         }
+        val view = spark.sessionState.sqlParser.parseTableIdentifier(made)
+        val stored = spark.sessionState.catalog.getTempViewOrPermanentTableMetadata(view).viewSQLConfigs
+        assert(stored.get(ZoneMapConf.Enabled.key).contains(creating), "Spark stores the confs that it knows")
         withConf(ZoneMapConf.Enabled.key -> reading) {
           assert((planned(assert(sql(s"SELECT * FROM $made").count() == 10)) > 0) == reading.toBoolean, reading)
         }

@@ -39,14 +39,19 @@ class ConditionLinesTest extends SharedSession {
     "id + 1 > 30" -> "condition ((id + 1L) > 30L): used as id IN [30, +inf) by bounds of id",
     "substring(s, 1, 2) = 'k3'" -> "condition (substring(s, 1, 2) = 'k3'): used as s IN ['k3', 'k4') by bounds of s",
     "p % 2 = 1" -> "condition ((p % 2) = 1): used, evaluated for files with few values of p",
-    "id < i" -> "by bounds of id, bounds of i"
+    "id < i" -> "by bounds of id, bounds of i",
+    "id <> 33" -> "condition (NOT (id = 33L)): used by bounds of id",
+    "NOT (id IN (3, 4))" -> "condition (NOT (id IN (3L, 4L))): used by bounds of id",
+    "NOT (s LIKE 'k3%')" -> "used by bounds of s"
   )
 
   test("conditions that prune, and by which means") {
     for ((where, expected) <- used)
       assert(
-        conditions(where).exists(_.contains(expected)),
-        s"$where\n${section(s"SELECT id FROM $table WHERE $where")}")
+        conditions(where).exists(_.contains(expected)) &&
+          (where.startsWith("p") || !conditions(where).exists(_.endsWith(": used by partitions, for all rows"))),
+        s"$where\n${section(s"SELECT id FROM $table WHERE $where")}"
+      )
   }
 
   private def unused: Seq[(String, ConditionReason)] = Seq(
@@ -137,6 +142,9 @@ class ConditionLinesTest extends SharedSession {
     assert(
       join(s"SELECT * FROM $table f LEFT JOIN $other o ON f.id = o.k").exists(
         _.contains("JOIN_TYPE (a join of type LEFT OUTER")))
+    assert(
+      join(s"SELECT * FROM $table f WHERE f.i = 3 OR EXISTS (SELECT 1 FROM $other o WHERE o.k = f.id)").exists(
+        _.contains("JOIN_TYPE (a join of type EXISTENCE returns rows that match no row")))
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id < o.k").exists(_.contains("JOIN_CONDITION")))
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id % 7 = o.k").exists(_.contains("JOIN_CONDITION")))
     assert(

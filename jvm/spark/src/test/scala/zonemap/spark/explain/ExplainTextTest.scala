@@ -71,6 +71,8 @@ class ExplainTextTest extends SharedSession {
     val text =
       explainedOnly(s"MERGE INTO $name t USING $source s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name")
     assert(text.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), text)
+    val delete = explainedOnly(s"DELETE FROM $name WHERE id IN (SELECT k FROM $source)")
+    assert(delete.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), delete)
   }
 
   test("values are printed without control characters, each line of the section on one line") {
