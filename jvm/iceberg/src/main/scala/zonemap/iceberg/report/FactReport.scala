@@ -7,4 +7,4 @@ package zonemap.iceberg.report
  * @param kept the number of these files that facts retained
  * @param answered the facts that exist for some of these files, such as `bloom(user_id)`
  */
-final case class FactReport(asked: Long, kept: Long, answered: Seq[String])
+final case class FactReport(evaluated: Long, kept: Long, answered: Seq[String])
