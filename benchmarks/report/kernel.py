@@ -24,7 +24,7 @@ def section(document: dict[str, Any], image: str) -> str:
     for files, runs in _by_files(document):
         rows = [
             (
-                _name(run) + (" \\*" if "measuredSinglyAt" in run else ""),
+                _name(run) + (" \\*" if "measuredLaterAt" in run else ""),
                 f"{_millis(run, '50.0'):.3g}",
                 f"{_millis(run, '99.0'):.3g}",
                 f"{_millis(run, '50.0') * 1e6 / files:.2g}",
@@ -37,9 +37,9 @@ def section(document: dict[str, Any], image: str) -> str:
             f"JDK {runs[0]['jdkVersion']}).\n",
             pages.table(("predicate", "ms, p50", "ms, p99", "ns a file", "MB allocated"), rows),
         ]
-    singly = sorted({run["measuredSinglyAt"] for run in document["runs"] if "measuredSinglyAt" in run})
-    if singly:
-        parts.append(f"\\* Measured singly, at commit {', '.join(singly)}, beside other work on the machine.\n")
+    later = sorted({run["measuredLaterAt"] for run in document["runs"] if "measuredLaterAt" in run})
+    if later:
+        parts.append(f"\\* Measured later, at commit {', '.join(later)}.\n")
     return "\n".join(parts)
 
 

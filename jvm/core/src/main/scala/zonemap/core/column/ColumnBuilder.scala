@@ -97,13 +97,13 @@ final private[core] class ColumnBuilder(spec: ColumnSpec, maxBoundaries: Int) {
     val sides = Seq(
       Option.when(shape.lower.isEmpty)(PackedCodes.encode(lower, null)),
       Option.when(shape.upper.isEmpty)(PackedCodes.encode(upper, lower))).flatten
-    val pays = sides.nonEmpty && sides.map(_.length.toLong).sum * 4 <= sides.size * 2L * rows * 3
-    if (pays) {
+    val isSmaller = sides.nonEmpty && sides.map(_.length.toLong).sum * 4 <= sides.size * 2L * rows * 3
+    if (isSmaller) {
       val out = new Output(rows * 4)
       sides.foreach(out.raw)
       container.plain(SectionKey(SectionKind.PackedColumnCodes, spec.fieldId), out.toBytes)
     }
-    pays
+    isSmaller
   }
 
   private def writePlain(

@@ -75,31 +75,31 @@ final private[column] class PackedExact(bytes: ByteBuffer, dictionary: LongDicti
     }
 
     /** Computes the bounds of rows of one block. */
-    def add(asked: ExactRows, codes: Array[Char], out: Array[Long]): Unit = {
-      numbers(asked, out)
-      val isFollowing = follow(asked)
+    def add(requested: ExactRows, codes: Array[Char], out: Array[Long]): Unit = {
+      numbers(requested, out)
+      val isFollowing = follow(requested)
       var i = 0
-      while (i < asked.size) {
-        out(i) += (if (isFollowing) asked.lowers(i) else dictionary.floor(codes(i).toInt))
+      while (i < requested.size) {
+        out(i) += (if (isFollowing) requested.lowers(i) else dictionary.floor(codes(i).toInt))
         i += 1
       }
     }
 
     /** Whether the numbers of the rows' block are distances from the lower bounds of their rows. */
-    def follow(asked: ExactRows): Boolean = asked.size > 0 && follows(asked.rows(0) / Blocks.BlockRows)
+    def follow(requested: ExactRows): Boolean = requested.size > 0 && follows(requested.rows(0) / Blocks.BlockRows)
 
     /** Reads the stored distances of rows of one block. */
-    def numbers(asked: ExactRows, out: Array[Long]): Unit = if (asked.size > 0) {
-      val block = asked.rows(0) / Blocks.BlockRows
+    def numbers(requested: ExactRows, out: Array[Long]): Unit = if (requested.size > 0) {
+      val block = requested.rows(0) / Blocks.BlockRows
       val base = bases(block)
       val mask = masks(block)
       val width = widths(block)
       val start = starts(block)
-      if (width == 0) java.util.Arrays.fill(out, 0, asked.size, base)
+      if (width == 0) java.util.Arrays.fill(out, 0, requested.size, base)
       else {
         var i = 0
-        while (i < asked.size) {
-          val bit = (asked.rows(i) & (Blocks.BlockRows - 1)) * width
+        while (i < requested.size) {
+          val bit = (requested.rows(i) & (Blocks.BlockRows - 1)) * width
           out(i) = base + ((bytes.getLong(start + (bit >>> 3)) >>> (bit & 7)) & mask)
           i += 1
         }

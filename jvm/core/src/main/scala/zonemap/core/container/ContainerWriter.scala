@@ -20,7 +20,7 @@ final private[core] class ContainerWriter(kind: Int) {
    * @param items the number of items, if the section is a list
    */
   def packed(key: SectionKey, bytes: Array[Byte], items: Int = 0): Unit = {
-    val frame = if (bytes.length < ContainerWriter.WorthPackingBytes) bytes else Zstd.compress(bytes)
+    val frame = if (bytes.length < ContainerWriter.LeastPackedBytes) bytes else Zstd.compress(bytes)
     val isReadable = bytes.length <= Zstd.mostOf(frame.length) && items <= Container.mostItems(frame.length)
     if (frame.length < bytes.length && isReadable) append(key, compressed = true, frame, bytes.length)
     else plain(key, bytes)
@@ -47,5 +47,5 @@ final private[core] class ContainerWriter(kind: Int) {
 }
 
 private object ContainerWriter {
-  private val WorthPackingBytes = 128
+  private val LeastPackedBytes = 128
 }

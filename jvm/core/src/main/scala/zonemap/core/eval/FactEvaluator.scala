@@ -68,13 +68,13 @@ private[zonemap] object FactEvaluator {
    * it may hold that every value fails some leaf though each leaf matches some value.
    */
   private def ofColumn(column: ColumnId, leaves: Seq[Leaf], known: Set[(ColumnId, FactKind)]): Seq[FactNode] = {
-    val asked = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
+    val factLeaves = leaves.map(leaf => (leaf, new FactLeaf(leaf)))
     def answers(leaf: FactLeaf, kind: FactKind) = known((column, kind)) && leaf.kinds.contains(kind)
     val together = FactLeaf.kindsOfCells
-      .map(kind => (kind, asked.filter { case (_, leaf) => answers(leaf, kind) }))
+      .map(kind => (kind, factLeaves.filter { case (_, leaf) => answers(leaf, kind) }))
       .filter(_._2.size > 1)
     val areTogether = together.iterator.map(_._1).toSet
-    val alone = asked.flatMap { case (_, leaf) =>
+    val alone = factLeaves.flatMap { case (_, leaf) =>
       val kinds = leaf.kinds.filter(kind => answers(leaf, kind) && !areTogether(kind))
       Option.when(kinds.nonEmpty)(new LeafExcludes(column, kinds, leaf))
     }
@@ -100,10 +100,10 @@ final private class LeavesExclude(column: ColumnId, kind: FactKind, leaves: Seq[
 
   override def excludes(facts: FactLookup, byBounds: Predicate => Match): Boolean =
     facts.find(column, kind).exists { known =>
-      val asked = leaves.collect {
-        case (leaf, asked) if ColumnType.comparable(known.columnType, leaf.column.columnType) => asked
+      val comparable = leaves.collect {
+        case (leaf, fact) if ColumnType.comparable(known.columnType, leaf.column.columnType) => fact
       }
-      FactLeaf.cells(known).forall(cell => asked.exists(_.isExcludedFor(known.columnType, cell)))
+      FactLeaf.cells(known).forall(cell => comparable.exists(_.isExcludedFor(known.columnType, cell)))
     }
 }
 

@@ -39,30 +39,30 @@ private[zonemap] object SegmentEvaluator {
     evaluate(segment, predicate, candidates)((node, c) => node.mustMatch(c))
 
   private def evaluate(segment: Segment, predicate: Predicate, candidates: Bitmap)(
-      ask: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
+      evaluate: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
     require(candidates.size == segment.rows, s"${candidates.size} candidates for ${segment.rows} rows")
     rootMatch(segment, predicate) match {
       case Match.None => Bitmap.empty(segment.rows)
       case Match.All  => candidates.copy()
       case Match.Some =>
         val scratch = new ZoneBuffer(Blocks.BlockRows)
-        ask(compile(segment, predicate, candidates.cardinality, scratch), candidates)
+        evaluate(compile(segment, predicate, candidates.cardinality, scratch), candidates)
     }
   }
 
-  /** @param asked the number of candidate rows */
-  private def compile(segment: Segment, predicate: Predicate, asked: Int, scratch: ZoneBuffer): EvaluationNode =
+  /** @param candidateRows the number of candidate rows */
+  private def compile(segment: Segment, predicate: Predicate, candidateRows: Int, scratch: ZoneBuffer): EvaluationNode =
     predicate match {
       case True                         => new ConstantNode(segment.rows, Match.All)
       case False                        => new ConstantNode(segment.rows, Match.None)
       case Unknown(_) | Evaluated(_, _) => new ConstantNode(segment.rows, Match.Some)
-      case And(children)                => new AndNode(children.map(compile(segment, _, asked, scratch)))
-      case Or(children)                 => new OrNode(children.map(compile(segment, _, asked, scratch)))
+      case And(children)                => new AndNode(children.map(compile(segment, _, candidateRows, scratch)))
+      case Or(children)                 => new OrNode(children.map(compile(segment, _, candidateRows, scratch)))
       case leaf: Leaf =>
         val evaluator = for {
           column <- columnOf(segment, leaf.column)
           rule <- LeafRule.of(leaf, column.columnType)
-        } yield KeyNode.orElse(rule, column, segment.rows, asked)(
+        } yield KeyNode.orElse(rule, column, segment.rows, candidateRows)(
           new LeafNode(new LeafEvaluator(rule, column, segment.rows, scratch)))
         evaluator.getOrElse(new ConstantNode(segment.rows, Match.Some))
       case CompareColumns(left, op, right) =>

@@ -55,8 +55,8 @@ final private[core] class ColumnPairNode(op: CompareOp, left: BoundsColumn, righ
     while (word < last) {
       val i = word - first
       var kept = candidates.words(word) & ~flags.drop(i)
-      if (haveOneOrder) kept &= ~leftAbove.proven(word * 64, i, kept & flags.askLeftAbove(i))
-      if (haveOneOrder && op == CompareOp.Eq) kept &= ~rightAbove.proven(word * 64, i, kept & flags.askRightAbove(i))
+      if (haveOneOrder) kept &= ~leftAbove.proven(word * 64, i, kept & flags.checkLeftAbove(i))
+      if (haveOneOrder && op == CompareOp.Eq) kept &= ~rightAbove.proven(word * 64, i, kept & flags.checkRightAbove(i))
       out.words(word) = kept
       word += 1
     }
@@ -104,12 +104,12 @@ final private class Above(above: BoundsColumn, below: BoundsColumn, strictly: Bo
   }
 
   /**
-   * The bits of `asked`, for word `i` of the block, whose rows are proven. Both compared bounds of these rows must be
+   * The bits of `checked`, for word `i` of the block, whose rows are proven. Both compared bounds of these rows must be
    * present.
    */
-  def proven(firstRow: Int, i: Int, asked: Long): Long = {
-    var bits = ~unproven(i) & asked
-    var left = unproven(i) & ~never(i) & asked
+  def proven(firstRow: Int, i: Int, checked: Long): Long = {
+    var bits = ~unproven(i) & checked
+    var left = unproven(i) & ~never(i) & checked
     while (left != 0) {
       val bit = java.lang.Long.numberOfTrailingZeros(left)
       val (lowerCode, upperCode) = (CodeLanes.get(lower, i * 64 + bit), CodeLanes.get(upper, i * 64 + bit))
@@ -135,12 +135,12 @@ final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsCo
   import PairFlags._
 
   /**
-   * One bit per row. `drop`: the flags alone prove that no row of the file matches. `askLeftAbove` (`askRightAbove`):
+   * One bit per row. `drop`: the flags alone prove that no row of the file matches. `checkLeftAbove` (`checkRightAbove`):
    * no row matches if all values of the left (right) column are above all values of the other column.
    */
   val drop: Array[Long] = new Array(ColumnPairNode.BlockWords)
-  val askLeftAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
-  val askRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
+  val checkLeftAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
+  val checkRightAbove: Array[Long] = new Array(ColumnPairNode.BlockWords)
 
   private val decisions = Array.fill[Byte](BoundsFlags.Values * BoundsFlags.Values)(Undecided)
   private val leftFlags = new Array[Byte](Blocks.BlockRows)
@@ -152,19 +152,19 @@ final private class PairFlags(op: CompareOp, left: BoundsColumn, right: BoundsCo
   def use(row: Int, count: Int): Unit = constant match {
     case Some(same) =>
       Arrays.fill(drop, if (same == Drop) -1L else 0L)
-      Arrays.fill(askLeftAbove, if ((same & LeftAbove) != 0) -1L else 0L)
-      Arrays.fill(askRightAbove, if ((same & RightAbove) != 0) -1L else 0L)
+      Arrays.fill(checkLeftAbove, if ((same & LeftAbove) != 0) -1L else 0L)
+      Arrays.fill(checkRightAbove, if ((same & RightAbove) != 0) -1L else 0L)
     case None =>
       left.copyFlags(row, count, leftFlags)
       right.copyFlags(row, count, rightFlags)
-      Seq(drop, askLeftAbove, askRightAbove).foreach(Arrays.fill(_, 0L))
+      Seq(drop, checkLeftAbove, checkRightAbove).foreach(Arrays.fill(_, 0L))
       var i = 0
       while (i < count) {
         val found = decision(leftFlags(i).toInt, rightFlags(i).toInt)
         if (found == Drop) drop(i >> 6) |= 1L << i
         else {
-          if ((found & LeftAbove) != 0) askLeftAbove(i >> 6) |= 1L << i
-          if ((found & RightAbove) != 0) askRightAbove(i >> 6) |= 1L << i
+          if ((found & LeftAbove) != 0) checkLeftAbove(i >> 6) |= 1L << i
+          if ((found & RightAbove) != 0) checkRightAbove(i >> 6) |= 1L << i
         }
         i += 1
       }

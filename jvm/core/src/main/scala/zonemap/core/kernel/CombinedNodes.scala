@@ -15,10 +15,10 @@ final private[core] class AndNode(unordered: Seq[EvaluationNode]) extends Evalua
   override def mayMatch(candidates: Bitmap): Bitmap = narrow(candidates, _ mayMatch _)
   override def mustMatch(candidates: Bitmap): Bitmap = narrow(candidates, _ mustMatch _)
 
-  private def narrow(candidates: Bitmap, ask: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
+  private def narrow(candidates: Bitmap, evaluate: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
     var left = candidates.copy()
     val next = children.iterator
-    while (next.hasNext && !left.isEmpty) left = ask(next.next(), left)
+    while (next.hasNext && !left.isEmpty) left = evaluate(next.next(), left)
     left
   }
 }
@@ -36,12 +36,12 @@ final private[core] class OrNode(unordered: Seq[EvaluationNode]) extends Evaluat
   override def mayMatch(candidates: Bitmap): Bitmap = widen(candidates, _ mayMatch _)
   override def mustMatch(candidates: Bitmap): Bitmap = widen(candidates, _ mustMatch _)
 
-  private def widen(candidates: Bitmap, ask: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
+  private def widen(candidates: Bitmap, evaluate: (EvaluationNode, Bitmap) => Bitmap): Bitmap = {
     val kept = Bitmap.empty(candidates.size)
     val left = candidates.copy()
     val next = children.iterator
     while (next.hasNext && !left.isEmpty) {
-      val found = ask(next.next(), left)
+      val found = evaluate(next.next(), left)
       kept.or(found)
       left.andNot(found)
     }

@@ -28,17 +28,17 @@ private[core] object KeyNode {
   /**
    * A [[KeyNode]] if the leaf has few keys and the column has a [[LowerOrder]]; otherwise `compared`.
    *
-   * @param asked the number of candidate rows
+   * @param candidates the number of candidate rows
    */
-  def orElse(rule: LeafRule, column: BoundsColumn, rows: Int, asked: Int)(compared: => LeafNode): EvaluationNode =
-    keysOf(rule).filter(_.length <= asked / RowsPerKey) match {
+  def orElse(rule: LeafRule, column: BoundsColumn, rows: Int, candidates: Int)(compared: => LeafNode): EvaluationNode =
+    keysOf(rule).filter(_.length <= candidates / RowsPerKey) match {
       case None => compared
       case Some(keys) =>
         column.lowerOrder match {
           case Some(order) => new KeyNode(hits(rule, column, order, keys, rows), compared)
           case None =>
             val all = compared
-            if (asked > rows / 2 && all.comparesMost) column.searched()
+            if (candidates > rows / 2 && all.comparesMost) column.searched()
             all
         }
     }

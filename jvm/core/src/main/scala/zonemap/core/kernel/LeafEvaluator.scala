@@ -57,12 +57,12 @@ final private[core] class LeafEvaluator(rule: LeafRule, column: BoundsColumn, ro
     while (block < blocks) {
       val first = block * LeafEvaluator.BlockWords
       val last = Math.min(out.words.length, first + LeafEvaluator.BlockWords)
-      val asked = if (mayBlock(block)) candidates.cardinality(first, last) else 0
-      if (asked > 0) {
+      val remaining = if (mayBlock(block)) candidates.cardinality(first, last) else 0
+      if (remaining > 0) {
         if (mustBlock(block) || kernel.constant.contains(true))
           System.arraycopy(candidates.words, first, out.words, first, last - first)
         else if (kernel.constant.isEmpty) {
-          if (asked <= LeafEvaluator.Few) ofSome(kernel, candidates, out, first, last)
+          if (remaining <= LeafEvaluator.Few) ofSome(kernel, candidates, out, first, last)
           else ofAll(kernel, block, candidates, out, first, last)
         }
       }

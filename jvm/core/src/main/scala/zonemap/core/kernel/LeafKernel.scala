@@ -21,13 +21,13 @@ final private[kernel] class LeafKernel(
    * True if the check proves the row's interval disjoint from the leaf's set of values, false if it proves the interval
    * contained in the set.
    */
-  private val asksMisses: Boolean = (rule.values, mode) match {
+  private val checksMisses: Boolean = (rule.values, mode) match {
     case (ValueRule.Constant(_), _)       => false
-    case (ValueRule.Inside(_), asked)     => asked == EvaluationMode.MayMatch
-    case (ValueRule.Outside(_, _), asked) => asked == EvaluationMode.MustMatch
+    case (ValueRule.Inside(_), evaluated)     => evaluated == EvaluationMode.MayMatch
+    case (ValueRule.Outside(_, _), evaluated) => evaluated == EvaluationMode.MustMatch
   }
 
-  private val check: CodeCheck = checks.fold[CodeCheck](NeverProven)(t => if (asksMisses) t.misses else t.contains)
+  private val check: CodeCheck = checks.fold[CodeCheck](NeverProven)(t => if (checksMisses) t.misses else t.contains)
 
   /** Whether `evaluate` reads the lower (upper) codes. */
   val readsLower: Boolean = check.readsLower
@@ -81,15 +81,15 @@ final private[kernel] class LeafKernel(
       val stop = Math.min(count, row + 64)
       val word = row >> 6
       var yes = 0L
-      var ask = 0L
+      var undecided = 0L
       while (row < stop) {
         val decision = decisions(zones.flags(row)).toLong
         yes |= (decision & 1L) << row
-        ask |= (decision >> 1) << row
+        undecided |= (decision >> 1) << row
         row += 1
       }
-      zones.bits(word) = zones.bits(word) & ask | yes
-      if (mayBeOpen) zones.open(word) &= ask
+      zones.bits(word) = zones.bits(word) & undecided | yes
+      if (mayBeOpen) zones.open(word) &= undecided
     }
   }
 
@@ -106,7 +106,7 @@ final private[kernel] class LeafKernel(
       val exact = zones.exact
       collect(zones, count, exact)
       if (exact.size > 0) {
-        if (asksMisses) longSet.misses(exact, longBounds) else longSet.contains(exact, longBounds)
+        if (checksMisses) longSet.misses(exact, longBounds) else longSet.contains(exact, longBounds)
         zones.putOpen(exact.proven, count, inverted)
       }
     }

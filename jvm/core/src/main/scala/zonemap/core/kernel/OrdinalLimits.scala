@@ -15,9 +15,9 @@ final private[kernel] class OrdinalLimits private (pairs: CodePairs, first: Int,
    * Whether `compare` can decide most rows: if the two differences are far apart, most rows would remain undecided, and
    * a difference of 2^15 does not fit in a lane.
    */
-  private val mayPay = second - first <= Widest && second < Zero
+  private val canDecideMost = second - first <= Widest && second < Zero
 
-  private val distances = new Array[Long](if (mayPay) CodeLanes.length(Blocks.BlockRows) else 0)
+  private val distances = new Array[Long](if (canDecideMost) CodeLanes.length(Blocks.BlockRows) else 0)
 
   /**
    * Sets in `belowFirst` the bits of rows whose lower code is proven to be below the first limit, and in `belowSecond`
@@ -30,7 +30,7 @@ final private[kernel] class OrdinalLimits private (pairs: CodePairs, first: Int,
       count: Int,
       belowFirst: Array[Long],
       belowSecond: Array[Long]): Boolean =
-    mayPay && {
+    canDecideMost && {
       val length = CodeLanes.length(count)
       CodeLanes.ordinalDistances(lower, upper, length, distances)
       CodeLanes.atLeast(distances, Zero + first, length, compared)

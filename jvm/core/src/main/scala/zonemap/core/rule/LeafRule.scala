@@ -119,11 +119,11 @@ private[core] object LeafRule {
     case _ => None
   }
 
-  private def reencode(ranges: ValueRanges, asked: ColumnType, stored: ColumnType): Option[ValueRanges] =
-    if (stored.encoding == asked.encoding) Some(ranges)
-    else ValueRanges.reencode(ranges, stored.reencode(_, asked))
+  private def reencode(ranges: ValueRanges, literalType: ColumnType, stored: ColumnType): Option[ValueRanges] =
+    if (stored.encoding == literalType.encoding) Some(ranges)
+    else ValueRanges.reencode(ranges, stored.reencode(_, literalType))
 
-  private def reencode(values: SortedValues, asked: ColumnType, stored: ColumnType): Option[SortedValues] =
-    if (stored.encoding == asked.encoding) Some(values)
-    else Some(SortedValues.of(values.iterator.flatMap(stored.reencode(_, asked)).toSeq))
+  private def reencode(values: SortedValues, literalType: ColumnType, stored: ColumnType): Option[SortedValues] =
+    if (stored.encoding == literalType.encoding) Some(values)
+    else Some(SortedValues.of(values.iterator.flatMap(stored.reencode(_, literalType)).toSeq))
 }

@@ -12,12 +12,12 @@ sealed abstract private[zonemap] class ColumnType(val text: String, val encoding
   def mayHoldNaN: Boolean = false
 
   /**
-   * Returns the value of a literal of type `asked` in the encoding of this (stored) type, with the order preserved, or
+   * Returns the value of a literal of type `literalType` in the encoding of this (stored) type, with the order preserved, or
    * None if the two types do not compare. A decimal literal beyond 18 digits is clamped to +-10^18 for a stored type of
    * at most 18 digits: beyond every value of that type, on the same side as the literal.
    */
-  def reencode(literal: ZoneValue, asked: ColumnType): Option[ZoneValue] =
-    if (!ColumnType.comparable(this, asked)) None
+  def reencode(literal: ZoneValue, literalType: ColumnType): Option[ZoneValue] =
+    if (!ColumnType.comparable(this, literalType)) None
     else
       (encoding, literal) match {
         case (Encoding.Longs, _: LongValue)  => Some(literal)
@@ -100,8 +100,8 @@ private[zonemap] object ColumnType {
     case other                                                             => Simple.get(other)
   }
 
-  /** True if bounds of type `stored` compare with a literal of type `asked`: equal types or Iceberg promotions. */
-  def comparable(stored: ColumnType, asked: ColumnType): Boolean = (stored, asked) match {
+  /** True if bounds of type `stored` compare with a literal of type `literalType`: equal types or Iceberg promotions. */
+  def comparable(stored: ColumnType, literalType: ColumnType): Boolean = (stored, literalType) match {
     case (IntType | LongType, IntType | LongType)         => true
     case (FloatType | DoubleType, FloatType | DoubleType) => true
     case (DecimalType(_, left), DecimalType(_, right))    => left == right

@@ -52,8 +52,8 @@ private[zonemap] object FileWriters {
       .iterator
       .takeWhile(s => s.sequenceNumber() >= oldest && s.sequenceNumber() > NoSequenceNumber)
       .toSeq
-    def numbers(isAsked: Snapshot => Boolean) =
-      snapshots.iterator.filter(isAsked).map(_.sequenceNumber()).toArray.sorted
+    def numbers(isIncluded: Snapshot => Boolean) =
+      snapshots.iterator.filter(isIncluded).map(_.sequenceNumber()).toArray.sorted
     new FileWriters(numbers(isOfEngine), numbers(isImport), MappedNames.isMapped(table))
   }
 

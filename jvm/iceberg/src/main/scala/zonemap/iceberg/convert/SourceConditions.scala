@@ -36,15 +36,15 @@ private[zonemap] object SourceConditions {
     }
 
   /** Whether conditions on the column can become conditions on the partitions of the spec. */
-  def tellsOf(spec: PartitionSpec, column: ColumnRef): Boolean = source(spec, column).isDefined
+  def hasSource(spec: PartitionSpec, column: ColumnRef): Boolean = source(spec, column).isDefined
 
   /**
    * A column of the spec's schema.
    *
-   * @param asked the type for which the predicate's values are encoded
+   * @param filterType the type for which the predicate's values are encoded
    * @param inOrder the values that every transform of the column maps in their order, without wrapping around
    */
-  private final case class Source(name: String, columnType: ColumnType, asked: ColumnType, inOrder: ValueRange) {
+  private final case class Source(name: String, columnType: ColumnType, filterType: ColumnType, inOrder: ValueRange) {
     def isInOrder(range: ValueRange): Boolean =
       (inOrder.from == null || (range.from != null && inOrder.from.compare(range.from) <= 0)) &&
         (inOrder.until == null || (range.until != null && range.until.compare(inOrder.until) <= 0))
@@ -159,7 +159,7 @@ private[zonemap] object SourceConditions {
    * may be another one (S16).
    */
   private def literal(source: Source, value: ZoneValue): Option[AnyRef] =
-    source.columnType.reencode(value, source.asked).flatMap { encoded =>
+    source.columnType.reencode(value, source.filterType).flatMap { encoded =>
       (source.columnType, encoded) match {
         case (BooleanType, LongValue(v))              => Some(java.lang.Boolean.valueOf(v != 0))
         case (DateType, LongValue(v)) if v.isValidInt => Some(java.lang.Integer.valueOf(v.toInt))

@@ -14,14 +14,14 @@ private[zonemap] final case class FactLimit(share: Double) {
     (dataBytes(files) * share).toLong.max((files.size * FreeBytesPerFile).min(FreeBytes))
 
   /**
-   * @param asked the facts that are about to be built
-   * @param facts all facts of the table with their bytes, those in `asked` with their estimates
+   * @param requests the facts that are about to be built
+   * @param facts all facts of the table with their bytes, those in `requests` with their estimates
    * @throws IllegalArgumentException with the figures, if the facts take more than the limit
    */
-  def require(table: Table, asked: Seq[FactRequest], facts: Seq[(String, Long)], files: Seq[FactInput]): Unit = {
+  def require(table: Table, requests: Seq[FactRequest], facts: Seq[(String, Long)], files: Seq[FactInput]): Unit = {
     val needed = facts.map(_._2).sum
     if (needed > bytesFor(files)) {
-      val names = asked.map(_.text)
+      val names = requests.map(_.text)
       val sizes = facts.map { case (name, bytes) =>
         s"$name ${if (names.contains(name)) "about " else ""}${counted(bytes)}"
       }

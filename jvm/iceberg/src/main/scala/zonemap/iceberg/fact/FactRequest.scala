@@ -48,7 +48,7 @@ private[zonemap] object FactRequest {
           malformed(s"'$name' is not one of ${FactKind.values.map(_.name).mkString(", ")}")
         }
         if (columns.exists(_.isEmpty)) malformed(s"$name() lacks a column")
-        columns.map(new Asked(kind, _, table).request)
+        columns.map(new Parsed(kind, _, table).request)
       case other => malformed(s"'$other' is not of the form kind(column)")
     }
     requests.distinct
@@ -57,12 +57,12 @@ private[zonemap] object FactRequest {
   /** The requests for all facts that the table has; facts that can no longer be requested are left out. */
   def known(table: Table, facts: TableFacts): Seq[FactRequest] =
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
-      val asked = Try(new Asked(kind, ColumnNames.of(table.schema(), column), table).request)
-      asked.toOption.filter(_.column == column)
+      val parsed = Try(new Parsed(kind, ColumnNames.of(table.schema(), column), table).request)
+      parsed.toOption.filter(_.column == column)
     }
 
   /** One fact in the notation of a call. */
-  private final class Asked(kind: FactKind, text: String, table: Table) {
+  private final class Parsed(kind: FactKind, text: String, table: Table) {
     private val schema = table.schema()
 
     def request: FactRequest = {

@@ -23,10 +23,10 @@ import zonemap.iceberg.store.StoreBudget
 private[zonemap] object IndexQuestions {
 
   /** A bound of the first rows by one column, if the bound prunes at least one file. */
-  def topK(relation: PinnedRelation, asked: TopK): Option[TopKBound] = StoreBudget.within(relation.storeBudget) {
+  def topK(relation: PinnedRelation, request: TopK): Option[TopKBound] = StoreBudget.within(relation.storeBudget) {
     indexOf(relation).flatMap { case (index, schema) =>
       Option
-        .when(BoundScan.has(schema, asked.column))(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .when(BoundScan.has(schema, request.column))(request.copy(filter = BoundScan.proving(request.filter, schema)))
         .flatMap(TopKBound.of(index, _, relation.trust))
     }
   }
@@ -80,29 +80,29 @@ private[zonemap] object IndexQuestions {
     relation.table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)
 
   private def hasSingles(segments: IndexedSeq[Segment], fieldId: Int): Boolean = {
-    val loaded = segments.iterator.flatMap(_.loadedColumn(fieldId)).take(LoadedAsked).toSeq
+    val loaded = segments.iterator.flatMap(_.loadedColumn(fieldId)).take(MaxLoaded).toSeq
     if (loaded.nonEmpty) loaded.exists(_.hasSingles)
-    else segments.sortBy(-_.rows).take(UnloadedAsked).flatMap(_.column(fieldId)).exists(_.hasSingles)
+    else segments.sortBy(-_.rows).take(MaxUnloaded).flatMap(_.column(fieldId)).exists(_.hasSingles)
   }
 
-  private val LoadedAsked = 8
-  private val UnloadedAsked = 2
+  private val MaxLoaded = 8
+  private val MaxUnloaded = 2
 
   /** The results of aggregates over whole files of a scan that was planned from `files` and has `tasks`. */
   def aggregates(
       relation: PinnedRelation,
       files: FileSet,
       tasks: IndexedSeq[FileScanTask],
-      asked: AggregateQuestion): Either[AggregateReason, FileAnswers] =
+      question: AggregateQuestion): Either[AggregateReason, FileAnswers] =
     relation.snapshotId.toRight[AggregateReason](AggregateReason.NotFromIndex).flatMap { snapshotId =>
       val schema = SnapshotUtil.schemaFor(relation.table, snapshotId)
       def has(column: ColumnRef) = BoundScan.has(schema, column)
-      asked.aggregates
+      question.aggregates
         .flatMap(FileAggregate.columnOf)
         .find(!has(_))
         .map(c => AggregateReason.Function(c.name))
-        .orElse(asked.grouping.map(_.column).find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
-        .toLeft(asked.copy(filter = BoundScan.proving(asked.filter, schema)))
+        .orElse(question.grouping.map(_.column).find(!has(_)).map(c => AggregateReason.Grouping(c.name)))
+        .toLeft(question.copy(filter = BoundScan.proving(question.filter, schema)))
         .flatMap { question =>
           StoreBudget.within(relation.storeBudget)(new FileAggregates(question, tasks).answer(files))
         }

@@ -105,9 +105,9 @@ private[zonemap] object BoundScan {
       specs: Map[Int, PartitionSpec],
       schema: Schema): Boolean = {
     val sameIds = names.forall { name =>
-      val asked = find(request.projection, name, request.caseSensitive)
+      val projected = find(request.projection, name, request.caseSensitive)
       val found = find(schema, name, request.caseSensitive)
-      asked.isDefined && asked == found
+      projected.isDefined && projected == found
     }
     sameIds && specs.values.forall(spec => sourcesFit(spec, request.projection))
   }

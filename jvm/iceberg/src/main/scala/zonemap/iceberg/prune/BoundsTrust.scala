@@ -60,18 +60,18 @@ private[iceberg] final class BoundsTrust(
 
   /** The files of `rows` of which every row is proven to match. `rows` is not changed. */
   def mustMatch(segment: Segment, predicate: Predicate, rows: Bitmap): Bitmap = {
-    val asked = undisputed(predicate)
-    if (asked == True) rows.copy()
-    else SegmentEvaluator.mustMatch(segment, asked, undoubted(segment, Predicate.fieldIds(asked), rows))
+    val trusted = undisputed(predicate)
+    if (trusted == True) rows.copy()
+    else SegmentEvaluator.mustMatch(segment, trusted, undoubted(segment, Predicate.fieldIds(trusted), rows))
   }
 
   /** A function that evaluates a predicate on a single file of a segment, given by its row in the segment. */
   def rowMatch(segment: Segment, predicate: Predicate): Int => Match = {
-    val asked = undisputed(predicate)
+    val trusted = undisputed(predicate)
     doubtful(segment, predicate) match {
-      case None => SegmentEvaluator.rowMatch(segment, asked, _)
+      case None => SegmentEvaluator.rowMatch(segment, trusted, _)
       case Some(doubted) =>
-        row => if (doubted(row)) Match.Some else SegmentEvaluator.rowMatch(segment, asked, row)
+        row => if (doubted(row)) Match.Some else SegmentEvaluator.rowMatch(segment, trusted, row)
     }
   }
 

@@ -18,7 +18,7 @@ import zonemap.iceberg.report.FactReport
 private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: BoundsTrust) {
   private val facts = trust.facts
   private val answered = mutable.Set.empty[(ColumnId, FactKind)]
-  private var asked = 0L
+  private var evaluated = 0L
   private var kept = 0L
 
   /** Removes files without matching rows from `rows`, and returns `rows`. */
@@ -26,7 +26,7 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
     val file = new KnownFile(segment)
     rows.forEach { row =>
       file.moveTo(row)
-      asked += 1
+      evaluated += 1
       if (evaluator.excludes(file, file.byBounds)) rows.clear(row) else kept += 1
     }
     rows
@@ -64,7 +64,7 @@ private[prune] final class FactFilter private (evaluator: FactEvaluator, trust: 
   def report(nameOf: ColumnId => String): Option[FactReport] =
     Option.when(evaluator.wanted.nonEmpty) {
       FactReport(
-        asked,
+        evaluated,
         kept,
         answered.toSeq
           .map { case (column, kind) => (kind, nameOf(column)) }

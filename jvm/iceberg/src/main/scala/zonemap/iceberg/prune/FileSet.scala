@@ -24,7 +24,7 @@ final class FileSet private[iceberg] (
   /** The files that may hold a row for which `predicate` is TRUE. */
   private[zonemap] def keep(predicate: Predicate): FileSet = inBudget(keep(predicate, byPartition = true))
 
-  private def inBudget[A](ask: => A): A = budget.fold(ask)(StoreBudget.within(_)(ask))
+  private def inBudget[A](evaluate: => A): A = budget.fold(evaluate)(StoreBudget.within(_)(evaluate))
 
   private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
     if (predicate == True) this
@@ -72,13 +72,13 @@ final class FileSet private[iceberg] (
   private[zonemap] def averageHits(column: ColumnRef): Double = inBudget {
     val byBounds = averageHitsByBounds(column)
     val byPartitions =
-      if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxAskedOfPartitions), column) else 1.0
+      if (isPartitionedBy(column)) PartitionShare.of(everyNth(FileSet.MaxSampledForPartitions), column) else 1.0
     Math.min(byBounds, byPartitions)
   }
 
   private def isPartitionedBy(column: ColumnRef): Boolean =
     parts.exists(
-      _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.tellsOf(_, column)))
+      _._1.partitions.map(_.specId).distinct.flatMap(trust.specs(_)).exists(SourceConditions.hasSource(_, column)))
 
   private def averageHitsByBounds(column: ColumnRef): Double = {
     val step = Math.max(1, (count / FileSet.Samples).toInt)
@@ -86,10 +86,10 @@ final class FileSet private[iceberg] (
       val all = rows.toArray
       all.indices.by(step).iterator.flatMap(i => sample(segment, all(i), column))
     }
-    val asked = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxAskedOfFacts) else this
+    val sampled = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxSampledForFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
-      .map(v => asked.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / asked.count)
+      .map(v => sampled.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
       .toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
@@ -143,14 +143,14 @@ object FileSet {
 
   private val MaxRowsOneByOne = 20000
   private val Samples = 8
-  private val MaxAskedOfFacts = 500
-  private val MaxAskedOfPartitions = 1000
+  private val MaxSampledForFacts = 500
+  private val MaxSampledForPartitions = 1000
 
   /** If there are many small segments, each yields a sample. */
   private val MaxSamples = 16
 
-  /** The values between the bounds of a zone, in the encoding of `asked`; `None` if they are unknown. */
-  private def valuesOf(bounds: ColumnBounds, stored: ColumnType, asked: ColumnType): Option[ValueRanges] =
+  /** The values between the bounds of a zone, in the encoding of `filterType`; `None` if they are unknown. */
+  private def valuesOf(bounds: ColumnBounds, stored: ColumnType, filterType: ColumnType): Option[ValueRanges] =
     if (bounds.nulls == Presence.All) Some(ValueRanges.empty)
     else if (stored.mayHoldNaN && bounds.nans != Presence.None) None
     else
@@ -158,7 +158,7 @@ object FileSet {
         lower <- Option(bounds.lower)
         upper <- Option(bounds.upper)
         if lower.compare(upper) <= 0
-        first <- asked.reencode(lower, stored)
-        last <- asked.reencode(upper, stored)
+        first <- filterType.reencode(lower, stored)
+        last <- filterType.reencode(upper, stored)
       } yield ValueRanges.closed(first, last)
 }

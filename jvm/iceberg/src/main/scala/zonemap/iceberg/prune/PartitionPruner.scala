@@ -24,14 +24,14 @@ private[iceberg] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilt
   def keep(segment: Segment, rows: Bitmap): Bitmap = if (rows.isEmpty) rows else keepMatching(segment, rows)
 
   private def keepMatching(segment: Segment, rows: Bitmap): Bitmap = {
-    val asked = segment.partitions.map(p => filters.getOrElseUpdate(p.specId, filtersOf(p.specId)))
-    if (asked.forall(_.isEmpty)) rows
+    val partitionFilters = segment.partitions.map(p => filters.getOrElseUpdate(p.specId, filtersOf(p.specId)))
+    if (partitionFilters.forall(_.isEmpty)) rows
     else {
       val decided = new Array[Byte](segment.partitions.size)
       rows.forEach { row =>
         val ordinal = segment.partitionOrdinal(row)
         if (decided(ordinal) == Undecided)
-          decided(ordinal) = if (asked(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) Keep else Drop
+          decided(ordinal) = if (partitionFilters(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) Keep else Drop
         if (decided(ordinal) == Drop) rows.clear(row)
       }
       rows

@@ -37,7 +37,7 @@ private[prune] object PartitionShare {
 
   /** The values of a tuple that transforms of the column yield; none if the spec does not partition by the column. */
   private def keyOf(specId: Int, values: Array[AnyRef], spec: Option[PartitionSpec], column: ColumnRef): TupleKey = {
-    val fields = spec.filter(SourceConditions.tellsOf(_, column)).map(_.fields().asScala.toSeq).getOrElse(Nil)
+    val fields = spec.filter(SourceConditions.hasSource(_, column)).map(_.fields().asScala.toSeq).getOrElse(Nil)
     val ofColumn = fields.zip(values).collect { case (field, v) if field.sourceId() == column.fieldId => v }
     PartitionTuples.key(specId, ofColumn.toArray)
   }

@@ -49,45 +49,45 @@ private[zonemap] object TopKBound {
   private final case class Taken(bound: ZoneValue, records: Long)
 
   /** None if the files prove no bound, or if the bound prunes no file. */
-  def of(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[TopKBound] =
+  def of(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Option[TopKBound] =
     Option
-      .when(asked.rows > 0 && !nanMayComeFirst(index, asked, trust))(lastTaken(index, asked, trust))
+      .when(topK.rows > 0 && !nanMayComeFirst(index, topK, trust))(lastTaken(index, topK, trust))
       .flatten
       .flatMap { value =>
-        val kept = count(index, Predicate.and(asked.filter, asked.rowsUpTo(value)), trust)
-        Option.when(kept < count(index, asked.filter, trust))(TopKBound(value, kept))
+        val kept = count(index, Predicate.and(topK.filter, topK.rowsUpTo(value)), trust)
+        Option.when(kept < count(index, topK.filter, trust))(TopKBound(value, kept))
       }
 
-  private def lastTaken(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Option[ZoneValue] = {
-    val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => before(asked, a.bound, b.bound))
+  private def lastTaken(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Option[ZoneValue] = {
+    val bestFirst: Ordering[Taken] = Ordering.fromLessThan((a, b) => before(topK, a.bound, b.bound))
     // the head of the queue is the file with the worst bound taken so far
     val taken = mutable.PriorityQueue.empty[Taken](bestFirst)
     var rows = 0L
-    val complete = new CompleteFiles(index, asked.filter, trust)
+    val complete = new CompleteFiles(index, topK.filter, trust)
     for {
       live <- index.segments
-      column <- columnOf(live.segment.column(asked.column.fieldId), asked.column)
+      column <- columnOf(live.segment.column(topK.column.fieldId), topK.column)
     } {
-      val bounds = new BestBounds(column, asked.descending, nullsCount = asked.nullsFirst)
+      val bounds = new BestBounds(column, topK.descending, nullsCount = topK.nullsFirst)
       val records = complete.recordsOf(live)
-      val valid = trust.valid(live.segment, asked.column.fieldId, complete.allMatch(live, live.liveRows()))
-      foreach(valid.toArray, backwards = asked.descending) { row =>
-        if (rows >= asked.rows) bounds.raise(taken.head.bound)
+      val valid = trust.valid(live.segment, topK.column.fieldId, complete.allMatch(live, live.liveRows()))
+      foreach(valid.toArray, backwards = topK.descending) { row =>
+        if (rows >= topK.rows) bounds.raise(taken.head.bound)
         val bound = bounds.better(row)
         val counted = if (bound == null) 0L else records(row)
         if (counted > 0) {
           taken.enqueue(Taken(bound, counted))
           rows += counted
-          while (rows - taken.head.records >= asked.rows) rows -= taken.dequeue().records
+          while (rows - taken.head.records >= topK.rows) rows -= taken.dequeue().records
         }
       }
     }
-    Option.when(rows >= asked.rows)(taken.head.bound)
+    Option.when(rows >= topK.rows)(taken.head.bound)
   }
 
   /** Whether the bound `a` sorts before `b`. */
-  private def before(asked: TopK, a: ZoneValue, b: ZoneValue): Boolean =
-    if (asked.descending) a.compare(b) > 0 else a.compare(b) < 0
+  private def before(topK: TopK, a: ZoneValue, b: ZoneValue): Boolean =
+    if (topK.descending) a.compare(b) > 0 else a.compare(b) < 0
 
   /**
    * Calls `use` for each row, in reverse for a descending sort: newer files are last in an index and often hold the
@@ -102,22 +102,22 @@ private[zonemap] object TopKBound {
   }
 
   /** The stored bounds of the column, if they have the order and encoding of the requested column. */
-  private def columnOf(found: Option[BoundsColumn], asked: ColumnRef): Option[BoundsColumn] =
+  private def columnOf(found: Option[BoundsColumn], sorted: ColumnRef): Option[BoundsColumn] =
     found.filter { column =>
       ColumnType.comparable(
         column.columnType,
-        asked.columnType) && column.columnType.encoding == asked.columnType.encoding
+        sorted.columnType) && column.columnType.encoding == sorted.columnType.encoding
     }
 
   /**
    * Whether NaN may sort first: NaN is greater than every value, and Iceberg's own evaluators ignore NaN in
    * comparisons (S96).
    */
-  private def nanMayComeFirst(index: SnapshotIndex, asked: TopK, trust: BoundsTrust): Boolean =
-    asked.descending && asked.column.columnType.mayHoldNaN &&
+  private def nanMayComeFirst(index: SnapshotIndex, topK: TopK, trust: BoundsTrust): Boolean =
+    topK.descending && topK.column.columnType.mayHoldNaN &&
       !index.segments.forall { live =>
-        live.segment.column(asked.column.fieldId).exists(_.root.nans == Presence.None) &&
-        trust.areValid(live.segment, asked.column.fieldId, live.liveRows())
+        live.segment.column(topK.column.fieldId).exists(_.root.nans == Presence.None) &&
+        trust.areValid(live.segment, topK.column.fieldId, live.liveRows())
       }
 
   private def count(index: SnapshotIndex, filter: Predicate, trust: BoundsTrust): Long = {

@@ -61,12 +61,12 @@ private[registry] final class CapsOwner(apply: Caps => Unit) {
 
   def caps: Caps = current
 
-  def use(asked: Caps, session: CapsSession): Unit =
-    if (!isSetBy(session)) warn(asked)
-    else if (asked != current) synchronized {
+  def use(requested: Caps, session: CapsSession): Unit =
+    if (!isSetBy(session)) warn(requested)
+    else if (requested != current) synchronized {
       // caps hold only once they are in effect: values that fail are tried again, and fail, with each plan
-      apply(asked)
-      current = asked
+      apply(requested)
+      current = requested
     }
 
   private def isSetBy(session: CapsSession): Boolean = synchronized {
@@ -74,13 +74,13 @@ private[registry] final class CapsOwner(apply: Caps => Unit) {
     owner.contains(session)
   }
 
-  private def warn(asked: Caps): Unit = {
+  private def warn(requested: Caps): Unit = {
     val holding = current
-    val different = asked.named.zip(holding.named).collect {
+    val different = requested.named.zip(holding.named).collect {
       case ((name, wanted), (_, held)) if wanted != held =>
         s"spark.sql.zonemap.$name='$wanted', in use is '$held'"
     }
-    if (different.nonEmpty && logged.add(asked))
+    if (different.nonEmpty && logged.add(requested))
       log.warn(
         s"Zonemap: Cannot use ${different.mkString("; ")}: all sessions of this process share these caps, and the session " +
           "that planned first has set them. Change them in that session, or set them before the first query, for instance in " +

@@ -17,9 +17,9 @@ private[zonemap] final class StoreState {
   @volatile private var readError = Option.empty[String]
   @volatile private var writeError = Option.empty[String]
 
-  def worthALook: Boolean = reading.isOver
+  def mayRead: Boolean = reading.isOver
 
-  def worthAWrite: Boolean = writing.isOver
+  def mayWrite: Boolean = writing.isOver
 
   /** Whether the store was ever found to contain a version. */
   def exists: Boolean = seen
@@ -39,7 +39,7 @@ private[zonemap] final class StoreState {
   }
 
   /** Whether no pause is in effect. */
-  def isIdle: Boolean = worthALook && worthAWrite
+  def isIdle: Boolean = mayRead && mayWrite
 
   /** Records that a version was written, or that the existing version is up to date. */
   def written(): Unit = {

@@ -3,8 +3,8 @@ package zonemap.iceberg.report
 /**
  * The effect of facts on one scan.
  *
- * @param asked the number of data files that bounds and partitions had retained
+ * @param evaluated the number of data files that bounds and partitions had retained
  * @param kept the number of these files that facts retained
  * @param answered the facts that exist for some of these files, such as `bloom(user_id)`
  */
-final case class FactReport(asked: Long, kept: Long, answered: Seq[String])
+final case class FactReport(evaluated: Long, kept: Long, answered: Seq[String])

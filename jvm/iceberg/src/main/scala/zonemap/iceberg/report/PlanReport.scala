@@ -42,7 +42,7 @@ final class PlanReport(
       case _ =>
         f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
           topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
-          facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.asked} to ${f.kept}] ") +
+          facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.evaluated} to ${f.kept}] ") +
           f"files considered=$considered kept=$kept ms=$millis%.1f"
     }
 }

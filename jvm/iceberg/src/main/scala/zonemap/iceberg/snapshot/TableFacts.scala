@@ -108,11 +108,11 @@ private[zonemap] final class TableFacts private (
   private def open(ref: FactRef): Option[Opened] = {
     val known = tried.get(ref.relativePath)
     val result =
-      if (known != null && !known.isWorthAnotherTry) known
+      if (known != null && !known.mayRetry) known
       else {
         // the file is not read under a lock of the map, because other plans would wait for this plan's requests
         val read = load(ref)
-        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.isWorthAnotherTry) now else read)
+        tried.compute(ref.relativePath, (_, now) => if (now != null && !now.mayRetry) now else read)
       }
     result match {
       case opened: Opened => Some(opened)
@@ -178,7 +178,7 @@ private[zonemap] object TableFacts {
 
   /** The result of reading a fact file. */
   private sealed abstract class Tried {
-    def isWorthAnotherTry: Boolean = false
+    def mayRetry: Boolean = false
   }
 
   private final case class Opened(source: ByteSource, file: FactFile) extends Tried
@@ -191,7 +191,7 @@ private[zonemap] object TableFacts {
 
   /** The file could not be read. */
   private final case class Unread(pause: Pause) extends Tried {
-    override def isWorthAnotherTry: Boolean = pause.isOver
+    override def mayRetry: Boolean = pause.isOver
   }
 
   val Empty: TableFacts = new TableFacts(-1, Nil, null)

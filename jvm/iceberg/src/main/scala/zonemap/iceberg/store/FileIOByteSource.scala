@@ -122,8 +122,8 @@ private[zonemap] object FileIOByteSource {
     override def read(offset: Long, length: Int): ByteBuffer =
       if (isSmall) slice(wholeFile(), offset, length)
       else {
-        val asked = ByteRange(offset, length)
-        val fetched = around(asked)
+        val requested = ByteRange(offset, length)
+        val fetched = around(requested)
         slice(cold(fetched), offset - fetched.offset, length)
       }
 

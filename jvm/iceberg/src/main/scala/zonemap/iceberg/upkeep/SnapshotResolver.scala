@@ -72,7 +72,7 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
       key: SnapshotKey,
       index: TableIndex,
       settings: PlannerSettings): Option[SnapshotIndex] =
-    if (!index.storeState.worthALook) None
+    if (!index.storeState.mayRead) None
     else {
       val store = process.storeOf(table, settings)
       index.flights.of((key, store.root), store.root)(open(table, snapshot, index, store, settings)).await()

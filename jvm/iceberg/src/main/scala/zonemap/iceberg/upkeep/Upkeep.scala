@@ -206,7 +206,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   }
 
   private def persists(settings: PlannerSettings, index: TableIndex): Boolean =
-    index.storeState.worthAWrite && (settings.upkeep match {
+    index.storeState.mayWrite && (settings.upkeep match {
       case UpkeepMode.Persist                 => true
       case UpkeepMode.Auto                    => index.storeState.exists
       case UpkeepMode.Memory | UpkeepMode.Off => false

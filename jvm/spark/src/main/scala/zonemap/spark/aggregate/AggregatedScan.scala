@@ -38,7 +38,7 @@ private[aggregate] final class AggregatedScan(
   def question: Either[AggregateReason, AggregateQuestion] =
     for {
       grouping <- all(aggregate.groupingExpressions)(keyOf)
-      aggregates <- all(functions)(askedOf)
+      aggregates <- all(functions)(aggregateOf)
     } yield AggregateQuestion(new ExactTranslator(relation.columns).whenTrue(conditions), grouping, aggregates)
 
   private def keyOf(key: Expression): Either[AggregateReason, GroupKey] = {
@@ -50,8 +50,8 @@ private[aggregate] final class AggregatedScan(
     found.toRight(AggregateReason.Grouping(text))
   }
 
-  private def askedOf(function: AggregateExpression): Either[AggregateReason, FileAggregate] = {
-    val asked: Option[FileAggregate] = function match {
+  private def aggregateOf(function: AggregateExpression): Either[AggregateReason, FileAggregate] = {
+    val found: Option[FileAggregate] = function match {
       case AggregateExpression(plain, Complete, false, None, _) =>
         plain match {
           case Count(Seq(Literal(value, _))) if value != null           => Some(FileAggregate.CountRows)
@@ -63,7 +63,7 @@ private[aggregate] final class AggregatedScan(
         }
       case _ => None
     }
-    asked.toRight(AggregateReason.Function(ExpressionSql.of(ExpressionSql.below(function, output))))
+    found.toRight(AggregateReason.Function(ExpressionSql.of(ExpressionSql.below(function, output))))
   }
 
   private def columnOf(expression: Expression): Option[ColumnRef] =

@@ -131,7 +131,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
         found <- known.of(scan)
         ref <- found.column(column)
         wrapped <- wrap(scan, found, column.name, ref)
-        if isWorthIt(found.files, ref, build)
+        if isWorthwhile(found.files, ref, build)
       } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
@@ -202,7 +202,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       case _ => None
     }
 
-  private def isWorthIt(files: FileSet, column: ColumnRef, build: LogicalPlan): Boolean =
+  private def isWorthwhile(files: FileSet, column: ColumnRef, build: LogicalPlan): Boolean =
     files.count > 1 && (isFiltered(build) || hasFewKeys(build, files)) && files.averageHits(column) <= MaxAverageHits
 
   private def hasFewKeys(build: LogicalPlan, files: FileSet): Boolean =

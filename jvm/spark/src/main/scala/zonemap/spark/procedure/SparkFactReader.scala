@@ -23,14 +23,14 @@ private[procedure] final class SparkFactReader(table: Table) extends FactReader 
     val fieldIds = new java.util.HashSet[Integer]
     requests.foreach(request => fieldIds.add(request.column.fieldId))
     val projection = TypeUtil.project(schema, fieldIds)
-    val tellers = requests.zip(builders).toArray.map { case (request, builder) =>
-      RowTeller.of(projection, request.column, new CellTeller(request.columnType, builder))
+    val adders = requests.zip(builders).toArray.map { case (request, builder) =>
+      RowAdder.of(projection, request.column, new CellAdder(request.columnType, builder))
     }
     Using.resource(rows(file, projection)) { rows =>
       rows.forEach { row =>
         var i = 0
-        while (i < tellers.length) {
-          tellers(i).tell(row)
+        while (i < adders.length) {
+          adders(i).add(row)
           i += 1
         }
       }

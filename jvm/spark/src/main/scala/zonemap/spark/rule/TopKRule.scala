@@ -53,19 +53,19 @@ private[spark] object TopKRule extends Rule[LogicalPlan] {
         for {
           source <- ZoneMapRelation.sourceOf(key, scan.output, scan.found.relation.output)
           column <- scan.found.columns.column(source)
-          asked = TopK(column, direction == Descending, nullOrdering == NullsFirst, scan.keepsAll, wanted)
-          bound <- IndexQuestions.topK(scan.table.pinned, asked)
+          topK = TopK(column, direction == Descending, nullOrdering == NullsFirst, scan.keepsAll, wanted)
+          bound <- IndexQuestions.topK(scan.table.pinned, topK)
         } yield {
-          val rows = asked.rowsUpTo(bound.value)
+          val rows = topK.rowsUpTo(bound.value)
           val digest = ZoneMapRelation.digestOf(s"(top ${Predicate.canonical(rows)})")
-          val bounded = scan.table.withTopK(rows, describe(asked, bound.value, source.nullable), digest)
+          val bounded = scan.table.withTopK(rows, describe(topK, bound.value, source.nullable), digest)
           scan.replaced(sort.child, scan.found.over(bounded, Marker, digest))
         }
       case _ => None
     }
 
-  private def describe(asked: TopK, bound: ZoneValue, isNullable: Boolean): String = {
-    val orNull = if (asked.nullsFirst && isNullable) " or null" else ""
-    s"${asked.column.name} ${if (asked.descending) ">=" else "<="} ${ValueText.of(asked.column.columnType, bound)}$orNull"
+  private def describe(topK: TopK, bound: ZoneValue, isNullable: Boolean): String = {
+    val orNull = if (topK.nullsFirst && isNullable) " or null" else ""
+    s"${topK.column.name} ${if (topK.descending) ">=" else "<="} ${ValueText.of(topK.column.columnType, bound)}$orNull"
   }
 }

@@ -40,8 +40,8 @@ private[spark] final case class ZoneMapRelation(
    */
   def files(conditions: Seq[Expression]): Option[FileSet] = {
     val translator = new ExpressionTranslator(columns)
-    val asked = conditions.flatMap(conjuncts).map(translator.whenTrue)
-    table.pinned.liveFiles.map(_.keep(Predicate.and(asked :+ table.conditions: _*)))
+    val predicates = conditions.flatMap(conjuncts).map(translator.whenTrue)
+    table.pinned.liveFiles.map(_.keep(Predicate.and(predicates :+ table.conditions: _*)))
   }
 
   /** Returns the deterministic conjuncts that refer only to columns of the relation and have no subquery. */

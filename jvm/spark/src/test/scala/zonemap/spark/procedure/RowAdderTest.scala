@@ -14,7 +14,7 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.value.{ColumnType, LongType, StringType, ZoneValue, ZoneValues}
 
 /** The cells of map rows that are added to a fact (S88, S89). */
-class RowTellerTest extends AnyFunSuite {
+class RowAdderTest extends AnyFunSuite {
   private val schema = new Schema(
     optional(1, "m", Types.MapType.ofOptional(2, 3, Types.StringType.get(), Types.StringType.get())),
     optional(
@@ -26,8 +26,8 @@ class RowTellerTest extends AnyFunSuite {
 
   private def told(column: ColumnId, columnType: ColumnType, rows: InternalRow*): (Set[ZoneValue], Boolean) = {
     val builder = FactBuilder.of(FactKind.Values, rows.size.toLong, 100)
-    val teller = RowTeller.of(schema, column, new CellTeller(columnType, builder))
-    rows.foreach(teller.tell)
+    val adder = RowAdder.of(schema, column, new CellAdder(columnType, builder))
+    rows.foreach(adder.add)
     val key = FactKey.of("f", 1)
     val bytes = FactFile.encode(FactKind.Values, column, columnType, Seq(key -> builder.build()))
     FactFile.open(ByteSource.ofBytes(bytes)).find(key) match {

@@ -14,12 +14,12 @@ import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
 
 /** Adds the value of one column of each row to a [[FactBuilder]]. */
-private[procedure] final class RowTeller(
+private[procedure] final class RowAdder(
     path: Array[(Int, Int)],
-    tell: (SpecializedGetters, Int) => Unit,
-    tellNull: () => Unit) {
+    addCell: (SpecializedGetters, Int) => Unit,
+    addNull: () => Unit) {
 
-  def tell(row: InternalRow): Unit = {
+  def add(row: InternalRow): Unit = {
     var struct = row
     var depth = 0
     while (struct != null && depth < path.length - 1) {
@@ -29,22 +29,22 @@ private[procedure] final class RowTeller(
       depth += 1
     }
     val ordinal = path(path.length - 1)._1
-    if (struct == null || struct.isNullAt(ordinal)) tellNull() else tell(struct, ordinal)
+    if (struct == null || struct.isNullAt(ordinal)) addNull() else addCell(struct, ordinal)
   }
 }
 
-private[procedure] object RowTeller {
+private[procedure] object RowAdder {
 
-  def of(projection: Schema, column: ColumnId, cells: CellTeller): RowTeller =
+  def of(projection: Schema, column: ColumnId, cells: CellAdder): RowAdder =
     column.mapKey match {
-      case None => new RowTeller(pathTo(projection, column.fieldId), cells.tell, () => cells.tellNull())
+      case None => new RowAdder(pathTo(projection, column.fieldId), cells.add, () => cells.addNull())
       case Some(key) =>
         val mapId = TypeUtil.indexParents(projection.asStruct()).get(Integer.valueOf(column.fieldId))
-        val keys = new KeyTeller(projection.findType(mapId).asMapType(), key, cells)
-        new RowTeller(
+        val keys = new MapKeyAdder(projection.findType(mapId).asMapType(), key, cells)
+        new RowAdder(
           pathTo(projection, mapId),
-          (row, ordinal) => keys.tell(row.getMap(ordinal)),
-          () => cells.tellNull())
+          (row, ordinal) => keys.add(row.getMap(ordinal)),
+          () => cells.addNull())
     }
 
   /** Returns the path to a field: for each struct on it, the ordinal within the struct and its number of fields. */
@@ -70,7 +70,7 @@ private[procedure] object RowTeller {
  * Adds a map's value of one key, or null if the map lacks the key. If a map in a file holds the key twice, both values
  * are added, because Spark may return either.
  */
-private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTeller) {
+private final class MapKeyAdder(map: Types.MapType, key: ZoneValue, cells: CellAdder) {
   private val isKey: (ArrayData, Int) => Boolean =
     (key, map.keyType().typeId()) match {
       case (BytesValue(bytes), _) =>
@@ -80,7 +80,7 @@ private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTel
       case (LongValue(v), _)                   => (keys, i) => keys.getLong(i) == v
     }
 
-  def tell(entries: MapData): Unit = {
+  def add(entries: MapData): Unit = {
     val keys = entries.keyArray()
     val values = entries.valueArray()
     var found = false
@@ -88,27 +88,27 @@ private final class KeyTeller(map: Types.MapType, key: ZoneValue, cells: CellTel
     while (i < entries.numElements()) {
       if (!keys.isNullAt(i) && isKey(keys, i)) {
         found = true
-        if (values.isNullAt(i)) cells.tellNull() else cells.tell(values, i)
+        if (values.isNullAt(i)) cells.addNull() else cells.add(values, i)
       }
       i += 1
     }
-    if (!found) cells.tellNull()
+    if (!found) cells.addNull()
   }
 }
 
 /** Adds values to a [[FactBuilder]], with the accessor and encoding of the column's type. */
-private[procedure] final class CellTeller(columnType: ColumnType, builder: FactBuilder) {
+private[procedure] final class CellAdder(columnType: ColumnType, builder: FactBuilder) {
 
-  def tellNull(): Unit = builder.addNull()
+  def addNull(): Unit = builder.addNull()
 
   /** Adds a value that is not null. */
-  def tell(row: SpecializedGetters, ordinal: Int): Unit =
+  def add(row: SpecializedGetters, ordinal: Int): Unit =
     columnType match {
       case BooleanType                                => builder.add(ZoneValues.ofBoolean(row.getBoolean(ordinal)))
       case IntType | DateType                         => builder.add(ZoneValues.ofLong(row.getInt(ordinal).toLong))
       case LongType | TimestampType | TimestampTzType => builder.add(ZoneValues.ofLong(row.getLong(ordinal)))
-      case FloatType                                  => tellDouble(row.getFloat(ordinal).toDouble)
-      case DoubleType                                 => tellDouble(row.getDouble(ordinal))
+      case FloatType                                  => addDouble(row.getFloat(ordinal).toDouble)
+      case DoubleType                                 => addDouble(row.getDouble(ordinal))
       case StringType                                 => builder.add(BytesValue(row.getUTF8String(ordinal).getBytes))
       case BinaryType | FixedType(_)                  => builder.add(BytesValue(row.getBinary(ordinal)))
       case UuidType => builder.add(ZoneValues.ofUuid(UUID.fromString(row.getUTF8String(ordinal).toString)))
@@ -118,6 +118,6 @@ private[procedure] final class CellTeller(columnType: ColumnType, builder: FactB
       case other => throw new IllegalStateException(s"No values of type ${other.text}.")
     }
 
-  private def tellDouble(value: Double): Unit =
+  private def addDouble(value: Double): Unit =
     if (value.isNaN) builder.addNaN() else builder.add(ZoneValues.ofDouble(value))
 }

@@ -1,0 +1,47 @@
+package zonemap.spark.conf
+
+import scala.util.Try
+
+import org.apache.spark.network.util.JavaUtils
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+/** Signals a conf value that is not allowed. The message names the key, the value and the allowed values. */
+private[spark] final class MalformedConfException(message: String) extends IllegalArgumentException(message)
+
+/**
+ * One conf of the extension.
+ *
+ * @param key the full name: `spark.sql.zonemap.` followed by a kebab-case path
+ * @param default the value of an unset conf, as text
+ * @param allowed the allowed values, for messages and for the reference page
+ * @param doc one or two sentences for the reference page
+ */
+private[spark] final case class ConfEntry[A](
+    key: String,
+    default: String,
+    allowed: String,
+    doc: String,
+    parse: String => Option[A]) {
+
+  /** The name of the read option for a single DataFrame: the key without the `spark.sql.` prefix. */
+  def option: String = key.stripPrefix("spark.sql.")
+
+  def read(conf: SQLConf, options: CaseInsensitiveStringMap): A = {
+    val text = Option(options.get(option)).getOrElse(conf.getConfString(key, default))
+    parse(text.trim).getOrElse {
+      throw new MalformedConfException(s"Cannot use $key='$text': allowed are $allowed.")
+    }
+  }
+}
+
+private[spark] object ConfEntry {
+  // Parsers of values: `None` means that the text is not allowed.
+  def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
+  def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
+  def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
+  def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
+  def share(text: String): Option[Double] = text.toDoubleOption.filter(s => s > 0 && s <= 1)
+  def shareOrNone(text: String): Option[Double] = text.toDoubleOption.filter(s => s >= 0 && s <= 1)
+  def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
+}
