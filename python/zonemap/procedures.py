@@ -37,7 +37,8 @@ _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
 _NO_PROCEDURES = "MISSING_CATALOG_ABILITY"
 #: Sentences of the same errors where they have no such name, such as in Spark 3.5 and 4.0.
 _UNNAMED = re.compile(
-    r"at or near 'CALL'|does not support procedures|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap",
+    r"at or near 'CALL'|does not support procedures"
+    r"|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap",
     re.IGNORECASE,
 )
 
