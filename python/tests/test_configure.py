@@ -47,7 +47,6 @@ def test_an_empty_builder_gets_everything_and_is_returned(make: Any, jar: Path) 
         confs.EXTENSIONS: ",".join(BOTH),
         confs.JARS: str(jar),
         confs.CATALOG: confs.CATALOG_CLASS,
-        confs.EXPLAIN_PROVIDERS: confs.EXPLAIN_CLASS,
     }
 
 
@@ -85,11 +84,17 @@ def test_extensions_are_appended_in_place_and_once(before: str, after: list[str]
     assert listed(configure(builder)._options, confs.EXTENSIONS) == after
 
 
-def test_jars_and_explain_providers_of_the_user_stay_first(jar: Path) -> None:
-    builder = classic().config(confs.JARS, "/a.jar,/b.jar").config(confs.EXPLAIN_PROVIDERS, "x.Explain")
-    options = configure(builder)._options
+def test_jars_of_the_user_stay_first(jar: Path) -> None:
+    options = configure(classic().config(confs.JARS, "/a.jar,/b.jar"))._options
     assert listed(options, confs.JARS) == ["/a.jar", "/b.jar", str(jar)]
-    assert listed(options, confs.EXPLAIN_PROVIDERS) == ["x.Explain", confs.EXPLAIN_CLASS]
+
+
+@pytest.mark.parametrize("providers", ["", "x.Explain"])
+def test_explain_providers_of_the_user_stay_as_they_are(providers: str) -> None:
+    """The extension adds its own provider to each session, unless the list is empty."""
+    key = "spark.sql.extendedExplainProviders"
+    assert configure(classic().config(key, providers))._options[key] == providers
+    assert key not in configure(classic())._options
 
 
 def test_a_zonemap_jar_that_is_listed_already_is_enough() -> None:
@@ -377,12 +382,10 @@ def test_a_value_of_the_user_stays_and_a_warning_names_it(key: str) -> None:
     assert len(caught) == 1
 
 
-def test_submit_arguments_are_continued(monkeypatch: pytest.MonkeyPatch) -> None:
-    arguments = f"--conf {confs.EXTENSIONS}={OTHER} --conf={confs.EXPLAIN_PROVIDERS}=x.Explain pyspark-shell"
-    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)
-    options = configure(classic())._options
-    assert listed(options, confs.EXTENSIONS) == [OTHER, *BOTH]
-    assert listed(options, confs.EXPLAIN_PROVIDERS) == ["x.Explain", confs.EXPLAIN_CLASS]
+@pytest.mark.parametrize("flag", ["--conf ", "--conf="])
+def test_submit_arguments_are_continued(monkeypatch: pytest.MonkeyPatch, flag: str) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{flag}{confs.EXTENSIONS}={OTHER} {flag}spark.x=y pyspark-shell")
+    assert listed(configure(classic())._options, confs.EXTENSIONS) == [OTHER, *BOTH]
 
 
 def test_the_defaults_file_is_continued(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -395,14 +398,12 @@ def test_the_defaults_file_is_continued(monkeypatch: pytest.MonkeyPatch, tmp_pat
 
 
 def test_the_builder_beats_submit_arguments_beat_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text(
-        f"{confs.EXTENSIONS} defaults.X\n{confs.EXPLAIN_PROVIDERS} defaults.Y"
-    )
+    (tmp_path / "spark-defaults.conf").write_text(f"{confs.EXTENSIONS} defaults.X\n{confs.JARS} /defaults.jar")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf {confs.EXTENSIONS}=submitted.X pyspark-shell")
     options = configure(classic())._options
     assert listed(options, confs.EXTENSIONS)[0] == "submitted.X"
-    assert listed(options, confs.EXPLAIN_PROVIDERS)[0] == "defaults.Y"
+    assert listed(options, confs.JARS)[0] == "/defaults.jar"
     assert listed(configure(classic().config(confs.EXTENSIONS, "b.X"))._options, confs.EXTENSIONS)[0] == "b.X"
 
 

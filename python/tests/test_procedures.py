@@ -341,6 +341,7 @@ def test_an_error_of_python_comes_through_as_it_is() -> None:
 #: What Spark answers where it does not know the call.
 UNKNOWN_CALLS = [
     ("PARSE_SYNTAX_ERROR", "[PARSE_SYNTAX_ERROR] Syntax error at or near 'CALL'.(line 1, pos 0)"),
+    ("_LEGACY_ERROR_TEMP_1184", "Catalog spark_catalog does not support procedures."),
     (None, "Catalog 'zonemap' plugin class not found: spark.sql.catalog.zonemap is not defined"),
     (None, "Cannot find catalog plugin class for catalog 'zonemap': zonemap.spark.ZoneMapCatalog."),
     ("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."),

@@ -5,7 +5,6 @@ PREFIX = "spark.sql.zonemap."
 EXTENSIONS = "spark.sql.extensions"
 JARS = "spark.jars"
 PACKAGES = "spark.jars.packages"
-EXPLAIN_PROVIDERS = "spark.sql.extendedExplainProviders"
 CATALOG = "spark.sql.catalog.zonemap"
 
 ENABLED = PREFIX + "enabled"
@@ -31,7 +30,6 @@ MERGE_HARD_CAP = PREFIX + "merge.hard-cap"
 ICEBERG_EXTENSION = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 EXTENSION_CLASS = "zonemap.spark.ZoneMapExtension"
 CATALOG_CLASS = "zonemap.spark.ZoneMapCatalog"
-EXPLAIN_CLASS = "zonemap.spark.ZoneMapExplain"
 
 UPKEEP_VALUES = ("off", "memory", "persist", "auto")
 COVER_ON_READ_VALUES = ("background", "wait")

@@ -35,9 +35,11 @@ _ACTIONS = {"status": "show the status of", "gc": "collect unused index files of
 _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
 #: Without a catalog ``zonemap``, Spark reads the name as one of the current catalog, whose name is in the sentence.
 _NO_PROCEDURES = "MISSING_CATALOG_ABILITY"
-#: Sentences of the same errors in Spark 3, which have no such name there.
-_ABSENT_IN_SPARK_3 = re.compile(
-    r"at or near 'CALL'|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap", re.I
+#: Sentences of the same errors where they have no such name, such as in Spark 3.5 and 4.0.
+_UNNAMED = re.compile(
+    r"at or near 'CALL'|does not support procedures"
+    r"|catalog '?`?zonemap.*plugin class|plugin class.*catalog '?`?zonemap",
+    re.IGNORECASE,
 )
 
 
@@ -271,7 +273,7 @@ def _is_absent(failed: ProcedureError, error: Exception) -> bool:
     """Returns True if Spark knows no such CALL; any other error is an answer of the procedure itself."""
     condition = failed.condition or ""
     named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(_ABSENT) and "zonemap" in str(error))
-    return named or _ABSENT_IN_SPARK_3.search(str(failed)) is not None
+    return named or _UNNAMED.search(str(failed)) is not None
 
 
 def _version(spark: SparkSession) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,8 @@ REMOTE = "spark.remote"
 #: Longest time that a command waits for the first answer of a server.
 PATIENCE_SECONDS = 8.0
 
+_PAUSE_SECONDS = 0.2
+_NO_METHOD = "/spark.connect.SparkConnectService/Zonemap"
 _PARAMETER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 _LARGEST_PORT = 65535
 
@@ -44,7 +47,7 @@ def lacks_extension(session: Any) -> bool:
 
 
 def require_server(url: str, *, seconds: float | None = None) -> None:
-    """Waits until the server accepts a channel; Spark's own client would retry for many minutes.
+    """Waits until the server answers; Spark's own client would retry for many minutes.
 
     Args:
         url: The URL of the server.
@@ -76,14 +79,34 @@ def require_server(url: str, *, seconds: float | None = None) -> None:
             f"Cannot read the URL '{shown}': {_defect_of(url)}. Write sc://host:15002, and parameters after '/;'."
         )
     try:
-        grpc.channel_ready_future(channel).result(timeout=patience)
-    except grpc.FutureTimeoutError:
-        raise ZonemapError(
-            f"Cannot connect to '{shown}': no Spark Connect server answered within {patience:g} s. "
-            "Check the host and the port, and that the server runs."
-        ) from None
+        if not _answers(grpc, channel, patience):
+            raise ZonemapError(
+                f"Cannot connect to '{shown}': no Spark Connect server answered within {patience:g} s. "
+                "Check the host and the port, and that the server runs."
+            )
     finally:
         channel.close()
+
+
+def _answers(grpc: Any, channel: Any, seconds: float) -> bool:
+    """Returns True once a server answers a call; a proxy may accept the channel of a server that does not run."""
+    deadline = time.monotonic() + seconds
+    try:
+        grpc.channel_ready_future(channel).result(timeout=seconds)
+    except grpc.FutureTimeoutError:
+        return False
+    # No server has this method: a server that runs refuses the call, and no session begins.
+    call = channel.unary_unary(_NO_METHOD)
+    while (left := deadline - time.monotonic()) > 0:
+        try:
+            call(b"", timeout=left)
+        except grpc.RpcError as error:
+            if error.code() not in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+                return True
+            time.sleep(min(left, _PAUSE_SECONDS))
+        else:
+            return True
+    return False
 
 
 def _hides_parameters(url: str) -> bool:

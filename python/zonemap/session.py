@@ -40,12 +40,12 @@ def configure(
 ) -> Builder:
     """Adds zonemap to ``SparkSession.builder`` and returns the builder.
 
-    The function appends to three lists, without duplicates: the extension class (and Iceberg's extension before it, if
-    it is missing) to ``spark.sql.extensions``, the jar to ``spark.jars``, and the explain provider to
-    ``spark.sql.extendedExplainProviders``. It sets ``spark.sql.catalog.zonemap`` and the confs of the given arguments,
-    unless they are already set. Existing values are read from the builder, from PYSPARK_SUBMIT_ARGS, and from the
-    running JVM or Spark's defaults file. A second call changes nothing, and the order of this call and ``config`` calls
-    on other keys does not matter. Later ``config`` calls on the three lists replace them, as always in Spark.
+    The function appends to two lists, without duplicates: the extension class (and Iceberg's extension before it, if
+    it is missing) to ``spark.sql.extensions``, and the jar to ``spark.jars``. It sets ``spark.sql.catalog.zonemap`` and
+    the confs of the given arguments, unless they are already set. Existing values are read from the builder, from
+    PYSPARK_SUBMIT_ARGS, and from the running JVM or Spark's defaults file. A second call changes nothing, and the order
+    of this call and ``config`` calls on other keys does not matter. Later ``config`` calls on the two lists replace
+    them, as always in Spark.
 
     For a Spark Connect server on another machine (``sc://``), the function sets only session confs. ``iceberg`` and
     ``jar`` are not used there, and their files need not exist on this machine. If the server lacks the extension, a
@@ -117,7 +117,6 @@ def configure(
         return builder
     # Iceberg's first where neither is there yet; either order works, so what is there stays in place.
     _append(conf, confs.EXTENSIONS, confs.ICEBERG_EXTENSION, confs.EXTENSION_CLASS)
-    _append(conf, confs.EXPLAIN_PROVIDERS, confs.EXPLAIN_CLASS)
     if own_jars or not spark_jars.has_file(conf.items(confs.JARS), JAR_PREFIX):
         _append(conf, confs.JARS, *(own_jars or [str(jar_path())]))
     if iceberg is not None and not _has_iceberg(conf):

@@ -131,6 +131,15 @@ def test_a_mistake_on_the_command_line_is_one_line(url: str, environment: dict[s
     assert "\tat " not in done.stderr
 
 
+@pytest.mark.parametrize("source", ["--remote", "--conf", "SPARK_REMOTE"])
+def test_status_of_the_tables_that_the_server_knows(url: str, environment: dict[str, str], source: str) -> None:
+    given = {"--remote": ["--remote", url], "--conf": ["--conf", f"spark.remote={url}"]}.get(source, [])
+    around = environment if given else environment | {source: url}
+    done = run(around, "-m", "zonemap", "status", "--output", "json", *given)
+    assert done.returncode == 0, done.stderr
+    assert isinstance(json.loads(done.stdout), list)
+
+
 def test_a_port_without_a_server_fails_within_15_seconds(environment: dict[str, str]) -> None:
     started = time.monotonic()
     done = run(environment, "-m", "zonemap", "doctor", "--remote", f"sc://127.0.0.1:{free_port()}", "--output", "json")

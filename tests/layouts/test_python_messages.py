@@ -53,6 +53,7 @@ builder = builder.config("spark.sql.catalog.lake", "org.apache.iceberg.spark.Spa
 spark = zonemap.configure(builder, jar={jar!r}, iceberg={iceberg!r}).getOrCreate()
 spark.sql("CREATE TABLE lake.db.t AS SELECT id FROM range(10)")
 show("built", lambda: zonemap.build(spark, "lake.db.t").data_files > 0)
+show("explained", lambda: "(Zonemap)" in spark.sql("EXPLAIN SELECT * FROM lake.db.t WHERE id = 1").first()[0])
 show("words", lambda: zonemap.build(spark, "a b c"))
 show("absent", lambda: zonemap.build(spark, "lake.db.nope"))
 show("catalog", lambda: zonemap.build(spark, "absent.db.t"))
@@ -99,7 +100,7 @@ def test_jars_are_found_in_a_folder_with_a_blank_and_errors_are_sentences(tmp_pa
     own = (folder / zonemap.jar_path().name).as_uri()
     assert "%20" in own
     told, stderr = run(tmp_path, WITH.format(jar=own, iceberg=f"{folder}/iceberg-*.jar"))
-    assert told["built"] == "True"
+    assert (told["built"], told["explained"]) == ("True", "True")
     reasons = {
         "words": "Cannot build the index of '`a b c`': [TABLE_OR_VIEW_NOT_FOUND] ",
         "absent": "Cannot build the index of 'lake.db.nope': [TABLE_OR_VIEW_NOT_FOUND] ",

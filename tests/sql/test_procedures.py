@@ -185,7 +185,8 @@ ERRORS = {
     "wrong type": ("drop(table => 'lake.q.fact', dry_run => 'perhaps')", ["perhaps"]),
     "unknown procedure": ("bild(table => 'lake.q.fact')", ["bild"]),
     "empty name": ("status(table => '')", []),
-    "null name": ("status(table => CAST(NULL AS STRING))", []),
+    # NULL is the default of status, which then lists tables
+    "null name": ("build(table => CAST(NULL AS STRING))", ["table"]),
 }
 
 

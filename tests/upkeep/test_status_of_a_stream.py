@@ -126,5 +126,9 @@ def test_tables_of_a_namespace_and_tables_that_the_driver_knows(spark) -> None:
     assert found == {built: "fresh", plain: "no index"}
     known = {result.table: result for result in zonemap.status(spark)}
     assert known[built].verdict == "fresh" and plain not in known
+    location = tables.location(spark, built)
+    assert spark.read.format("iceberg").load(location).where("id = 3").count() == 1
+    by_path = [r for r in zonemap.status(spark) if r.table.endswith("/stream_many/built")]
+    assert [r.verdict for r in by_path] == ["fresh"]
     with pytest.raises(Exception, match=r"Cannot show the status of namespace 'lake\.nowhere'"):
         zonemap.status(spark, namespace="lake.nowhere")

@@ -55,10 +55,11 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
 
   private def snapshots(s: StatusResult) = (s.coverage.snapshotsCovered, s.coverage.snapshotsTotal)
 
+  /** Holds the reads of manifests; `status` reads none. */
   private def holdUpkeep(t: Maintained): CountDownLatch = {
     val gate = new CountDownLatch(1)
-    t.table.io.beforeRead = _ =>
-      if (Thread.currentThread().getName == "zonemap-upkeep") gate.await(30, TimeUnit.SECONDS): Unit
+    t.table.io.beforeRead = location =>
+      if (FileKind.of(location) == FileKind.Manifest) gate.await(30, TimeUnit.SECONDS): Unit
     gate
   }
 
