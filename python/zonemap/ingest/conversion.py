@@ -11,8 +11,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyiceberg.io.pyarrow import pyarrow_to_schema, schema_to_pyarrow
+from pyiceberg.io.pyarrow import UnsupportedPyArrowTypeException, pyarrow_to_schema, schema_to_pyarrow
 from pyiceberg.schema import Schema, sanitize_column_names
+from pyiceberg.table.name_mapping import NameMapping
 from pyiceberg.types import (
     DecimalType,
     DoubleType,
@@ -87,12 +88,12 @@ class Conversion:
                 if field.required and field.write_default is None:
                     raise self._refused(f"the required column '{field.name}' is missing")
                 continue
-            one = pa.schema([provided.field(field.name)])
+            given = provided.field(field.name)
+            kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
+            one = pa.schema([given.with_type(kind)])
             try:
-                found = pyarrow_to_schema(
-                    one, name_mapping=self._schema.name_mapping, format_version=cast(Any, format_version)
-                )
-            except (ValueError, TypeError) as error:
+                found = iceberg_schema(one, self._schema.name_mapping, format_version)
+            except ValueError as error:
                 raise self._refused(f"column '{field.name}': {error}") from error
             self._compare(field.name, found.fields[0].field_type, field.field_type)
 
@@ -124,6 +125,18 @@ class Conversion:
 
     def _refused(self, why: str, then: str = "Change the data to the table's schema.") -> ZonemapError:
         return ZonemapError(f"Cannot write to '{self._name}': {why}. {then}")
+
+
+def iceberg_schema(arrow: pa.Schema, mapping: NameMapping | None, format_version: int) -> Schema:
+    """Returns the Iceberg schema of an Arrow schema, with its own field ids or those of the mapping.
+
+    Raises:
+        ValueError: Iceberg has no such type, or a column has no field id.
+    """
+    try:
+        return pyarrow_to_schema(arrow, name_mapping=mapping, format_version=cast(Any, format_version))
+    except (UnsupportedPyArrowTypeException, TypeError) as error:
+        raise ValueError(str(error)) from error
 
 
 def fits(found: PrimitiveType, wanted: PrimitiveType) -> bool:
@@ -197,8 +210,16 @@ def _required(array: pa.Array, required: bool, name: str) -> pa.Array:
 
 def _flat(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     """Returns new offsets from 0 and the elements of lists or the entries of maps, without those of null rows."""
-    lengths = pc.fill_null(pc.list_value_length(array), 0).cast(pa.int64())
+    if pa.types.is_fixed_size_list(array.type):
+        lengths = pc.list_value_length(array).cast(pa.int64())
+    else:
+        ends = array.offsets.cast(pa.int64())
+        lengths = pc.subtract(ends.slice(1), ends.slice(0, len(array)))
+    lengths = pc.if_else(array.is_null(), 0, lengths)
     offsets = pa.concat_arrays([pa.array([0], pa.int64()), pc.cumulative_sum(lengths)])
+    if pa.types.is_map(array.type):
+        entries = pa.StructArray.from_arrays([array.keys, array.items], names=["key", "value"])
+        array = pa.ListArray.from_arrays(array.offsets, entries).filter(array.is_valid())
     return offsets, array.flatten()
 
 

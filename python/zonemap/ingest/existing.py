@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import parquet_path_to_id_mapping, pyarrow_to_schema
+from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
 from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import IcebergType, ListType, MapType, NestedField, PrimitiveType, StructType
@@ -19,7 +19,7 @@ from pyiceberg.types import IcebergType, ListType, MapType, NestedField, Primiti
 from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
-from zonemap.ingest.conversion import Conversion, fits
+from zonemap.ingest.conversion import Conversion, fits, iceberg_schema
 from zonemap.ingest.partitions import Partitions
 from zonemap.ingest.statistics import FooterReader
 from zonemap.ingest.storage import is_local, local_path
@@ -132,8 +132,8 @@ class ExistingFiles:
             missing = next(field.name for field in arrow if field.name not in with_ids)
             raise self._refused(location, f"its column '{missing}' has no field id", "Write field ids of all columns.")
         try:
-            found = pyarrow_to_schema(arrow, name_mapping=mapping, format_version=self._metadata.format_version)
-        except (ValueError, TypeError) as error:
+            found = iceberg_schema(arrow, mapping, self._metadata.format_version)
+        except ValueError as error:
             raise self._refused(location, str(error), "Write the file with the table's columns.") from error
         self._compare(location, arrow, found)
         return found
