@@ -18,7 +18,7 @@ import org.slf4j.LoggerFactory
 private[ingest] final class IngestWrite(
     name: String,
     iceberg: RequiresDistributionAndOrdering,
-    producer: IngestProducer,
+    producer: IngestSink.Producer,
     queryId: String,
     place: Option[LanePlace])
     extends RequiresDistributionAndOrdering {
@@ -41,17 +41,21 @@ private[ingest] final class IngestWrite(
     new Stream(iceberg.toStreaming())
   }
 
+  /** A write without rows appends nothing. */
+  private def append(lane: String, seq: Long, messages: Array[WriterCommitMessage]): Unit = {
+    val files = TaskFiles.of(messages.toSeq)
+    if (files.nonEmpty) producer.append(lane, seq, files): Unit
+  }
+
   private final class Batch(write: BatchWrite) extends BatchWrite {
     private val target = place.getOrElse(LanePlace(s"batch-$queryId", 0))
 
-    override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory = {
-      producer.awaitRoom()
+    override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
       write.createBatchWriterFactory(info)
-    }
     override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
     override def onDataWriterCommit(message: WriterCommitMessage): Unit = write.onDataWriterCommit(message)
     override def commit(messages: Array[WriterCommitMessage]): Unit =
-      producer.append(target.lane, target.seq, TaskFiles.of(messages.toSeq)): Unit
+      append(target.lane, target.seq, messages)
     override def abort(messages: Array[WriterCommitMessage]): Unit = aborted(name, s"lane '${target.lane}'")
     override def toString: String = description()
   }
@@ -59,13 +63,11 @@ private[ingest] final class IngestWrite(
   private final class Stream(write: StreamingWrite) extends StreamingWrite {
     private val lane = s"stream-$queryId"
 
-    override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory = {
-      producer.awaitRoom()
+    override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
       write.createStreamingWriterFactory(info)
-    }
     override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
     override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-      producer.append(lane, epochId, TaskFiles.of(messages.toSeq)): Unit
+      append(lane, epochId, messages)
     override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
       aborted(name, s"epoch $epochId of lane '$lane'")
     override def toString: String = description()
