@@ -28,11 +28,13 @@ private[zonemap] final class LaneWriter private (
    * Waits while the queue is at its soft limit. If `seq` is durable already, as after a replayed epoch, nothing is
    * appended, and the receipt names the earlier append.
    *
+   * @param startedAtMillis when the first of the files was begun. Files that were begun more than half of gc's least age
+   *   ago are refused, because gc may have deleted them already
    * @throws BackPressureException if the queue is at its hard limit; nothing was appended
-   * @throws IllegalArgumentException if there are no files, or a file was written for another partition spec
+   * @throws IllegalArgumentException if there are no files, a file is too old, or the table does not have the partition spec of a file
    */
-  def append(seq: Long, files: Seq[DataFile]): Receipt =
-    throw new UnsupportedOperationException(s"$settings $writer $target $seq $files")
+  def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
+    throw new UnsupportedOperationException(s"$settings $writer $target $seq $files $startedAtMillis")
 }
 
 private[zonemap] object LaneWriter {
