@@ -24,8 +24,10 @@ final class ZoneMapIngestSource extends TableProvider with DataSourceRegister {
   /** The table names its own columns. With external metadata, Spark does not ask for the schema first. */
   override def supportsExternalMetadata(): Boolean = true
 
+  /** Spark asks for the schema of a table that is read. */
   override def inferSchema(options: CaseInsensitiveStringMap): StructType =
-    getTable(null, Array.empty, options.asCaseSensitiveMap()).schema()
+    throw new UnsupportedOperationException(
+      s"Cannot read '${tableName(options)}' with format $Format: the queue takes appends only. Read the table by name.")
 
   override def getTable(schema: StructType, partitioning: Array[Transform], properties: JMap[String, String]): Table = {
     val name = tableName(new CaseInsensitiveStringMap(properties))

@@ -56,8 +56,9 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val settings = IngestConfs.settings(SQLConf.get, options)
     val target = IngestTarget.spool(table.table(), IngestConf.Root.read(SQLConf.get, options))
     val producer = new Producer {
-      override def append(lane: String, seq: Long, files: Seq[DataFile]): Receipt = {
-        val receipt = LaneWriter.open(target, settings, branch, lane, writerOf(spark)).append(seq, files)
+      override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = {
+        val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
+        val receipt = writer.append(seq, files, startedAtMillis)
         accepted(target.name)
         receipt
       }
@@ -78,8 +79,12 @@ private[ingest] object IngestSink {
   /** Appends the data files of one batch or epoch to the queue. */
   trait Producer {
 
-    /** Returns when the append is durable. A second append of a `seq` is dropped. */
-    def append(lane: String, seq: Long, files: Seq[DataFile]): Receipt
+    /**
+     * Returns when the append is durable. A second append of a `seq` is dropped.
+     *
+     * @param startedAtMillis a time before the first of the files was written
+     */
+    def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt
   }
 
   private val WapEnabled = "write.wap.enabled"
@@ -87,7 +92,7 @@ private[ingest] object IngestSink {
 
   /** A record cannot be staged for an audit by its id: the committer appends to branches. */
   private def refuseStaging(spark: SparkSession, table: SparkTable): Unit =
-    if ("true".equalsIgnoreCase(table.table().properties().get(WapEnabled)) && spark.conf.contains(WapId))
+    if ("true".equalsIgnoreCase(table.table().properties().get(WapEnabled)) && spark.conf.getOption(WapId).isDefined)
       throw new IllegalArgumentException(
         s"Cannot write to '${table.name()}' with format zonemap-ingest: $WapId is set, and the queue stages nothing. " +
           "Use spark.wap.branch, or write with format iceberg.")

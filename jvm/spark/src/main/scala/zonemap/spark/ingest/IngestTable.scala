@@ -27,6 +27,7 @@ private[ingest] final class IngestTable(
   def planned: IngestTable = new IngestTable(table, catalog, true, sink)
 
   override def name(): String = table.name()
+  override def toString: String = s"ingest queue of ${name()}"
   override def schema(): StructType = table.schema()
   override def columns(): Array[Column] = table.columns()
   override def partitioning(): Array[Transform] = table.partitioning()

@@ -24,6 +24,9 @@ private[ingest] final class IngestWrite(
     extends RequiresDistributionAndOrdering {
   import IngestWrite._
 
+  /** Spark makes a write for each batch, before its tasks start. */
+  private val createdAtMillis = System.currentTimeMillis()
+
   override def description(): String = s"append to the ingest queue of $name"
   override def requiredDistribution(): Distribution = iceberg.requiredDistribution()
   override def distributionStrictlyRequired(): Boolean = iceberg.distributionStrictlyRequired()
@@ -44,7 +47,7 @@ private[ingest] final class IngestWrite(
   /** A write without rows appends nothing. */
   private def append(lane: String, seq: Long, messages: Array[WriterCommitMessage]): Unit = {
     val files = TaskFiles.of(messages.toSeq)
-    if (files.nonEmpty) producer.append(lane, seq, files): Unit
+    if (files.nonEmpty) producer.append(lane, seq, files, createdAtMillis): Unit
   }
 
   private final class Batch(write: BatchWrite) extends BatchWrite {
