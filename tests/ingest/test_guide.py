@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,15 @@ def blocks() -> list[tuple[str, str]]:
     return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
 
 
+def await_a_batch(query) -> None:
+    """Waits for the first batch; the source of the page never ends."""
+    deadline = time.monotonic() + 60
+    while query.lastProgress is None and time.monotonic() < deadline:
+        assert query.exception() is None, query.exception()
+        time.sleep(0.1)
+    assert query.lastProgress is not None
+
+
 def test_the_page_has_blocks_of_both_languages_and_no_other() -> None:
     languages = [language for language, _ in blocks()]
     assert languages.count("sql") >= 5 and languages.count("python") >= 4
@@ -37,7 +47,7 @@ def test_the_commands_of_the_page(spark, tmp_path: Path) -> None:
             if language == "python":
                 exec(compile(local, str(PAGE), "exec"), names)
                 for query in spark.streams.active:
-                    query.processAllAvailable() if query.exception() is None else pytest.fail(str(query.exception()))
+                    await_a_batch(query)
             else:
                 for statement in filter(None, map(str.strip, local.split(";"))):
                     called = re.search(r"system\.(\w+)", statement)

@@ -152,19 +152,17 @@ def test_a_committer_of_the_driver_and_a_stream_beside_direct_commits(spark, tmp
 
 def test_a_task_that_fails_is_repeated_and_its_rows_count_once(spark, tmp_path: Path) -> None:
     name = table(spark, "retried")
-    marker = str(tmp_path / "failed")
+    marker = tmp_path / "failed"
 
     def fail_once(value: int) -> int:
-        import os
-
-        if value == 37 and not os.path.exists(marker):
-            with open(marker, "w"):
-                raise RuntimeError("planted")
+        if value == 37 and not marker.exists():
+            marker.touch()
+            raise RuntimeError("planted")
         return value
 
     frame = values(spark, 0, 50).withColumn("id", f.udf(fail_once, LongType())("id"))
     frame.write.format(FORMAT).mode("append").save(name)
-    assert Path(marker).exists()
+    assert marker.exists()
     row = commit(spark, name)
     assert (row.records, row["rows"]) == (1, 50)
     assert ids(spark, name) == list(range(50))

@@ -47,7 +47,7 @@ private[spark] object IngestConf {
   )
 
   val SoftLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.soft-limit",
+    Prefix + "ingest.soft-limit-records",
     "1000",
     "a count, 1 or more",
     "Number of appends in the queue of a table from which writers wait for the committer before they append.",
@@ -55,7 +55,7 @@ private[spark] object IngestConf {
   )
 
   val HardLimit: ConfEntry[Int] = ConfEntry(
-    Prefix + "ingest.hard-limit",
+    Prefix + "ingest.hard-limit-records",
     "10000",
     "a count, 1 or more",
     "Number of appends in the queue of a table from which writers fail.",

@@ -63,7 +63,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Pause: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_pause",
     "Lets every committer of the table, in every process, stop before its next commit until ingest_resume. Writers go " +
-      "on until the queue is at ingest.hard-limit.",
+      "on until the queue is at ingest.hard-limit-records.",
     Seq(Table, Parameter("reason", StringType, Some("'no reason given'"), "Text that ingest_status shows.")),
     new StructType().add("paused", StringType, nullable = false)
   ) { (spark, arguments) =>

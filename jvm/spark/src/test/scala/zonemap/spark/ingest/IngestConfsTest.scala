@@ -30,8 +30,8 @@ class IngestConfsTest extends AnyFunSuite {
     ("ingest.max-duty-cycle", "1", 1.0, _.maxDutyCycle),
     ("ingest.max-files-per-commit", "7", 7, _.maxFilesPerCommit),
     ("ingest.merge-manifests", "8", 8, _.mergeManifests),
-    ("ingest.soft-limit", "9", 9L, _.softLimitRecords),
-    ("ingest.hard-limit", "10", 10L, _.hardLimitRecords),
+    ("ingest.soft-limit-records", "9", 9L, _.softLimitRecords),
+    ("ingest.hard-limit-records", "10", 10L, _.hardLimitRecords),
     ("ingest.block-lane", "TRUE", true, _.blockLane)
   )
 
@@ -46,8 +46,8 @@ class IngestConfsTest extends AnyFunSuite {
       "ingest.max-duty-cycle" -> "1.1",
       "ingest.max-files-per-commit" -> "0",
       "ingest.merge-manifests" -> "-1",
-      "ingest.soft-limit" -> "0",
-      "ingest.hard-limit" -> "many",
+      "ingest.soft-limit-records" -> "0",
+      "ingest.hard-limit-records" -> "many",
       "ingest.block-lane" -> "perhaps"))
     test(s"$key='$value' is refused") {
       val error = intercept[MalformedConfException](read(Map(key -> value)))

@@ -185,7 +185,7 @@ class IngestSinkTest extends IngestSession {
       ("root in the table", () => write.option("zonemap.ingest.root",
         s"${sql(s"SELECT file FROM $t.metadata_log_entries").head().getString(0).replaceAll("/metadata/.*", "")}/q").save(t),
         Seq("spark.sql.zonemap.ingest.root")),
-      ("malformed conf", () => write.option("zonemap.ingest.soft-limit", "many").save(t), Seq("ingest.soft-limit='many'")),
+      ("malformed conf", () => write.option("zonemap.ingest.soft-limit-records", "many").save(t), Seq("ingest.soft-limit-records='many'")),
       ("a row that violates NOT NULL", () => sql("SELECT CAST(NULL AS BIGINT) AS id, 'x' AS s").write.format(Format).mode("append").save(t),
         Seq("id")),
       ("an unknown column", () => ids(0, 1).withColumn("s", lit("x")).withColumn("z", lit(1)).write.format(Format).mode("append").save(t),
