@@ -18,6 +18,7 @@ package zonemap.ingest.commit
  * @param softLimitRecords pending records from which writers wait
  * @param hardLimitRecords pending records from which writers fail
  * @param softWaitMillis how long a writer waits at the soft limit before it goes on
+ * @param maxFileAgeMillis the age from which a writer refuses data files; half of the least age of gc, at most
  * @param blockLane whether a refused record blocks its lane until a person discards it, instead of being passed
  */
 private[zonemap] final case class IngestSettings(
@@ -36,4 +37,5 @@ private[zonemap] final case class IngestSettings(
     softLimitRecords: Long = 1000,
     hardLimitRecords: Long = 10000,
     softWaitMillis: Long = 10 * 1000,
+    maxFileAgeMillis: Long = 36L * 3600 * 1000,
     blockLane: Boolean = false)

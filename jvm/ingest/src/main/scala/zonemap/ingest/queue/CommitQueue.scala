@@ -41,7 +41,14 @@ private[zonemap] final case class Delivered(
     content: Either[RecordProblem, IngestRecord],
     bytes: Array[Byte])
 
-/** The records to deliver in one poll, at most. */
+/**
+ * The result of one poll.
+ *
+ * @param complete whether the limits left nothing out
+ */
+private[zonemap] final case class Poll(records: Seq[Delivered], complete: Boolean)
+
+/** The records to deliver in one poll, at most; at least one record is delivered. */
 private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long)
 
 /**
@@ -68,13 +75,13 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
    * because of the limits before one that is returned. A record whose append returned before the poll began is
    * delivered unless the limits or a settlement exclude it; a record that is appended meanwhile may be missing.
    */
-  def poll(limits: PollLimits): Seq[Delivered]
+  def poll(limits: PollLimits): Poll
 
   /** The names of all pending records, without reading the records; otherwise as [[poll]]. */
   def names(): Seq[RecordName]
 
-  /** The records of a lane that are pending, as names in order of `seq`. */
-  def pendingOf(lane: String): Seq[RecordName]
+  /** The pending records of one lane in order of `seq`; otherwise as [[poll]] without limits. */
+  def pendingOf(lane: String): Seq[Delivered]
 
   /** Removes records from the queue. A record that is already removed is ignored. */
   def settle(records: Seq[RecordName]): Unit

@@ -1,5 +1,7 @@
 package zonemap.ingest.queue
 
+import scala.collection.mutable.ArrayBuffer
+
 import zonemap.ingest.record._
 import zonemap.ingest.store.IngestFiles
 
@@ -25,20 +27,17 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     Receipt(record.tableUuid, record.branch, record.lane, record.seq, record.nonce, s"${files.root}/$path")
   }
 
-  override def poll(limits: PollLimits): Seq[Delivered] = {
+  override def poll(limits: PollLimits): Poll = {
+    val lanes = names().groupBy(_.lane).values.toSeq.sortBy(lane => lane.map(_.appendedAtMillis).min)
+    val ordered = lanes.flatMap(_.sortBy(_.seq)).iterator
+    val records = ArrayBuffer.empty[Delivered]
     var bytes = 0L
-    names()
-      .groupBy(_.lane)
-      .values
-      .toSeq
-      .sortBy(lane => lane.map(_.appendedAtMillis).min)
-      .flatMap(_.sortBy(_.seq))
-      .take(limits.maxRecords)
-      .iterator
-      .takeWhile(_ => bytes < limits.maxBytes)
-      .flatMap(name => deliver(name))
-      .tapEach(delivered => bytes += delivered.bytes.length)
-      .toSeq
+    while (ordered.hasNext && records.size < limits.maxRecords && bytes < limits.maxBytes)
+      deliver(ordered.next()).foreach { delivered =>
+        records += delivered
+        bytes += delivered.bytes.length
+      }
+    Poll(records.toSeq, complete = !ordered.hasNext)
   }
 
   /** The record of that name; `None` if it was settled meanwhile. */
@@ -57,8 +56,8 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
   override def names(): Seq[RecordName] = namesIn(SpoolNames.Pending)
 
-  override def pendingOf(lane: String): Seq[RecordName] =
-    namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}").sortBy(_.seq)
+  override def pendingOf(lane: String): Seq[Delivered] =
+    namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}").sortBy(_.seq).flatMap(deliver)
 
   private def namesIn(folder: String): Seq[RecordName] =
     files.list(folder).flatMap(file => SpoolNames.parse(SpoolNames.Pending, file.path, file.modifiedAtMillis))

@@ -1,5 +1,7 @@
 package zonemap.ingest.table
 
+import java.util.{Map => JMap}
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{Snapshot, TableMetadata}
@@ -42,22 +44,17 @@ private[zonemap] object IngestPointer {
     }.toSeq.sorted
 
   /**
-   * The pointer of a branch: that of the table property or, if a user removed the property, that of the newest snapshot
-   * of the branch whose summary has one.
-   *
-   * @throws IllegalStateException if the value is not a pointer of this format
+   * The text of the pointer of a branch: that of the table property or, if a user removed the property, that of the
+   * newest snapshot of the branch whose summary has one.
    */
-  def of(metadata: TableMetadata, branch: String): Option[IngestPointer] =
-    Option(metadata.properties().get(property(branch))) match {
-      case Some(value) => Some(parse(value, s"the table property '${property(branch)}'"))
-      case None        => ofSummary(metadata, branch)
+  def textOf(metadata: TableMetadata, branch: String): Option[String] =
+    Option(metadata.properties().get(property(branch))).orElse {
+      ancestry(metadata, branch).map(_.summary()).find(isOf(_, branch)).map(_.get(Summary))
     }
 
-  private def ofSummary(metadata: TableMetadata, branch: String): Option[IngestPointer] =
-    ancestry(metadata, branch)
-      .map(_.summary())
-      .find(summary => summary.containsKey(Summary) && branch == summary.get(SummaryBranch))
-      .map(summary => parse(summary.get(Summary), s"the summary '$Summary' of a snapshot"))
+  /** Whether a summary has a pointer of the branch. */
+  def isOf(summary: JMap[String, String], branch: String): Boolean =
+    summary.containsKey(Summary) && branch == summary.get(SummaryBranch)
 
   /** The snapshots of a branch from its head backwards, as far as the metadata retains them. */
   def ancestry(metadata: TableMetadata, branch: String): Iterator[Snapshot] =
@@ -66,11 +63,14 @@ private[zonemap] object IngestPointer {
         .map(snapshot => snapshot -> Option(snapshot.parentId()).map(_.longValue()))
     }
 
-  def parse(value: String, where: String): IngestPointer = value match {
+  /** @throws IngestStoppedException if the text is not a pointer of this format */
+  def parse(text: String): IngestPointer = text match {
     case Text(no, nonce, queueId, tableUuid) => IngestPointer(no.toLong, nonce, queueId, tableUuid)
     case _ =>
-      throw new IllegalStateException(
-        s"Cannot read the ingest pointer '$value' in $where: this release does not know its format. Use the release " +
-          "that wrote it, or choose the watermarks with ingest_reset.")
+      throw new IngestStoppedException(
+        StopCode.UnknownPointer,
+        s"Cannot read the ingest pointer '$text': this release does not know its format. Use the release that wrote " +
+          "it, or choose the watermarks with ingest_reset."
+      )
   }
 }
