@@ -23,13 +23,17 @@ private[zonemap] final case class LoopStatus(
  * of time that the duty cycle allows. Thread-safe.
  *
  * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
+ * @param passed called after each pass with the name of the table and the results, on the thread of the table; a failure
+ *   of it is logged
  */
 private[zonemap] final class CommitLoop(
     tables: Seq[(String, () => IngestTarget)],
     settings: IngestSettings,
-    clock: Clock)
+    clock: Clock,
+    passed: (String, Seq[PassResult]) => Unit = (_, _) => ())
     extends AutoCloseable {
-  private val workers = tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock) }.toMap
+  private val workers =
+    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, passed(name, _)) }.toMap
 
   /** Starts the threads; a second call does nothing. */
   def start(): Unit = workers.values.foreach(_.start())

@@ -5,6 +5,8 @@ import java.util.concurrent.{CountDownLatch, Semaphore, TimeUnit}
 
 import scala.util.control.NonFatal
 
+import org.slf4j.LoggerFactory
+
 import zonemap.ingest.table.IngestTarget
 
 /** The thread that commits one table. */
@@ -12,7 +14,8 @@ private[commit] final class TableLoop(
     name: String,
     load: () => IngestTarget,
     settings: IngestSettings,
-    clock: Clock) {
+    clock: Clock,
+    passed: Seq[PassResult] => Unit) {
   import TableLoop._
 
   private val doorbell = new Semaphore(0)
@@ -61,6 +64,7 @@ private[commit] final class TableLoop(
         val target = loaded.getOrElse(load())
         val results = new Committer(target, settings, clock).pass()
         last = LoopStatus(name, Some(clock.millis()), results, None)
+        announce(results)
         alarms.check(results, target.queue, clock.millis())
         Some(target)
       } catch {
@@ -76,6 +80,10 @@ private[commit] final class TableLoop(
     pace.worked((System.nanoTime() - started) / 1000000, committed = last.results.exists(isCommit))
     target
   }
+
+  private def announce(results: Seq[PassResult]): Unit =
+    try passed(results)
+    catch { case NonFatal(e) => log.warn(s"Cannot announce a commit to $name: $e") }
 
   private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
@@ -95,5 +103,6 @@ private[commit] final class TableLoop(
 }
 
 private object TableLoop {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
   private val StopMillis = 100L
 }

@@ -17,7 +17,7 @@ private[procedure] final class IngestWait(target: IngestTarget, admin: IngestAdm
   }
 
   private def pending: Seq[Receipt] =
-    target.queue.poll(PollLimits(Int.MaxValue, Long.MaxValue)).flatMap(_.content.toOption).map { record =>
+    target.queue.poll(PollLimits(Int.MaxValue, Long.MaxValue)).records.flatMap(_.content.toOption).map { record =>
       Receipt(record.tableUuid, record.branch, record.lane, record.seq, record.nonce, "")
     }
 }
