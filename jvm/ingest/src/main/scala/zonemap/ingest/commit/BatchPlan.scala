@@ -7,7 +7,7 @@ import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.{BranchStates, CheckedRecord, Refusal, RefusalCode, TableView}
 
 /** The decisions of one pass on all delivered records. Immutable. */
-private[commit] final case class BatchPlan(lanes: Map[String, LaneDecision]) {
+private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision]) {
   val accepted: Seq[CheckedRecord] = lanes.values.flatMap(_.accepted).toSeq
   val refused: Seq[Refused] = lanes.values.flatMap(_.refused).toSeq
 
@@ -64,8 +64,8 @@ private[ingest] class BatchPlanner(
 
   protected def laneWalk(
       check: IngestRecord => Either[Refusal, CheckedRecord],
-      earlier: Set[RecordName]): LaneWalk =
-    new LaneWalk(states.branch, branchOf, check, earlier, blocks, () => isFull)
+      confirmed: RecordName => Boolean): LaneWalk =
+    new LaneWalk(states.branch, branchOf, check, confirmed, blocks, () => isFull)
 
   /** The committer of `main` handles the records of branches that do not exist. */
   private def branchOf(record: IngestRecord): String =
@@ -77,7 +77,7 @@ private[ingest] class BatchPlanner(
   private def isDiscarded(lane: String, seq: Long, nonce: String): Boolean =
     discarded.exists(name => name.lane == lane && name.seq == seq && name.nonce == nonce)
 
-  private def isFull: Boolean =
+  protected def isFull: Boolean =
     records >= settings.maxRecordsPerCommit || files >= settings.maxFilesPerCommit || bytes >= settings.maxBytesPerCommit
 
   /** The record with its data files, if it belongs to this table as it is now. */

@@ -5,9 +5,9 @@ import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.{CheckedRecord, Refusal, RefusalCode}
 
 /** What becomes of a refused record and its lane. */
-private[commit] sealed trait RefusalEffect
+private[ingest] sealed trait RefusalEffect
 
-private[commit] object RefusalEffect {
+private[ingest] object RefusalEffect {
 
   /** The record is quarantined, and the lane passes it. */
   case object Pass extends RefusalEffect
@@ -20,7 +20,7 @@ private[commit] object RefusalEffect {
 }
 
 /** A refused record. */
-private[commit] final case class Refused(delivered: Delivered, refusal: Refusal, effect: RefusalEffect) {
+private[ingest] final case class Refused(delivered: Delivered, refusal: Refusal, effect: RefusalEffect) {
   def record: RefusedRecord =
     RefusedRecord(delivered.name.lane, delivered.name.seq, delivered.name.nonce, refusal.code, refusal.message)
 }
@@ -33,7 +33,7 @@ private[commit] final case class Refused(delivered: Delivered, refusal: Refusal,
  * @param otherBranch the branch to which the next record of the chain belongs
  * @param unconfirmed an unreadable record that a second poll must confirm
  */
-private[commit] final case class LaneDecision(
+private[ingest] final case class LaneDecision(
     watermark: Long,
     accepted: Seq[CheckedRecord] = Nil,
     refused: Seq[Refused] = Nil,
@@ -50,7 +50,7 @@ private[commit] final case class LaneDecision(
  * @param blocks whether a refused record ends the walk and stays pending
  * @param isFull whether the batch takes no more records
  */
-private[commit] class LaneWalk(
+private[ingest] class LaneWalk(
     branch: String,
     branchOf: IngestRecord => String,
     check: IngestRecord => Either[Refusal, CheckedRecord],

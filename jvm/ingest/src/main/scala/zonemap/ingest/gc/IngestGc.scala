@@ -96,17 +96,23 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     folder.stripSuffix("/")
   }
 
-  /** G5: state files that no property and no summary names. */
+  /**
+   * G5: state files that no property and no summary names, and that no commit under way can name: such a commit starts
+   * from the pointer that its branch has now.
+   */
   private def oldStates(minAgeMillis: Long, nowMillis: Long): Seq[StoredIngestFile] = {
     val metadata = refreshed()
     val summaries = metadata.snapshots().asScala.flatMap(s => Option(s.summary().get(IngestPointer.Summary)))
     val pointers = IngestPointer.branches(metadata).flatMap(IngestPointer.textOf(metadata, _)) ++ summaries
     val named = pointers.map(text => IngestPointer.parse(text).statePath).toSet
-    if (named.isEmpty) Nil
-    else
-      target.files.list(StateFile.Folder).filter { file =>
-        StateFile.isState(file.path) && !named(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis
-      }
+    def isDead(path: String) = target.files.read(path, StateFile.MaxBytes).map(StateFile.decode).exists {
+      case Right(state) => state.prevPointer != IngestPointer.textOf(metadata, state.branch)
+      case Left(_)      => false
+    }
+    target.files.list(StateFile.Folder).filter { file =>
+      StateFile.isState(file.path) && !named(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis &&
+      isDead(file.path)
+    }
   }
 }
 
