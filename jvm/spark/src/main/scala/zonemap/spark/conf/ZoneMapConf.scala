@@ -55,15 +55,15 @@ private[spark] final case class ZoneMapConf(
  * are never read. docs/reference/configuration.md is generated from this registry.
  */
 private[spark] object ZoneMapConf {
-  private val Prefix = "spark.sql.zonemap."
+  private[conf] val Prefix = "spark.sql.zonemap."
 
-  private def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
+  private[conf] def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
   private def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
   private def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
-  private def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
-  private def share(text: String): Option[Double] = text.toDoubleOption.filter(s => s > 0 && s <= 1)
+  private[conf] def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)
+  private[conf] def share(text: String): Option[Double] = text.toDoubleOption.filter(s => s > 0 && s <= 1)
   private def shareOrNone(text: String): Option[Double] = text.toDoubleOption.filter(s => s >= 0 && s <= 1)
-  private def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
+  private[conf] def millis(text: String): Option[Long] = Try(JavaUtils.timeStringAsMs(text)).toOption.filter(_ >= 0)
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
     Prefix + "enabled",
@@ -347,7 +347,8 @@ private[spark] object ZoneMapConf {
     atLeast(2)
   )
 
-  val all: Seq[ConfEntry[_]] = Seq(
+  /** Evaluated late, because the confs of [[IngestConf]] use this object. */
+  lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
     StaticJoins,
@@ -377,7 +378,7 @@ private[spark] object ZoneMapConf {
     MergeLimit,
     MergeForcedEvery,
     MergeHardCap
-  )
+  ) ++ IngestConf.all
 
   /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
