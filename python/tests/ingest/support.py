@@ -105,6 +105,7 @@ def commit(
         "table-uuid": str(table.metadata.table_uuid),
         "branch": "main",
         "prev-pointer": old,
+        "base-snapshot-id": -1,
         "lanes": {lane: {"seq": seq, "at-ms": 0} for lane, seq in lanes.items()},
         "quarantined": quarantined or [],
         "stats": {},

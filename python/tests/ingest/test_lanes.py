@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import threading
+import zlib
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,17 +39,62 @@ def test_numbers_go_on_after_committed_records(catalog: SqlCatalog, events: Tabl
 
 
 def test_numbers_go_on_after_a_quarantined_record(catalog: SqlCatalog, events: Table) -> None:
-    """The lane has not passed the record yet, so that only the quarantine has its number."""
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(1))
         receipt = writer.write(rows(2))
-    quarantine = spool_of(events) / "quarantine" / "a"
-    quarantine.mkdir(parents=True)
-    path = local(receipt.record)
-    path.rename(quarantine / path.name)
+    refused = {"lane": "a", "seq": 1, "nonce": receipt.nonce, "code": "missing-file", "message": ""}
+    commit(events, {"a": 1}, quarantined=[refused], settle=False)
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         assert writer.write(rows(3)).seq == 2
-    assert chain(events) == [(0, -1), (2, 1)]
+
+
+def put(table: Table, **changes: Any) -> Path:
+    """Adds a copy of the newest record with other fields to the spool, as another process would."""
+    body = {**bodies(table)[-1], "nonce": "00000000000000ff", **changes}
+    text = json.dumps(body).encode()
+    path = spool_of(table) / "pending" / body["lane"] / f"{body['seq']:020d}-{body['nonce']}.rec"
+    path.write_bytes(f"zonemap-ingest 1 {zlib.crc32(text):08x} {len(text)}\n".encode() + text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("record", "following"),
+    [
+        ({"seq": 9, "prev-seq": 0}, 2),  # a fork, which the committer refuses without passing it
+        ({"seq": 9, "prev-seq": 1}, 10),  # the chain
+        ({"seq": 9, "prev-seq": 7}, 10),  # behind a gap, which may be filled
+    ],
+)
+def test_only_records_of_the_chain_count(
+    catalog: SqlCatalog, events: Table, record: dict[str, int], following: int
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        writer.write(rows(2))
+    put(events, **record)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == following
+
+
+def test_a_record_that_cannot_be_read_counts(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        last = local(writer.write(rows(2)).record)
+    last.write_bytes(last.read_bytes()[:-5])
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == 2
+
+
+def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 40})
+    pointer = events.refresh().metadata.properties["zonemap.ingest.pointer.main"]
+    with events.transaction() as change:
+        change.set_properties({"zonemap.ingest.pointer.audit": pointer})
+    commit(events, {"a": 0})
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(2)).seq == 41
 
 
 def test_pointer_of_a_summary_counts_if_the_property_is_gone(catalog: SqlCatalog, events: Table) -> None:
@@ -65,20 +112,27 @@ def test_pointer_of_a_summary_counts_if_the_property_is_gone(catalog: SqlCatalog
         assert writer.write(rows(2)).seq == 7
 
 
-@pytest.mark.parametrize("damage", ["missing", "torn", "pointer"])
+@pytest.mark.parametrize("damage", ["missing", "torn", "format", "queue", "table", "lost"])
 def test_unreadable_state_fails_closed(catalog: SqlCatalog, events: Table, damage: str) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(1))
     commit(events, {"a": 0})
-    (state,) = (spool_of(events) / "state").iterdir()
+    commit(events, {"a": 1})
+    state = max((spool_of(events) / "state").iterdir())
+    key = "zonemap.ingest.pointer.main"
+    pointer = events.refresh().metadata.properties[key].split("|")
     if damage == "missing":
         state.unlink()
     elif damage == "torn":
         state.write_bytes(state.read_bytes()[:-1])
+    elif damage == "lost":
+        with events.transaction() as change:
+            change.remove_properties(key)
     else:
-        with events.refresh().transaction() as change:
-            change.set_properties({"zonemap.ingest.pointer.main": "v2|?"})
-    with pytest.raises(ZonemapError, match=r"ingest_reset\.$"):
+        place = {"format": 0, "queue": 3, "table": 4}[damage]
+        with events.transaction() as change:
+            change.set_properties({key: "|".join([*pointer[:place], "x", *pointer[place + 1 :]])})
+    with pytest.raises(ZonemapError, match=r"choose the watermarks with ingest_reset\.$"):
         Writer(NAME, catalog=catalog, lane="a")
     with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
         assert writer.write(rows(1)).seq == 0

@@ -4,6 +4,7 @@
 
     with Writer("lake.db.events", catalog="lake", lane="gateway-7") as writer:
         receipt = writer.write(table)
+    zonemap.ingest.commit(spark, "lake.db.events")
 
 The writer needs PyArrow and PyIceberg (``pip install 'zonemap[ingest]'``) and no JVM. Importing this package imports
 neither of them.
@@ -15,21 +16,63 @@ from typing import TYPE_CHECKING, Any
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest.errors import BackPressureError, EnqueueUnknownError, RecordError, WaitTimeoutError
+from zonemap.ingest.loop import commit_loop
 from zonemap.ingest.pressure import BackPressure
+from zonemap.ingest.procedures import (
+    commit,
+    discard,
+    gc,
+    pause,
+    quarantined,
+    requeue,
+    reset,
+    resume,
+    start,
+    status,
+    stop,
+    wait,
+)
 from zonemap.ingest.receipt import Outcome, Receipt
+from zonemap.ingest.results import (
+    AwaitedRecord,
+    CommittedBranch,
+    GarbageDataFile,
+    IngestStatus,
+    QuarantinedRecord,
+    RequeuedRecord,
+)
 
 if TYPE_CHECKING:
     from zonemap.ingest.writer import Writer
 
 __all__ = [
+    "AwaitedRecord",
     "BackPressure",
     "BackPressureError",
+    "CommittedBranch",
     "EnqueueUnknownError",
+    "GarbageDataFile",
+    "IngestStatus",
     "Outcome",
+    "QuarantinedRecord",
     "Receipt",
     "RecordError",
+    "RequeuedRecord",
     "WaitTimeoutError",
     "Writer",
+    "commit",
+    "commit_loop",
+    "discard",
+    "gc",
+    "pause",
+    "quarantined",
+    "requeue",
+    "reset",
+    "resume",
+    "start",
+    "status",
+    "stop",
+    "wait",
 ]
 
 

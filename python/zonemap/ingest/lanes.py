@@ -40,6 +40,17 @@ def folder(lane: str) -> str:
     return encoded
 
 
+def checked_seq(seq: object) -> int:
+    """Returns ``seq`` if it is the number of a record.
+
+    Raises:
+        InvalidArgumentError: ``seq`` is not a whole number from 0 to the largest BIGINT.
+    """
+    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq <= GREATEST_SEQ:
+        raise InvalidArgumentError(f"Cannot use seq={seq!r}: give a whole number from 0 to {GREATEST_SEQ}.")
+    return seq
+
+
 def record_name(seq: int, nonce: str) -> str:
     """Returns the file name of a record; names of one lane sort by sequence number."""
     return f"{seq:020d}-{nonce}.rec"

@@ -49,22 +49,23 @@ class Watch:
     def __init__(self, reload: Callable[[], Table], spool: Spool) -> None:
         self._reload = reload
         self._spool = spool
-        self._pointer: str | None = None
+        self._pointers: dict[str, str] = {}
         self._state = state.NOTHING
 
     def outcome(self, lane: str, seq: int, nonce: str) -> Outcome | None:
         """Returns what became of a record; None while it waits. An empty nonce means the first of its number."""
-        pointer = state.pointer(self._reload().metadata)
-        if pointer != self._pointer:
-            self._state = state.load(self._spool, pointer)
-            self._pointer = pointer
+        metadata = self._reload().metadata
+        pointers = state.pointers(metadata)
+        if pointers != self._pointers:
+            self._state = state.load(self._spool, pointers, str(metadata.table_uuid))
+            self._pointers = pointers
         refusal = self._state.refusal(lane, seq, nonce)
         # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
         if refusal is None and nonce:
             refusal = self._spool.quarantine_reason(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        return VISIBLE if self._state.watermark(lane) >= seq else None
+        return VISIBLE if self._state.is_settled(lane, seq) else None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes, wire
+from zonemap.ingest.errors import RecordError
 from zonemap.ingest.storage import Storage, storage_for
 
 if TYPE_CHECKING:
@@ -94,13 +95,30 @@ class Spool:
         return None if data is None else wire.IngestRecord.from_bytes(data)
 
     def lane(self, lane: str) -> list[Stored]:
-        """Returns the records of a lane that wait or are quarantined, by sequence number.
+        """Returns the records of a lane that wait, by sequence number."""
+        folder = f"{self.location}/pending/{lanes.folder(lane)}"
+        named = [(lanes.parse_record_name(entry.name), entry) for entry in self._storage.files(folder)]
+        found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
+        return sorted(found, key=lambda record: record.seq)
 
-        Waiting records are listed first: a record that the committer quarantines meanwhile is found in both listings.
+    def end(self, waiting: list[Stored], watermark: int) -> int:
+        """Returns the newest sequence number of a lane with these records.
+
+        A record that names an older predecessor lies beside the chain, as after two processes wrote to the lane; the
+        committer refuses it, and it does not count. A record that cannot be read counts.
         """
-        name = lanes.folder(lane)
-        waiting = self._records(f"{self.location}/pending/{name}")
-        return sorted([*waiting, *self._records(f"{self.location}/quarantine/{name}")], key=lambda record: record.seq)
+        last = watermark
+        for record in waiting:
+            if record.seq <= last:
+                continue
+            try:
+                body = self.read(record)
+            except RecordError:
+                last = record.seq
+                continue
+            if body is not None and body.prev_seq >= last:
+                last = record.seq
+        return last
 
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
@@ -114,8 +132,8 @@ class Spool:
 
     def quarantine_reason(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
         """Returns code and message if the record is quarantined, otherwise None."""
-        location = f"{self.location}/quarantine/{lanes.folder(lane)}/{lanes.record_name(seq, nonce)}"
-        data = self._storage.read(location.removesuffix(".rec") + ".why") or self._storage.read(location + ".why")
+        name = lanes.record_name(seq, nonce).removesuffix(".rec")
+        data = self._storage.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
         if data is None:
             return None
         try:
@@ -128,6 +146,12 @@ class Spool:
         """Returns the bytes of a state file; None if there is none."""
         return self._storage.read(f"{self.location}/state/{name}")
 
+    def states(self) -> list[str]:
+        """Returns the names of the state files."""
+        return sorted(
+            entry.name for entry in self._storage.files(f"{self.location}/state") if entry.name.endswith(".json")
+        )
+
     def make_durable(self, data_files: list[str], table: Table) -> None:
         """Returns once the data files survive a loss of power."""
         if data_files:
@@ -136,10 +160,3 @@ class Spool:
     def pending(self, lane: str, seq: int, nonce: str) -> str:
         """Returns the location of a record that waits."""
         return f"{self.location}/pending/{lanes.folder(lane)}/{lanes.record_name(seq, nonce)}"
-
-    def _records(self, folder: str) -> list[Stored]:
-        found = []
-        for entry in self._storage.files(folder):
-            if (parsed := lanes.parse_record_name(entry.name)) is not None:
-                found.append(Stored(*parsed, f"{folder}/{entry.name}", entry.size))
-        return found

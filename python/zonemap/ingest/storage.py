@@ -22,6 +22,8 @@ _NO_LINKS = frozenset({errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EXDEV,
 _GREATEST_DEPTH = 8
 _MOST_FOLDERS = 10_000
 
+_ATTEMPTS = 3
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -75,19 +77,14 @@ class LocalStorage:
     def create(self, location: str, data: bytes) -> bool:
         """Writes a temporary file, syncs it, and links it to its name, so that no reader sees a part of it."""
         path = local_path(location)
-        _make_folders(path.parent)
-        temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}.tmp"
-        try:
-            with temporary.open("xb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            created = _link(temporary, path)
-        finally:
-            temporary.unlink(missing_ok=True)
-        # A file that another process has linked may not be synced yet, so the folder is synced in both cases.
-        _sync(path.parent)
-        return created
+        for attempt in range(_ATTEMPTS):
+            try:
+                return _create(path, data)
+            except FileNotFoundError:
+                # A committer removes the folder of a lane when it is empty.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+        raise AssertionError("unreachable")
 
     def read(self, location: str) -> bytes | None:
         """Returns the bytes of a file; None if there is none."""
@@ -201,6 +198,22 @@ class FileIoStorage:
 def _parts(location: str) -> tuple[str, str, str]:
     parsed = urlparse(location)
     return parsed.scheme or "file", parsed.netloc, parsed.path.rstrip("/")
+
+
+def _create(path: Path, data: bytes) -> bool:
+    _make_folders(path.parent)
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(8)}.tmp"
+    try:
+        with temporary.open("xb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        created = _link(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    # A file that another process has linked may not be synced yet, so the folder is synced in both cases.
+    _sync(path.parent)
+    return created
 
 
 def _link(temporary: Path, path: Path) -> bool:

@@ -35,6 +35,8 @@ from zonemap.ingest.wire import FileEntry, IngestRecord
 
 _ATTEMPTS = 3
 _FIRST_PAUSE = 0.2
+# Half of the age from which a removal of orphan files deletes files.
+_GREATEST_AGE_HOURS = 36.0
 _MIB = 1024 * 1024
 
 
@@ -137,7 +139,11 @@ class Writer:
         return self._enqueue(files, seq)
 
     def add_files(
-        self, locations: Sequence[str | Path], *, seq: int | None = None, greatest_age_hours: float = 36.0
+        self,
+        locations: Sequence[str | Path],
+        *,
+        seq: int | None = None,
+        greatest_age_hours: float = _GREATEST_AGE_HOURS,
     ) -> Receipt:
         """Enqueues Parquet files that are already in place, as one record; returns when the record is durable.
 
@@ -187,7 +193,7 @@ class Writer:
 
     def _enqueue(self, make_files: Any, seq: int | None) -> Receipt:
         if seq is not None:
-            seq = _checked_seq(seq)
+            seq = lanes.checked_seq(seq)
         with self._lock:
             if self._lease is None:
                 raise ZonemapError(f"Cannot write to '{self._name}': this writer is closed. Open a new one.")
@@ -197,9 +203,15 @@ class Writer:
                 return self._repeated(seq)
             self._gate.admit()
             self._refresh()
+            started = time.monotonic()
             files = make_files()
             if not sum(file.rows for file in files):
                 return Receipt(self.lane, state.NO_SEQ, "", 0, 0, (), "")
+            if time.monotonic() - started > _GREATEST_AGE_HOURS * 3600:
+                raise ZonemapError(
+                    f"Cannot enqueue rows for '{self._name}': their files were begun more than {_GREATEST_AGE_HOURS:g} "
+                    "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
+                )
             self._spool.make_durable([file.path for file in files], self._table)
             record = self._record(files, seq if seq is not None else self._last + 1, self._last)
             stored = self._append(record)
@@ -283,10 +295,10 @@ class Writer:
 
         The spool is read before the table: a record that is committed meanwhile is found in the table.
         """
-        stored = self._spool.lane(self.lane)
-        found = state.load(self._spool, state.pointer(self._reload().metadata))
-        watermark = found.watermark(self.lane)
-        return max([watermark, *(record.seq for record in stored)]), watermark, stored
+        waiting = self._spool.lane(self.lane)
+        metadata = self._reload().metadata
+        watermark = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid)).watermark(self.lane)
+        return self._spool.end(waiting, watermark), watermark, waiting
 
     def _refresh(self) -> None:
         if time.monotonic() - self._loaded_at >= self._refresh_seconds:
@@ -345,12 +357,6 @@ def _root(table: Table, root: str | Path | None) -> str | None:
             "another folder."
         )
     return found
-
-
-def _checked_seq(seq: Any) -> int:
-    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq <= lanes.GREATEST_SEQ:
-        raise InvalidArgumentError(f"Cannot use seq={seq!r}: give a whole number from 0 to {lanes.GREATEST_SEQ}.")
-    return seq
 
 
 def _is_list(value: Any) -> bool:
