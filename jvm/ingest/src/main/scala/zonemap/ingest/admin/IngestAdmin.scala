@@ -135,8 +135,8 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
     val names = quarantine.names().filter(name => name.lane == lane && name.seq == seq)
     if (names.isEmpty)
       throw new IllegalArgumentException(
-        s"Cannot $verb record $seq of lane '$lane' of '${target.name}': it is not in quarantine. ingest_status lists the " +
-          "records in quarantine.")
+        s"Cannot $verb record $seq of lane '$lane' of '${target.name}': it is not in quarantine. ingest_quarantined " +
+          "lists the records in quarantine.")
     names
   }
 

@@ -37,13 +37,27 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
   private def run(branch: String): PassState.Done =
     new Pass(branch, catalog, target.queue, target.files, settings, environment).run()
 
-  /** Passes until nothing is left that can be committed, or `timeoutMillis` are over; the result of the last pass. */
+  /**
+   * Passes until nothing is left that can be committed, or `timeoutMillis` are over.
+   *
+   * @return one result for each commit, then those results of the last pass that tell more: why a branch has no commit,
+   *   or which records are refused or held
+   */
   def drain(timeoutMillis: Long): Seq[PassResult] = {
     val end = clock.millis() + timeoutMillis
-    var results = pass()
-    while (results.exists(goesOn) && clock.millis() < end) results = pass()
-    results
+    var last = pass()
+    var commits = last.filter(isCommit)
+    while (last.exists(goesOn) && clock.millis() < end) {
+      last = pass()
+      commits ++= last.filter(isCommit)
+    }
+    val told = commits.map(_.branch).toSet
+    commits ++ last.filterNot(isCommit).filterNot { result =>
+      told(result.branch) && result.outcome == PassOutcome.Idle && result.refused.isEmpty && result.held.isEmpty
+    }
   }
+
+  private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
   private def goesOn(result: PassResult): Boolean = result.outcome match {
     case _: PassOutcome.Committed | PassOutcome.Fenced                     => true

@@ -34,10 +34,10 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Commit: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_commit",
     "Commits the appends in the table's ingest queue until none is left that can be committed. Returns one row for " +
-      "each branch with its last commit. outcome is committed, idle (nothing to commit), paused, fenced (another " +
-      "committer was first), unresolved (the catalog did not answer in time) or stopped (a person must decide); " +
-      "message has the reason. refused counts appends in quarantine, held appends that wait for an earlier append of " +
-      "the same lane.",
+      "each commit, and one for each branch without a commit. outcome is committed, idle (nothing to commit), paused, " +
+      "fenced (another committer was first), unresolved (the catalog did not answer in time) or stopped (a person " +
+      "must decide); message has the reason. refused counts appends that go to quarantine, held counts appends that " +
+      "wait for an earlier append of the same lane.",
     Seq(Table, timeout(600)),
     ResultColumn.schema(commit)
   ) { (spark, arguments) =>
@@ -124,8 +124,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(receipt)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "requeue an append to")
-    val (of, number) = (arguments.text("lane"), arguments.long("seq"))
-    found("requeue", table, of, number, admin(table).requeue(of, number)).map(ResultColumn.row(receipt, _))
+    admin(table).requeue(arguments.text("lane"), arguments.long("seq")).map(ResultColumn.row(receipt, _))
   }
 
   val Discard: ZoneMapProcedure = ZoneMapProcedure(
@@ -136,8 +135,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(quarantined)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "discard an append to")
-    val (of, number) = (arguments.text("lane"), arguments.long("seq"))
-    found("discard", table, of, number, admin(table).discard(of, number)).map(ResultColumn.row(quarantined, _))
+    admin(table).discard(arguments.text("lane"), arguments.long("seq")).map(ResultColumn.row(quarantined, _))
   }
 
   val Reset: ZoneMapProcedure = ZoneMapProcedure(
@@ -228,11 +226,4 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
       target(table),
       IngestConfs.settings(SQLConf.get, CaseInsensitiveStringMap.empty()),
       Clock.systemUTC())
-
-  private def found[A](verb: String, table: Table, lane: String, seq: Long, results: Seq[A]): Seq[A] =
-    if (results.nonEmpty) results
-    else
-      throw new IllegalArgumentException(
-        s"Cannot $verb append $seq of lane '$lane': the quarantine of '${table.name()}' does not have it. " +
-          "List the quarantine with ingest_quarantined.")
 }

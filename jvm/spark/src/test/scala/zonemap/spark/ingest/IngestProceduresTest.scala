@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path, Paths}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.{col, udf}
 
 import zonemap.spark.PlanningCounters
 
@@ -140,17 +141,24 @@ class IngestProceduresTest extends IngestSession {
     assert(status(t).getAs[Long]("quarantined") == 0)
   }
 
-  test("gc lists the files of a failed job and none of the queue") {
+  test("gc lists the files of a failed job, and waits for the queue") {
     val t = create("ingest_gc", "id BIGINT")
     appendIds(t, 0, 10)
-    val pendingFiles = dataFiles(t)
-    val fails = org.apache.spark.sql.functions.udf((id: Long) =>
-      if (id == 19) throw new IllegalStateException("planted") else id)
-    errorOf(append(spark.range(0, 20, 1, 2).toDF("id").select(fails(org.apache.spark.sql.functions.col("id")).as("id")), t))
-    val orphans = dataFiles(t) -- pendingFiles
-    val listed = sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => 0)")
-      .collect().map(_.getString(0).stripPrefix("file:")).toSet
-    assert(listed == orphans)
+    assert(errorOf(call(s"ingest_gc(table => '$t', older_than_hours => 0)")).contains("older_than_hours"))
+    commit(t)
+    val committed = dataFiles(t)
+    val fails = udf((id: Long) => if (id == 19) throw new IllegalStateException("planted") else id)
+    errorOf(append(spark.range(0, 20).repartition(4).select(fails(col("id")).as("id")), t))
+    val orphans = dataFiles(t) -- committed
+    Thread.sleep(5)
+    def collected(dryRun: Boolean) =
+      sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => 0, dry_run => $dryRun)")
+        .collect()
+        .map(_.getString(0).stripPrefix("file:"))
+        .filter(_.endsWith(".parquet"))
+        .toSet
+    assert(collected(dryRun = true) == orphans && dataFiles(t) == committed ++ orphans)
+    assert(collected(dryRun = false) == orphans && dataFiles(t) == committed && read(t).size == 10)
   }
 
   test("mistakes: the message names the value, the reason and what to do") {
@@ -165,8 +173,8 @@ class IngestProceduresTest extends IngestSession {
       s"ingest_wait(table => '$t', lane => 'a')" -> Seq("'a'", "'seq' is missing"),
       s"ingest_wait(table => '$t', seq => 1)" -> Seq("append 1", "'lane' is missing"),
       s"ingest_wait(table => '$t', lane => 'a', seq => -1)" -> Seq("'seq'", "0 or more"),
-      s"ingest_requeue(table => '$t', lane => 'a', seq => 1)" -> Seq("append 1 of lane 'a'", "ingest_quarantined"),
-      s"ingest_discard(table => '$t', lane => 'a', seq => 1)" -> Seq("append 1 of lane 'a'", "ingest_quarantined"),
+      s"ingest_requeue(table => '$t', lane => 'a', seq => 1)" -> Seq("record 1 of lane 'a'", "ingest_quarantined"),
+      s"ingest_discard(table => '$t', lane => 'a', seq => 1)" -> Seq("record 1 of lane 'a'", "ingest_quarantined"),
       s"ingest_requeue(table => '$t', lane => CAST(NULL AS STRING), seq => 1)" -> Seq("NULL", "'lane'"),
       s"ingest_reset(table => '$t', watermarks => map('a', CAST(NULL AS BIGINT)))" -> Seq("NULL", "'watermarks'"),
       s"ingest_gc(table => '$t', older_than_hours => -1)" -> Seq("'older_than_hours'", "0 or more"),

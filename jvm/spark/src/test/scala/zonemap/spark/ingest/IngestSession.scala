@@ -31,10 +31,10 @@ trait IngestSession extends SharedSession {
     Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" | ")
   }
 
-  /** Commits all that is pending; the numbers of records and rows that became visible. */
+  /** Commits all that is pending; returns the numbers of records and rows that became visible. */
   protected def commit(table: String): (Long, Long) = {
-    val row = call(s"ingest_commit(table => '$table')")
-    (row.getAs[Long]("records"), row.getAs[Long]("rows"))
+    val commits = sql(s"CALL zonemap.system.ingest_commit(table => '$table')").collect()
+    (commits.map(_.getAs[Long]("records")).sum, commits.map(_.getAs[Long]("rows")).sum)
   }
 
   /** The rows of a table as Iceberg alone plans them. */
@@ -44,7 +44,7 @@ trait IngestSession extends SharedSession {
   protected def queue(table: String): CommitQueue =
     IngestTarget.spool(Spark3Util.loadIcebergTable(spark, table), None).queue
 
-  /** The lane, number and predecessor of each pending record, sorted. */
+  /** The lane and number of each pending record, sorted. */
   protected def pending(table: String): Seq[(String, Long)] =
     queue(table).names().map(name => (name.lane, name.seq)).sorted
 
