@@ -1,7 +1,9 @@
 """Counts and bounds of the columns of a Parquet file, from its footer.
 
 A bound is left out whenever a row group has values without a bound, for example because a text is longer than Parquet
-keeps in a footer. PyIceberg's own statistics ignore such a row group, so that its values lie outside the bounds.
+keeps in a footer. PyIceberg's own statistics ignore such a row group, so that its values lie outside the bounds. A
+column whose nulls or NaNs are not counted has no bounds either: Iceberg takes an unknown count for zero when it proves
+that each row of a file matches, for example before it deletes whole files.
 """
 
 from __future__ import annotations
@@ -119,9 +121,12 @@ class FooterReader:
         column.nulls = None if nulls is None or column.nulls is None else column.nulls + nulls
         if not metrics.has_bounds or not column.bounded:
             return
-        if found is None or not found.has_min_max:
+        if found is None or nulls is None or (metrics.is_float and not nans_counted):
+            column.bounded = False
+            return
+        if not found.has_min_max:
             # The row group may still have no value to bound: all are null, or NaN in a file of pyarrow.
-            column.bounded = nulls == chunk.num_values or (metrics.is_float and nans_counted)
+            column.bounded = nulls == chunk.num_values or metrics.is_float
             return
         low, high = found.min_raw, found.max_raw
         if chunk.physical_type == _INT96 or (metrics.is_float and (math.isnan(low) or math.isnan(high))):

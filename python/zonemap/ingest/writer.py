@@ -148,8 +148,8 @@ class Writer:
         """Enqueues Parquet files that are already in place, as one record; returns when the record is durable.
 
         The files must stay where they are from now on. They need field ids, or the table needs a name mapping. Counts
-        and bounds come from the footers; NaNs are not counted. For a partitioned table, the columns of the partition
-        spec are read, and the rows of a file must be of one partition.
+        and bounds come from the footers; columns of floats have no bounds, because a footer does not count NaNs. For a
+        partitioned table, the columns of the partition spec are read, and the rows of a file must be of one partition.
 
         Args:
             locations: Absolute locations of the files.
