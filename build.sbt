@@ -70,9 +70,19 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
 
+lazy val ingest = (project in file("jvm/ingest"))
+  .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
+  .settings(testSettings)
+  .settings(
+    name := "zonemap-ingest",
+    // As in jvm/iceberg: Spark completes the shaded runtime, and no source of this module names a Spark type.
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc))
+
 lazy val spark = (project in file("jvm/spark"))
   .enablePlugins(BuildInfoPlugin)
-  .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
+  .dependsOn(
+    iceberg % "compile->compile;test->test;provided->provided",
+    ingest % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
   .settings(
     name := "zonemap-spark",
@@ -86,7 +96,7 @@ lazy val spark = (project in file("jvm/spark"))
     buildInfoObject := "Build",
     buildInfoOptions += BuildInfoOption.PackagePrivate,
     buildInfoKeys := Seq[BuildInfoKey](version, "sparkMinor" -> sparkMinor, "icebergBuiltAgainst" -> icebergVersion),
-    // One thin jar of the three modules: nothing that Spark ships is bundled.
+    // One thin jar of the four modules: nothing that Spark ships is bundled.
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / assemblyJarName := s"zonemap-spark-${sparkMinor}_2.13-${version.value}.jar",
     assembly / assemblyRepeatableBuild := true,
@@ -136,5 +146,5 @@ lazy val benchmarks = (project in file("benchmarks"))
   .settings(name := "zonemap-benchmarks", publish / skip := true)
 
 lazy val root = (project in file("."))
-  .aggregate(core, iceberg, spark)
+  .aggregate(core, iceberg, ingest, spark)
   .settings(name := "zonemap", publish / skip := true)

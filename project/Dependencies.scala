@@ -27,6 +27,8 @@ object Dependencies {
 
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19" % Test
   val scalaCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
+  // The database of Iceberg's JDBC catalog, for tests of commits by several committers; the version of dev/jars.txt.
+  val sqliteJdbc = "org.xerial" % "sqlite-jdbc" % "3.50.3.0" % Test
   // Reads the compiled classes, for the tests of floors and of state.
   val archUnit = "com.tngtech.archunit" % "archunit" % "1.4.1" % Test
 }

@@ -83,12 +83,12 @@ def build(
     if max_fact_share is not None:
         share = checked.positive("max_fact_share", max_fact_share, "1, such as 0.2 for a fifth,")
         arguments += f", max_fact_share => {share!r}D"
-    return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
+    return BuildResult.from_rows(table, call(spark, "build", table, arguments))
 
 
 def refresh(spark: SparkSession, table: str) -> BuildResult:
     """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover."""
-    return BuildResult.from_rows(table, _call(spark, "refresh", table))
+    return BuildResult.from_rows(table, call(spark, "refresh", table))
 
 
 @overload
@@ -121,7 +121,7 @@ def status(
             "a call shows one of them. Leave one out."
         )
     if table is not None:
-        return StatusResult.from_rows(table, _call(spark, "status", table))
+        return StatusResult.from_rows(table, call(spark, "status", table))
     arguments = "" if namespace is None else f"namespace => {identifiers.literal(namespace)}"
     rows = _collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
     return tuple(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
@@ -147,7 +147,7 @@ def prewarm(
         arguments += f", hours => {checked.count('hours', hours, 'hours')}"
     if columns is not None:
         arguments += _columns(columns)
-    return PrewarmResult.from_rows(table, _call(spark, "prewarm", table, arguments))
+    return PrewarmResult.from_rows(table, call(spark, "prewarm", table, arguments))
 
 
 def merge(spark: SparkSession, table: str) -> MergeResult:
@@ -156,7 +156,7 @@ def merge(spark: SparkSession, table: str) -> MergeResult:
     Upkeep does this in the background in small steps; this call completes all merges at once.
     """
     names = [field.name for field in fields(MergedLevel)]
-    rows = _call(spark, "merge", table)
+    rows = call(spark, "merge", table)
     return MergeResult(table=table, levels=tuple(MergedLevel(**{name: row[name] for name in names}) for row in rows))
 
 
@@ -176,7 +176,7 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
     hours = checked.count("older_than_hours", older_than_hours, "hours")
     arguments = f", dry_run => {only_list}, older_than_hours => {hours}"
     names = [field.name for field in fields(GarbageFile)]
-    rows = _call(spark, "gc", table, arguments)
+    rows = call(spark, "gc", table, arguments)
     files = tuple(GarbageFile(**{name: row[name] for name in names}) for row in rows)
     return GcResult(table=table, dry_run=dry_run, files=files)
 
@@ -197,13 +197,33 @@ def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Seque
     """
     arguments = ", dry_run => true" if checked.flag("dry_run", dry_run) else ""
     arguments += _facts(facts)
-    rows = _call(spark, "drop", table, arguments)
+    rows = call(spark, "drop", table, arguments)
     return DropResult(table=table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
 
 
 def statement(procedure: str, table: str, arguments: str = "") -> str:
     """Returns the CALL statement of ``procedure``; ``arguments`` begins with a comma."""
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
+
+
+def call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
+    """Returns the rows of a procedure; ``arguments`` begins with a comma.
+
+    Raises:
+        ZonemapError: the session does not have the extension.
+    """
+    sql = statement(procedure, table, arguments)
+    try:
+        return [row.asDict() for row in spark.sql(sql).collect()]
+    except Exception as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
+            raise ZonemapError(
+                f"Cannot call {procedure} for '{table}': zonemap is not active in this session ({condition}). "
+                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+                "'zonemap doctor --session' name the cause."
+            ) from error
+        raise
 
 
 def _facts(facts: Sequence[str]) -> str:
@@ -220,12 +240,19 @@ def _columns(columns: Sequence[str]) -> str:
     return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
 
 
-def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
+def call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
+    """Returns the rows of a procedure; ``arguments`` begins with a comma.
+
+    Raises:
+        ZonemapError: The procedure failed, or the session does not have the extension.
+    """
     return _collect(spark, procedure, statement(procedure, table, arguments), table)
 
 
 def _action(procedure: str, of: str) -> str:
     """Returns what a procedure does, for a message: "build the index of 'lake.db.t'"."""
+    if procedure.startswith("ingest_"):
+        return f"call {procedure} for '{of}'"
     return f"{_ACTIONS.get(procedure, f'{procedure} the index of')} '{of}'"
 
 

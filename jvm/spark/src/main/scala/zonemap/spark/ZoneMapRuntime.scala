@@ -5,7 +5,8 @@ import java.net.{URL, URLClassLoader}
 import scala.util.control.NonFatal
 
 import org.apache.spark.SPARK_VERSION
-import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 import org.slf4j.LoggerFactory
@@ -20,6 +21,9 @@ private[zonemap] trait ZoneMapRuntime {
   def install(extensions: SparkSessionExtensions): Unit
   def procedures: Seq[UnboundProcedure]
   def explain(plan: SparkPlan): String
+
+  /** The Iceberg table of that name, whose writes go to its ingest queue. */
+  def ingestTable(session: SparkSession, name: String): Table
   def plannedScans: Long
   def fallbacks: Long
   def shadowMismatches: Long

@@ -25,7 +25,7 @@ private[spark] final case class ZoneMapConf(
 private[spark] object ZoneMapConf {
   import ConfEntry._
 
-  private val Prefix = "spark.sql.zonemap."
+  private[conf] val Prefix = "spark.sql.zonemap."
 
   val Enabled: ConfEntry[Boolean] = ConfEntry(
     Prefix + "enabled",
@@ -309,7 +309,8 @@ private[spark] object ZoneMapConf {
     atLeast(2)
   )
 
-  val all: Seq[ConfEntry[_]] = Seq(
+  /** Evaluated late, because the confs of [[IngestConf]] use this object. */
+  lazy val all: Seq[ConfEntry[_]] = Seq(
     Enabled,
     Expressions,
     StaticJoins,
@@ -339,7 +340,7 @@ private[spark] object ZoneMapConf {
     MergeLimit,
     MergeForcedEvery,
     MergeHardCap
-  )
+  ) ++ IngestConf.all
 
   /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =

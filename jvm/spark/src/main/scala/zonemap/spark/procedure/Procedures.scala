@@ -8,13 +8,14 @@ import zonemap.iceberg.admin.{BuildResult, ColumnChange, IndexAdmin, IndexStatus
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.conf.ZoneMapConf
+import zonemap.spark.ingest.IngestProcess
 import zonemap.spark.scan.SparkProcess
 
 /** The registry of `CALL zonemap.system.<name>`. */
-private[spark] final class Procedures(process: SparkProcess) {
+private[spark] final class Procedures(process: SparkProcess, ingest: IngestProcess) {
   private val index = process.iceberg.index
 
-  private val table = Parameter("table", StringType, None, "Identifier of the Iceberg table, such as 'lake.db.t'.")
+  private val table = Parameter.Table
 
   private val buildColumns = new StructType()
     .add("snapshot_id", LongType, nullable = false)
@@ -241,7 +242,7 @@ private[spark] final class Procedures(process: SparkProcess) {
     dropped.map(Seq(_))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop)
+  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new IngestProcedures(ingest).all
 
   /** @param limit of the facts; `None` if they are only estimated */
   private def built(

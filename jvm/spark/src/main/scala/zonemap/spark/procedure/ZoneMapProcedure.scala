@@ -6,7 +6,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{DataType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 
 /** A parameter of a procedure. `default` is SQL text; a parameter without a default is required. */
@@ -16,6 +16,13 @@ private[spark] final case class Parameter(name: String, dataType: DataType, defa
     default.foreach(sql => builder.defaultValue(sql))
     builder.build()
   }
+}
+
+private[procedure] object Parameter {
+
+  /** The table of a procedure. */
+  val Table: Parameter =
+    Parameter("table", StringType, None, "Identifier of the Iceberg table, such as 'lake.db.t'.")
 }
 
 /** The arguments of one call, by parameter name. */
@@ -57,6 +64,36 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
 
   /** Returns a whole number of 0 or more; `None` for NULL. */
   def optionalCount(name: String): Option[Int] = Option.when(!input.isNullAt(positionOf(name)))(count(name))
+
+  /** Returns a text; `None` for NULL. */
+  def optionalText(name: String): Option[String] = Option.when(!input.isNullAt(positionOf(name)))(text(name))
+
+  /** Returns a whole number of 0 or more, for a parameter of type BIGINT; `None` for NULL. */
+  def optionalLong(name: String): Option[Long] = Option.when(!input.isNullAt(positionOf(name)))(long(name))
+
+  /** Returns a whole number of 0 or more, for a parameter of type BIGINT. */
+  def long(name: String): Long = {
+    val position = positionOf(name)
+    if (input.isNullAt(position) || input.getLong(position) < 0)
+      throw new IllegalArgumentException(
+        s"Cannot use argument '$name': it is not a whole number of 0 or more. Give such a number.")
+    input.getLong(position)
+  }
+
+  /** Returns a map of texts to whole numbers, which is empty for NULL. */
+  def longs(name: String): Map[String, Long] = {
+    val position = positionOf(name)
+    if (input.isNullAt(position)) Map.empty
+    else {
+      val map = input.getMap(position)
+      (0 until map.numElements()).map { i =>
+        if (map.valueArray().isNullAt(i))
+          throw new IllegalArgumentException(
+            s"Cannot use NULL in argument '$name': its values must be whole numbers. Remove the NULL.")
+        map.keyArray().getUTF8String(i).toString -> map.valueArray().getLong(i)
+      }.toMap
+    }
+  }
 
   /** Returns a list of texts, which is empty for NULL. */
   def texts(name: String): Seq[String] = {

@@ -4,6 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.IcebergBuild
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
+import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.internal.SQLConf
@@ -15,6 +16,7 @@ import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
 import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
+import zonemap.spark.ingest.IngestProcess
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
@@ -30,7 +32,8 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
   private[spark] lazy val rowChecks = new RowChecks(process)
   private[spark] lazy val explainText = new ExplainText(swapRule)
-  private lazy val allProcedures = new Procedures(process).all
+  private[spark] lazy val ingest = new IngestProcess(process)
+  private lazy val allProcedures = new Procedures(process, ingest).all
 
   override def selfCheck(): Option[String] = {
     val version = IcebergBuild.version()
@@ -53,6 +56,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     registerFactRunner()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
+    extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
     extensions.injectPlanNormalizationRule(new RegisterScanRules(_, runtimeJoins, rowChecks))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
@@ -81,6 +85,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled).map(_.planner)
 
   override def procedures: Seq[UnboundProcedure] = allProcedures
+  override def ingestTable(session: SparkSession, name: String): Table = ingest.sink.table(session, name)
   override def explain(plan: SparkPlan): String = explainText.of(plan)
   override def plannedScans: Long = process.iceberg.index.planLog.plannedScans
   override def fallbacks: Long = process.iceberg.index.planLog.fallbacks

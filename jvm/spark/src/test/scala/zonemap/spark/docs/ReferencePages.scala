@@ -5,7 +5,8 @@ import java.nio.file.{Files, Path, Paths}
 import zonemap.iceberg.report.{AggregateReason, ConditionReason, OperatorReason, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
-import zonemap.spark.procedure.Procedures
+import zonemap.spark.ingest.IngestProcess
+import zonemap.spark.procedure.{Procedures, ZoneMapProcedure}
 import zonemap.spark.scan.SparkProcess
 
 /**
@@ -47,6 +48,11 @@ object ReferencePages {
     }
   )
 
+  private def allProcedures: Seq[ZoneMapProcedure] = {
+    val process = new SparkProcess(new UpkeepProcess)
+    new Procedures(process, new IngestProcess(process)).all
+  }
+
   private def procedures: String = page(
     Seq(
       "# Procedures",
@@ -54,7 +60,7 @@ object ReferencePages {
       "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
       "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
     ),
-    new Procedures(new SparkProcess(new UpkeepProcess)).all.flatMap { procedure =>
+    allProcedures.flatMap { procedure =>
       val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")
       Seq(
         "",

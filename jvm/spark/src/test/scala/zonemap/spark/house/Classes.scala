@@ -7,7 +7,7 @@ import com.tngtech.archunit.core.importer.ClassFileImporter
 
 /** The compiled classes of the product, without test classes. */
 private[house] object Classes {
-  private val Modules = Seq("core", "iceberg", "spark")
+  private val Modules = Seq("core", "iceberg", "ingest", "spark")
 
   lazy val all: JavaClasses = {
     val folders = Modules.map(module => Paths.get("jvm", module, "target", "scala-2.13", "classes").toAbsolutePath)

@@ -1,0 +1,59 @@
+package zonemap.ingest.admin
+
+import java.time.Clock
+
+import zonemap.ingest.commit.Quarantine
+import zonemap.ingest.queue.Receipt
+import zonemap.ingest.table.{BranchStates, IcebergIngestCatalog, IngestTarget}
+
+/** Finds out where the record of a receipt is. */
+private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
+  import Receipts._
+
+  private val catalog = new IcebergIngestCatalog(target.name, target.operations)
+  private val quarantine = new Quarantine(target.files)
+
+  /**
+   * Reads the quarantine before and after the state: a record that is listed as refused by the state is put into
+   * quarantine by the next pass, if the one that listed it died.
+   */
+  def visibility(receipt: Receipt): Visibility = {
+    val isPending = target.queue.pendingOf(receipt.lane).exists(d => isOf(receipt, d.name.seq, d.name.nonce))
+    val states = BranchStates.load(catalog.load(), receipt.branch, target.files, target.queue.identity)
+    val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
+    listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
+      if (receipt.seq <= states.watermark(receipt.lane)) Visibility.Visible
+      else if (isPending) Visibility.Pending
+      else Visibility.Unknown
+    }
+  }
+
+  private def inQuarantine(receipt: Receipt): Option[Visibility] = quarantine
+    .names()
+    .find(name => name.lane == receipt.lane && isOf(receipt, name.seq, name.nonce))
+    .map { name =>
+      val reason = quarantine.reason(name)
+      Visibility.Quarantined(reason.fold("unknown")(_.code), reason.fold("the reason is missing")(_.message))
+    }
+
+  /** Waits until the record is visible or quarantined, or the time is over. */
+  def await(receipt: Receipt, timeoutMillis: Long): Visibility = {
+    val end = clock.millis() + timeoutMillis
+    var found = visibility(receipt)
+    while (isOpen(found) && clock.millis() < end) {
+      Thread.sleep(math.max(1, math.min(PollMillis, end - clock.millis())))
+      found = visibility(receipt)
+    }
+    found
+  }
+
+  private def isOpen(found: Visibility): Boolean = found == Visibility.Pending || found == Visibility.Unknown
+
+  /** A receipt of a repeated append has no nonce; it stands for each record of its `seq`. */
+  private def isOf(receipt: Receipt, seq: Long, nonce: String): Boolean =
+    seq == receipt.seq && (receipt.nonce.isEmpty || receipt.nonce == nonce)
+}
+
+private object Receipts {
+  private val PollMillis = 100L
+}

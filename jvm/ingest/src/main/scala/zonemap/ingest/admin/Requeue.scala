@@ -1,0 +1,49 @@
+package zonemap.ingest.admin
+
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
+import zonemap.ingest.commit.Quarantine
+import zonemap.ingest.queue.{Receipt, RecordName}
+import zonemap.ingest.record.{IngestRecord, Nonce, RecordCodec}
+import zonemap.ingest.table.IngestTarget
+
+/**
+ * Appends quarantined records again. The new lane of a record is determined by its old name, so that a record that is
+ * appended twice, because a call was repeated or died, is committed once.
+ */
+private[admin] final class Requeue(target: IngestTarget) {
+  private val quarantine = new Quarantine(target.files)
+
+  /** @throws IllegalArgumentException if a record cannot be read; nothing was appended then */
+  def run(names: Seq[RecordName]): Seq[Receipt] = {
+    val records = names.map(name => name -> readable(name))
+    records.map { case (name, record) =>
+      val receipt = target.queue.append(
+        record.copy(
+          queueId = target.queue.identity,
+          tableUuid = target.table.uuid().toString,
+          lane = laneOf(name),
+          seq = 0,
+          prevSeq = IngestRecord.NoSeq,
+          nonce = Nonce.draw()))
+      quarantine.delete(name)
+      receipt
+    }
+  }
+
+  private def readable(name: RecordName): IngestRecord = quarantine.read(name).map(RecordCodec.decode) match {
+    case Some(Right(record)) => record
+    case other =>
+      val why = other.fold("it was deleted meanwhile")(_.left.toOption.fold("")(_.message))
+      throw new IllegalArgumentException(
+        s"Cannot requeue record ${name.seq} of lane '${name.lane}' of '${target.name}': $why. Write its data again, and " +
+          "discard it with ingest_discard.")
+  }
+
+  private def laneOf(name: RecordName): String = {
+    val text = s"${name.lane}\n${name.seq}\n${name.nonce}"
+    val digest = MessageDigest.getInstance("SHA-256").digest(text.getBytes(UTF_8))
+    "requeue-" + digest.take(16).map(byte => f"${byte & 0xff}%02x").mkString
+  }
+}

@@ -1,0 +1,56 @@
+package zonemap.ingest.admin
+
+import java.time.Clock
+
+import zonemap.ingest.record.{IngestRecord, Nonce}
+import zonemap.ingest.table._
+
+/** Commits a new pointer whose watermarks a person has chosen. */
+private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, clock: Clock) {
+
+  def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
+    val view = catalog.load()
+    check(view, branch, watermarks)
+    val known = if (forgetKnown) None else knownState(view, branch)
+    val state = stateOf(view, branch, watermarks, known)
+    target.files.create(state.pointer.statePath, StateFile.encode(state))
+    catalog.commit(
+      PointerCommit(branch, view.pointer(branch), state.pointer, Nil, merge = false, lanes = watermarks.size))
+    state.pointer.text
+  }
+
+  private def check(view: TableView, branch: String, watermarks: Map[String, Long]): Unit = {
+    def refuse(why: String) =
+      throw new IllegalArgumentException(s"Cannot reset the ingestion of '${target.name}': $why")
+    if (!view.hasBranch(branch)) refuse(s"the table has no branch '$branch'. Name a branch of the table.")
+    watermarks.find(_._2 < IngestRecord.NoSeq).foreach { case (lane, seq) =>
+      refuse(s"the watermark of lane '$lane' is $seq. Name the last seq to skip, or -1 for none.")
+    }
+  }
+
+  private def knownState(view: TableView, branch: String): Option[LaneState] =
+    BranchStates.load(view, branch, target.files, target.queue.identity).own
+
+  private def stateOf(
+      view: TableView,
+      branch: String,
+      watermarks: Map[String, Long],
+      known: Option[LaneState]): LaneState = {
+    val now = clock.millis()
+    val before = view.pointer(branch).flatMap(text => scala.util.Try(IngestPointer.parse(text)).toOption)
+    LaneState(
+      IngestPointer(
+        before.fold(1L)(_.no + 1),
+        Nonce.draw(),
+        target.queue.identity,
+        view.tableUuid),
+      branch,
+      Some(view.pointer(branch).getOrElse("none")),
+      view.head(branch),
+      known.fold(Map.empty[String, Watermark])(_.lanes) ++
+        watermarks.map { case (lane, seq) => lane -> Watermark(seq, now) },
+      known.fold(Seq.empty[QuarantinedSeq])(_.quarantined),
+      known.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
+    )
+  }
+}

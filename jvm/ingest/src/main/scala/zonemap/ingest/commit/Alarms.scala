@@ -1,0 +1,58 @@
+package zonemap.ingest.commit
+
+import scala.collection.mutable
+
+import org.slf4j.LoggerFactory
+
+import zonemap.ingest.queue.CommitQueue
+
+/** Logs problems of one table, each when it begins and then once in [[Alarms.EveryMillis]]. Not thread-safe. */
+private[commit] final class Alarms(table: String, settings: IngestSettings) {
+  import Alarms._
+
+  private val logged = mutable.HashMap.empty[String, Long]
+
+  def failed(error: Throwable): Unit =
+    warn("failed", System.currentTimeMillis(), s"Cannot commit to '$table': $error. The next pass tries again.")
+
+  def check(results: Seq[PassResult], queue: CommitQueue, nowMillis: Long): Unit = {
+    logged.remove("failed")
+    results.foreach { result =>
+      result.outcome match {
+        case PassOutcome.Stopped(code, message) => warn(s"stopped-$code", nowMillis, message)
+        case PassOutcome.Unresolved(why)        => warn("unresolved", nowMillis, s"A commit to '$table' is unresolved: $why")
+        case _                                  => ()
+      }
+      result.refused.headOption.foreach { refused =>
+        warn(
+          s"refused-${refused.code}",
+          nowMillis,
+          s"'$table': ${result.refused.size} records are refused, among them ${refused.seq} of lane '${refused.lane}': " +
+            s"${refused.message}. See ingest_status.")
+      }
+      result.held.filter(nowMillis - _.appendedAtMillis > settings.heldAlarmMillis).foreach { held =>
+        warn(
+          s"held-${held.lane}",
+          nowMillis,
+          s"'$table': record ${held.seq} of lane '${held.lane}' waits for record ${held.missingSeq}, which is not in " +
+            "the queue. Find out which process deletes records, then choose the lane's watermark with ingest_reset.")
+      }
+    }
+    oldestMillis(results, queue).map(nowMillis - _).filter(_ > settings.oldestAlarmMillis).foreach(age =>
+      warn("oldest", nowMillis, s"'$table': the oldest pending record is ${age / 3600000} hours old. See ingest_status."))
+  }
+
+  private def oldestMillis(results: Seq[PassResult], queue: CommitQueue): Option[Long] =
+    if (results.exists(_.pending > 0)) queue.stats().oldestMillis else None
+
+  private def warn(key: String, nowMillis: Long, message: String): Unit =
+    if (logged.get(key).forall(nowMillis - _ >= EveryMillis)) {
+      logged.put(key, nowMillis)
+      log.warn(message)
+    }
+}
+
+private object Alarms {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
+  private val EveryMillis = 10 * 60 * 1000L
+}

@@ -1,0 +1,62 @@
+package zonemap.ingest.commit
+
+import java.time.Clock
+
+import zonemap.ingest.table.IngestTarget
+
+/**
+ * The state of one table in a loop.
+ *
+ * @param lastPassMillis when the last pass ended without an exception
+ * @param results those of the last pass
+ * @param problem the last failure, until a pass succeeds
+ */
+private[zonemap] final case class LoopStatus(
+    table: String,
+    lastPassMillis: Option[Long],
+    results: Seq[PassResult],
+    problem: Option[String])
+
+/**
+ * Commits several tables in the background, each on a daemon thread of its own, so that a table that fails or hangs
+ * leaves the others alone. Two commits to one table are at least the interval apart, and passes take at most the share
+ * of time that the duty cycle allows. Thread-safe.
+ *
+ * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
+ * @param passed called after each pass with the name of the table and the results, on the thread of the table; a failure
+ *   of it is logged
+ */
+private[zonemap] final class CommitLoop(
+    tables: Seq[(String, () => IngestTarget)],
+    settings: IngestSettings,
+    clock: Clock,
+    passed: (String, Seq[PassResult]) => Unit = (_, _) => ())
+    extends AutoCloseable {
+  private val workers =
+    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, passed(name, _)) }.toMap
+
+  /** Starts the threads; a second call does nothing. */
+  def start(): Unit = workers.values.foreach(_.start())
+
+  /** Rings the doorbell: the table is looked at as soon as its interval and duty cycle allow. */
+  def ring(table: String): Unit = workers.get(table).foreach(_.ring())
+
+  def status: Seq[LoopStatus] = tables.map { case (name, _) => workers(name).status }
+
+  /**
+   * Ends the threads after the passes that run.
+   *
+   * @return `false` if a pass still ran after `timeoutMillis`
+   */
+  def stop(timeoutMillis: Long): Boolean = {
+    val end = System.nanoTime() + timeoutMillis * 1000000
+    workers.values.foreach(_.requestStop())
+    workers.values.forall(_.join(math.max(1, (end - System.nanoTime()) / 1000000)))
+  }
+
+  override def close(): Unit = stop(CommitLoop.CloseMillis): Unit
+}
+
+private object CommitLoop {
+  private val CloseMillis = 60000L
+}

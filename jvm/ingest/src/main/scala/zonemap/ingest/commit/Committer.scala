@@ -1,0 +1,78 @@
+package zonemap.ingest.commit
+
+import java.time.Clock
+import java.util.concurrent.ThreadLocalRandom
+
+import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.table.{IcebergIngestCatalog, IngestTarget}
+
+/**
+ * Commits the pending records of one table. Any number of committers may run on the same table, in any number of
+ * processes: a commit of a committer that started from an older pointer is refused.
+ *
+ * Holds no state of the table between two passes. Thread-safe.
+ */
+private[zonemap] final class Committer(target: IngestTarget, settings: IngestSettings, clock: Clock) {
+  import Committer._
+
+  private val catalog = new IcebergIngestCatalog(target.name, target.operations)
+  private val environment = new PassEnvironment {
+    override def nowMillis(): Long = clock.millis()
+    override def pause(attempts: Int): Unit = Thread.sleep(jitter(attempts))
+  }
+
+  /**
+   * One pass over the table: one result for `main`, then one for each other branch with pending records.
+   *
+   * A branch gets at most one commit. Failures of the queue, of the store and of the catalog are thrown; nothing is
+   * lost then, and the next pass goes on.
+   */
+  def pass(): Seq[PassResult] = {
+    val main = run(IngestRecord.MainBranch)
+    val results = main.result +: (main.otherBranches - IngestRecord.MainBranch).toSeq.sorted.map(run(_).result)
+    StatusFile.write(target.files, results, clock.millis())
+    results
+  }
+
+  private def run(branch: String): PassState.Done =
+    new Pass(branch, catalog, target.queue, target.files, settings, environment).run()
+
+  /**
+   * Passes until nothing is left that can be committed, or `timeoutMillis` are over.
+   *
+   * @return one result for each commit, then those results of the last pass that tell more: why a branch has no commit,
+   *   or which records are refused or held
+   */
+  def drain(timeoutMillis: Long): Seq[PassResult] = {
+    val end = clock.millis() + timeoutMillis
+    var last = pass()
+    var commits = last.filter(isCommit)
+    while (last.exists(goesOn) && clock.millis() < end) {
+      last = pass()
+      commits ++= last.filter(isCommit)
+    }
+    val told = commits.map(_.branch).toSet
+    commits ++ last.filterNot(isCommit).filterNot { result =>
+      told(result.branch) && result.outcome == PassOutcome.Idle && result.refused.isEmpty && result.held.isEmpty
+    }
+  }
+
+  private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
+
+  private def goesOn(result: PassResult): Boolean = result.outcome match {
+    case _: PassOutcome.Committed | PassOutcome.Fenced                     => true
+    case PassOutcome.Idle | _: PassOutcome.Paused | _: PassOutcome.Stopped => false
+    case _: PassOutcome.Unresolved                                         => false
+  }
+}
+
+private object Committer {
+  private val FirstPauseMillis = 100L
+  private val MaxPauseMillis = 5000L
+
+  /** A random pause that grows with the attempts, so that committers that conflict part. */
+  private def jitter(attempts: Int): Long = {
+    val most = math.min(MaxPauseMillis, FirstPauseMillis << math.min(attempts, 10))
+    ThreadLocalRandom.current().nextLong(FirstPauseMillis / 2, most)
+  }
+}

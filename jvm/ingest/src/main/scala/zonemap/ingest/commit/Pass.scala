@@ -1,0 +1,259 @@
+package zonemap.ingest.commit
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.exceptions.CommitFailedException
+
+import zonemap.ingest.queue.{CommitQueue, Delivered, PollLimits, RecordName}
+import zonemap.ingest.record.{IngestRecord, Nonce}
+import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.table._
+
+/** The time, pauses and random names of a pass; a simulation supplies others. */
+private[ingest] trait PassEnvironment {
+  def nowMillis(): Long
+
+  /** Waits before a commit is sent again. */
+  def pause(attempts: Int): Unit
+  def nonce(): String = Nonce.draw()
+}
+
+/**
+ * One pass of a committer over one branch, step by step. The names C2 to C9 are those of docs/design/INGEST.md. A crash
+ * between two steps, or within one, loses and doubles nothing: the pointer in the table decides what the next pass
+ * does. Holds no state.
+ */
+private[ingest] class Pass(
+    branch: String,
+    catalog: IngestCatalog,
+    queue: CommitQueue,
+    files: IngestFiles,
+    settings: IngestSettings,
+    environment: PassEnvironment) {
+  import PassState._
+
+  private val quarantine = new Quarantine(files)
+
+  /** All steps. */
+  def run(): Done = {
+    var state: PassState = Begin
+    while (!state.isInstanceOf[Done]) state = step(state)
+    state.asInstanceOf[Done]
+  }
+
+  def step(state: PassState): PassState = state match {
+    case Begin             => load()
+    case Loaded(v, s)      => Polled(v, s, poll(), Set.empty)
+    case polled: Polled    => settle(polled)
+    case settled: Settled  => plan(settled)
+    case planned: Planned  => putState(planned)
+    case sending: Sending  => if (sending.failure.isEmpty) send(sending) else resolve(sending)
+    case landed: Landed    => finish(landed)
+    case done: Done        => done
+  }
+
+  /** C1 to C3: the pause, fresh metadata, the states that its pointers name. */
+  private def load(): PassState = PauseFile.read(files) match {
+    case Some(pause) => Done(PassResult(branch, PassOutcome.Paused(pause.reason), Nil, Nil, 0))
+    case None =>
+      val view = catalog.load()
+      try Loaded(view, BranchStates.load(view, branch, files, queue.identity))
+      catch {
+        case e: IngestStoppedException =>
+          Done(PassResult(branch, PassOutcome.Stopped(e.code, e.getMessage), Nil, Nil, 0))
+      }
+  }
+
+  private def poll() = queue.poll(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit))
+
+  /** C3: a refused record goes to quarantine before it leaves the queue. */
+  private def settle(polled: Polled): PassState =
+    Settled(polled, settleAll(polled.states, polled.poll.records, polled.poll.complete))
+
+  /**
+   * Removes the delivered records that the states have settled.
+   *
+   * @return the refused records that may still be in the queue
+   */
+  private def settleAll(states: BranchStates, delivered: Seq[Delivered], complete: Boolean): Set[RecordName] = {
+    val refused = states.quarantined.map(q => (q.lane, q.seq, q.nonce) -> q).toMap
+    val (listed, others) = delivered.partition(d => refused.contains(keyOf(d.name)))
+    listed.foreach { d =>
+      val entry = refused(keyOf(d.name))
+      quarantine.put(d.name, d.bytes, Refusal(entry.code, entry.message), environment.nowMillis())
+      if (entry.code == RefusalCode.Discarded) quarantine.unmark(d.name)
+    }
+    val passed = others.filter(d => d.name.seq <= states.watermark(d.name.lane))
+    queue.settle((listed ++ passed).map(_.name))
+    if (complete) Set.empty
+    else {
+      val moved = listed.map(d => keyOf(d.name)).toSet
+      refused.values.filterNot(q => moved((q.lane, q.seq, q.nonce))).map(q => RecordName(q.lane, q.seq, q.nonce, 0)).toSet
+    }
+  }
+
+  private def keyOf(name: RecordName) = (name.lane, name.seq, name.nonce)
+
+  /** C4 to C6: the batch, or the end if nothing is due. */
+  private def plan(settled: Settled): PassState = {
+    val Polled(view, states, poll, earlier) = settled.polled
+    val waiting = waitingOf(settled.polled)
+    val decided = planner(view, states).plan(waiting, earlier)
+    if (decided.isUnconfirmed && earlier.isEmpty)
+      settled.polled.copy(poll = this.poll(), earlier = poll.records.map(_.name).toSet)
+    else if (decided.isDue(settings, environment.nowMillis())) Planned(settled.polled, settled.unsettled, decided)
+    else Done(result(PassOutcome.Idle, decided, waiting.size), decided.otherBranches)
+  }
+
+  /** The delivered records that the states have not settled. */
+  private def waitingOf(polled: Polled): Seq[Delivered] = {
+    val listed = polled.states.quarantined.map(q => (q.lane, q.seq, q.nonce)).toSet
+    polled.poll.records.filterNot { d =>
+      listed(keyOf(d.name)) || d.name.seq <= polled.states.watermark(d.name.lane)
+    }
+  }
+
+  protected def planner(view: TableView, states: BranchStates): BatchPlanner =
+    new BatchPlanner(
+      view,
+      states,
+      settings,
+      queue.identity,
+      environment.nowMillis(),
+      catalog.lengths,
+      quarantine.discarded())
+
+  private def result(outcome: PassOutcome, plan: BatchPlan, pending: Int): PassResult =
+    PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending)
+
+  /** C7: the new state becomes durable before a pointer can name it. */
+  private def putState(planned: Planned): PassState = {
+    val next = nextState(planned)
+    if (!files.create(next.pointer.statePath, StateFile.encode(next)))
+      throw new IllegalStateException(
+        s"Cannot write the state '${files.root}/${next.pointer.statePath}': it exists. Run the pass again.")
+    Sending(planned, next, environment.nowMillis(), attempts = 0, failure = None)
+  }
+
+  private def nextState(planned: Planned): LaneState = {
+    val Polled(view, states, _, _) = planned.polled
+    val now = environment.nowMillis()
+    val plan = planned.plan
+    val kept = states.own.toSeq.flatMap(_.quarantined).filter { q =>
+      planned.unsettled.contains(RecordName(q.lane, q.seq, q.nonce, 0))
+    }
+    val refused = plan.quarantined.map(_.record).map(r => QuarantinedSeq(r.lane, r.seq, r.nonce, r.code, r.message))
+    val totals = states.own.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
+    LaneState(
+      IngestPointer(states.own.fold(1L)(_.pointer.no + 1), environment.nonce(), queue.identity, view.tableUuid),
+      branch,
+      states.pointer,
+      view.head(branch),
+      states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
+        plan.advanced(states).map { case (lane, seq) => lane -> Watermark(seq, now) },
+      kept ++ refused,
+      CommittedTotals(
+        totals.commits + 1,
+        totals.records + plan.accepted.size,
+        totals.files + plan.accepted.map(_.files.size).sum,
+        totals.rows + plan.accepted.map(_.record.rows).sum)
+    )
+  }
+
+  /** C8: one commit, fenced by the pointer that the pass started from. */
+  private def send(sending: Sending): PassState = {
+    val Planned(polled, _, plan) = sending.planned
+    val commit = PointerCommit(
+      branch,
+      polled.states.pointer,
+      sending.next.pointer,
+      plan.accepted,
+      polled.view.manifests(branch) >= settings.mergeManifests,
+      plan.advanced(polled.states).size)
+    try Landed(sending.copy(attempts = sending.attempts + 1), catalog.commit(commit))
+    catch {
+      case e: NotSentException => notSent(sending, e)
+      case NonFatal(e)         => sending.copy(attempts = sending.attempts + 1, failure = Some(e))
+    }
+  }
+
+  /** Iceberg refused the batch before it was sent: records that cannot be written to a manifest are refused. */
+  private def notSent(sending: Sending, error: NotSentException): PassState = {
+    val unwritable = sending.planned.plan.accepted.flatMap(r => catalog.unwritable(r).map(keyOf(r) -> _)).toMap
+    if (unwritable.isEmpty) throw error
+    val polled = sending.planned.polled
+    val planner = new RefusingPlanner(polled.view, polled.states, unwritable)
+    val decided = planner.plan(waitingOf(polled), polled.earlier)
+    if (decided.isDue(settings, environment.nowMillis())) sending.planned.copy(plan = decided)
+    else Done(result(PassOutcome.Idle, decided, decided.refused.size), decided.otherBranches)
+  }
+
+  private def keyOf(record: CheckedRecord) = (record.record.lane, record.record.seq, record.record.nonce)
+
+  /** C8 after a failure: the pointer in the table decides whether the commit landed. */
+  protected def resolve(sending: Sending): PassState = {
+    val Planned(polled, _, plan) = sending.planned
+    val failure = sending.failure.get
+    def end(outcome: PassOutcome) = Done(result(outcome, plan, polled.poll.records.size), plan.otherBranches)
+    val view =
+      try Some(catalog.load())
+      catch { case NonFatal(_) => None }
+    val next = sending.next.pointer.text
+    view.map(_.pointer(branch)) match {
+      case Some(Some(`next`))                              => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(-1L))
+      case Some(pointer) if pointer != polled.states.pointer => end(PassOutcome.Fenced)
+      case found =>
+        val isConflict = found.isEmpty || isCausedByConflict(failure)
+        if (!isConflict || environment.nowMillis() - sending.startedAtMillis >= settings.retryMillis)
+          end(PassOutcome.Unresolved(s"the commit was sent ${sending.attempts} times, and the last failure is: $failure"))
+        else {
+          environment.pause(sending.attempts)
+          if (found.isEmpty) sending else repeated(sending, view.get)
+        }
+    }
+  }
+
+  /** The same state is sent again; the head of the branch may have moved. */
+  private def repeated(sending: Sending, view: TableView): Sending = sending.copy(
+    planned = sending.planned.copy(polled = sending.planned.polled.copy(view = view)),
+    failure = None)
+
+  private def isCausedByConflict(failure: Throwable): Boolean =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(10).exists(_.isInstanceOf[CommitFailedException])
+
+  /** C9: the queue is settled by the state that the pointer names now. */
+  private def finish(landed: Landed): PassState = {
+    val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
+    val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
+    settleAll(states, polled.poll.records, polled.poll.complete)
+    val outcome = PassOutcome.Committed(
+      landed.snapshotId,
+      plan.accepted.size,
+      plan.accepted.map(_.files.size).sum,
+      plan.accepted.map(_.record.rows).sum,
+      next.pointer.text,
+      attempts,
+      environment.nowMillis() - started
+    )
+    val left = polled.poll.records.count(d => d.name.seq > states.watermark(d.name.lane))
+    Done(result(outcome, plan, left), plan.otherBranches)
+  }
+
+  /** A planner that refuses some records in addition. */
+  private final class RefusingPlanner(
+      view: TableView,
+      states: BranchStates,
+      unwritable: Map[(String, Long, String), Refusal])
+      extends BatchPlanner(
+        view,
+        states,
+        settings,
+        queue.identity,
+        environment.nowMillis(),
+        catalog.lengths,
+        quarantine.discarded()) {
+
+    override protected def refusalOf(record: IngestRecord): Option[Refusal] =
+      unwritable.get((record.lane, record.seq, record.nonce))
+  }
+}

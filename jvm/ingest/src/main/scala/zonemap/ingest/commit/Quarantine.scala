@@ -1,0 +1,93 @@
+package zonemap.ingest.commit
+
+import java.nio.charset.StandardCharsets.UTF_8
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.util.JsonUtil
+
+import zonemap.ingest.queue.{RecordName, SpoolNames}
+import zonemap.ingest.record.RecordCodec
+import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.table.Refusal
+
+/** Why and when a record was quarantined. */
+private[zonemap] final case class QuarantineReason(code: String, message: String, atMillis: Long)
+
+/**
+ * The folder of the records that were refused for good. A record is put here only after a commit has listed it as
+ * refused; it is therefore not in the table, and no later pass commits it.
+ */
+private[zonemap] final class Quarantine(files: IngestFiles) {
+  import Quarantine._
+
+  /** Puts a record, and the reason before it. Repeating the call changes nothing. */
+  def put(name: RecordName, bytes: Array[Byte], refusal: Refusal, nowMillis: Long): Unit = {
+    files.create(whyOf(name), json(QuarantineReason(refusal.code, refusal.message, nowMillis)).getBytes(UTF_8))
+    files.create(pathOf(name), bytes): Unit
+  }
+
+  /** The records in quarantine. */
+  def names(): Seq[RecordName] = files
+    .list(SpoolNames.Quarantine)
+    .flatMap(file => SpoolNames.parse(SpoolNames.Quarantine, file.path, file.modifiedAtMillis))
+
+  /** The bytes of a record; `None` if it was discarded meanwhile. */
+  def read(name: RecordName): Option[Array[Byte]] = files.read(pathOf(name), RecordCodec.MaxBytes)
+
+  def reason(name: RecordName): Option[QuarantineReason] = files.read(whyOf(name), MaxReasonBytes).map { bytes =>
+    try JsonUtil.parse(new String(bytes, UTF_8), (node: JsonNode) => parse(node))
+    catch { case NonFatal(e) => QuarantineReason(Unreadable, s"the reason cannot be read: ${e.getMessage}", 0L) }
+  }
+
+  def delete(name: RecordName): Unit = {
+    files.delete(pathOf(name))
+    files.delete(whyOf(name))
+  }
+
+  /** Marks a pending record that blocks its lane, so that the next pass quarantines it and goes on. */
+  def markDiscarded(name: RecordName): Unit = files.create(markOf(name), Array.emptyByteArray): Unit
+
+  /** The records with a mark. */
+  def discarded(): Set[RecordName] = files
+    .list(SpoolNames.Quarantine)
+    .filter(_.path.endsWith(MarkSuffix))
+    .flatMap { file =>
+      val path = file.path.stripSuffix(MarkSuffix) + RecordSuffix
+      SpoolNames.parse(SpoolNames.Quarantine, path, file.modifiedAtMillis)
+    }
+    .toSet
+
+  def unmark(name: RecordName): Unit = files.delete(markOf(name))
+
+  private def pathOf(name: RecordName): String =
+    SpoolNames.record(SpoolNames.Quarantine, name.lane, name.seq, name.nonce)
+
+  private def whyOf(name: RecordName): String = pathOf(name).stripSuffix(RecordSuffix) + ".why"
+
+  private def markOf(name: RecordName): String = pathOf(name).stripSuffix(RecordSuffix) + MarkSuffix
+}
+
+private[zonemap] object Quarantine {
+  private val RecordSuffix = ".rec"
+  private val MarkSuffix = ".discard"
+  private val MaxReasonBytes = 1 << 20
+  private val Unreadable = "unknown"
+
+  private def json(reason: QuarantineReason): String = JsonUtil.generate(
+    json => {
+      json.writeStartObject()
+      json.writeStringField("code", reason.code)
+      json.writeStringField("message", reason.message)
+      json.writeNumberField("when-ms", reason.atMillis)
+      json.writeEndObject()
+    },
+    false
+  )
+
+  private def parse(node: JsonNode): QuarantineReason = QuarantineReason(
+    JsonUtil.getString("code", node),
+    JsonUtil.getString("message", node),
+    JsonUtil.getLong("when-ms", node))
+}

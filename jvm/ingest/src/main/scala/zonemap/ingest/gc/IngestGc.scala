@@ -1,0 +1,121 @@
+package zonemap.ingest.gc
+
+import java.time.Clock
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{TableMetadata, TableProperties}
+import org.apache.iceberg.io.SupportsPrefixOperations
+
+import zonemap.ingest.commit.Quarantine
+import zonemap.ingest.record.{DataFilePath, RecordCodec, UnreadableRecordException}
+import zonemap.ingest.store.StoredIngestFile
+import zonemap.ingest.table.{IngestPointer, IngestTarget, StateFile}
+
+/** A file that nothing refers to, and the reason. */
+private[zonemap] final case class IngestGarbage(location: String, sizeBytes: Long, reason: String)
+
+/**
+ * Finds and deletes data files that neither a pending or quarantined record nor a snapshot refers to, and state files
+ * that are no longer needed. Nothing else of the ingestion deletes a data file. Runs only when a person calls it.
+ */
+private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
+  import IngestGc._
+
+  private val quarantine = new Quarantine(target.files)
+
+  /**
+   * @param minAgeMillis files younger than this are retained
+   * @throws UnsupportedOperationException if the table's `FileIO` cannot list
+   * @throws IllegalArgumentException if the oldest pending record is older than half of `minAgeMillis`, or the data
+   *   folder is not in the table's folder
+   * @throws UnreadableRecordException if a record cannot be read, because its files are unknown
+   */
+  def run(minAgeMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    checkAges(minAgeMillis)
+    val now = clock.millis()
+    val gc = new FileGc(() => queuedFiles, () => ReachableFiles.of(refreshed(), target.operations.io()), () => listed())
+    val data = gc.garbage(minAgeMillis, now)
+    if (!dryRun) data.foreach(file => target.operations.io().deleteFile(file.path))
+    val states = oldStates(minAgeMillis, now)
+    if (!dryRun) states.foreach(file => target.files.delete(file.path))
+    data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
+      states.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it"))
+  }
+
+  /** Of candidates that another procedure found, the files that are not pending and not in quarantine. */
+  def withoutPending(candidates: Seq[String]): Seq[String] = {
+    val queued = queuedFiles.map(FileGc.withoutScheme)
+    candidates.filterNot(location => queued(FileGc.withoutScheme(location)))
+  }
+
+  private def checkAges(minAgeMillis: Long): Unit = {
+    val oldest = target.queue.stats().oldestMillis.map(clock.millis() - _)
+    oldest.filter(_ > minAgeMillis / 2).foreach { age =>
+      throw new IllegalArgumentException(
+        s"Cannot collect garbage of '${target.name}': the oldest pending record is ${age / Hour} hours old, more than " +
+          s"half of older_than_hours=${minAgeMillis / Hour}. Let a committer catch up, or give a greater age.")
+    }
+  }
+
+  private def queuedFiles: Set[String] = {
+    val pending = target.queue.pendingFiles().toSet
+    val refused = quarantine.names().flatMap(name => quarantine.read(name).map(name -> RecordCodec.decode(_))).flatMap {
+      case (_, Right(record)) => record.files.map(DataFilePath.of)
+      case (name, Left(problem)) =>
+        throw new UnreadableRecordException(
+          s"Cannot collect garbage of '${target.name}': record ${name.seq} of lane '${name.lane}' in quarantine cannot " +
+            s"be read: ${problem.message}. Discard it with ingest_discard.")
+    }
+    pending ++ refused
+  }
+
+  private def refreshed(): TableMetadata = target.operations.refresh()
+
+  /** The files of the data folder, with their locations. */
+  private def listed(): Seq[StoredIngestFile] = {
+    val folder = dataFolder(target.operations.current())
+    target.operations.io() match {
+      case io: SupportsPrefixOperations =>
+        io.listPrefix(folder + "/").asScala.map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis())).toSeq
+      case io =>
+        throw new UnsupportedOperationException(
+          s"Cannot collect garbage of '${target.name}': ${io.getClass.getName} cannot list files. Delete orphan files " +
+            "with the tools of the store, and keep those that ingest_status lists as pending.")
+    }
+  }
+
+  private def dataFolder(metadata: TableMetadata): String = {
+    val location = metadata.location().stripSuffix("/")
+    val folder = Option(metadata.properties().get(TableProperties.WRITE_DATA_LOCATION)).getOrElse(s"$location/data")
+    if (!folder.startsWith(location + "/"))
+      throw new IllegalArgumentException(
+        s"Cannot collect garbage of '${target.name}': its data folder '$folder' is not in the table's folder " +
+          s"'$location' and may hold files of other tables. Use remove_orphan_files with the list that leaves out " +
+          "pending files.")
+    folder.stripSuffix("/")
+  }
+
+  /**
+   * G5: state files that no property and no summary names, and that no commit under way can name: such a commit starts
+   * from the pointer that its branch has now.
+   */
+  private def oldStates(minAgeMillis: Long, nowMillis: Long): Seq[StoredIngestFile] = {
+    val metadata = refreshed()
+    val summaries = metadata.snapshots().asScala.flatMap(s => Option(s.summary().get(IngestPointer.Summary)))
+    val pointers = IngestPointer.branches(metadata).flatMap(IngestPointer.textOf(metadata, _)) ++ summaries
+    val named = pointers.map(text => IngestPointer.parse(text).statePath).toSet
+    def isDead(path: String) = target.files.read(path, StateFile.MaxBytes).map(StateFile.decode).exists {
+      case Right(state) => state.prevPointer != IngestPointer.textOf(metadata, state.branch)
+      case Left(_)      => false
+    }
+    target.files.list(StateFile.Folder).filter { file =>
+      StateFile.isState(file.path) && !named(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis &&
+      isDead(file.path)
+    }
+  }
+}
+
+private object IngestGc {
+  private val Hour = 3600 * 1000L
+}

@@ -1,0 +1,98 @@
+package zonemap.ingest.queue
+
+import zonemap.ingest.record.{IngestRecord, RecordProblem}
+
+/**
+ * The durable receipt of an accepted record. The record will be committed exactly once, or it is quarantined and
+ * reported.
+ *
+ * @param location the place of the record in its queue, for people
+ */
+private[zonemap] final case class Receipt(
+    tableUuid: String,
+    branch: String,
+    lane: String,
+    seq: Long,
+    nonce: String,
+    location: String)
+
+/**
+ * What a queue holds.
+ *
+ * @param oldestMillis when the oldest record was appended, by the clock of the store; `None` if there is none
+ */
+private[zonemap] final case class QueueStats(records: Long, bytes: Long, oldestMillis: Option[Long])
+
+/**
+ * The name of a record in a queue, which is known even if the record cannot be read.
+ *
+ * @param appendedAtMillis when the record was appended, by the clock of the store
+ */
+private[zonemap] final case class RecordName(lane: String, seq: Long, nonce: String, appendedAtMillis: Long)
+
+/**
+ * A record as a queue delivers it.
+ *
+ * @param content the record, or the reason why it cannot be read
+ * @param bytes the bytes as stored; a record that is too long is cut
+ */
+private[zonemap] final case class Delivered(
+    name: RecordName,
+    content: Either[RecordProblem, IngestRecord],
+    bytes: Array[Byte])
+
+/**
+ * The result of one poll.
+ *
+ * @param complete whether the limits left nothing out
+ */
+private[zonemap] final case class Poll(records: Seq[Delivered], complete: Boolean)
+
+/** The records to deliver in one poll, at most; at least one record is delivered. */
+private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long)
+
+/**
+ * The queue of one table: durable when `append` returns, at least once, and in order for each lane.
+ *
+ * A producer appends the next record of a lane only after the append before it has returned. A queue may deliver a
+ * record again after it was settled, and it may deliver a record twice. Implementations are thread-safe.
+ */
+private[zonemap] trait CommitQueue extends AutoCloseable {
+
+  /** The UUID of this incarnation of the queue; a queue that is deleted and created again has another one. */
+  def identity: String
+
+  /**
+   * Appends a record. After a normal return it is durable.
+   *
+   * After an exception, the record may be in the queue or not; the producer appends the same lane and `seq` again,
+   * under a new nonce.
+   */
+  def append(record: IngestRecord): Receipt
+
+  /**
+   * Pending records. Of each lane that is returned, the records are in order of `seq`, and no record is left out
+   * because of the limits before one that is returned. A record whose append returned before the poll began is
+   * delivered unless the limits or a settlement exclude it; a record that is appended meanwhile may be missing.
+   */
+  def poll(limits: PollLimits): Poll
+
+  /** The names of all pending records, without reading the records; otherwise as [[poll]]. */
+  def names(): Seq[RecordName]
+
+  /** The pending records of one lane in order of `seq`; otherwise as [[poll]] without limits. */
+  def pendingOf(lane: String): Seq[Delivered]
+
+  /** Removes records from the queue. A record that is already removed is ignored. */
+  def settle(records: Seq[RecordName]): Unit
+
+  /**
+   * The locations of the data files of all pending records: a superset of the files that are accepted and not
+   * committed.
+   *
+   * @throws zonemap.ingest.record.UnreadableRecordException if a record cannot be read, because its files are unknown
+   */
+  def pendingFiles(): Iterator[String]
+
+  def stats(): QueueStats
+}

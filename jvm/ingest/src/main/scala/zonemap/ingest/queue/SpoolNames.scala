@@ -1,0 +1,28 @@
+package zonemap.ingest.queue
+
+import zonemap.ingest.record.{LaneName, Nonce}
+
+/** The paths of an ingest root, relative to it. */
+private[zonemap] object SpoolNames {
+  val QueueId = "queue-id.json"
+  val Pending = "pending"
+  val Quarantine = "quarantine"
+  val State = "state"
+  val Paused = "paused.json"
+  val Status = "status.json"
+
+  private val RecordFile = s"([0-9]{20})-(${Nonce.Pattern})\\.rec".r
+
+  /** The path of a record below `folder`, which is [[Pending]] or [[Quarantine]]. */
+  def record(folder: String, lane: String, seq: Long, nonce: String): String =
+    f"$folder/${LaneName.encode(lane)}/$seq%020d-$nonce.rec"
+
+  /** The record that a path below `folder` names; `None` for the name of another file. */
+  def parse(folder: String, path: String, modifiedAtMillis: Long): Option[RecordName] =
+    path.stripPrefix(folder + "/").split('/') match {
+      case Array(lane, RecordFile(seq, nonce)) =>
+        for (name <- LaneName.decode(lane); number <- seq.toLongOption)
+          yield RecordName(name, number, nonce, modifiedAtMillis)
+      case _ => None
+    }
+}

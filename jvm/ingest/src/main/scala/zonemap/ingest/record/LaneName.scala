@@ -1,0 +1,81 @@
+package zonemap.ingest.record
+
+import java.io.ByteArrayOutputStream
+import java.nio.ByteBuffer
+import java.nio.charset.{CharacterCodingException, CodingErrorAction}
+import java.nio.charset.StandardCharsets.UTF_8
+
+/**
+ * Names of lanes. A lane is the identity of one producer: `stream-<query id>` for a streaming query, `batch-<uuid>` for
+ * a batch job, or a name that a producer keeps over its restarts.
+ *
+ * In names of files, every byte of the UTF-8 form outside `[A-Za-z0-9._-]` is `%XX`, with upper-case digits; the names
+ * `.` and `..` are escaped as a whole.
+ */
+private[zonemap] object LaneName {
+
+  /** The greatest length of an encoded name, in bytes. */
+  val MaxEncodedBytes = 200
+
+  private val Hex = "0123456789ABCDEF"
+
+  /**
+   * The lane as the name of a folder.
+   *
+   * @throws IllegalArgumentException if the name is empty or too long
+   */
+  def encode(lane: String): String = {
+    val escapeDots = lane == "." || lane == ".."
+    val encoded = lane.getBytes(UTF_8).map { byte =>
+      if (isPlain(byte) && !(escapeDots && byte == '.')) byte.toChar.toString
+      else s"%${Hex((byte >> 4) & 0xf)}${Hex(byte & 0xf)}"
+    }.mkString
+    if (encoded.isEmpty || encoded.length > MaxEncodedBytes)
+      throw new IllegalArgumentException(
+        s"Cannot use the lane '$lane': its encoded name has ${encoded.length} bytes, and 1 to $MaxEncodedBytes are " +
+          "allowed. Give the lane a shorter name that is not empty.")
+    encoded
+  }
+
+  /** The lane of a folder's name; `None` if [[encode]] cannot have made that name. */
+  def decode(folder: String): Option[String] = {
+    val bytes = new ByteArrayOutputStream
+    var i = 0
+    var valid = true
+    while (valid && i < folder.length)
+      if (folder(i) != '%') {
+        bytes.write(folder(i).toInt)
+        i += 1
+      } else {
+        val byte = if (i + 2 < folder.length) hexByte(folder(i + 1), folder(i + 2)) else -1
+        valid = byte >= 0
+        bytes.write(byte)
+        i += 3
+      }
+    if (valid) text(bytes.toByteArray).filter(lane => canEncode(lane, folder)) else None
+  }
+
+  private def canEncode(lane: String, folder: String): Boolean =
+    try encode(lane) == folder
+    catch { case _: IllegalArgumentException => false }
+
+  private def hexByte(high: Char, low: Char): Int = {
+    val (h, l) = (Hex.indexOf(high.toInt), Hex.indexOf(low.toInt))
+    if (h < 0 || l < 0) -1 else h * 16 + l
+  }
+
+  private def text(bytes: Array[Byte]): Option[String] =
+    try
+      Some(
+        UTF_8.newDecoder
+          .onMalformedInput(CodingErrorAction.REPORT)
+          .onUnmappableCharacter(CodingErrorAction.REPORT)
+          .decode(ByteBuffer.wrap(bytes))
+          .toString)
+    catch { case _: CharacterCodingException => None }
+
+  private def isPlain(byte: Byte): Boolean = {
+    val c = byte.toChar
+    (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'
+  }
+}

@@ -1,0 +1,17 @@
+package zonemap.ingest.record
+
+/** Why bytes are not a record that this release reads; the code is public and is never changed. */
+private[zonemap] final case class RecordProblem(code: String, message: String)
+
+private[zonemap] object RecordProblem {
+  val TooLong = "too-long"
+  val Damaged = "damaged"
+  val LaterFormat = "later-format"
+  val Invalid = "invalid"
+
+  /** All codes, for the documents and the tests. */
+  val Codes: Seq[String] = Seq(TooLong, Damaged, LaterFormat, Invalid)
+}
+
+/** A record whose data files are unknown, because its bytes cannot be read. */
+private[zonemap] final class UnreadableRecordException(message: String) extends RuntimeException(message)

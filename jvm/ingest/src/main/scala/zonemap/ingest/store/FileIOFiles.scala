@@ -1,0 +1,70 @@
+package zonemap.ingest.store
+
+import java.io.FileNotFoundException
+
+import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.exceptions.NotFoundException
+import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
+
+/**
+ * An ingest root in an object store or in HDFS, through the `FileIO` of the table. The store must show a file whole or
+ * not at all when it is closed, as object stores do; a reader notices a torn file by its checksum.
+ *
+ * `FileIO` has no creation that fails if the name exists. The names of an ingest root therefore contain a random
+ * number, and the one name without it, the identity of the queue, is read again after it was written.
+ */
+private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations, override val root: String)
+    extends IngestFiles {
+
+  override def create(path: String, bytes: Array[Byte]): Boolean =
+    if (length(path).isDefined) false
+    else {
+      write(path, bytes)
+      true
+    }
+
+  override def replace(path: String, bytes: Array[Byte]): Unit = write(path, bytes)
+
+  private def write(path: String, bytes: Array[Byte]): Unit =
+    Using.resource(io.newOutputFile(at(path)).createOrOverwrite())(_.write(bytes))
+
+  override def read(path: String, maxBytes: Int): Option[Array[Byte]] = orMissing {
+    Using.resource(io.newInputFile(at(path)).newStream())(_.readNBytes(maxBytes + 1))
+  }
+
+  override def length(path: String): Option[Long] = {
+    val file = io.newInputFile(at(path))
+    if (file.exists()) orMissing(file.getLength) else None
+  }
+
+  override def list(folder: String): Seq[StoredIngestFile] = orMissing {
+    io.listPrefix(at(folder) + "/").asScala.flatMap(file => relative(file.location()).map(path => StoredIngestFile(path, file.size(), file.createdAtMillis()))).toSeq
+  }.getOrElse(Nil).filterNot(_.path.split('/').last.startsWith("."))
+
+  override def delete(path: String): Unit = orMissing(io.deleteFile(at(path))): Unit
+
+  private def at(path: String): String = s"$root/$path"
+
+  /** The path below the root; some listings add or omit the scheme and the authority. */
+  private def relative(location: String): Option[String] = {
+    val key = FileIOFiles.withoutScheme(root) + "/"
+    val start = location.indexOf(key)
+    Option.when(start >= 0)(location.substring(start + key.length))
+  }
+
+  private def orMissing[T](read: => T): Option[T] =
+    try Some(read)
+    catch {
+      case _: NotFoundException     => None
+      case _: FileNotFoundException => None
+      case e: RuntimeException if e.getCause.isInstanceOf[FileNotFoundException] => None
+    }
+}
+
+private[store] object FileIOFiles {
+  private val Scheme = "^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?".r
+
+  def withoutScheme(location: String): String = Scheme.replaceFirstIn(location, "")
+}

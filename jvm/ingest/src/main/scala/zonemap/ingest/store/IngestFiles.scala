@@ -1,0 +1,69 @@
+package zonemap.ingest.store
+
+import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
+
+/**
+ * A file of an ingest root.
+ *
+ * @param path relative to the root, with `/` between its parts
+ */
+private[zonemap] final case class StoredIngestFile(path: String, sizeBytes: Long, modifiedAtMillis: Long)
+
+/**
+ * The files of one ingest root, which is a folder. All paths are relative to it.
+ *
+ * A file is immutable and appears whole under its name. The exceptions are files that are advisory, which [[replace]]
+ * writes. Implementations are thread-safe.
+ */
+private[zonemap] trait IngestFiles {
+
+  /** The folder, absolute and without a trailing slash. */
+  def root: String
+
+  /**
+   * Creates a file durably: after a normal return the file survives a crash of the machine.
+   *
+   * @return `false` if a file of that name existed already; it is unchanged then
+   */
+  def create(path: String, bytes: Array[Byte]): Boolean
+
+  /** Writes an advisory file, in place of an older one. */
+  def replace(path: String, bytes: Array[Byte]): Unit
+
+  /**
+   * The content of a file; `None` if it does not exist. Of a file longer than `maxBytes`, the first `maxBytes + 1`
+   * bytes are returned.
+   */
+  def read(path: String, maxBytes: Int): Option[Array[Byte]]
+
+  /** The length of a file; `None` if it does not exist. */
+  def length(path: String): Option[Long]
+
+  /**
+   * All files below a folder, in no order, without temporary files. A file that is created while the listing runs may
+   * be missing, even if a file that was created after it is listed.
+   */
+  def list(folder: String): Seq[StoredIngestFile]
+
+  /** Deletes a file; a missing file is ignored. */
+  def delete(path: String): Unit
+}
+
+private[zonemap] object IngestFiles {
+
+  /**
+   * The files below a location: local ones directly, others through the `FileIO`.
+   *
+   * @throws IllegalArgumentException if the `FileIO` cannot list files
+   */
+  def of(io: FileIO, root: String): IngestFiles =
+    if (LocalFiles.pathOf(root).isDefined) new LocalFiles(root)
+    else
+      io match {
+        case listing: FileIO with SupportsPrefixOperations => new FileIOFiles(listing, root)
+        case _ =>
+          throw new IllegalArgumentException(
+            s"Cannot keep an ingest queue in '$root': ${io.getClass.getName} cannot list files. Name a root in a file " +
+              "system or object store that the table's FileIO can list, by spark.sql.zonemap.ingest.root.")
+      }
+}

@@ -1,0 +1,86 @@
+package zonemap.ingest.table
+
+import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.store.IngestFiles
+
+/**
+ * The states of all branches, as one branch sees them. Immutable.
+ *
+ * @param pointer the text of the pointer of the branch
+ * @param own the state that it names; `None` before the first commit
+ * @param others the states of the other branches
+ */
+private[zonemap] final case class BranchStates(
+    branch: String,
+    pointer: Option[String],
+    own: Option[LaneState],
+    others: Seq[LaneState]) {
+
+  /** The watermark of a lane; `-1` if no branch knows the lane. */
+  def watermark(lane: String): Long =
+    (own ++ others).flatMap(_.lanes.get(lane)).map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
+
+  /** The refused records of all branches that may not be in the quarantine folder yet. */
+  def quarantined: Seq[QuarantinedSeq] = (own ++ others).flatMap(_.quarantined).toSeq
+}
+
+private[zonemap] object BranchStates {
+
+  /**
+   * Reads the states that the pointers of a table name.
+   *
+   * @param queueId the identity of the queue; a pointer of another queue stops the committer
+   * @throws IngestStoppedException if a state is lost, or a pointer may be lost
+   */
+  def load(view: TableView, branch: String, files: IngestFiles, queueId: String): BranchStates = {
+    val named = (branch +: view.pointerBranches).distinct
+      .filter(view.hasBranch)
+      .flatMap(b => view.pointer(b).map(text => b -> stateOf(b, text, view, files, queueId)))
+      .toMap
+    if (!named.contains(branch)) checkFirst(view, branch, files)
+    BranchStates(branch, view.pointer(branch), named.get(branch), (named - branch).values.toSeq)
+  }
+
+  private def stateOf(
+      branch: String,
+      text: String,
+      view: TableView,
+      files: IngestFiles,
+      queueId: String): LaneState = {
+    val pointer = IngestPointer.parse(text)
+    def stop(code: String, why: String) = throw new IngestStoppedException(
+      code,
+      s"Cannot continue the ingestion of branch '$branch' from '$text': $why. Restore the files of '${files.root}', or " +
+        "choose the watermarks with ingest_reset.")
+    if (pointer.tableUuid != view.tableUuid) stop(StopCode.OtherTable, s"the table has the UUID ${view.tableUuid}")
+    if (pointer.queueId != queueId) stop(StopCode.OtherQueue, s"the queue is $queueId")
+    val bytes = files
+      .read(pointer.statePath, StateFile.MaxBytes)
+      .getOrElse(stop(StopCode.StateLost, s"its state file '${pointer.statePath}' is missing"))
+    StateFile.decode(bytes) match {
+      case Right(state) if state.pointer == pointer && state.branch == branch => state
+      case Right(_)  => stop(StopCode.StateLost, s"its state file '${pointer.statePath}' is that of another state")
+      case Left(why) => stop(StopCode.StateLost, s"its state file '${pointer.statePath}' cannot be read: $why")
+    }
+  }
+
+  /** A branch without a pointer is new, unless its state files show that it may have had one. */
+  private def checkFirst(view: TableView, branch: String, files: IngestFiles): Unit = {
+    val states = files.list(StateFile.Folder).filter(file => StateFile.isState(file.path)).map { file =>
+      files.read(file.path, StateFile.MaxBytes).toRight("it vanished").flatMap(StateFile.decode)
+    }
+    val isNew = states.forall {
+      case Right(state) if state.branch != branch => true
+      case Right(state) => state.prevPointer.isEmpty && view.neverLanded(branch, state.baseSnapshotId)
+      case Left(_)      => false
+    }
+    if (!isNew)
+      throw new IngestStoppedException(
+        StopCode.PointerLost,
+        s"Cannot continue the ingestion of branch '$branch': the table has no property " +
+          s"'${IngestPointer.property(branch)}' and no snapshot with a pointer, but '${files.root}/${StateFile.Folder}' " +
+          "has states. Set the property to the pointer of the newest snapshot of the ingestion, or choose the " +
+          "watermarks with ingest_reset."
+      )
+  }
+}

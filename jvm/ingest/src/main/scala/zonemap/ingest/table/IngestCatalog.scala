@@ -1,0 +1,100 @@
+package zonemap.ingest.table
+
+import org.apache.iceberg.DataFile
+
+import zonemap.ingest.record.IngestRecord
+
+/** Why a record cannot be committed. */
+private[zonemap] final case class Refusal(code: String, message: String)
+
+/** A record that fits the table, with its data files. */
+private[zonemap] final case class CheckedRecord(record: IngestRecord, files: Seq[DataFile])
+
+/**
+ * One commit to a branch: a snapshot that appends files, and the pointer, in one change of the metadata.
+ *
+ * @param from the text of the pointer that the branch must have, `None` if it must have none
+ * @param merge whether the append merges manifests
+ * @param lanes the number of lanes whose watermark moves
+ */
+private[zonemap] final case class PointerCommit(
+    branch: String,
+    from: Option[String],
+    to: IngestPointer,
+    records: Seq[CheckedRecord],
+    merge: Boolean,
+    lanes: Int)
+
+/** The metadata of a table at one moment, as the committer needs it. */
+private[zonemap] trait TableView {
+  def tableUuid: String
+
+  /** Whether the branch exists; `main` always does. */
+  def hasBranch(branch: String): Boolean
+
+  /** The branches with a pointer property. */
+  def pointerBranches: Seq[String]
+
+  /** The text of the pointer of a branch. */
+  def pointer(branch: String): Option[String]
+
+  /** The head of a branch; `-1` if it has none. */
+  def head(branch: String): Long
+
+  /** Whether the metadata proves that a first commit of the branch on top of that snapshot never landed. */
+  def neverLanded(branch: String, baseSnapshotId: Long): Boolean
+
+  /** The number of manifests of a branch. */
+  def manifests(branch: String): Int
+
+  /** The snapshot that was committed with a pointer, if it is retained. */
+  def snapshotOf(branch: String, pointer: String): Option[Long]
+
+  /** The record with its data files, or the reason why they cannot be appended to the table. */
+  def check(record: IngestRecord): Either[Refusal, CheckedRecord]
+}
+
+/** The catalog, as far as the committer of one table uses it. */
+private[zonemap] trait IngestCatalog {
+
+  /** Fresh metadata. */
+  def load(): TableView
+
+  /**
+   * Sends one commit. A normal return proves that it landed.
+   *
+   * After an exception the commit may have landed, or it may land later, unless the exception is a
+   * [[NotSentException]].
+   *
+   * @return the id of the new snapshot
+   */
+  def commit(commit: PointerCommit): Long
+
+  /** The length of each data file; a file that does not exist is missing in the result. */
+  def lengths(locations: Seq[String]): Map[String, Long]
+
+  /** The reason why the files of a record cannot be written to a manifest, if there is one. */
+  def unwritable(record: CheckedRecord): Option[Refusal]
+}
+
+/** A commit failed before it was sent to the catalog; it can never land. */
+private[zonemap] final class NotSentException(cause: Throwable) extends RuntimeException(cause.getMessage, cause)
+
+/**
+ * The committer refuses to go on until a person decides.
+ *
+ * @param code public, see [[StopCode]]
+ */
+private[zonemap] final class IngestStoppedException(val code: String, message: String)
+    extends IllegalStateException(message)
+
+/** The reasons for which a committer stops. Codes are public and are never changed. */
+private[zonemap] object StopCode {
+  val PointerLost = "pointer-lost"
+  val StateLost = "state-lost"
+  val OtherQueue = "other-queue"
+  val OtherTable = "other-table"
+  val UnknownPointer = "unknown-pointer"
+
+  val All: Seq[String] = Seq(PointerLost, StateLost, OtherQueue, OtherTable, UnknownPointer)
+}

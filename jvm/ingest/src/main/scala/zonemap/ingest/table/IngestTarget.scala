@@ -1,0 +1,39 @@
+package zonemap.ingest.table
+
+import org.apache.iceberg.{HasTableOperations, Table, TableOperations}
+
+import zonemap.ingest.queue.CommitQueue
+import zonemap.ingest.store.IngestFiles
+
+/**
+ * A table, its queue and its ingest root, as producers, the committer and administration share them.
+ *
+ * @param name the table's name in its catalog, for people
+ */
+private[zonemap] final class IngestTarget(
+    val name: String,
+    val table: Table with HasTableOperations,
+    val queue: CommitQueue,
+    val files: IngestFiles) {
+
+  def operations: TableOperations = table.operations()
+}
+
+private[zonemap] object IngestTarget {
+
+  /**
+   * The target of a table with a spool as its queue.
+   *
+   * @param root the configured root, see [[IngestRoot.of]]
+   * @throws IllegalArgumentException if the table gives no access to its metadata, as a metadata table does not
+   */
+  def spool(table: Table, root: Option[String]): IngestTarget = table match {
+    case known: Table with HasTableOperations =>
+      val ingestRoot = IngestRoot.of(table, root)
+      new IngestTarget(table.name(), known, ingestRoot.queue(table.io()), ingestRoot.files(table.io()))
+    case _ =>
+      throw new IllegalArgumentException(
+        s"Cannot append to '${table.name()}': it is no table with metadata of its own. Name an Iceberg table, not one " +
+          "of its metadata tables.")
+  }
+}

@@ -1,0 +1,93 @@
+package zonemap.ingest.table
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{ContentFileParser, DataFile, FileContent, TableMetadata}
+import org.apache.iceberg.io.FileIO
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.util.JsonUtil
+
+import zonemap.ingest.record.{IngestRecord, QueuedFile}
+
+/** The view of Iceberg's metadata. */
+private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) extends TableView {
+  import MetadataView._
+
+  override def tableUuid: String = metadata.uuid()
+
+  override def hasBranch(branch: String): Boolean =
+    branch == IngestRecord.MainBranch || Option(metadata.ref(branch)).exists(_.isBranch)
+
+  override def pointerBranches: Seq[String] = IngestPointer.branches(metadata)
+
+  override def pointer(branch: String): Option[String] = IngestPointer.textOf(metadata, branch)
+
+  override def head(branch: String): Long = Option(metadata.ref(branch)).fold(-1L)(_.snapshotId())
+
+  override def neverLanded(branch: String, baseSnapshotId: Long): Boolean = {
+    val ancestors = IngestPointer.ancestry(metadata, branch).toSeq
+    val isComplete =
+      if (baseSnapshotId < 0) ancestors.lastOption.forall(_.parentId() == null)
+      else ancestors.exists(_.snapshotId() == baseSnapshotId)
+    isComplete && !metadata.snapshots().asScala.exists(snapshot => IngestPointer.isOf(snapshot.summary(), branch))
+  }
+
+  override def manifests(branch: String): Int =
+    Option(metadata.ref(branch)).fold(0)(ref => metadata.snapshot(ref.snapshotId()).allManifests(io).size())
+
+  override def snapshotOf(branch: String, pointer: String): Option[Long] =
+    metadata
+      .snapshots()
+      .asScala
+      .find { snapshot =>
+        IngestPointer.isOf(snapshot.summary(), branch) && snapshot.summary().get(IngestPointer.Summary) == pointer
+      }
+      .map(_.snapshotId())
+
+  override def check(record: IngestRecord): Either[Refusal, CheckedRecord] = {
+    val specs = record.files.map(_.specId).distinct
+    if (!metadata.schemasById().containsKey(record.schemaId))
+      Left(Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}"))
+    else
+      specs.find(id => metadata.spec(id) == null) match {
+        case Some(id) => Left(Refusal(RefusalCode.UnknownSpec, s"the table has no partition spec with id $id"))
+        case None =>
+          val files = record.files.map(file => parsed(file))
+          files.collectFirst { case Left(refusal) => Left(refusal) }.getOrElse {
+            Right(CheckedRecord(record, files.collect { case Right(file) => file }))
+          }
+      }
+  }
+
+  private def parsed(file: QueuedFile): Either[Refusal, DataFile] =
+    try
+      JsonUtil.parse(
+        file.contentFile,
+        (node: JsonNode) => ContentFileParser.fromJson(node, metadata.specsById())) match {
+        case data: DataFile => problem(file, data).toLeft(data)
+        case other          => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
+      }
+    catch { case NonFatal(e) => Left(invalid(s"a data file cannot be decoded: ${e.getMessage}")) }
+
+  private def problem(file: QueuedFile, data: DataFile): Option[Refusal] = {
+    def unless(holds: Boolean)(why: String) = if (holds) None else Some(invalid(s"the data file '${data.location()}' $why"))
+    unless(data.content() == FileContent.DATA)("is a delete file")
+      .orElse(unless(data.specId() == file.specId)(s"has spec ${data.specId()}, and the record gives ${file.specId}"))
+      .orElse(unless(data.location().nonEmpty)("has no location"))
+      .orElse(unless(data.fileSizeInBytes() > 0)(s"has the length ${data.fileSizeInBytes()}"))
+      .orElse(unless(data.recordCount() >= 0)(s"has ${data.recordCount()} rows"))
+      .orElse(unless(data.firstRowId() == null && data.dataSequenceNumber() == null)(
+        "has a row id or a sequence number, which only a commit gives"))
+      .orElse(unless(isPartitioned(data))("does not have the partition values of its spec"))
+  }
+
+  private def isPartitioned(data: DataFile): Boolean = {
+    val fields = metadata.spec(data.specId()).partitionType().fields().size()
+    (if (data.partition() == null) 0 else data.partition().size()) == fields
+  }
+}
+
+private[table] object MetadataView {
+  private def invalid(why: String): Refusal = Refusal(RefusalCode.InvalidFile, why)
+}

@@ -1,0 +1,111 @@
+package zonemap.ingest.table
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.util.JsonUtil
+
+import zonemap.ingest.record.{Framed, Nonce}
+
+/** The file of a [[LaneState]]: a first line with a checksum, then one JSON object; docs/design/INGEST.md. */
+private[zonemap] object StateFile {
+  val Folder = "state"
+
+  /** The longest state file that is read. */
+  val MaxBytes: Int = 512 << 20
+
+  private val Format = 1
+  private val Name = s"$Folder/([0-9]{20})-(${Nonce.Pattern})\\.json".r
+
+  /** The path of a state file in the ingest root. */
+  def path(no: Long, nonce: String): String = f"$Folder/$no%020d-$nonce.json"
+
+  /** Whether a path below the ingest root is that of a state file. */
+  def isState(path: String): Boolean = Name.matches(path)
+
+  def encode(state: LaneState): Array[Byte] = Framed.encode(
+    JsonUtil.generate(
+      json => {
+        json.writeStartObject()
+        json.writeNumberField("format", Format)
+        json.writeNumberField("no", state.pointer.no)
+        json.writeStringField("nonce", state.pointer.nonce)
+        json.writeStringField("queue-id", state.pointer.queueId)
+        json.writeStringField("table-uuid", state.pointer.tableUuid)
+        json.writeStringField("branch", state.branch)
+        state.prevPointer.fold(json.writeNullField("prev-pointer"))(json.writeStringField("prev-pointer", _))
+        json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
+        json.writeObjectFieldStart("lanes")
+        state.lanes.foreach { case (lane, watermark) =>
+          json.writeObjectFieldStart(lane)
+          json.writeNumberField("seq", watermark.seq)
+          json.writeNumberField("at-ms", watermark.atMillis)
+          json.writeEndObject()
+        }
+        json.writeEndObject()
+        json.writeArrayFieldStart("quarantined")
+        state.quarantined.foreach { refused =>
+          json.writeStartObject()
+          json.writeStringField("lane", refused.lane)
+          json.writeNumberField("seq", refused.seq)
+          json.writeStringField("nonce", refused.nonce)
+          json.writeStringField("code", refused.code)
+          json.writeStringField("message", refused.message)
+          json.writeEndObject()
+        }
+        json.writeEndArray()
+        json.writeObjectFieldStart("stats")
+        json.writeNumberField("commits", state.totals.commits)
+        json.writeNumberField("records", state.totals.records)
+        json.writeNumberField("files", state.totals.files)
+        json.writeNumberField("rows", state.totals.rows)
+        json.writeEndObject()
+        json.writeEndObject()
+      },
+      false
+    ))
+
+  /** The state, or the reason why the bytes are none. */
+  def decode(bytes: Array[Byte]): Either[String, LaneState] =
+    Framed.decode(bytes).left.map(_.message).flatMap { body =>
+      try Right(JsonUtil.parse(body, (node: JsonNode) => parse(node)))
+      catch { case NonFatal(e) => Left(s"it is not a valid state: ${e.getMessage}") }
+    }
+
+  private def parse(node: JsonNode): LaneState = {
+    val format = JsonUtil.getInt("format", node)
+    require(format == Format, s"it has format $format, and this release reads format $Format")
+    val stats = JsonUtil.get("stats", node)
+    LaneState(
+      IngestPointer(
+        JsonUtil.getLong("no", node),
+        JsonUtil.getString("nonce", node),
+        JsonUtil.getString("queue-id", node),
+        JsonUtil.getString("table-uuid", node)),
+      JsonUtil.getString("branch", node),
+      Option(JsonUtil.getStringOrNull("prev-pointer", node)),
+      JsonUtil.getLong("base-snapshot-id", node),
+      JsonUtil
+        .get("lanes", node)
+        .properties()
+        .asScala
+        .map(lane =>
+          lane.getKey -> Watermark(JsonUtil.getLong("seq", lane.getValue), JsonUtil.getLong("at-ms", lane.getValue)))
+        .toMap,
+      JsonUtil.get("quarantined", node).elements().asScala.map(quarantined).toSeq,
+      CommittedTotals(
+        JsonUtil.getLong("commits", stats),
+        JsonUtil.getLong("records", stats),
+        JsonUtil.getLong("files", stats),
+        JsonUtil.getLong("rows", stats))
+    )
+  }
+
+  private def quarantined(node: JsonNode) = QuarantinedSeq(
+    JsonUtil.getString("lane", node),
+    JsonUtil.getLong("seq", node),
+    JsonUtil.getString("nonce", node),
+    JsonUtil.getString("code", node),
+    JsonUtil.getString("message", node))
+}

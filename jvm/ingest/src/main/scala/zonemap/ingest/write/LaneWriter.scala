@@ -1,0 +1,121 @@
+package zonemap.ingest.write
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.{ContentFileParser, DataFile, TableMetadata}
+
+import zonemap.ingest.commit.IngestSettings
+import zonemap.ingest.queue.Receipt
+import zonemap.ingest.record.{IngestRecord, LaneName, Nonce, QueuedFile}
+import zonemap.ingest.table.IngestTarget
+
+/**
+ * The producer side of one lane. One process at a time writes to a lane; a second one can only repeat appends, which
+ * are dropped, or fork the lane, which is quarantined.
+ *
+ * Thread-safe; appends of one lane run one after the other.
+ */
+private[zonemap] final class LaneWriter private (
+    target: IngestTarget,
+    settings: IngestSettings,
+    val branch: String,
+    val lane: String,
+    writer: String,
+    opened: Long) {
+  private var last = opened
+
+  /** The greatest `seq` of the lane that is durable: pending, committed or quarantined; `-1` if there is none. */
+  def lastSeq: Long = synchronized(last)
+
+  /**
+   * Appends data files that are already written at their final place. They become visible together, exactly once.
+   *
+   * Waits while the queue is at its soft limit. If `seq` is durable already, as after a replayed epoch, nothing is
+   * appended, and the receipt names the earlier append. After any other exception than those below, the record may be
+   * durable; the caller appends the same files with the same `seq` again.
+   *
+   * @param startedAtMillis when the first of the files was begun. Files that were begun more than half of gc's least age
+   *   ago are refused, because gc may have deleted them already
+   * @throws BackPressureException if the queue is at its hard limit; nothing was appended
+   * @throws IllegalArgumentException if there are no files, a file is too old, or the table does not have the partition
+   *   spec of a file; nothing was appended
+   */
+  def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = synchronized {
+    val now = System.currentTimeMillis()
+    require(seq >= 0, s"Cannot append record $seq to lane '$lane': a seq is at least 0. Count appends from 0.")
+    if (seq <= last) receipt(seq, "", s"${target.files.root}: appended before")
+    else {
+      check(seq, files, now - startedAtMillis)
+      BackPressure.await(target.name, target.queue, settings)
+      val record = recordOf(seq, files, now)
+      val accepted = target.queue.append(record)
+      last = seq
+      accepted
+    }
+  }
+
+  private def receipt(seq: Long, nonce: String, location: String): Receipt =
+    Receipt(target.table.uuid().toString, branch, lane, seq, nonce, location)
+
+  private def check(seq: Long, files: Seq[DataFile], ageMillis: Long): Unit = {
+    def refuse(why: String) =
+      throw new IllegalArgumentException(s"Cannot append record $seq to lane '$lane' of '${target.name}': $why")
+    if (files.isEmpty) refuse("it has no data files. Append records with data only.")
+    if (ageMillis > settings.maxFileAgeMillis)
+      refuse(
+        s"its data files were begun ${ageMillis / 1000} s ago, and gc may have deleted files that are older than " +
+          s"${settings.maxFileAgeMillis / 1000} s. Write the files again.")
+    val specs = target.operations.current().specsById()
+    files.find(file => !specs.containsKey(file.specId())).foreach { file =>
+      refuse(s"the table has no partition spec ${file.specId()}, which '${file.location()}' has. Load the table again.")
+    }
+  }
+
+  private def recordOf(seq: Long, files: Seq[DataFile], nowMillis: Long): IngestRecord = {
+    val metadata = target.operations.current()
+    IngestRecord(
+      target.queue.identity,
+      metadata.uuid(),
+      branch,
+      lane,
+      seq,
+      last,
+      Nonce.draw(),
+      writer,
+      nowMillis,
+      metadata.currentSchemaId(),
+      headOf(metadata),
+      metadata.formatVersion(),
+      files.map(_.recordCount()).sum,
+      files.map(_.fileSizeInBytes()).sum,
+      files.map(file => QueuedFile(file.specId(), ContentFileParser.toJson(file, metadata.spec(file.specId()))))
+    )
+  }
+
+  private def headOf(metadata: TableMetadata): Long = Option(metadata.ref(branch)).fold(-1L)(_.snapshotId())
+}
+
+private[zonemap] object LaneWriter {
+
+  /**
+   * Opens a lane: reads its last `seq` from the queue and from the state of the table.
+   *
+   * @param branch a branch that exists, or `main`
+   * @param writer the host, process and application, for people
+   * @throws IllegalArgumentException if the lane's name is too long, or the table has no such branch
+   * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
+   */
+  def open(
+      target: IngestTarget,
+      settings: IngestSettings,
+      branch: String,
+      lane: String,
+      writer: String): LaneWriter = {
+    LaneName.encode(lane)
+    val refs = target.operations.refresh().refs().asScala
+    if (branch != IngestRecord.MainBranch && !refs.get(branch).exists(_.isBranch))
+      throw new IllegalArgumentException(
+        s"Cannot append to branch '$branch' of '${target.name}': the table has no such branch. Create the branch first.")
+    new LaneWriter(target, settings, branch, lane, writer, LaneTail.read(target, branch, lane))
+  }
+}

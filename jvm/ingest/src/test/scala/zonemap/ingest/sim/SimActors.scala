@@ -1,0 +1,301 @@
+package zonemap.ingest.sim
+
+import java.io.IOException
+
+import scala.collection.mutable
+
+import zonemap.ingest.commit._
+import zonemap.ingest.gc.FileGc
+import zonemap.ingest.queue.{Delivered, RecordName, SpoolQueue}
+import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec}
+import zonemap.ingest.store.StoredIngestFile
+import zonemap.ingest.table._
+import zonemap.ingest.write.LaneTail
+
+/** What a simulation shares: the table, the queue, and what the producers know. */
+final class SimTable(val world: SimWorld) {
+  val uuid = "00000000-0000-0000-0000-000000000001"
+  val files = new SimFiles(world)
+  val data = new SimData(world)
+  val catalog = new SimCatalog(world, data, uuid)
+  val queue: SpoolQueue = {
+    world.faults = false
+    try SpoolQueue.open(files, world.trueMillis)
+    finally world.faults = true
+  }
+
+  /** The (lane, seq) whose append returned. */
+  val accepted: mutable.LinkedHashSet[(String, Long)] = mutable.LinkedHashSet.empty
+
+  /** The (lane, seq) whose record or files were damaged: each may be committed or refused. */
+  val damaged: mutable.HashSet[(String, Long)] = mutable.HashSet.empty
+
+  /** Whether the producer makes a record for another table, which must be refused. */
+  def isWrong(lane: String, seq: Long): Boolean = math.abs((lane, seq, world.seed).hashCode) % 25 == 0
+  private var nonces = 0L
+
+  def nonce(): String = {
+    nonces += 1
+    f"${world.rng.int(Int.MaxValue)}%08x$nonces%08x"
+  }
+}
+
+/** A producer of one lane: writes files, appends a record, and repeats the append after an error. */
+final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor {
+  private val world = table.world
+  private var last = Option.empty[Long]
+  private var written = Option.empty[(IngestRecord, Long)]
+
+  override def crash(): Unit = {
+    last = None
+    written = None
+  }
+
+  def isDone: Boolean = last.exists(_ >= records - 1)
+
+  override def step(): Unit =
+    try
+      (last, written) match {
+        case (None, _)                                 => last = Some(open())
+        case (Some(seq), None) if seq < records - 1    => written = Some(write(seq + 1, seq) -> world.trueMillis)
+        case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
+        case _                                         => ()
+      }
+    catch { case _: IOException => () }
+
+  private def open(): Long = {
+    val pending = table.queue.pendingOf(lane)
+    val view = table.catalog.load()
+    val states = BranchStates.load(view, IngestRecord.MainBranch, table.files, table.queue.identity)
+    LaneTail.of(states.watermark(lane), pending)
+  }
+
+  private def write(seq: Long, prevSeq: Long): IngestRecord = {
+    val rows = 1 + math.abs((lane, seq).hashCode) % 3
+    val attempt = table.nonce()
+    val paths = (0 until rows).map(i => s"sim:/data/$lane-$seq-$i-$attempt")
+    paths.foreach { path =>
+      table.data.write(path, SimCatalog.FileLength)
+      world.interrupt()
+    }
+    val files = paths.map(path => QueuedFile(0, s"""{"file-path":"$path"}"""))
+    val uuid = if (table.isWrong(lane, seq)) "another-table" else table.uuid
+    IngestRecord(
+      table.queue.identity,
+      uuid,
+      IngestRecord.MainBranch,
+      lane,
+      seq,
+      prevSeq,
+      table.nonce(),
+      "sim",
+      world.trueMillis,
+      0,
+      -1,
+      2,
+      rows.toLong,
+      rows * SimCatalog.FileLength,
+      files)
+  }
+
+  /** Files that are too old are written again, because gc may have deleted them. */
+  private def append(record: IngestRecord, startedAtMillis: Long): Unit =
+    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) written = None
+    else {
+      table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = world.trueMillis))
+      table.accepted += ((lane, record.seq))
+      last = Some(record.seq)
+      written = None
+    }
+}
+
+/** A committer: the product's pass, one step at a time. */
+final class SimCommitter(table: SimTable) extends Actor {
+  private val world = table.world
+  private var state: PassState = PassState.Begin
+  private val skewMillis = (world.rng.int(25) - 12) * SimWorld.Hour
+  private val settings = IngestSettings(
+    maxRecordsPerCommit = 1 + world.rng.int(6),
+    maxFilesPerCommit = 1 + world.rng.int(8),
+    quarantineMillis = 60000,
+    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue)
+  private val environment = new PassEnvironment {
+    override def nowMillis(): Long = world.trueMillis + skewMillis
+    override def pause(attempts: Int): Unit = ()
+    override def nonce(): String = table.nonce()
+  }
+  private val pass = new SimPass(table, settings, environment)
+
+  override def crash(): Unit = state = PassState.Begin
+
+  def isIdle: Boolean = state == PassState.Begin
+
+  /** A failure ends the pass, as it does in a loop; the next one starts afresh. */
+  override def step(): Unit =
+    try {
+      state = pass.step(state)
+      state match {
+        case PassState.Done(result, _) =>
+          result.outcome match {
+            case PassOutcome.Stopped(_, message) => throw new AssertionError(message)
+            case _                               => state = PassState.Begin
+          }
+        case _ => ()
+      }
+    } catch { case _: IOException => state = PassState.Begin }
+
+  /** Passes without faults until one is idle. */
+  def drain(): Unit = {
+    state = PassState.Begin
+    var idle = false
+    var rounds = 0
+    while (!idle && rounds < 200) {
+      world.trueMillis += 100000
+      idle = pass.run().result.outcome == PassOutcome.Idle
+      rounds += 1
+    }
+    assert(idle, "the committer does not come to rest")
+  }
+}
+
+/** The product's pass, with some guards taken out. */
+final class SimPass(table: SimTable, settings: IngestSettings, environment: PassEnvironment)
+    extends Pass(IngestRecord.MainBranch, table.catalog, table.queue, table.files, settings, environment) {
+  private val world = table.world
+
+  override protected def planner(view: TableView, states: BranchStates): BatchPlanner =
+    new BatchPlanner(
+      view,
+      states,
+      settings,
+      table.queue.identity,
+      environment.nowMillis(),
+      table.catalog.lengths,
+      Set.empty) {
+      override protected def laneWalk(
+          check: IngestRecord => Either[Refusal, CheckedRecord],
+          confirmed: RecordName => Boolean): LaneWalk = new LaneWalk(
+        states.branch,
+        _.branch,
+        check,
+        if (world.has(Guard.SecondPoll)) confirmed else _ => true,
+        _ => false,
+        () => isFull) {
+        override def walk(watermark: Long, records: Seq[Delivered]): LaneDecision =
+          if (world.has(Guard.PrevSeq)) super.walk(watermark, records) else super.walk(watermark, relinked(records))
+
+        /** Each record as if it followed the delivered one before it. */
+        private def relinked(records: Seq[Delivered]): Seq[Delivered] = {
+          val seqs = watermarkOf(records) +: records.map(_.name.seq).distinct.sorted
+          records.map(d => d.copy(content = d.content.map(r => r.copy(prevSeq = seqs.filter(_ < r.seq).max))))
+        }
+
+        private def watermarkOf(records: Seq[Delivered]): Long =
+          records.headOption.fold(-1L)(d => states.watermark(d.name.lane))
+      }
+    }
+
+  override def step(state: PassState): PassState = state match {
+    case sending: PassState.Sending if !world.has(Guard.SettleAfterProof) =>
+      table.queue.settle(sending.planned.plan.accepted.map(r =>
+        RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
+      super.step(state)
+    case _ => super.step(state)
+  }
+
+  override protected def resolve(sending: PassState.Sending): PassState = {
+    if (!world.has(Guard.NoCleanUp)) sending.planned.plan.accepted.flatMap(_.files).foreach { file =>
+      table.data.delete(file.location())
+    }
+    super.resolve(sending)
+  }
+}
+
+/** Everything around producers and committers: other writers, late requests, gc, damage. */
+final class SimSurroundings(table: SimTable) extends Actor {
+  private val world = table.world
+  private val MinAge = 72 * SimWorld.Hour
+
+  override def crash(): Unit = ()
+
+  override def step(): Unit =
+    try
+      world.rng.int(6) match {
+        case 0 => table.catalog.foreignCommit()
+        case 1 => table.catalog.landLate()
+        case 2 => gc()
+        case 3 => if (world.rng.int(4) == 0) removeOrphans()
+        case 4 => if (world.rng.int(6) == 0) damage()
+        case _ => ()
+      }
+    catch { case _: IOException => () }
+
+  private def gc(): Unit = {
+    val skew = (world.rng.int(25) - 12) * SimWorld.Hour
+    val gc = new FileGc(() => queued(), () => reachable(), () => candidates()) {
+      override protected def read(): (Set[String], Set[String]) =
+        if (world.has(Guard.GcOrder)) super.read()
+        else {
+          val inTable = reachable()
+          world.interrupt()
+          (queued(), inTable)
+        }
+    }
+    val garbage = try gc.garbage(MinAge, world.trueMillis + skew)
+    catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
+    garbage.foreach { file =>
+      world.interrupt()
+      table.data.delete(file.path)
+    }
+  }
+
+  private def queued(): Set[String] = {
+    val quarantine = new Quarantine(table.files)
+    table.queue.pendingFiles().toSet ++ quarantine.names().flatMap { name =>
+      quarantine.read(name).toSeq.flatMap(RecordCodec.decode(_).toSeq).flatMap(_.files.map(fileOf))
+    }
+  }
+
+  private def fileOf(file: QueuedFile): String = zonemap.ingest.record.DataFilePath.of(file)
+
+  private def reachable(): Set[String] = {
+    world.interrupt()
+    table.catalog.live.toSet
+  }
+
+  private def candidates(): Seq[StoredIngestFile] =
+    table.data.paths.map(path => StoredIngestFile(path, SimCatalog.FileLength, table.data.writtenAt(path)))
+
+  /** Another engine removes orphan files, and knows nothing of the queue. */
+  private def removeOrphans(): Unit =
+    if (!table.catalog.hasLate && world.actors.forall { case c: SimCommitter => c.isIdle; case _ => true }) {
+      val live = table.catalog.live.toSet
+      val lost = table.data.paths.filter { path =>
+        !live(path) && world.trueMillis - table.data.writtenAt(path) > MinAge
+      }
+      markBad(lost.toSet)
+      lost.foreach(table.data.delete)
+    }
+
+  private def markBad(lost: Set[String]): Unit =
+    allPending().foreach { record =>
+      if (record.files.map(fileOf).exists(lost)) table.damaged += ((record.lane, record.seq))
+    }
+
+  private def allPending(): Seq[IngestRecord] = table.files
+    .list("pending")
+    .flatMap(file => table.files.read(file.path, RecordCodec.MaxBytes))
+    .flatMap(RecordCodec.decode(_).toSeq)
+
+  /** A pending record is damaged on the disk. */
+  private def damage(): Unit = {
+    val pending = table.files.list("pending")
+    if (pending.nonEmpty) {
+      val file = world.rng.pick(pending)
+      zonemap.ingest.queue.SpoolNames.parse("pending", file.path, 0).foreach { name =>
+        table.damaged += ((name.lane, name.seq))
+        table.files.damage(file.path)
+      }
+    }
+  }
+}

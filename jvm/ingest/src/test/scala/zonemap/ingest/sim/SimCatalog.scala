@@ -1,0 +1,141 @@
+package zonemap.ingest.sim
+
+import scala.collection.mutable
+
+import org.apache.iceberg.{DataFile, DataFiles, FileFormat, PartitionSpec}
+import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
+
+import zonemap.ingest.record.{DataFilePath, IngestRecord}
+import zonemap.ingest.table._
+
+/** A snapshot; a snapshot of another writer has no pointer and no records. */
+final case class SimSnapshot(id: Long, parent: Long, pointer: Option[String], records: Seq[IngestRecord]) {
+  def paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
+}
+
+/** The metadata of the table; a catalog swaps it if its version is the expected one. */
+final case class SimMetadata(version: Long, property: Option[String], snapshots: Vector[SimSnapshot]) {
+  def head: Long = snapshots.lastOption.fold(-1L)(_.id)
+  def pointer: Option[String] = property.orElse(snapshots.reverseIterator.flatMap(_.pointer).nextOption())
+}
+
+/** Data files with their length and the time they were written. */
+final class SimData(world: SimWorld) {
+  private val files = mutable.HashMap.empty[String, (Long, Long)]
+
+  def write(path: String, length: Long): Unit = files.put(path, (length, world.trueMillis)): Unit
+  def length(path: String): Option[Long] = files.get(path).map(_._1)
+  def writtenAt(path: String): Long = files(path)._2
+  def delete(path: String): Unit = files.remove(path): Unit
+  def paths: Seq[String] = files.keys.toSeq.sorted
+}
+
+/**
+ * A catalog with compare-and-swap of metadata whose responses are lost, whose requests land late, and which reports
+ * landed commits as failed.
+ */
+final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends IngestCatalog {
+  var metadata: SimMetadata = SimMetadata(0, None, Vector.empty)
+
+  /** Requests that the catalog has received and not yet handled: the base version, and the change. */
+  private val late = mutable.ArrayBuffer.empty[(Long, SimMetadata => SimMetadata)]
+  private var nextId = 0L
+
+  override def load(): TableView = world.unreliable(new SimView(metadata))
+
+  override def commit(commit: PointerCommit): Long = {
+    val base = metadata
+    world.interrupt()
+    if (world.has(Guard.Fence) && base.pointer != commit.from)
+      throw new CommitStateUnknownException("simulated: fenced", new IllegalStateException("fenced"))
+    nextId += 1
+    val id = nextId
+    if (world.has(Guard.PointerWithFiles)) send(base, m => append(m, id, commit, Some(commit.to.text)))
+    else {
+      send(base, m => append(m, id, commit, None))
+      world.interrupt()
+      metadata = metadata.copy(version = metadata.version + 1, property = Some(commit.to.text))
+    }
+    id
+  }
+
+  private def append(m: SimMetadata, id: Long, commit: PointerCommit, pointer: Option[String]): SimMetadata =
+    m.copy(
+      version = m.version + 1,
+      property = pointer.orElse(m.property),
+      snapshots = m.snapshots :+ SimSnapshot(id, m.head, pointer, commit.records.map(_.record)))
+
+  private def send(base: SimMetadata, change: SimMetadata => SimMetadata): Unit = {
+    val fate = if (world.faults) world.rng.int(20) else 19
+    if (fate == 0) {
+      late += ((base.version, change))
+      throw new CommitStateUnknownException(new java.io.IOException("simulated: timed out"))
+    }
+    world.interrupt()
+    if (!swap(base.version, change)) throw new CommitStateUnknownException(new CommitFailedException("simulated: conflict"))
+    world.interrupt()
+    if (fate == 1) throw new CommitStateUnknownException(new java.io.IOException("simulated: response lost"))
+    if (fate == 2) throw new CommitStateUnknownException(new CommitFailedException("simulated: wrongly reported"))
+  }
+
+  private def swap(version: Long, change: SimMetadata => SimMetadata): Boolean = {
+    val isCurrent = metadata.version == version || !world.has(Guard.Fence)
+    if (isCurrent) metadata = change(metadata)
+    isCurrent
+  }
+
+  /** One of the late requests is handled now; it lands only if nothing landed since it was sent. */
+  def landLate(): Unit = if (late.nonEmpty) {
+    val (version, change) = late.remove(world.rng.int(late.size))
+    swap(version, change): Unit
+  }
+
+  def hasLate: Boolean = late.nonEmpty
+
+  /** Another writer commits, such as compaction: the head moves, the pointer does not. */
+  def foreignCommit(): Unit = {
+    nextId += 1
+    metadata = metadata.copy(
+      version = metadata.version + 1,
+      snapshots = metadata.snapshots :+ SimSnapshot(nextId, metadata.head, None, Nil))
+  }
+
+  /** The locations of all live files: appends never remove one. */
+  def live: Seq[String] = metadata.snapshots.flatMap(_.paths)
+
+  override def lengths(locations: Seq[String]): Map[String, Long] = {
+    world.interrupt()
+    locations.flatMap(path => data.length(path).map(path -> _)).toMap
+  }
+
+  override def unwritable(record: CheckedRecord): Option[Refusal] = None
+
+  private final class SimView(m: SimMetadata) extends TableView {
+    override def tableUuid: String = uuid
+    override def hasBranch(branch: String): Boolean = branch == IngestRecord.MainBranch
+    override def pointerBranches: Seq[String] = m.property.map(_ => IngestRecord.MainBranch).toSeq
+    override def pointer(branch: String): Option[String] = m.pointer
+    override def head(branch: String): Long = m.head
+    override def neverLanded(branch: String, base: Long): Boolean =
+      (base < 0 || m.snapshots.exists(_.id == base)) && m.snapshots.forall(_.pointer.isEmpty)
+    override def manifests(branch: String): Int = 0
+    override def snapshotOf(branch: String, pointer: String): Option[Long] =
+      m.snapshots.find(_.pointer.contains(pointer)).map(_.id)
+    override def check(record: IngestRecord): Either[Refusal, CheckedRecord] =
+      Right(CheckedRecord(record, record.files.map(file => SimCatalog.dataFile(DataFilePath.of(file), record))))
+  }
+}
+
+object SimCatalog {
+
+  /** Each row of a record is a file of one row, whose length is 100. */
+  val FileLength = 100L
+
+  def dataFile(path: String, record: IngestRecord): DataFile = DataFiles
+    .builder(PartitionSpec.unpartitioned())
+    .withPath(path)
+    .withFormat(FileFormat.PARQUET)
+    .withFileSizeInBytes(FileLength)
+    .withRecordCount(1 + record.rows / 1000000)
+    .build()
+}

@@ -1,0 +1,61 @@
+package zonemap.ingest.sim
+
+import java.io.IOException
+
+import scala.collection.mutable
+
+import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
+
+/**
+ * A store in memory. A listing that runs while files are created may miss them, even older ones of several that are
+ * created. A record may be torn by a failing append.
+ */
+final class SimFiles(world: SimWorld) extends IngestFiles {
+  private val files = mutable.TreeMap.empty[String, (Array[Byte], Long)]
+
+  override def root: String = "sim:/root"
+
+  override def create(path: String, bytes: Array[Byte]): Boolean = {
+    if (world.faults && path.startsWith("pending/") && world.rng.int(40) == 0) {
+      files.put(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
+      throw new IOException("simulated: torn write")
+    }
+    world.unreliable {
+      val isNew = !files.contains(path)
+      if (isNew) files.put(path, (bytes, world.trueMillis))
+      isNew
+    }
+  }
+
+  override def replace(path: String, bytes: Array[Byte]): Unit =
+    world.unreliable(files.put(path, (bytes, world.trueMillis))): Unit
+
+  override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
+    world.interrupt()
+    files.get(path).map(_._1.take(maxBytes + 1))
+  }
+
+  override def length(path: String): Option[Long] = files.get(path).map(_._1.length.toLong)
+
+  override def list(folder: String): Seq[StoredIngestFile] = {
+    val before = names(folder)
+    world.interrupt()
+    val created = names(folder).filterNot(before.toSet).filter(_ => world.rng.chance(50))
+    (before ++ created).flatMap(path => files.get(path).map { case (bytes, at) =>
+      StoredIngestFile(path, bytes.length.toLong, at)
+    })
+  }
+
+  private def names(folder: String): Seq[String] = files.keysIterator.filter(_.startsWith(folder + "/")).toSeq
+
+  override def delete(path: String): Unit = {
+    world.interrupt()
+    files.remove(path)
+    world.interrupt()
+  }
+
+  /** Changes a byte of a file, as a failing disk does. */
+  def damage(path: String): Unit = files.get(path).foreach { case (bytes, at) =>
+    files.put(path, (bytes.take(bytes.length - 1), at))
+  }
+}

@@ -1,0 +1,93 @@
+package zonemap.ingest.sim
+
+import zonemap.ingest.commit.Quarantine
+import zonemap.ingest.record.IngestRecord
+
+/** Compares the end of a simulation with what the producers know: exactly, record by record. */
+final class SimOracle(table: SimTable) {
+  private val snapshots = table.catalog.metadata.snapshots
+  private val committed: Seq[(SimSnapshot, IngestRecord)] = snapshots.flatMap(s => s.records.map(s -> _))
+  private val quarantined = new Quarantine(table.files).names().map(name => (name.lane, name.seq)).toSet
+
+  /** The first difference; `None` if the table is right. */
+  def problem: Option[String] = Seq[() => Option[String]](
+    () => doubled,
+    () => lost,
+    () => refusedWithoutCause,
+    () => wronglyCommitted,
+    () => outOfOrder,
+    () => pathTwice,
+    () => missingFile,
+    () => brokenChain,
+    () => leftBehind
+  ).iterator.flatMap(check => check()).nextOption()
+
+  private def keyOf(record: IngestRecord) = (record.lane, record.seq)
+
+  private def doubled: Option[String] = committed
+    .groupBy { case (_, record) => keyOf(record) }
+    .collectFirst { case (key, all) if all.size > 1 => s"$key is committed ${all.size} times" }
+
+  private def lost: Option[String] = {
+    val found = committed.map { case (_, record) => keyOf(record) }.toSet
+    table.accepted.find(key => !found(key) && !quarantined(key)).map(key => s"$key was accepted and is lost")
+  }
+
+  private def refusedWithoutCause: Option[String] = table.accepted
+    .find(key => quarantined(key) && !committedKeys(key) && !table.isWrong(key._1, key._2) && !table.damaged(key))
+    .map(key => s"$key is refused without a cause")
+
+  private def committedKeys = committed.map { case (_, record) => keyOf(record) }.toSet
+
+  private def wronglyCommitted: Option[String] = committed.collectFirst {
+    case (_, record) if table.isWrong(record.lane, record.seq) => s"${keyOf(record)} is of another table and committed"
+  }
+
+  /** Every snapshot holds a prefix of each lane. */
+  private def outOfOrder: Option[String] = committed
+    .map { case (_, record) => record }
+    .groupBy(_.lane)
+    .collectFirst { case (lane, records) if records.map(_.seq) != records.map(_.seq).sorted => s"$lane is out of order" }
+
+  private def pathTwice: Option[String] = {
+    val paths = snapshots.flatMap(_.paths)
+    paths.diff(paths.distinct).headOption.map(path => s"$path is in the table twice")
+  }
+
+  private def missingFile: Option[String] =
+    snapshots.flatMap(_.paths).find(path => table.data.length(path).isEmpty).map(path => s"$path does not exist")
+
+  /** I5: the pointers form a chain. */
+  private def brokenChain: Option[String] = {
+    val states = snapshots.flatMap(_.pointer).map(zonemap.ingest.table.IngestPointer.parse)
+    states.map(_.no).zipWithIndex.collectFirst { case (no, i) if no != i + 1L => s"the pointer number ${i + 1} is $no" }
+  }
+
+  private def leftBehind: Option[String] =
+    table.queue.names().headOption.map(name => s"$name is still pending after the last pass")
+}
+
+/** One seed of the simulation. */
+object Simulation {
+  private val Turns = 400
+
+  /** Runs a seed to its end; the difference that the oracle finds, if there is one. */
+  def run(seed: Long, without: Option[Guard]): Option[String] = {
+    val world = new SimWorld(seed, without)
+    val table = new SimTable(world)
+    val writers = (0 until 1 + world.rng.int(3)).map(i => new SimWriter(table, s"lane-$i", 2 + world.rng.int(5)))
+    val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
+    world.actors ++= writers ++ committers :+ new SimSurroundings(table)
+    try {
+      (0 until Turns).foreach(_ => world.turn())
+      world.faults = false
+      committers.foreach(_.crash())
+      while (table.catalog.hasLate) table.catalog.landLate()
+      committers.head.drain()
+      new SimOracle(table).problem
+    } catch {
+      case e: AssertionError   => Some(e.getMessage)
+      case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
+    }
+  }
+}

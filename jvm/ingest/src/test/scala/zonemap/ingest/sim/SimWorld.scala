@@ -1,0 +1,92 @@
+package zonemap.ingest.sim
+
+import java.io.IOException
+
+import scala.collection.mutable
+import scala.util.control.ControlThrowable
+
+import zonemap.iceberg.testing.Rng
+
+/** The guards that a simulation can switch off, each alone. */
+sealed trait Guard
+
+object Guard {
+  case object Fence extends Guard
+  case object PrevSeq extends Guard
+  case object PointerWithFiles extends Guard
+  case object HeadCheck extends Guard
+  case object GcOrder extends Guard
+  case object NoCleanUp extends Guard
+  case object SettleAfterProof extends Guard
+  case object SecondPoll extends Guard
+
+  val All: Seq[Guard] =
+    Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll)
+}
+
+/** The process of an actor dies. The code under test cannot catch it. */
+final class SimCrash extends ControlThrowable
+
+/** A part of the simulation that makes one step at a time. */
+trait Actor {
+
+  /** Makes one step, if there is something to do. */
+  def step(): Unit
+
+  /** The process died: everything in memory is lost. */
+  def crash(): Unit
+}
+
+/**
+ * One thread, one seed: actors make steps in random order, and every operation on the store and the catalog may be
+ * interrupted by steps of other actors, by a crash of its actor, or by an error before or after it takes effect.
+ */
+final class SimWorld(val seed: Long, val without: Option[Guard]) {
+  val rng = new Rng(seed * 7919 + 17)
+  val actors: mutable.ArrayBuffer[Actor] = mutable.ArrayBuffer.empty
+
+  /** Milliseconds of the true time, which no actor sees. */
+  var trueMillis: Long = 1700000000000L
+  var faults = true
+  private val running = mutable.Stack.empty[Actor]
+
+  def has(guard: Guard): Boolean = !without.contains(guard)
+
+  /** Lets an actor make a step; a crash ends the step. */
+  def run(actor: Actor): Unit = {
+    running.push(actor)
+    try actor.step()
+    catch { case _: SimCrash => actor.crash() }
+    finally running.pop(): Unit
+  }
+
+  /** One random step of the world. */
+  def turn(): Unit = {
+    trueMillis += rng.int(2000).toLong
+    if (faults && rng.int(40) == 0) trueMillis += rng.int(30).toLong * SimWorld.Hour
+    run(rng.pick(actors.toSeq))
+  }
+
+  /** Called by every operation, before it takes effect and after it: others may step in, or the actor dies. */
+  def interrupt(): Unit = if (faults && running.nonEmpty) {
+    if (running.size < 4 && rng.int(6) == 0) {
+      val others = actors.toSeq.filterNot(running.contains)
+      if (others.nonEmpty) (0 to rng.int(4)).foreach(_ => run(rng.pick(others)))
+    }
+    if (rng.int(150) == 0) throw new SimCrash
+  }
+
+  /** Runs an operation whose response may be lost, or that may fail before it takes effect. */
+  def unreliable[T](operation: => T): T = {
+    interrupt()
+    if (faults && rng.int(60) == 0) throw new IOException("simulated: refused")
+    val result = operation
+    interrupt()
+    if (faults && rng.int(60) == 0) throw new IOException("simulated: response lost")
+    result
+  }
+}
+
+object SimWorld {
+  val Hour: Long = 3600 * 1000L
+}

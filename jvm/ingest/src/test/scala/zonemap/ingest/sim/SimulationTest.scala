@@ -1,0 +1,63 @@
+package zonemap.ingest.sim
+
+import java.util.concurrent.atomic.AtomicReference
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.iceberg.testing.Rng
+
+/**
+ * The product's pass, queue, lanes and gc in a simulated world, seed after seed: crashes between any two operations,
+ * lost responses, late requests, wrongly reported commits, torn and damaged records, listings that miss files, another
+ * writer, orphan removal, two committers and clocks that differ by up to a day.
+ *
+ * -Dzonemap.checks=n sets the number of seeds, and -Dzonemap.seed=s the first one.
+ */
+class SimulationTest extends AnyFunSuite {
+  import SimulationTest._
+
+  test("no seed loses, doubles or reorders a record") {
+    val seeds = sys.props.get("zonemap.checks").fold(10000)(_.toInt)
+    val first = Rng.baseSeed
+    println(s"SimulationTest: -Dzonemap.seed=$first")
+    val found = firstProblem(first, seeds, None)
+    assert(found.isEmpty, found.map { case (seed, problem) => s"-Dzonemap.seed=$seed -Dzonemap.checks=1: $problem" })
+  }
+
+  test("a seed repeats itself") {
+    val seed = Rng.baseSeed
+    assert(Simulation.run(seed, Some(Guard.Fence)) == Simulation.run(seed, Some(Guard.Fence)))
+  }
+
+  Guard.All.foreach { guard =>
+    test(s"without the guard $guard some seed fails") {
+      assert(firstProblem(1, GuardSeeds, Some(guard)).nonEmpty)
+    }
+  }
+}
+
+object SimulationTest {
+  private val GuardSeeds = 20000
+
+  /** The first seed found with a problem; two threads share the seeds. */
+  def firstProblem(first: Long, seeds: Int, without: Option[Guard]): Option[(Long, String)] = {
+    val found = new AtomicReference[Option[(Long, String)]](None)
+    val threads = (0 until 2).map { part =>
+      new Thread(() => {
+        var i = part
+        while (i < seeds && found.get.isEmpty) {
+          val problem =
+            try Simulation.run(first + i, without)
+            catch { case e: Throwable => Some(e.toString) }
+          problem.foreach { problem =>
+            found.compareAndSet(None, Some((first + i, problem)))
+          }
+          i += 2
+        }
+      })
+    }
+    threads.foreach(_.start())
+    threads.foreach(_.join())
+    found.get
+  }
+}

@@ -1,0 +1,77 @@
+package zonemap.spark.conf
+
+/** The confs of append ingestion, which are a part of the registry in [[ZoneMapConf]]. Queries read none of them. */
+private[spark] object IngestConf {
+  import ConfEntry._
+  import ZoneMapConf.Prefix
+
+  val Root: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "ingest.root",
+    "",
+    "an absolute folder that the tables' FileIO can write, such as s3://bucket/ingest or /ingest, or empty",
+    "Keep the ingest queues of all tables under this folder instead of in the folder _zonemap_ingest beside each " +
+      "table. It must not lie in the folder of a table. Writers and committers of a table must use the same folder.",
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
+
+  val Interval: ConfEntry[Long] = ConfEntry(
+    Prefix + "ingest.interval",
+    "5s",
+    "a duration such as 500ms or 5s",
+    "Shortest time between two commits that a committer in the background makes to one table.",
+    millis
+  )
+
+  val MaxDutyCycle: ConfEntry[Double] = ConfEntry(
+    Prefix + "ingest.max-duty-cycle",
+    "0.5",
+    "a share above 0, at most 1",
+    "Largest share of time in which a committer in the background commits to one table. The rest is left to " +
+      "compaction and other writers.",
+    share
+  )
+
+  val MaxFiles: ConfEntry[Int] = ConfEntry(
+    Prefix + "ingest.max-files-per-commit",
+    "10000",
+    "a count, 1 or more",
+    "Largest number of data files in one commit. An append with more files is committed alone.",
+    atLeast(1)
+  )
+
+  val MergeManifests: ConfEntry[Int] = ConfEntry(
+    Prefix + "ingest.merge-manifests",
+    "100",
+    "a count, 1 or more",
+    "Number of manifests of a branch from which a commit merges manifests. With fewer, a commit adds one manifest.",
+    atLeast(1)
+  )
+
+  val SoftLimit: ConfEntry[Int] = ConfEntry(
+    Prefix + "ingest.soft-limit-records",
+    "1000",
+    "a count, 1 or more",
+    "Number of appends in the queue of a table from which writers wait for the committer before they append.",
+    atLeast(1)
+  )
+
+  val HardLimit: ConfEntry[Int] = ConfEntry(
+    Prefix + "ingest.hard-limit-records",
+    "10000",
+    "a count, 1 or more",
+    "Number of appends in the queue of a table from which writers fail.",
+    atLeast(1)
+  )
+
+  val BlockLane: ConfEntry[Boolean] = ConfEntry(
+    Prefix + "ingest.block-lane",
+    "false",
+    "true, false",
+    "What a committer does with the later appends of a producer whose append cannot be committed. false: it commits " +
+      "them. true: it holds them until the refused append is requeued or discarded.",
+    flag
+  )
+
+  val all: Seq[ConfEntry[_]] =
+    Seq(Root, Interval, MaxDutyCycle, MaxFiles, MergeManifests, SoftLimit, HardLimit, BlockLane)
+}

@@ -1,0 +1,27 @@
+package zonemap.spark.ingest
+
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
+
+import zonemap.ingest.commit.IngestSettings
+import zonemap.spark.conf.IngestConf._
+
+/** The settings of writers and committers, read from the confs. */
+private[spark] object IngestConfs {
+
+  /**
+   * A write option overrides the session conf, which overrides the default.
+   *
+   * @throws zonemap.spark.conf.MalformedConfException if a value is not allowed
+   */
+  def settings(conf: SQLConf, options: CaseInsensitiveStringMap): IngestSettings =
+    IngestSettings(
+      intervalMillis = Interval.read(conf, options),
+      maxDutyCycle = MaxDutyCycle.read(conf, options),
+      maxFilesPerCommit = MaxFiles.read(conf, options),
+      mergeManifests = MergeManifests.read(conf, options),
+      softLimitRecords = SoftLimit.read(conf, options).toLong,
+      hardLimitRecords = HardLimit.read(conf, options).toLong,
+      blockLane = BlockLane.read(conf, options)
+    )
+}

@@ -1,0 +1,108 @@
+package zonemap.spark.ingest
+
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.{DataFile, SnapshotRef}
+import org.apache.iceberg.spark.{Spark3Util, SparkTableUtil}
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistributionAndOrdering, Write}
+import org.apache.spark.sql.internal.SQLConf
+
+import zonemap.ingest.queue.Receipt
+import zonemap.ingest.table.IngestTarget
+import zonemap.ingest.write.LaneWriter
+import zonemap.spark.conf.IngestConf
+
+/**
+ * Makes the writes of Spark that append to ingest queues. Holds no state between writes.
+ *
+ * @param accepted called with the name of a table after an append to its queue is durable
+ */
+private[spark] final class IngestSink(accepted: String => Unit) {
+  import IngestSink._
+
+  /**
+   * The Iceberg table of that name, as a table that can be written only.
+   *
+   * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table
+   */
+  def table(spark: SparkSession, name: String): Table = {
+    def fail(why: String, cause: Throwable) =
+      throw new IllegalArgumentException(
+        s"Cannot write to '$name' with format zonemap-ingest: $why. Name an existing Iceberg table as " +
+          "catalog.namespace.table.",
+        cause)
+    val (catalog, identifier, loaded) =
+      try {
+        val found = Spark3Util.catalogAndIdentifier(spark, name)
+        (found.catalog(), found.identifier(), found.catalog().asInstanceOf[TableCatalog].loadTable(found.identifier()))
+      } catch { case NonFatal(e) => fail(firstLine(e), e) }
+    loaded match {
+      case iceberg: SparkTable => new IngestTable(iceberg, Some((catalog, identifier)), false, this)
+      case _                   => fail("it is not an Iceberg table", null)
+    }
+  }
+
+  /** Iceberg's write to the table, with a commit that appends to the queue. The table's metadata is current. */
+  def write(table: SparkTable, info: LogicalWriteInfo): Write = {
+    val spark = SparkSession.active
+    val options = info.options
+    IngestOptions.refuseSnapshotProperties(table.name(), options)
+    refuseStaging(spark, table)
+    val branch = Option(SparkTableUtil.determineWriteBranch(spark, table.table(), table.branch(), options))
+      .getOrElse(SnapshotRef.MAIN_BRANCH)
+    val settings = IngestConfs.settings(SQLConf.get, options)
+    val target = IngestTarget.spool(table.table(), IngestConf.Root.read(SQLConf.get, options))
+    val producer = new Producer {
+      override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = {
+        val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
+        val receipt = writer.append(seq, files, startedAtMillis)
+        accepted(target.name)
+        receipt
+      }
+    }
+    table.newWriteBuilder(info).build() match {
+      case iceberg: RequiresDistributionAndOrdering =>
+        new IngestWrite(table.name(), iceberg, producer, info.queryId(), IngestOptions.place(options))
+      case other =>
+        throw new IllegalStateException(
+          s"Cannot write to '${table.name()}' with format zonemap-ingest: Iceberg's write is a " +
+            s"${other.getClass.getName}, which has no distribution. Write with format iceberg.")
+    }
+  }
+}
+
+private[ingest] object IngestSink {
+
+  /** Appends the data files of one batch or epoch to the queue. */
+  trait Producer {
+
+    /**
+     * Returns when the append is durable. A second append of a `seq` is dropped.
+     *
+     * @param startedAtMillis a time before the first of the files was written
+     */
+    def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt
+  }
+
+  private val WapEnabled = "write.wap.enabled"
+  private val WapId = "spark.wap.id"
+
+  /** A record cannot be staged for an audit by its id: the committer appends to branches. */
+  private def refuseStaging(spark: SparkSession, table: SparkTable): Unit =
+    if ("true".equalsIgnoreCase(table.table().properties().get(WapEnabled)) && spark.conf.getOption(WapId).isDefined)
+      throw new IllegalArgumentException(
+        s"Cannot write to '${table.name()}' with format zonemap-ingest: $WapId is set, and the queue stages nothing. " +
+          "Use spark.wap.branch, or write with format iceberg.")
+
+  private def writerOf(spark: SparkSession): String = {
+    val context = spark.sparkContext
+    s"spark ${context.applicationId} on ${context.getConf.get("spark.driver.host", "unknown host")}, process " +
+      ProcessHandle.current().pid().toString
+  }
+
+  private def firstLine(error: Throwable): String =
+    Option(error.getMessage).getOrElse(error.toString).linesIterator.nextOption().getOrElse("").stripSuffix(".")
+}

@@ -1,0 +1,85 @@
+package zonemap.spark.ingest
+
+import org.apache.spark.sql.connector.distributions.Distribution
+import org.apache.spark.sql.connector.expressions.SortOrder
+import org.apache.spark.sql.connector.write._
+import org.apache.spark.sql.connector.write.streaming.{StreamingDataWriterFactory, StreamingWrite}
+import org.slf4j.LoggerFactory
+
+/**
+ * Iceberg's write, with its distribution, ordering and writers, whose commit appends one record to the ingest queue.
+ *
+ * The write never calls the abort of Iceberg's write, which may delete files: a record that names them may be durable.
+ * Files that no record names are left to the garbage collection.
+ *
+ * @param iceberg Iceberg's write
+ * @param place the lane and number of a batch; a stream has its own
+ */
+private[ingest] final class IngestWrite(
+    name: String,
+    iceberg: RequiresDistributionAndOrdering,
+    producer: IngestSink.Producer,
+    queryId: String,
+    place: Option[LanePlace])
+    extends RequiresDistributionAndOrdering {
+  import IngestWrite._
+
+  /** Spark makes a write for each batch, before its tasks start. */
+  private val createdAtMillis = System.currentTimeMillis()
+
+  override def description(): String = s"append to the ingest queue of $name"
+  override def requiredDistribution(): Distribution = iceberg.requiredDistribution()
+  override def distributionStrictlyRequired(): Boolean = iceberg.distributionStrictlyRequired()
+  override def requiredNumPartitions(): Int = iceberg.requiredNumPartitions()
+  override def advisoryPartitionSizeInBytes(): Long = iceberg.advisoryPartitionSizeInBytes()
+  override def requiredOrdering(): Array[SortOrder] = iceberg.requiredOrdering()
+
+  override def toBatch(): BatchWrite = new Batch(iceberg.toBatch())
+
+  override def toStreaming(): StreamingWrite = {
+    if (place.isDefined)
+      throw new IllegalArgumentException(
+        s"Cannot stream into '$name' with option '${IngestOptions.Lane}': a streaming query is a lane of its own. " +
+          "Remove the option.")
+    new Stream(iceberg.toStreaming())
+  }
+
+  /** A write without rows appends nothing. */
+  private def append(lane: String, seq: Long, messages: Array[WriterCommitMessage]): Unit = {
+    val files = TaskFiles.of(messages.toSeq)
+    if (files.nonEmpty) producer.append(lane, seq, files, createdAtMillis): Unit
+  }
+
+  private final class Batch(write: BatchWrite) extends BatchWrite {
+    private val target = place.getOrElse(LanePlace(s"batch-$queryId", 0))
+
+    override def createBatchWriterFactory(info: PhysicalWriteInfo): DataWriterFactory =
+      write.createBatchWriterFactory(info)
+    override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
+    override def onDataWriterCommit(message: WriterCommitMessage): Unit = write.onDataWriterCommit(message)
+    override def commit(messages: Array[WriterCommitMessage]): Unit =
+      append(target.lane, target.seq, messages)
+    override def abort(messages: Array[WriterCommitMessage]): Unit = aborted(name, s"lane '${target.lane}'")
+    override def toString: String = description()
+  }
+
+  private final class Stream(write: StreamingWrite) extends StreamingWrite {
+    private val lane = s"stream-$queryId"
+
+    override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
+      write.createStreamingWriterFactory(info)
+    override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
+    override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+      append(lane, epochId, messages)
+    override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
+      aborted(name, s"epoch $epochId of lane '$lane'")
+    override def toString: String = description()
+  }
+}
+
+private object IngestWrite {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
+
+  private def aborted(table: String, what: String): Unit =
+    log.warn(s"A write to $table failed ($what). Its data files remain until ingest_gc removes those that no record names.")
+}

@@ -1,0 +1,206 @@
+package zonemap.spark.ingest
+
+import java.nio.file.{Files, Path, Paths}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.{col, udf}
+
+import zonemap.spark.PlanningCounters
+
+/** CALL zonemap.system.ingest_*: rows, mistakes, the committer of a driver, and the index of committed snapshots. */
+class IngestProceduresTest extends IngestSession {
+
+  private def appendIds(table: String, from: Long, until: Long): Unit =
+    append(spark.range(from, until).toDF("id"), table)
+
+  private def status(table: String): Row = call(s"ingest_status(table => '$table')")
+
+  private def eventually(seconds: Int = 30)(holds: => Boolean): Unit = {
+    val deadline = System.nanoTime() + seconds * 1000000000L
+    while (!holds && System.nanoTime() < deadline) Thread.sleep(50)
+    assert(holds)
+  }
+
+  private def inRoot(table: String, folder: String): Seq[Path] = {
+    val root = Paths.get(status(table).getAs[String]("root").stripPrefix("file:")).resolve(folder)
+    if (!Files.exists(root)) Nil
+    else Files.walk(root).iterator().asScala.filter(Files.isRegularFile(_)).filter(_.toString.endsWith(".rec")).toSeq
+  }
+
+  test("status: an unused table, pending appends, committed appends") {
+    val t = create("ingest_status", "id BIGINT")
+    val unused = status(t)
+    assert(unused.getAs[Long]("pending_records") == 0 && unused.getAs[Long]("oldest_pending_seconds") == -1)
+    assert(unused.getAs[String]("pointer") == "" && unused.getAs[String]("problem") == "")
+    appendIds(t, 0, 10)
+    appendIds(t, 10, 20)
+    val waiting = status(t)
+    assert(waiting.getAs[Long]("pending_records") == 2 && waiting.getAs[Long]("pending_bytes") > 0)
+    assert(waiting.getAs[Long]("oldest_pending_seconds") >= 0 && waiting.getAs[Long]("committed_records") == 0)
+    commit(t)
+    val done = status(t)
+    assert(done.getAs[Long]("pending_records") == 0 && done.getAs[Long]("committed_records") == 2)
+    assert(done.getAs[Long]("committed_rows") == 20 && done.getAs[String]("pointer").startsWith("v1|"))
+    assert(done.getAs[String]("problem") == "" && done.getAs[String]("loop") == "")
+  }
+
+  test("commit: the row of a commit, and of one with nothing to do") {
+    val t = create("ingest_commit", "id BIGINT")
+    appendIds(t, 0, 10)
+    val row = call(s"ingest_commit('$t')")
+    assert(row.getAs[String]("branch") == "main" && row.getAs[String]("outcome") == "committed")
+    assert(row.getAs[Long]("records") == 1 && row.getAs[Long]("rows") == 10 && row.getAs[Long]("files") >= 1)
+    val current = sql(s"SELECT snapshot_id FROM $t.snapshots").head().getLong(0)
+    assert(row.getAs[Long]("snapshot_id") == current && row.getAs[String]("message") == "")
+    assert(call(s"ingest_commit('$t')").getAs[String]("outcome") == "idle")
+  }
+
+  test("pause and resume: nothing is committed between, and the reason is shown") {
+    val t = create("ingest_pause", "id BIGINT")
+    appendIds(t, 0, 10)
+    assert(call(s"ingest_pause(table => '$t', reason => 'compaction')").getString(0) == "compaction")
+    val paused = call(s"ingest_commit('$t')")
+    assert(paused.getAs[String]("outcome") == "paused" && paused.getAs[String]("message").contains("compaction"))
+    assert(status(t).getAs[String]("paused").contains("compaction") && read(t).isEmpty)
+    assert(call(s"ingest_resume('$t')").getBoolean(0) && !call(s"ingest_resume('$t')").getBoolean(0))
+    assert(commit(t)._2 == 10)
+  }
+
+  test("wait: pending, visible, unknown, everything in the queue") {
+    val t = create("ingest_wait", "id BIGINT")
+    appendIds(t, 0, 10)
+    val lane = pending(t).head._1
+    def waited(arguments: String) =
+      sql(s"CALL zonemap.system.ingest_wait(table => '$t'$arguments)").collect().map(r => (r.getString(0), r.getString(2)))
+    assert(waited(", timeout_seconds => 0").toSeq == Seq((lane, "pending")))
+    assert(waited(s", lane => '$lane', seq => 0, timeout_seconds => 0").toSeq == Seq((lane, "pending")))
+    commit(t)
+    assert(waited(s", lane => '$lane', seq => 0").toSeq == Seq((lane, "visible")))
+    assert(waited(s", lane => 'nobody', seq => 3, timeout_seconds => 0").toSeq == Seq(("nobody", "unknown")))
+    assert(waited("").isEmpty)
+  }
+
+  test("a committer of the driver: started once, commits by itself, stopped") {
+    val t = create("ingest_start", "id BIGINT")
+    withConf("spark.sql.zonemap.ingest.interval" -> "100ms") {
+      assert(call(s"ingest_start('$t')").getBoolean(0) && !call(s"ingest_start('$t')").getBoolean(0))
+    }
+    try {
+      assert(status(t).getAs[String]("loop") == "running")
+      for (k <- 0 until 3) {
+        appendIds(t, k * 10L, k * 10L + 10)
+        val states = sql(s"CALL zonemap.system.ingest_wait('$t')").collect().map(_.getString(2)).toSet
+        assert(states.subsetOf(Set("visible")) && read(t).size == k * 10 + 10)
+      }
+    } finally assert(call(s"ingest_stop('$t')").getBoolean(0))
+    assert(status(t).getAs[String]("loop") == "" && !call(s"ingest_stop('$t')").getBoolean(0))
+    appendIds(t, 30, 40)
+    Thread.sleep(500)
+    assert(read(t).size == 30 && commit(t)._2 == 10)
+  }
+
+  for (byLoop <- Seq(false, true))
+    test(s"a query after a commit is planned from the index, ${if (byLoop) "committer of the driver" else "ingest_commit"}") {
+      val t = create(s"ingest_fresh_$byLoop", "id BIGINT")
+      appendIds(t, 0, 10)
+      commit(t)
+      build(t)
+      withConf("spark.sql.zonemap.upkeep" -> "memory", "spark.sql.zonemap.upkeep.max-cpu-share" -> "1") {
+        assert(sql(s"SELECT * FROM $t WHERE id = 3").count() == 1)
+        withConf("spark.sql.zonemap.ingest.interval" -> "100ms")(if (byLoop) call(s"ingest_start('$t')"))
+        try {
+          appendIds(t, 100, 110)
+          if (byLoop) sql(s"CALL zonemap.system.ingest_wait('$t')").collect(): Unit else commit(t): Unit
+          eventually() {
+            PlanningCounters.awaitUpkeep(10000)
+            call(s"status('$t')").getAs[Boolean]("covered")
+          }
+          val plan = sql(s"EXPLAIN SELECT * FROM $t WHERE id = 105").head().getString(0)
+          assert(plan.contains("mode EXACT tier hot") && plan.contains("kept after zones: 1"), plan)
+          assert(sql(s"SELECT * FROM $t WHERE id = 105").count() == 1)
+        } finally if (byLoop) call(s"ingest_stop('$t')"): Unit
+      }
+    }
+
+  test("a damaged record: quarantined with a reason, listed, discarded") {
+    val t = create("ingest_damaged", "id BIGINT")
+    appendIds(t, 0, 10)
+    val record = inRoot(t, "pending").head
+    Files.write(record, Files.readAllBytes(record).dropRight(5))
+    val lane = pending(t).head._1
+    appendIds(t, 10, 20)
+    commit(t)
+    assert(read(t).size == 10)
+    val rows = sql(s"CALL zonemap.system.ingest_quarantined('$t')").collect()
+    assert(rows.map(r => (r.getString(0), r.getLong(1))).toSeq == Seq((lane, 0L)))
+    assert(rows.head.getAs[String]("code").nonEmpty && rows.head.getAs[String]("message").nonEmpty)
+    assert(status(t).getAs[Long]("quarantined") == 1)
+    assert(call(s"ingest_discard(table => '$t', lane => '$lane', seq => 0)").getString(0) == lane)
+    assert(status(t).getAs[Long]("quarantined") == 0)
+  }
+
+  test("gc lists the files of a failed job, and waits for the queue") {
+    val t = create("ingest_gc", "id BIGINT")
+    appendIds(t, 0, 10)
+    assert(errorOf(call(s"ingest_gc(table => '$t', older_than_hours => 0)")).contains("older_than_hours"))
+    commit(t)
+    val committed = dataFiles(t)
+    val fails = udf((id: Long) => if (id == 19) throw new IllegalStateException("planted") else id)
+    errorOf(append(spark.range(0, 20).repartition(4).select(fails(col("id")).as("id")), t))
+    val orphans = dataFiles(t) -- committed
+    Thread.sleep(5)
+    def collected(dryRun: Boolean) =
+      sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => 0, dry_run => $dryRun)")
+        .collect()
+        .map(_.getString(0).stripPrefix("file:"))
+        .filter(_.endsWith(".parquet"))
+        .toSet
+    assert(collected(dryRun = true) == orphans && dataFiles(t) == committed ++ orphans)
+    assert(collected(dryRun = false) == orphans && dataFiles(t) == committed && read(t).size == 10)
+  }
+
+  test("mistakes: the message names the value, the reason and what to do") {
+    val t = create("ingest_mistakes", "id BIGINT")
+    val procedures = Seq("commit", "status", "start", "stop", "pause", "resume", "wait", "quarantined", "reset", "gc")
+    for (name <- procedures) {
+      val error = errorOf(call(s"ingest_$name(table => 'lake.db.nope')"))
+      assert(error.contains("'lake.db.nope'") && error.contains("Name an existing Iceberg table"), name)
+    }
+    val cases = Seq(
+      s"ingest_commit(table => '$t', timeout_seconds => -1)" -> Seq("'timeout_seconds'", "0 or more"),
+      s"ingest_wait(table => '$t', lane => 'a')" -> Seq("'a'", "'seq' is missing"),
+      s"ingest_wait(table => '$t', seq => 1)" -> Seq("append 1", "'lane' is missing"),
+      s"ingest_wait(table => '$t', lane => 'a', seq => -1)" -> Seq("'seq'", "0 or more"),
+      s"ingest_requeue(table => '$t', lane => 'a', seq => 1)" -> Seq("record 1 of lane 'a'", "ingest_quarantined"),
+      s"ingest_discard(table => '$t', lane => 'a', seq => 1)" -> Seq("record 1 of lane 'a'", "ingest_quarantined"),
+      s"ingest_requeue(table => '$t', lane => CAST(NULL AS STRING), seq => 1)" -> Seq("NULL", "'lane'"),
+      s"ingest_reset(table => '$t', watermarks => map('a', CAST(NULL AS BIGINT)))" -> Seq("NULL", "'watermarks'"),
+      s"ingest_gc(table => '$t', older_than_hours => -1)" -> Seq("'older_than_hours'", "0 or more"),
+      s"ingest_pause(table => '$t', reason => CAST(NULL AS STRING))" -> Seq("NULL", "'reason'"),
+      s"ingest_status(table => '$t.files')" -> Seq("metadata")
+    )
+    for ((text, parts) <- cases) {
+      val error = errorOf(sql(s"CALL zonemap.system.$text").collect())
+      parts.foreach(part => assert(error.contains(part), s"$text: $error"))
+    }
+    withConf("spark.sql.zonemap.ingest.root" -> "relative") {
+      val error = errorOf(call(s"ingest_status('$t')"))
+      assert(error.contains("'relative'") && error.contains("spark.sql.zonemap.ingest.root"), error)
+    }
+    withConf("spark.sql.zonemap.ingest.max-duty-cycle" -> "2")(
+      assert(errorOf(call(s"ingest_commit('$t')")).contains("spark.sql.zonemap.ingest.max-duty-cycle='2'")))
+  }
+
+  test("a root by conf: writers and committers that use it meet there") {
+    val t = create("ingest_root", "id BIGINT")
+    val root = newFolder("root").toString
+    withConf("spark.sql.zonemap.ingest.root" -> root) {
+      appendIds(t, 0, 10)
+      assert(status(t).getAs[String]("root").startsWith(root) && inRoot(t, "pending").size == 1)
+    }
+    assert(status(t).getAs[Long]("pending_records") == 0)
+    withConf("spark.sql.zonemap.ingest.root" -> root)(assert(commit(t)._2 == 10))
+  }
+}

@@ -1,0 +1,34 @@
+"""One session whose catalog `lake` is a JDBC catalog, which commits atomically and which PyIceberg can open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support import session
+
+
+@pytest.fixture(scope="session")
+def sqlite(base: Path) -> Path:
+    """The database file of the catalog; PyIceberg uses the same file."""
+    return base / "lake.db"
+
+
+@pytest.fixture(scope="session")
+def spark(base: Path, sqlite: Path) -> Iterator[object]:
+    """The session; a task may fail twice."""
+    session.stop()
+    yield session.start(
+        {
+            "spark.master": "local[2, 3]",
+            "spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}",
+            "spark.sql.catalog.lake.type": "jdbc",
+            "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{sqlite}",
+            "spark.sql.catalog.lake.jdbc.schema-version": "V1",
+            "spark.sql.catalog.lake.warehouse": f"file:{base / 'ingest'}",
+            "spark.sql.zonemap.upkeep.follow-commits": "true",
+            "spark.sql.zonemap.upkeep.max-cpu-share": "1",
+        }
+    )
+    session.stop()
