@@ -206,26 +206,6 @@ def statement(procedure: str, table: str, arguments: str = "") -> str:
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
 
 
-def call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
-    """Returns the rows of a procedure; ``arguments`` begins with a comma.
-
-    Raises:
-        ZonemapError: the session does not have the extension.
-    """
-    sql = statement(procedure, table, arguments)
-    try:
-        return [row.asDict() for row in spark.sql(sql).collect()]
-    except Exception as error:
-        condition = getattr(error, "getCondition", lambda: None)()
-        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
-            raise ZonemapError(
-                f"Cannot call {procedure} for '{table}': zonemap is not active in this session ({condition}). "
-                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-                "'zonemap doctor --session' name the cause."
-            ) from error
-        raise
-
-
 def _facts(facts: Sequence[str]) -> str:
     named = checked.texts("facts", facts, "facts")
     return f", facts => {identifiers.text_literal(', '.join(named))}" if named else ""
