@@ -113,6 +113,15 @@ class IngestSinkTest extends IngestSession {
     assert(read(t) == Seq("[1,a]"))
   }
 
+  test("a write that adds a column: the schema changes at once, the rows with the commit") {
+    val t = create("sink_merge_schema", "id BIGINT", "TBLPROPERTIES ('write.spark.accept-any-schema'='true')")
+    append(ids(0, 2), t)
+    ids(2, 4).withColumn("s", lit("x")).write.format(Format).mode("append").option("mergeSchema", "true").save(t)
+    assert(spark.table(t).columns.toSeq == Seq("id", "s") && read(t).isEmpty)
+    commit(t)
+    assert(read(t) == Seq("[0,null]", "[1,null]", "[2,x]", "[3,x]"))
+  }
+
   test("a branch of the table, by name and by option") {
     val t = create("sink_branch", "id BIGINT")
     ids(0, 1).writeTo(t).append()
