@@ -16,7 +16,7 @@ import click
 
 from zonemap import doctor as checks
 from zonemap import follow as following
-from zonemap import procedures
+from zonemap import ingest, procedures
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
@@ -184,12 +184,41 @@ def follow(
     spark = _start(settings, remote, iceberg)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    following.follow(spark, tables, every_seconds=every, stop=stop, report=_line(output))
 
-    def report(line: str) -> None:
-        click.echo(json.dumps({"at": time.time(), "event": line}) if output == "json" else line)
-        sys.stdout.flush()
 
-    following.follow(spark, tables, every_seconds=every, stop=stop, report=report)
+@cli.command("commit-loop")
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between reports.")
+@_session_options
+def commit_loop(
+    tables: tuple[str, ...],
+    every: float,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Commit the ingest queue of each TABLE, until interrupted.
+
+    The command holds no state: it may be stopped and started at any time, and run by several machines at once. The conf
+    spark.sql.zonemap.ingest.interval sets the time between two commits. It prints one line for each change, as text or
+    JSON.
+    """
+    stop = threading.Event()
+    spark = _start(settings, remote, iceberg)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    ingest.commit_loop(spark, tables, every_seconds=every, stop=stop, report=_line(output))
+
+
+@cli.command("ingest-status")
+@click.argument("table")
+@_session_options
+def ingest_status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Show the ingest queue of TABLE and its committers."""
+    result = ingest.status(_start(settings, remote, iceberg), table)
+    output_of(output).rows("ingest status", [result.as_dict()])
 
 
 @cli.command()
@@ -230,6 +259,16 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
     sys.exit(run(folder, iceberg=iceberg, commits=commits))
+
+
+def _line(output: str) -> Callable[[str], None]:
+    """Returns a function that prints an event as one line of text or JSON."""
+
+    def report(line: str) -> None:
+        click.echo(json.dumps({"at": time.time(), "event": line}) if output == "json" else line)
+        sys.stdout.flush()
+
+    return report
 
 
 def _start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:

@@ -85,10 +85,10 @@ def _look(spark: SparkSession, table: _Followed, report: Callable[[str], None]) 
         raise
     except Exception as error:
         table.failures += 1
-        report(f"{table.name}: {_first_line(error)}")
+        report(f"{table.name}: {first_line(error)}")
 
 
-def _first_line(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """Returns the first line of the error, without the JVM's stack and without py4j's own first line."""
     lines = [line.strip(": ") for line in str(error).strip().splitlines()]
     return lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred while calling") else lines[0]

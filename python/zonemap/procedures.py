@@ -55,17 +55,17 @@ def build(
     arguments = _facts(facts)
     if columns is not None:
         arguments += _columns(columns)
-    return BuildResult.from_rows(table, _call(spark, "build", table, arguments))
+    return BuildResult.from_rows(table, call(spark, "build", table, arguments))
 
 
 def refresh(spark: SparkSession, table: str) -> BuildResult:
     """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover."""
-    return BuildResult.from_rows(table, _call(spark, "refresh", table))
+    return BuildResult.from_rows(table, call(spark, "refresh", table))
 
 
 def status(spark: SparkSession, table: str) -> StatusResult:
     """Returns which snapshot of ``table`` the index covers, how far it is behind, and its size. Changes nothing."""
-    return StatusResult.from_rows(table, _call(spark, "status", table))
+    return StatusResult.from_rows(table, call(spark, "status", table))
 
 
 def prewarm(
@@ -88,7 +88,7 @@ def prewarm(
         arguments += f", hours => {checked.count('hours', hours, 'hours')}"
     if columns is not None:
         arguments += _columns(columns)
-    return PrewarmResult.from_rows(table, _call(spark, "prewarm", table, arguments))
+    return PrewarmResult.from_rows(table, call(spark, "prewarm", table, arguments))
 
 
 def merge(spark: SparkSession, table: str) -> MergeResult:
@@ -97,7 +97,7 @@ def merge(spark: SparkSession, table: str) -> MergeResult:
     Upkeep does this in the background in small steps; this call completes all merges at once.
     """
     names = [field.name for field in fields(MergedLevel)]
-    rows = _call(spark, "merge", table)
+    rows = call(spark, "merge", table)
     return MergeResult(table=table, levels=tuple(MergedLevel(**{name: row[name] for name in names}) for row in rows))
 
 
@@ -117,7 +117,7 @@ def gc(spark: SparkSession, table: str, *, dry_run: bool = True, older_than_hour
     hours = checked.count("older_than_hours", older_than_hours, "hours")
     arguments = f", dry_run => {only_list}, older_than_hours => {hours}"
     names = [field.name for field in fields(GarbageFile)]
-    rows = _call(spark, "gc", table, arguments)
+    rows = call(spark, "gc", table, arguments)
     files = tuple(GarbageFile(**{name: row[name] for name in names}) for row in rows)
     return GcResult(table=table, dry_run=dry_run, files=files)
 
@@ -138,13 +138,33 @@ def drop(spark: SparkSession, table: str, *, dry_run: bool = False, facts: Seque
     """
     arguments = ", dry_run => true" if checked.flag("dry_run", dry_run) else ""
     arguments += _facts(facts)
-    rows = _call(spark, "drop", table, arguments)
+    rows = call(spark, "drop", table, arguments)
     return DropResult(table=table, dry_run=dry_run, paths=tuple(str(row["path"]) for row in rows))
 
 
 def statement(procedure: str, table: str, arguments: str = "") -> str:
     """Returns the CALL statement of ``procedure``; ``arguments`` begins with a comma."""
     return f"CALL zonemap.system.{procedure}(table => {identifiers.literal(table)}{arguments})"
+
+
+def call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
+    """Returns the rows of a procedure; ``arguments`` begins with a comma.
+
+    Raises:
+        ZonemapError: the session does not have the extension.
+    """
+    sql = statement(procedure, table, arguments)
+    try:
+        return [row.asDict() for row in spark.sql(sql).collect()]
+    except Exception as error:
+        condition = getattr(error, "getCondition", lambda: None)()
+        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
+            raise ZonemapError(
+                f"Cannot call {procedure} for '{table}': zonemap is not active in this session ({condition}). "
+                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+                "'zonemap doctor --session' name the cause."
+            ) from error
+        raise
 
 
 def _facts(facts: Sequence[str]) -> str:
@@ -157,18 +177,3 @@ def _columns(columns: Sequence[str]) -> str:
     if not names:
         raise InvalidArgumentError(f"Cannot use columns={columns!r}: give a list of column names, at least one.")
     return f", columns => array({', '.join(identifiers.text_literal(name) for name in names)})"
-
-
-def _call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -> list[Mapping[str, Any]]:
-    sql = statement(procedure, table, arguments)
-    try:
-        return [row.asDict() for row in spark.sql(sql).collect()]
-    except Exception as error:
-        condition = getattr(error, "getCondition", lambda: None)()
-        if condition is not None and condition.startswith(_ABSENT) and "zonemap" in str(error):
-            raise ZonemapError(
-                f"Cannot {procedure} the index of '{table}': zonemap is not active in this session ({condition}). "
-                "Start it with zonemap.configure(SparkSession.builder); the driver's log and "
-                "'zonemap doctor --session' name the cause."
-            ) from error
-        raise

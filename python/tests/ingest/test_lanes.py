@@ -1,0 +1,318 @@
+from __future__ import annotations
+
+import json
+import os
+import threading
+import zlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table
+
+from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer
+
+
+def chain(table: Table) -> list[tuple[int, int]]:
+    return [(body["seq"], body["prev-seq"]) for body in bodies(table)]
+
+
+def test_numbers_go_on_after_a_restart(catalog: SqlCatalog, events: Table) -> None:
+    for start in (0, 2):
+        with Writer(NAME, catalog=catalog, lane="a") as writer:
+            assert [writer.write(rows(start)).seq, writer.write(rows(start + 1)).seq] == [start, start + 1]
+    assert chain(events) == [(0, -1), (1, 0), (2, 1), (3, 2)]
+
+
+def test_numbers_go_on_after_committed_records(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        writer.write(rows(2))
+    commit(events, {"a": 1})
+    assert record_paths(events) == []
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == 2
+    assert chain(events) == [(2, 1)]
+
+
+def test_numbers_go_on_after_a_quarantined_record(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        receipt = writer.write(rows(2))
+    refused = {"lane": "a", "seq": 1, "nonce": receipt.nonce, "code": "missing-file", "message": ""}
+    commit(events, {"a": 1}, quarantined=[refused], settle=False)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == 2
+
+
+def put(table: Table, **changes: Any) -> Path:
+    """Adds a copy of the newest record with other fields to the spool, as another process would."""
+    body = {**bodies(table)[-1], "nonce": "00000000000000ff", **changes}
+    text = json.dumps(body).encode()
+    path = spool_of(table) / "pending" / body["lane"] / f"{body['seq']:020d}-{body['nonce']}.rec"
+    path.write_bytes(f"zonemap-ingest 1 {zlib.crc32(text):08x} {len(text)}\n".encode() + text)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("record", "following"),
+    [
+        ({"seq": 9, "prev-seq": 0}, 2),  # a fork, which the committer refuses without passing it
+        ({"seq": 9, "prev-seq": 1}, 10),  # the chain
+        ({"seq": 9, "prev-seq": 7}, 10),  # behind a gap, which may be filled
+    ],
+)
+def test_only_records_of_the_chain_count(
+    catalog: SqlCatalog, events: Table, record: dict[str, int], following: int
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        writer.write(rows(2))
+    put(events, **record)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == following
+
+
+def test_a_record_that_cannot_be_read_counts(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+        last = local(writer.write(rows(2)).record)
+    last.write_bytes(last.read_bytes()[:-5])
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(3)).seq == 2
+
+
+def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 40})
+    pointer = events.refresh().metadata.properties["zonemap.ingest.pointer.main"]
+    with events.transaction() as change:
+        change.set_properties({"zonemap.ingest.pointer.audit": pointer})
+    commit(events, {"a": 0})
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(2)).seq == 41
+
+
+def test_pointer_of_a_summary_counts_if_the_property_is_gone(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 6})
+    events.refresh()
+    pointer = events.metadata.properties["zonemap.ingest.pointer.main"]
+    with events.transaction() as change:
+        change.remove_properties("zonemap.ingest.pointer.main")
+    data = rows(1).cast(events.schema().as_arrow())
+    events.append(data, snapshot_properties={"zonemap.ingest.pointer": pointer, "zonemap.ingest.branch": "main"})
+    events.append(data)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(2)).seq == 7
+
+
+@pytest.mark.parametrize("damage", ["missing", "torn", "format", "queue", "table", "lost"])
+def test_unreadable_state_fails_closed(catalog: SqlCatalog, events: Table, damage: str) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    commit(events, {"a": 0})
+    commit(events, {"a": 1})
+    state = max((spool_of(events) / "state").iterdir())
+    key = "zonemap.ingest.pointer.main"
+    pointer = events.refresh().metadata.properties[key].split("|")
+    if damage == "missing":
+        state.unlink()
+    elif damage == "torn":
+        state.write_bytes(state.read_bytes()[:-1])
+    elif damage == "lost":
+        with events.transaction() as change:
+            change.remove_properties(key)
+    else:
+        place = {"format": 0, "queue": 3, "table": 4}[damage]
+        with events.transaction() as change:
+            change.set_properties({key: "|".join([*pointer[:place], "x", *pointer[place + 1 :]])})
+    with pytest.raises(ZonemapError, match=r"choose the watermarks with ingest_reset\.$"):
+        Writer(NAME, catalog=catalog, lane="a")
+    with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
+        assert writer.write(rows(1)).seq == 0
+
+
+def test_given_numbers_may_leave_gaps_and_repeat(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        first = writer.write(rows(1), seq=10)
+        assert writer.write(rows(2), seq=20).seq == 20
+        again = writer.write(rows(1), seq=10)
+        assert (again.duplicate, again.nonce, again.rows, again.files, again.record) == (
+            True,
+            first.nonce,
+            first.rows,
+            first.files,
+            first.record,
+        )
+        assert writer.write(rows(3)).seq == 21
+        with pytest.raises(ZonemapError, match=r"Use a number above 21\.$"):
+            writer.write(rows(9), seq=15)
+    assert chain(events) == [(10, -1), (20, 10), (21, 20)]
+    assert data_of(*bodies(events)).column("id").to_pylist() == [1, 2, 3]
+
+
+def test_repeated_number_after_a_restart_and_a_commit(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1), seq=5)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(1), seq=5).record == str(writer.write(rows(1), seq=5).record)
+    commit(events, {"a": 5})
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        again = writer.write(rows(1), seq=5)
+        assert (again.duplicate, again.seq, again.nonce, again.record, again.files) == (True, 5, "", "", ())
+        assert again.wait(1).visible
+        assert writer.write(rows(2), seq=6).duplicate is False
+    assert chain(events) == [(6, 5)]
+    assert len(list(local(events.location()).glob("data/*.parquet"))) == 2
+
+
+def test_one_writer_for_each_lane(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a"):
+        with pytest.raises(ZonemapError, match=rf"the lane 'a': process {os.getpid()} writes to it"):
+            Writer(NAME, catalog=catalog, lane="a")
+        Writer(NAME, catalog=catalog, lane="b").close()
+    Writer(NAME, catalog=catalog, lane="a").close()
+
+
+def test_writers_without_a_lane_have_their_own(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as one, Writer(NAME, catalog=catalog) as other:
+        assert one.write(rows(1)).lane != other.write(rows(2)).lane
+    assert {(body["seq"], body["prev-seq"]) for body in bodies(events)} == {(0, -1)}
+
+
+def test_threads_take_turns(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        threads = [threading.Thread(target=writer.write, args=(rows(n),)) for n in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert chain(events) == [(n, n - 1) for n in range(12)]
+    assert sorted(data_of(*bodies(events)).column("id").to_pylist()) == list(range(12))
+
+
+def test_queue_id_is_kept_and_checked(catalog: SqlCatalog, events: Table) -> None:
+    for _ in range(2):
+        with Writer(NAME, catalog=catalog) as writer:
+            writer.write(rows(1))
+    assert len({body["queue-id"] for body in bodies(events)}) == 1
+    path = spool_of(events) / "queue-id.json"
+    for text in ("", "{", json.dumps({"format": 2, "queue-id": "x"}), json.dumps({"format": 1})):
+        path.write_text(text)
+        with pytest.raises(ZonemapError, match="Cannot read the queue id"):
+            Writer(NAME, catalog=catalog)
+
+
+def test_wait_until_visible(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        first, second = writer.write(rows(1)), writer.write(rows(2))
+        assert first.outcome() is None
+        with pytest.raises(WaitTimeoutError, match=r"record 0 of lane 'a'.*after 0\.1 seconds"):
+            first.wait(0.1)
+        commit(events, {"a": 0})
+        assert first.wait(5).visible
+        assert second.outcome() is None
+        timer = threading.Timer(0.3, commit, (events, {"a": 1}))
+        timer.start()
+        assert second.wait(10).status == "visible"
+        timer.join()
+        with pytest.raises(InvalidArgumentError, match="timeout"):
+            first.wait(0)
+
+
+def test_wait_for_a_quarantined_record(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        receipts = [writer.write(rows(n)) for n in range(3)]
+    # The state names the record until its reason is in the quarantine.
+    refused = {"lane": "a", "seq": 0, "nonce": receipts[0].nonce, "code": "missing-file", "message": "it is gone"}
+    commit(events, {"a": 0}, quarantined=[refused])
+    outcome = receipts[0].wait(5)
+    assert (outcome.visible, outcome.code, outcome.message) == (False, "missing-file", "it is gone")
+    quarantine = spool_of(events) / "quarantine" / "a"
+    quarantine.mkdir(parents=True)
+    name = f"{1:020d}-{receipts[1].nonce}"
+    (quarantine / f"{name}.why").write_text(json.dumps({"code": "fork", "message": "two writers", "when-ms": 1}))
+    assert receipts[1].wait(5).code == "fork"
+    commit(events, {"a": 2})
+    assert (receipts[1].wait(5).code, receipts[2].wait(5).visible) == ("fork", True)
+
+
+class _FailingStorage:
+    """Stores records of a writer, and fails before or after it has stored them."""
+
+    def __init__(self, inner: Any, failures: int, *, stores: bool) -> None:
+        self._inner, self._failures, self._stores = inner, failures, stores
+
+    def create(self, location: str, data: bytes) -> bool:
+        if self._failures and location.endswith(".rec"):
+            self._failures -= 1
+            if self._stores:
+                self._inner.create(location, data)
+            raise OSError("the connection was reset")
+        return bool(self._inner.create(location, data))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+
+@pytest.mark.parametrize("stores", [True, False])
+def test_a_storage_that_fails_now_and_then(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch, stores: bool
+) -> None:
+    monkeypatch.setattr("zonemap.ingest.writer._FIRST_PAUSE", 0.001)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        inner = writer._spool._storage
+        writer._spool._storage = _FailingStorage(inner, 2, stores=stores)
+        writer.write(rows(1))
+        assert chain(events) == [(0, -1)]
+        writer._spool._storage = _FailingStorage(inner, 3, stores=stores)
+        with pytest.raises(EnqueueUnknownError, match=r"Repeat the write with seq=1") as caught:
+            writer.write(rows(2))
+        assert (caught.value.lane, caught.value.seq) == ("a", 1)
+        assert len(record_paths(events)) == (2 if stores else 1)
+        assert writer.write(rows(2), seq=1).duplicate is stores
+        writer.write(rows(3))
+    assert chain(events) == [(0, -1), (1, 0), (2, 1)]
+    assert data_of(*bodies(events)).column("id").to_pylist() == [1, 2, 3]
+
+
+def test_local_storage_needs_hard_links(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    with Writer(NAME, catalog=catalog) as writer:
+        monkeypatch.setattr(os, "link", refuse)
+        with pytest.raises(ZonemapError, match="the file system has no hard links"):
+            writer.write(rows(1))
+    assert list(spool_of(events).glob("pending/*/.*")) == []
+
+
+def test_record_of_the_same_name_is_never_replaced(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        receipt = writer.write(rows(1))
+        before = local(receipt.record).read_bytes()
+        assert writer._spool._storage.create(receipt.record, b"other") is False
+    assert local(receipt.record).read_bytes() == before
+
+
+def test_spool_through_a_file_io(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The storage of object stores, on PyIceberg's FileIO."""
+    from zonemap.ingest import spool
+    from zonemap.ingest.storage import FileIoStorage
+
+    monkeypatch.setattr(spool, "storage_for", lambda _, io: FileIoStorage(io))
+    for start in (0, 1):
+        with Writer(NAME, catalog=catalog, lane="a/b") as writer:
+            receipt = writer.write(rows(start))
+            assert writer._spool.backlog().records == start + 1
+            assert writer.write(rows(start), seq=start).duplicate
+    assert chain(events) == [(0, -1), (1, 0)]
+    commit(events, {"a/b": 1}, settle=False)
+    assert receipt.wait(5).visible
+    assert body_of(local(receipt.record))["lane"] == "a/b"

@@ -1,0 +1,302 @@
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from zonemap import cli, ingest
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.ingest import AwaitedRecord, CommittedBranch, GarbageDataFile, QuarantinedRecord, RequeuedRecord
+from zonemap.ingest import loop as loops
+
+STATUS: dict[str, Any] = {
+    "pending_records": 3,
+    "pending_bytes": 900,
+    "oldest_pending_seconds": 4,
+    "quarantined": 1,
+    "lanes": 2,
+    "committed_records": 1234,
+    "committed_files": 2000,
+    "committed_rows": 50000,
+    "paused": "",
+    "last_pass_seconds": 1,
+    "last_pass_outcome": "committed",
+    "last_pass_committer": "host/1",
+    "loop": "running",
+    "root": "/spool",
+    "queue_id": "q",
+    "pointer": "v1|1|n|q|t",
+    "problem": "",
+}
+COMMITTED = {
+    "branch": "main",
+    "outcome": "committed",
+    "snapshot_id": 8123456789012345678,
+    "records": 1,
+    "files": 2,
+    "rows": 3,
+    "refused": 0,
+    "held": 0,
+    "pending": 0,
+    "message": "",
+}
+AWAITED = {"lane": "a", "seq": 1, "state": "visible", "message": ""}
+REFUSED = {"lane": "a", "seq": 1, "code": "fork", "message": "m", "at_ms": 5, "rows": -1, "files": -1}
+REQUEUED = {"lane": "requeue-1", "seq": 0, "branch": "main"}
+GARBAGE = {"path": "/p", "bytes": 4, "reason": "orphan"}
+
+
+class _Row:
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def asDict(self) -> dict[str, Any]:  # noqa: N802 - PySpark's name
+        return self._values
+
+
+class _Session:
+    """A session that notes statements and answers with rows."""
+
+    def __init__(self, *rows: dict[str, Any]) -> None:
+        self.statements: list[str] = []
+        self._rows = rows
+
+    def sql(self, statement: str) -> _Session:
+        self.statements.append(statement)
+        return self
+
+    def collect(self) -> list[_Row]:
+        return [_Row(row | {"of_a_newer_jar": 1}) for row in self._rows]
+
+
+CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
+    (
+        lambda s: ingest.commit(s, "a.t"),
+        COMMITTED,
+        "ingest_commit(table => 'a.t', timeout_seconds => 600)",
+        (CommittedBranch(**COMMITTED),),
+    ),
+    (
+        lambda s: ingest.commit(s, "a.t", timeout_seconds=5),
+        COMMITTED,
+        "ingest_commit(table => 'a.t', timeout_seconds => 5)",
+        (CommittedBranch(**COMMITTED),),
+    ),
+    (lambda s: ingest.status(s, "a.t").committed_rows, STATUS, "ingest_status(table => 'a.t')", 50000),
+    (lambda s: ingest.start(s, "a.t"), {"started": False}, "ingest_start(table => 'a.t')", False),
+    (lambda s: ingest.stop(s, "a.t"), {"stopped": True}, "ingest_stop(table => 'a.t')", True),
+    (
+        lambda s: ingest.pause(s, "a.t", reason="it's me\\"),
+        {"paused": "x"},
+        r"ingest_pause(table => 'a.t', reason => 'it\'s me\\')",
+        None,
+    ),
+    (lambda s: ingest.resume(s, "a.t"), {"was_paused": True}, "ingest_resume(table => 'a.t')", True),
+    (
+        lambda s: ingest.wait(s, "a.t"),
+        AWAITED,
+        "ingest_wait(table => 'a.t', timeout_seconds => 60)",
+        (AwaitedRecord(**AWAITED),),
+    ),
+    (
+        lambda s: ingest.wait(s, "a.t", lane="a'", seq=1, timeout_seconds=2),
+        AWAITED,
+        r"ingest_wait(table => 'a.t', lane => 'a\'', seq => 1L, timeout_seconds => 2)",
+        (AwaitedRecord(**AWAITED),),
+    ),
+    (
+        lambda s: ingest.quarantined(s, "a.t"),
+        REFUSED,
+        "ingest_quarantined(table => 'a.t')",
+        (QuarantinedRecord(**REFUSED),),
+    ),
+    (
+        lambda s: ingest.requeue(s, "a.t", lane="a", seq=0),
+        REQUEUED,
+        "ingest_requeue(table => 'a.t', lane => 'a', seq => 0L)",
+        (RequeuedRecord(**REQUEUED),),
+    ),
+    (
+        lambda s: ingest.discard(s, "a.t", lane="a", seq=2**63 - 1),
+        REFUSED,
+        "ingest_discard(table => 'a.t', lane => 'a', seq => 9223372036854775807L)",
+        (QuarantinedRecord(**REFUSED),),
+    ),
+    (lambda s: ingest.reset(s, "a.t"), {"pointer": "p"}, "ingest_reset(table => 'a.t')", "p"),
+    (
+        lambda s: ingest.reset(s, "a.t", watermarks={"a": 1, "b'": 2}, forget_known=True),
+        {"pointer": "p"},
+        r"ingest_reset(table => 'a.t', watermarks => map('a', 1L, 'b\'', 2L), forget_known => true)",
+        "p",
+    ),
+    (
+        lambda s: ingest.gc(s, "a.t"),
+        GARBAGE,
+        "ingest_gc(table => 'a.t', dry_run => true, older_than_hours => 72)",
+        (GarbageDataFile(**GARBAGE),),
+    ),
+    (
+        lambda s: ingest.gc(s, "a.t", dry_run=False, older_than_hours=0),
+        GARBAGE,
+        "ingest_gc(table => 'a.t', dry_run => false, older_than_hours => 0)",
+        (GarbageDataFile(**GARBAGE),),
+    ),
+]
+
+
+@pytest.mark.parametrize(("run", "row", "statement", "expected"), CALLS, ids=[call[2][:40] for call in CALLS])
+def test_statement_and_result(run: Callable[[Any], Any], row: dict[str, Any], statement: str, expected: Any) -> None:
+    session = _Session(row)
+    assert run(session) == expected
+    assert session.statements == [f"CALL zonemap.system.{statement}"]
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        lambda s: ingest.commit(s, "a.t", timeout_seconds=-1),
+        lambda s: ingest.status(s, "a..t"),
+        lambda s: ingest.pause(s, "a.t", reason=7),
+        lambda s: ingest.wait(s, "a.t", lane="a"),
+        lambda s: ingest.wait(s, "a.t", seq=1),
+        lambda s: ingest.requeue(s, "a.t", lane="", seq=1),
+        lambda s: ingest.discard(s, "a.t", lane="a", seq=-1),
+        lambda s: ingest.reset(s, "a.t", watermarks={}),
+        lambda s: ingest.reset(s, "a.t", watermarks={"a": 1.5}),
+        lambda s: ingest.gc(s, "a.t", dry_run=0),
+    ],
+)
+def test_malformed_arguments_send_nothing(run: Callable[[Any], Any]) -> None:
+    session = _Session()
+    with pytest.raises(InvalidArgumentError):
+        run(session)
+    assert session.statements == []
+
+
+def test_result_of_another_version() -> None:
+    with pytest.raises(ZonemapError, match="column state is missing"):
+        ingest.wait(_Session({"lane": "a", "seq": 1, "message": ""}), "a.t")  # type: ignore[arg-type]
+
+
+class _Committers:
+    """Stands in for the procedures: a table's committer cannot be started at first, and its status changes."""
+
+    def __init__(self, stop: threading.Event, looks: int) -> None:
+        self.calls: list[str] = []
+        self._stop, self._looks, self._failures = stop, looks, 1
+
+    def start(self, _: Any, table: str) -> bool:
+        self.calls.append(f"start {table}")
+        if table == "late" and self._failures:
+            self._failures -= 1
+            raise RuntimeError("no such table\n\tat java")
+        return True
+
+    def status(self, _: Any, table: str) -> ingest.IngestStatus:
+        self._looks -= 1
+        if self._looks == 0:
+            self._stop.set()
+        problem = "state-lost: gone" if table == "late" else ""
+        return ingest.IngestStatus(table=table, **(STATUS | {"problem": problem, "paused": "compaction"}))
+
+    def stop(self, _: Any, table: str) -> bool:
+        self.calls.append(f"stop {table}")
+        return True
+
+
+def test_loop_starts_reports_changes_and_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = threading.Event()
+    committers = _Committers(stop, 6)
+    for name in ("start", "status", "stop"):
+        monkeypatch.setattr(loops.procedures, name, getattr(committers, name))
+    lines: list[str] = []
+    ingest.commit_loop(None, ["t", "late", "t"], every_seconds=0.001, stop=stop, report=lines.append)  # type: ignore[arg-type]
+    text = "1,234 records committed, 50,000 rows; 3 pending, 1 quarantined"
+    assert lines == [
+        f"t: {text}; paused: compaction",
+        "late: no such table",
+        f"late: {text}; state-lost: gone; paused: compaction",
+    ]
+    assert committers.calls[:3] == ["start t", "start late", "start late"]
+    assert sorted(committers.calls[3:]) == ["stop late", "stop t"]
+
+
+@pytest.mark.parametrize(("tables", "every"), [([], 1), (["t"], 0), ("t", 1)])
+def test_malformed_arguments_of_the_loop(tables: Any, every: float) -> None:
+    with pytest.raises(InvalidArgumentError):
+        ingest.commit_loop(None, tables, every_seconds=every, stop=threading.Event(), report=print)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("output", ["table", "json"])
+def test_command_of_the_loop_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, output: str) -> None:
+    committers = _Committers(threading.Event(), 0)
+
+    def status(_: Any, table: str) -> ingest.IngestStatus:
+        signal.raise_signal(signal.SIGTERM)
+        return committers.status(_, table)
+
+    monkeypatch.setattr(cli, "_start", lambda *_: None)
+    for name, function in (("start", committers.start), ("status", status), ("stop", committers.stop)):
+        monkeypatch.setattr(loops.procedures, name, function)
+    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        result = CliRunner().invoke(cli.cli, ["commit-loop", "lake.db.t", "--every", "60", "--output", output])
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+    assert result.exit_code == 0
+    line = result.output.strip()
+    event = json.loads(line)["event"] if output == "json" else line
+    assert event.startswith("lake.db.t: 1,234 records committed")
+    assert committers.calls == ["start lake.db.t", "stop lake.db.t"]
+
+
+def test_command_of_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "_start", lambda *_: _Session(STATUS))
+    result = CliRunner().invoke(cli.cli, ["ingest-status", "lake.db.t", "--output", "json"])
+    assert result.exit_code == 0
+    assert json.loads(result.output) == {"table": "lake.db.t", **STATUS}
+
+
+BLOCK = """
+import sys
+for name in {blocked!r}:
+    sys.modules[name] = None
+import zonemap.ingest
+from zonemap.errors import ZonemapError
+assert not [name for name in sys.modules if name.split(".")[0] in ("pyarrow", "pyiceberg") and sys.modules[name]]
+assert zonemap.ingest.status
+try:
+    from zonemap.ingest import Writer
+except ZonemapError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("blocked", ["pyiceberg", "pyarrow"])
+def test_a_missing_library_names_the_extra(blocked: str) -> None:
+    package = Path(ingest.__file__).resolve().parents[2]
+    code = BLOCK.format(blocked=[blocked])
+    done = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(package)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith(f"Cannot use zonemap.ingest.Writer: '{blocked}")
+    assert done.stdout.rstrip().endswith("Install it: pip install 'zonemap[ingest]'.")
+
+
+def test_a_pyiceberg_without_a_function_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    from zonemap.ingest import compat
+
+    monkeypatch.setitem(compat._NEEDED, "pyiceberg.schema", ("promote_everything",))
+    compat.check.cache_clear()
+    with pytest.raises(ZonemapError, match=r"has no pyiceberg\.schema\.promote_everything"):
+        compat.check()
+    compat.check.cache_clear()

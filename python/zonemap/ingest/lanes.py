@@ -1,0 +1,67 @@
+"""Names in the spool: the folder of a lane and the file of a record."""
+
+from __future__ import annotations
+
+import re
+import secrets
+
+from zonemap.errors import InvalidArgumentError
+
+#: The largest length of a lane's folder name, in bytes.
+GREATEST_FOLDER = 200
+
+#: The largest sequence number of a record.
+GREATEST_SEQ = 2**63 - 1
+
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_RECORD = re.compile(r"([0-9]{20})-([0-9a-f]{16})\.rec")
+
+
+def folder(lane: str) -> str:
+    """Returns the folder name of a lane: other bytes than letters, digits, ``.``, ``_`` and ``-`` as ``%XX``.
+
+    Raises:
+        InvalidArgumentError: ``lane`` is not a text, is empty, is not valid Unicode, or is too long.
+    """
+    if not isinstance(lane, str) or not lane:
+        raise InvalidArgumentError(f"Cannot use lane={lane!r}: give a text that is not empty.")
+    try:
+        raw = lane.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise InvalidArgumentError(f"Cannot use lane={lane!r}: it is not valid Unicode. Give another name.") from error
+    if lane in {".", ".."}:
+        return "%2E" * len(lane)
+    encoded = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in raw)
+    if len(encoded) > GREATEST_FOLDER:
+        raise InvalidArgumentError(
+            f"Cannot use lane={lane!r}: its folder name has {len(encoded)} bytes, more than {GREATEST_FOLDER}. "
+            "Give a shorter name."
+        )
+    return encoded
+
+
+def checked_seq(seq: object) -> int:
+    """Returns ``seq`` if it is the number of a record.
+
+    Raises:
+        InvalidArgumentError: ``seq`` is not a whole number from 0 to the largest BIGINT.
+    """
+    if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq <= GREATEST_SEQ:
+        raise InvalidArgumentError(f"Cannot use seq={seq!r}: give a whole number from 0 to {GREATEST_SEQ}.")
+    return seq
+
+
+def record_name(seq: int, nonce: str) -> str:
+    """Returns the file name of a record; names of one lane sort by sequence number."""
+    return f"{seq:020d}-{nonce}.rec"
+
+
+def parse_record_name(name: str) -> tuple[int, str] | None:
+    """Returns the sequence number and the nonce in a file name, or None if it is not the name of a record."""
+    match = _RECORD.fullmatch(name)
+    return (int(match[1]), match[2]) if match else None
+
+
+def new_nonce() -> str:
+    """Returns 16 random hexadecimal digits."""
+    return secrets.token_hex(8)

@@ -1,0 +1,43 @@
+"""One process at a time writes to a lane of a local spool; the lock ends with the process."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from typing import IO
+
+from zonemap.errors import ZonemapError
+from zonemap.ingest import lanes
+from zonemap.ingest.storage import is_local, local_path
+
+
+class LaneLock:
+    """Holds the lock of a lane, if the spool is local. Object stores have no such lock."""
+
+    def __init__(self, spool: str, lane: str) -> None:
+        self._file: IO[str] | None = None
+        if not is_local(spool):
+            return
+        path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+")
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            file.close()
+            raise ZonemapError(
+                f"Cannot open the lane '{lane}': process {holder} writes to it. Close that writer, or give each writer "
+                "a lane of its own with lane=."
+            ) from error
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        self._file = file
+
+    def close(self) -> None:
+        """Gives the lane to others."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None

@@ -1,0 +1,84 @@
+"""Commits the queues of tables in this process, for as long as it runs.
+
+The work is done by committers in the driver, which hold no state: the loop may be stopped at any time, started again,
+or run by several processes at once.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from zonemap import arguments
+from zonemap.errors import InvalidArgumentError
+from zonemap.follow import first_line
+from zonemap.ingest import procedures
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from zonemap.ingest.results import IngestStatus
+
+
+def commit_loop(
+    spark: SparkSession,
+    tables: Sequence[str],
+    *,
+    every_seconds: float,
+    stop: threading.Event,
+    report: Callable[[str], None],
+) -> None:
+    """Starts a committer of each table and reports what they do until ``stop`` is set; then stops them.
+
+    A table whose committer cannot be started, because it does not exist yet, is tried again.
+
+    Args:
+        spark: The session; the conf ``ingest.interval`` sets the time between two commits.
+        tables: The tables' names.
+        every_seconds: Seconds between two looks at the status; more than 0.
+        stop: Ends the loop when a signal handler or another thread sets it.
+        report: Called with one line for each change and each problem.
+
+    Raises:
+        InvalidArgumentError: ``tables`` is empty, or an argument has another type or is out of range.
+    """
+    names = list(dict.fromkeys(arguments.texts("tables", tables, "table names")))
+    if not names:
+        raise InvalidArgumentError("Cannot commit to an empty list of tables: name at least one table.")
+    every_seconds = arguments.positive("every_seconds", every_seconds, "seconds")
+    started: set[str] = set()
+    reported: dict[str, str] = {}
+    try:
+        while not stop.is_set():
+            for name in names:
+                line = _look(spark, name, started)
+                if line != reported.get(name):
+                    reported[name] = line
+                    report(line)
+            stop.wait(every_seconds)
+    finally:
+        for name in started:
+            procedures.stop(spark, name)
+
+
+def _look(spark: SparkSession, name: str, started: set[str]) -> str:
+    try:
+        if name not in started:
+            procedures.start(spark, name)
+            started.add(name)
+        return f"{name}: {_text(procedures.status(spark, name))}"
+    except InvalidArgumentError:
+        raise
+    except Exception as error:
+        return f"{name}: {first_line(error)}"
+
+
+def _text(found: IngestStatus) -> str:
+    text = (
+        f"{found.committed_records:,} records committed, {found.committed_rows:,} rows; "
+        f"{found.pending_records:,} pending, {found.quarantined:,} quarantined"
+    )
+    for problem in (found.problem, f"paused: {found.paused}" if found.paused else ""):
+        text += f"; {problem}" if problem else ""
+    return text

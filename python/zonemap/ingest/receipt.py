@@ -1,0 +1,121 @@
+"""What a write returns, and how to wait until its rows are visible."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+from zonemap import arguments as checked
+from zonemap.ingest import state
+from zonemap.ingest.errors import WaitTimeoutError
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from zonemap.ingest.spool import Spool
+
+_FIRST_PAUSE = 0.05
+_LONGEST_PAUSE = 1.0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a record.
+
+    Attributes:
+        status: "visible" if the rows are in the table's current branch, "quarantined" if the committer refused them.
+        code: The code of the refusal; empty for a visible record.
+        message: Why the record was refused; empty for a visible record.
+    """
+
+    status: Literal["visible", "quarantined"]
+    code: str = ""
+    message: str = ""
+
+    @property
+    def visible(self) -> bool:
+        """True if the rows are in the table."""
+        return self.status == "visible"
+
+
+VISIBLE = Outcome("visible")
+
+
+class Watch:
+    """Reads from the table and its spool what became of records. Not thread-safe."""
+
+    def __init__(self, reload: Callable[[], Table], spool: Spool) -> None:
+        self._reload = reload
+        self._spool = spool
+        self._pointers: dict[str, str] = {}
+        self._state = state.NOTHING
+
+    def outcome(self, lane: str, seq: int, nonce: str) -> Outcome | None:
+        """Returns what became of a record; None while it waits. An empty nonce means the first of its number."""
+        metadata = self._reload().metadata
+        pointers = state.pointers(metadata)
+        if pointers != self._pointers:
+            self._state = state.load(self._spool, pointers, str(metadata.table_uuid))
+            self._pointers = pointers
+        refusal = self._state.refusal(lane, seq, nonce)
+        # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
+        if refusal is None and nonce:
+            refusal = self._spool.quarantine_reason(lane, seq, nonce)
+        if refusal is not None:
+            return Outcome("quarantined", *refusal)
+        return VISIBLE if self._state.is_settled(lane, seq) else None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """An accepted write: its record is durable, and will be committed once or quarantined with a reason.
+
+    Attributes:
+        lane: The lane of the record.
+        seq: Its number in the lane; -1 if there were no rows, so that nothing was written.
+        nonce: The random part of the record's name; empty if the record of this number has left the spool.
+        rows: Number of rows.
+        bytes: Size of the data files.
+        files: Locations of the data files.
+        record: Location of the record; empty if there is none in the spool.
+        duplicate: True if the lane already had a record of this number. Nothing was written, and the fields describe
+            that record; rows, bytes and files are empty if it has left the spool.
+    """
+
+    lane: str
+    seq: int
+    nonce: str
+    rows: int
+    bytes: int
+    files: tuple[str, ...]
+    record: str
+    duplicate: bool = False
+    _watch: Watch | None = field(default=None, repr=False, compare=False)
+
+    def outcome(self) -> Outcome | None:
+        """Returns what became of the record now; None while it waits. Loads the table's metadata once."""
+        if self._watch is None:
+            return VISIBLE
+        return self._watch.outcome(self.lane, self.seq, self.nonce)
+
+    def wait(self, timeout: float = 60.0) -> Outcome:
+        """Returns once the record is visible or quarantined. Reads the table's metadata at most once a second.
+
+        Raises:
+            InvalidArgumentError: ``timeout`` is not a number above 0.
+            WaitTimeoutError: the record still waits after ``timeout`` seconds; it stays in the spool.
+        """
+        until = time.monotonic() + checked.positive("timeout", timeout, "seconds")
+        pause = _FIRST_PAUSE
+        while (found := self.outcome()) is None:
+            left = until - time.monotonic()
+            if left <= 0:
+                raise WaitTimeoutError(
+                    f"Cannot see the record {self.seq} of lane '{self.lane}' in the table after {timeout:g} seconds: "
+                    "it waits for the committer. Check ingest_status, and that a committer runs (zonemap commit-loop)."
+                )
+            time.sleep(min(pause, left))
+            pause = min(_LONGEST_PAUSE, pause * 2)
+        return found

@@ -1,0 +1,162 @@
+"""The spool of one table: where its records, its queue id and its state files are."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zonemap.errors import ZonemapError
+from zonemap.ingest import lanes, wire
+from zonemap.ingest.errors import RecordError
+from zonemap.ingest.storage import Storage, storage_for
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+#: The name of the spool's folder beside a table.
+FOLDER = "_zonemap_ingest"
+
+_FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A record in the spool, as its file name and size show it."""
+
+    seq: int
+    nonce: str
+    location: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """The records of all lanes that wait for the committer: their number and the bytes of the records."""
+
+    records: int
+    bytes: int
+
+
+class Spool:
+    """Reads and extends the spool of one table; holds no state but locations."""
+
+    def __init__(self, location: str, storage: Storage) -> None:
+        self.location = location
+        self._storage = storage
+
+    @classmethod
+    def of(cls, table: Table, root: str | None) -> Spool:
+        """Returns the spool of ``table`` below ``root``, by default in the folder beside the table."""
+        base = root.rstrip("/") if root is not None else f"{table.location().rstrip('/').rpartition('/')[0]}/{FOLDER}"
+        location = f"{base}/{table.metadata.table_uuid}"
+        return cls(location, storage_for(location, table.io))
+
+    def queue_id(self) -> str:
+        """Returns the id of this incarnation of the spool; the first caller creates it.
+
+        Raises:
+            ZonemapError: the file of the id cannot be read.
+        """
+        location = f"{self.location}/queue-id.json"
+        data = self._storage.read(location)
+        if data is None:
+            body = {"format": _FORMAT, "queue-id": str(uuid.uuid4()), "created-ms": time.time_ns() // 1_000_000}
+            self._storage.create(location, json.dumps(body).encode())
+            # Another writer may have created the file first; the stored id counts.
+            data = self._storage.read(location)
+        try:
+            body = json.loads(data or b"")
+            if body["format"] == _FORMAT:
+                return str(body["queue-id"])
+            raise ValueError(f"its format {body['format']} is unknown")
+        except (ValueError, KeyError, TypeError) as error:
+            raise ZonemapError(
+                f"Cannot read the queue id '{location}': {error}. Use a zonemap of the version that wrote it, or "
+                "restore the file."
+            ) from error
+
+    def append(self, record: wire.IngestRecord) -> Stored:
+        """Stores a record; it is durable when this call returns. Repeating the call is harmless."""
+        data = record.to_bytes()
+        location = self.pending(record.lane, record.seq, record.nonce)
+        self._storage.create(location, data)
+        return Stored(record.seq, record.nonce, location, len(data))
+
+    def read(self, stored: Stored) -> wire.IngestRecord | None:
+        """Returns a record; None if it has left the spool.
+
+        Raises:
+            RecordError: the record is damaged.
+        """
+        data = self._storage.read(stored.location)
+        return None if data is None else wire.IngestRecord.from_bytes(data)
+
+    def lane(self, lane: str) -> list[Stored]:
+        """Returns the records of a lane that wait, by sequence number."""
+        folder = f"{self.location}/pending/{lanes.folder(lane)}"
+        named = [(lanes.parse_record_name(entry.name), entry) for entry in self._storage.files(folder)]
+        found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
+        return sorted(found, key=lambda record: record.seq)
+
+    def end(self, waiting: list[Stored], watermark: int) -> int:
+        """Returns the newest sequence number of a lane with these records.
+
+        A record that names an older predecessor lies beside the chain, as after two processes wrote to the lane; the
+        committer refuses it, and it does not count. A record that cannot be read counts.
+        """
+        last = watermark
+        for record in waiting:
+            if record.seq <= last:
+                continue
+            try:
+                body = self.read(record)
+            except RecordError:
+                last = record.seq
+                continue
+            if body is not None and body.prev_seq >= last:
+                last = record.seq
+        return last
+
+    def backlog(self) -> Backlog:
+        """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
+        sizes = [
+            entry.size
+            for lane in self._storage.folders(f"{self.location}/pending")
+            for entry in self._storage.files(f"{self.location}/pending/{lane}")
+            if lanes.parse_record_name(entry.name)
+        ]
+        return Backlog(len(sizes), sum(sizes))
+
+    def quarantine_reason(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
+        """Returns code and message if the record is quarantined, otherwise None."""
+        name = lanes.record_name(seq, nonce).removesuffix(".rec")
+        data = self._storage.read(f"{self.location}/quarantine/{lanes.folder(lane)}/{name}.why")
+        if data is None:
+            return None
+        try:
+            why = json.loads(data)
+            return str(why["code"]), str(why["message"])
+        except (ValueError, KeyError, TypeError):
+            return "unknown", "the reason cannot be read"
+
+    def state(self, name: str) -> bytes | None:
+        """Returns the bytes of a state file; None if there is none."""
+        return self._storage.read(f"{self.location}/state/{name}")
+
+    def states(self) -> list[str]:
+        """Returns the names of the state files."""
+        return sorted(
+            entry.name for entry in self._storage.files(f"{self.location}/state") if entry.name.endswith(".json")
+        )
+
+    def make_durable(self, data_files: list[str], table: Table) -> None:
+        """Returns once the data files survive a loss of power."""
+        if data_files:
+            storage_for(data_files[0], table.io).make_durable(data_files)
+
+    def pending(self, lane: str, seq: int, nonce: str) -> str:
+        """Returns the location of a record that waits."""
+        return f"{self.location}/pending/{lanes.folder(lane)}/{lanes.record_name(seq, nonce)}"

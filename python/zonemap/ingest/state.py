@@ -1,0 +1,154 @@
+"""What is committed: the pointers in the table's metadata, and the state files that they name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zonemap.errors import ZonemapError
+from zonemap.ingest import wire
+from zonemap.ingest.errors import RecordError
+
+if TYPE_CHECKING:
+    from pyiceberg.table.metadata import TableMetadata
+
+    from zonemap.ingest.spool import Spool
+
+#: The branch that this package appends to.
+BRANCH = "main"
+
+#: The sequence number before the first of a lane.
+NO_SEQ = -1
+
+_PROPERTY = "zonemap.ingest.pointer."
+_SUMMARY = "zonemap.ingest.pointer"
+_SUMMARY_BRANCH = "zonemap.ingest.branch"
+_POINTER = re.compile(r"v1\|([0-9]{1,18})\|([0-9a-f]{16})\|([^|]+)\|([^|]+)")
+_THEN = "Restore the files of the spool, or choose the watermarks with ingest_reset."
+
+
+@dataclass(frozen=True)
+class LaneState:
+    """The committed state of all branches.
+
+    Attributes:
+        lanes: The newest sequence number of each lane that is committed or quarantined.
+        holes: Lane and number of records below it that could not be read, and may still be repeated.
+        quarantined: Code and message of refused records, by lane, number and nonce; a record whose reason lies in the
+            quarantine folder may be missing here.
+    """
+
+    lanes: Mapping[str, int]
+    holes: frozenset[tuple[str, int]]
+    quarantined: Mapping[tuple[str, int, str], tuple[str, str]]
+
+    def watermark(self, lane: str) -> int:
+        """Returns the newest sequence number of ``lane`` that is committed or quarantined, or -1."""
+        return self.lanes.get(lane, NO_SEQ)
+
+    def is_settled(self, lane: str, seq: int) -> bool:
+        """Returns True if the record is committed or quarantined."""
+        return seq <= self.watermark(lane) and (lane, seq) not in self.holes
+
+    def refusal(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
+        """Returns code and message if this state names the record as quarantined; an empty nonce stands for any."""
+        for (of_lane, of_seq, of_nonce), why in self.quarantined.items():
+            if (of_lane, of_seq) == (lane, seq) and nonce in {"", of_nonce}:
+                return why
+        return None
+
+
+#: The state of a table to which nothing has been committed through a spool.
+NOTHING = LaneState({}, frozenset(), {})
+
+
+def pointers(metadata: TableMetadata) -> dict[str, str]:
+    """Returns the pointer of each branch that has one, from the properties.
+
+    The branch that this package appends to may have lost its property; the newest summary with a pointer replaces it.
+    """
+    found = {
+        key.removeprefix(_PROPERTY): value for key, value in metadata.properties.items() if key.startswith(_PROPERTY)
+    }
+    if BRANCH not in found and (text := _of_summary(metadata)) is not None:
+        found[BRANCH] = text
+    return found
+
+
+def _of_summary(metadata: TableMetadata) -> str | None:
+    snapshot = metadata.snapshot_by_name(BRANCH)
+    while snapshot is not None:
+        summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
+        if _SUMMARY in summary and summary.get(_SUMMARY_BRANCH) == BRANCH:
+            return str(summary[_SUMMARY])
+        parent = snapshot.parent_snapshot_id
+        snapshot = metadata.snapshot_by_id(parent) if parent is not None else None
+    return None
+
+
+def load(spool: Spool, named: Mapping[str, str], table_uuid: str) -> LaneState:
+    """Returns the state that the pointers name; the empty state without pointers.
+
+    Raises:
+        ZonemapError: a pointer has an unknown form or is of another table or queue, or a state file is missing or
+            damaged, or there are states of earlier commits but no pointer.
+    """
+    lanes: dict[str, int] = {}
+    holes: set[tuple[str, int]] = set()
+    quarantined: dict[tuple[str, int, str], tuple[str, str]] = {}
+    for text in named.values():
+        try:
+            _add(_body(spool, text, table_uuid), lanes, holes, quarantined)
+        except (RecordError, KeyError, TypeError, ValueError) as error:
+            raise ZonemapError(
+                f"Cannot read the ingest state of '{text}' in '{spool.location}': {error}. {_THEN}"
+            ) from (error)
+    if BRANCH not in named:
+        _check_first(spool)
+    return LaneState(lanes, frozenset(holes), quarantined)
+
+
+def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
+    match = _POINTER.fullmatch(text)
+    if match is None:
+        raise ValueError("its format is unknown to this version of zonemap")
+    if match[4] != table_uuid:
+        raise ValueError(f"the table has the UUID {table_uuid}")
+    if match[3] != spool.queue_id():
+        raise ValueError(f"the spool is {spool.queue_id()}")
+    name = f"{int(match[1]):020d}-{match[2]}.json"
+    data = spool.state(name)
+    if data is None:
+        raise ValueError(f"the file 'state/{name}' does not exist")
+    return wire.unframe(data)
+
+
+def _add(
+    body: dict[str, object],
+    lanes: dict[str, int],
+    holes: set[tuple[str, int]],
+    quarantined: dict[tuple[str, int, str], tuple[str, str]],
+) -> None:
+    marks, refused = body["lanes"], body["quarantined"]
+    if not isinstance(marks, dict) or not isinstance(refused, list):
+        raise TypeError("a field has a wrong type")
+    for lane, mark in marks.items():
+        lanes[lane] = max(lanes.get(lane, NO_SEQ), int(mark["seq"]))
+        if body["branch"] == BRANCH:
+            holes |= {(lane, int(seq)) for seq in mark.get("holes", [])}
+    for item in refused:
+        quarantined[item["lane"], int(item["seq"]), item["nonce"]] = str(item["code"]), str(item["message"])
+
+
+def _check_first(spool: Spool) -> None:
+    """Raises if the branch had a pointer: one of its states names an earlier one."""
+    for name in spool.states():
+        data = spool.state(name)
+        body = wire.unframe(data) if data is not None else {}
+        if body.get("branch") == BRANCH and body.get("prev-pointer") is not None:
+            raise ZonemapError(
+                f"Cannot read the ingest state of '{spool.location}': the table has no property {_PROPERTY}{BRANCH}, "
+                f"but there is the state '{name}' of an earlier commit. {_THEN}"
+            )

@@ -1,0 +1,363 @@
+"""Appends to an Iceberg table without a JVM and without a commit: data files, then one record in the spool."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from pyiceberg.catalog import Catalog, load_catalog
+from pyiceberg.exceptions import NoSuchTableError
+from pyiceberg.table import Table
+
+from zonemap import arguments as checked
+from zonemap import identifiers
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.ingest import compat, lanes, state
+from zonemap.ingest.content_file import WrittenFile
+from zonemap.ingest.conversion import batches_of
+from zonemap.ingest.data_files import Bounds, TableFiles
+from zonemap.ingest.errors import EnqueueUnknownError
+from zonemap.ingest.existing import ExistingFiles
+from zonemap.ingest.lease import LaneLock
+from zonemap.ingest.pressure import BackPressure, Gate
+from zonemap.ingest.receipt import Receipt, Watch
+from zonemap.ingest.spool import Spool, Stored
+from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.wire import FileEntry, IngestRecord
+
+_ATTEMPTS = 3
+_FIRST_PAUSE = 0.2
+# Half of the age from which a removal of orphan files deletes files.
+_GREATEST_AGE_HOURS = 36.0
+_MIB = 1024 * 1024
+
+
+class Writer:
+    """Appends to one table through its spool; a committer makes the rows visible.
+
+        with Writer("lake.db.events", catalog="lake", lane="gateway-7") as writer:
+            receipt = writer.write(table)
+            receipt.wait(30)
+
+    A lane is the identity of one producer. Its records become visible in order of their numbers, each of them once.
+    Only one writer may use a lane at a time; a local spool refuses a second one. Methods may be called by several
+    threads, and run one after another.
+
+    Args:
+        table: The table's name; the first part names the catalog, as in Spark.
+        catalog: A PyIceberg catalog, the properties or the name of one; None: the first part of the name.
+        root: The folder of all spools; None: ``_zonemap_ingest`` beside the table. The committer must use the same.
+        lane: The lane; None: a new one. A producer that starts again with the same lane goes on behind its last
+            durable record.
+        back_pressure: Limits of the spool.
+        memory_bytes: Rows that wait in memory to be written; one row group needs about as much again.
+        open_files: Data files that are open at a time, one for each partition.
+        refresh_seconds: The table is loaded again before a write if it was loaded longer ago.
+        application: A text in the record for people.
+
+    Raises:
+        InvalidArgumentError: an argument is malformed.
+        ZonemapError: PyIceberg is missing, the table does not exist, the spool cannot be used, or the lane is in use.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        *,
+        catalog: Catalog | Mapping[str, str] | str | None = None,
+        root: str | Path | None = None,
+        lane: str | None = None,
+        back_pressure: BackPressure | None = None,
+        memory_bytes: int = 16 * _MIB,
+        open_files: int = 32,
+        refresh_seconds: float = 5.0,
+        application: str = "",
+    ) -> None:
+        compat.check()
+        self._name = table
+        bounds = Bounds(
+            checked.count("memory_bytes", memory_bytes, "bytes"), checked.count("open_files", open_files, "files")
+        )
+        if bounds.memory_bytes < _MIB or bounds.open_files < 1:
+            raise InvalidArgumentError(
+                "Cannot use the bounds: give memory_bytes of 1 MiB or more, and open_files from 1."
+            )
+        self._bounds = bounds
+        self._refresh_seconds = checked.positive("refresh_seconds", refresh_seconds, "seconds")
+        self.lane = lane if lane is not None else f"python-{uuid.uuid4()}"
+        lanes.folder(self.lane)
+        self._catalog, self._identifier = _catalog_of(table, catalog)
+        self._table = self._load()
+        self._loaded_at = time.monotonic()
+        self._uuid = self._table.metadata.table_uuid
+        self._spool = Spool.of(self._table, _root(self._table, root))
+        self._queue_id = self._spool.queue_id()
+        self._lock = threading.RLock()
+        self._gate = Gate(self._spool, back_pressure or BackPressure())
+        self._writer = "/".join(
+            filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name])
+        )
+        self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane)
+        try:
+            #: The number of the newest durable record of the lane; None if it must be read.
+            self._last: int | None = state.NO_SEQ if lane is None else self._read_last()[0]
+        except BaseException:
+            self.close()
+            raise
+
+    def write(self, data: Any, *, seq: int | None = None) -> Receipt:
+        """Writes rows to data files and enqueues them as one record; returns when the record is durable.
+
+        Args:
+            data: A pyarrow Table, a RecordBatch, a RecordBatchReader, or an iterable of RecordBatches, which is
+                streamed. Columns are matched by name; missing columns get their default.
+            seq: The number of the record, which must grow within the lane; None: the next one. Repeating a number
+                means repeating the same data: the first durable record wins, and nothing is written.
+
+        Raises:
+            InvalidArgumentError: ``seq`` is no number from 0.
+            BackPressureError: the spool is full; nothing was written.
+            EnqueueUnknownError: the storage failed while it stored the record.
+            ZonemapError: the data does not fit into the table, or the lane is already past ``seq``.
+        """
+        found = batches_of(data)
+
+        def files() -> list[WrittenFile]:
+            if found is None:
+                return []
+            schema, batches = found
+            return TableFiles(self._name, self._table.metadata, self._table.io, self._bounds).write(schema, batches)
+
+        return self._enqueue(files, seq)
+
+    def add_files(
+        self,
+        locations: Sequence[str | Path],
+        *,
+        seq: int | None = None,
+        greatest_age_hours: float = _GREATEST_AGE_HOURS,
+    ) -> Receipt:
+        """Enqueues Parquet files that are already in place, as one record; returns when the record is durable.
+
+        The files must stay where they are from now on. They need field ids, or the table needs a name mapping. Counts
+        and bounds come from the footers; columns of floats have no bounds, because a footer does not count NaNs. For a
+        partitioned table, the columns of the partition spec are read, and the rows of a file must be of one partition.
+
+        Args:
+            locations: Absolute locations of the files.
+            seq: As in ``write``.
+            greatest_age_hours: Older files are refused, because a removal of orphan files may delete them before they
+                are committed.
+
+        Raises:
+            InvalidArgumentError: an argument is malformed, or a location occurs twice.
+            ZonemapError: as ``write``, or a file is missing or does not fit into the table.
+        """
+        names = checked.texts(
+            "locations", [str(item) for item in locations] if _is_list(locations) else locations, "locations"
+        )
+        age = checked.positive("greatest_age_hours", greatest_age_hours, "hours")
+
+        def files() -> list[WrittenFile]:
+            reader = ExistingFiles(self._name, self._table.metadata, self._table.io, age)
+            found = [reader.read(location) for location in names]
+            paths = [file.path for file in found]
+            twice = next((path for path in paths if paths.count(path) > 1), None)
+            if twice is not None:
+                raise InvalidArgumentError(f"Cannot add the file '{twice}' twice in one record: name each file once.")
+            return found
+
+        return self._enqueue(files, seq)
+
+    def close(self) -> None:
+        """Gives the lane to others. Records are durable already; closing again does nothing."""
+        if self._lease is not None:
+            self._lease.close()
+            self._lease = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _enqueue(self, make_files: Any, seq: int | None) -> Receipt:
+        if seq is not None:
+            seq = lanes.checked_seq(seq)
+        with self._lock:
+            if self._lease is None:
+                raise ZonemapError(f"Cannot write to '{self._name}': this writer is closed. Open a new one.")
+            if self._last is None:
+                self._last = self._read_last()[0]
+            if seq is not None and seq <= self._last:
+                return self._repeated(seq)
+            self._gate.admit()
+            self._refresh()
+            started = time.monotonic()
+            files = make_files()
+            if not sum(file.rows for file in files):
+                return Receipt(self.lane, state.NO_SEQ, "", 0, 0, (), "")
+            if time.monotonic() - started > _GREATEST_AGE_HOURS * 3600:
+                raise ZonemapError(
+                    f"Cannot enqueue rows for '{self._name}': their files were begun more than {_GREATEST_AGE_HOURS:g} "
+                    "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
+                )
+            self._spool.make_durable([file.path for file in files], self._table)
+            record = self._record(files, seq if seq is not None else self._last + 1, self._last)
+            stored = self._append(record)
+            self._last = record.seq
+            self._gate.added(stored.size)
+            return self._receipt(stored, record)
+
+    def _append(self, record: IngestRecord) -> Stored:
+        """Stores the record; repeats it under the same name, which is harmless, while the storage fails."""
+        pause = _FIRST_PAUSE
+        for attempt in range(_ATTEMPTS):
+            try:
+                return self._spool.append(record)
+            except OSError as error:
+                # The record may be durable, so that the number of the next one is unknown.
+                self._last = None
+                if attempt == _ATTEMPTS - 1:
+                    raise EnqueueUnknownError(
+                        f"Cannot enqueue the record {record.seq} of lane '{record.lane}': {error}. It may be "
+                        f"durable or not. Repeat the write with seq={record.seq}: the first durable record wins.",
+                        record.lane,
+                        record.seq,
+                    ) from error
+                time.sleep(pause)
+                pause *= 4
+            except BaseException:
+                self._last = None
+                raise
+        raise AssertionError("unreachable")
+
+    def _record(self, files: Iterable[WrittenFile], seq: int, prev_seq: int) -> IngestRecord:
+        metadata = self._table.metadata
+        files = list(files)
+        snapshot = metadata.current_snapshot()
+        return IngestRecord(
+            queue_id=self._queue_id,
+            table_uuid=str(metadata.table_uuid),
+            branch=state.BRANCH,
+            lane=self.lane,
+            seq=seq,
+            prev_seq=prev_seq,
+            nonce=lanes.new_nonce(),
+            writer=self._writer,
+            created_ms=time.time_ns() // 1_000_000,
+            schema_id=metadata.current_schema_id,
+            base_snapshot_id=snapshot.snapshot_id if snapshot is not None else -1,
+            format_version=metadata.format_version,
+            rows=sum(file.rows for file in files),
+            size=sum(file.size for file in files),
+            files=tuple(FileEntry(file.spec_id, file.to_json()) for file in files),
+        )
+
+    def _repeated(self, seq: int) -> Receipt:
+        """Returns the receipt of the record that already has this number.
+
+        Raises:
+            ZonemapError: the lane is past the number, but never had a record of it.
+        """
+        last, watermark, stored = self._read_last()
+        self._last = last
+        found = next((record for record in stored if record.seq == seq), None)
+        record = self._spool.read(found) if found is not None else None
+        if found is not None and record is not None:
+            return self._receipt(found, record, duplicate=True)
+        if found is None and seq > watermark:
+            raise ZonemapError(
+                f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {last}, and none of "
+                f"this number. Use a number above {last}."
+            )
+        return Receipt(self.lane, seq, "", 0, 0, (), "", True, Watch(self._reload, self._spool))
+
+    def _receipt(self, stored: Stored, record: IngestRecord, *, duplicate: bool = False) -> Receipt:
+        paths = tuple(str(file.content_file["file-path"]) for file in record.files)
+        watch = Watch(self._reload, self._spool)
+        return Receipt(
+            self.lane, record.seq, record.nonce, record.rows, record.size, paths, stored.location, duplicate, watch
+        )
+
+    def _read_last(self) -> tuple[int, int, list[Stored]]:
+        """Returns the newest number of the lane, its watermark, and its records in the spool.
+
+        The spool is read before the table: a record that is committed meanwhile is found in the table.
+        """
+        waiting = self._spool.lane(self.lane)
+        metadata = self._reload().metadata
+        watermark = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid)).watermark(self.lane)
+        return self._spool.end(waiting, watermark), watermark, waiting
+
+    def _refresh(self) -> None:
+        if time.monotonic() - self._loaded_at >= self._refresh_seconds:
+            self._reload()
+
+    def _reload(self) -> Table:
+        with self._lock:
+            table = self._load()
+            if table.metadata.table_uuid != self._uuid:
+                raise ZonemapError(
+                    f"Cannot write to '{self._name}': the table was dropped and created again. Open a new writer."
+                )
+            self._table = table
+            self._loaded_at = time.monotonic()
+            return table
+
+    def _load(self) -> Table:
+        try:
+            return self._catalog.load_table(self._identifier)
+        except NoSuchTableError as error:
+            raise ZonemapError(
+                f"Cannot write to '{self._name}': the catalog '{self._catalog.name}' has no table "
+                f"{'.'.join(self._identifier)}. Create the table, or check the name."
+            ) from error
+
+
+def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -> tuple[Catalog, tuple[str, ...]]:
+    """Returns the catalog and the identifier in it; the first part of the name is the catalog's if it is its name."""
+    parts = identifiers.split(table)
+    if isinstance(catalog, Catalog):
+        found = catalog
+    elif isinstance(catalog, Mapping):
+        found = load_catalog(parts[0], **dict(catalog))
+    elif catalog is None or isinstance(catalog, str):
+        found = load_catalog(catalog or parts[0])
+    else:
+        raise InvalidArgumentError(
+            f"Cannot use catalog={catalog!r}: give a PyIceberg catalog, its properties or its name."
+        )
+    rest = parts[1:] if parts[0] == found.name else parts
+    if len(rest) < 2:
+        raise InvalidArgumentError(f"Cannot read table name {table!r}: write catalog.namespace.table.")
+    return found, rest
+
+
+def _root(table: Table, root: str | Path | None) -> str | None:
+    if root is None:
+        return None
+    found, location = str(root).rstrip("/"), table.location().rstrip("/")
+    if is_local(found) and not local_path(found).is_absolute():
+        raise InvalidArgumentError(f"Cannot use root='{root}': it is not absolute. Give the whole path.")
+    inside = is_local(found) and is_local(location) and local_path(found).is_relative_to(local_path(location))
+    if inside or f"{found}/".startswith(f"{location}/"):
+        raise InvalidArgumentError(
+            f"Cannot use root='{root}': it lies in the table's folder, where a removal of orphan files finds it. Name "
+            "another folder."
+        )
+    return found
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes)
