@@ -14,8 +14,9 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 PAGE = ROOT / "docs" / "guide" / "ingest.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-#: The place of checkpoints in the page, for which the test uses a local folder.
+#: The places of checkpoints and of the catalog in the page, for which the test uses local files.
 BUCKET = "s3://bucket"
+DATABASE = "/data/lake.db"
 
 
 def blocks() -> list[tuple[str, str]]:
@@ -37,13 +38,13 @@ def test_the_page_has_blocks_of_both_languages_and_no_other() -> None:
     assert set(languages) == {"sql", "python"}
 
 
-def test_the_commands_of_the_page(spark, tmp_path: Path) -> None:
+def test_the_commands_of_the_page(spark, sqlite: Path, tmp_path: Path) -> None:
     spark.sql("DROP TABLE IF EXISTS lake.db.events")
     names: dict[str, object] = {"spark": spark}
     results: dict[str, list] = {}
     try:
         for language, text in blocks():
-            local = text.replace(BUCKET, str(tmp_path))
+            local = text.replace(BUCKET, str(tmp_path)).replace(DATABASE, str(sqlite))
             if language == "python":
                 exec(compile(local, str(PAGE), "exec"), names)
                 for query in spark.streams.active:
@@ -64,4 +65,5 @@ def test_the_commands_of_the_page(spark, tmp_path: Path) -> None:
     with product.off(spark):
         kinds = dict(spark.sql("SELECT kind, count(*) FROM lake.db.events GROUP BY kind").collect())
     assert kinds["opened"] == 300  # the form by format, the form by name, and the lane
+    assert (kinds["started"], kinds["stopped"]) == (1, 1)
     assert kinds["clicked"] > 0 and kinds["clicked"] % 10 == 0

@@ -154,7 +154,7 @@ def test_a_task_that_fails_is_repeated_and_its_rows_count_once(spark, tmp_path: 
     name = table(spark, "retried")
     marker = tmp_path / "failed"
 
-    def fail_once(value: int) -> int:
+    def fail_once(value):
         if value == 37 and not marker.exists():
             marker.touch()
             raise RuntimeError("planted")

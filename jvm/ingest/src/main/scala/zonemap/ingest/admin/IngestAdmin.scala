@@ -20,7 +20,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
     val stats = target.queue.stats()
     val view = catalog.load()
     val states =
-      try Right(BranchStates.load(view, IngestRecord.MainBranch, target.files, target.queue.identity))
+      try Right(BranchStates.load(catalog, IngestRecord.MainBranch, target.files, target.queue.identity)._2)
       catch { case e: IngestStoppedException => Left(e) }
     val all = states.fold(_ => Nil, s => (s.own ++ s.others).toSeq)
     val pause = PauseFile.read(target.files)

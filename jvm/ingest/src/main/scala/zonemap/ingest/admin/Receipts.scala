@@ -19,10 +19,10 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
    */
   def visibility(receipt: Receipt): Visibility = {
     val isPending = target.queue.pendingOf(receipt.lane).exists(d => isOf(receipt, d.name.seq, d.name.nonce))
-    val states = BranchStates.load(catalog.load(), receipt.branch, target.files, target.queue.identity)
+    val (_, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
     listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
-      if (receipt.seq <= states.watermark(receipt.lane)) Visibility.Visible
+      if (states.isSettled(receipt.lane, receipt.seq)) Visibility.Visible
       else if (isPending) Visibility.Pending
       else Visibility.Unknown
     }

@@ -11,7 +11,7 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     val view = catalog.load()
     check(view, branch, watermarks)
-    val known = if (forgetKnown) None else knownState(view, branch)
+    val known = if (forgetKnown) None else knownState(branch)
     val state = stateOf(view, branch, watermarks, known)
     target.files.create(state.pointer.statePath, StateFile.encode(state))
     catalog.commit(
@@ -28,8 +28,8 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
     }
   }
 
-  private def knownState(view: TableView, branch: String): Option[LaneState] =
-    BranchStates.load(view, branch, target.files, target.queue.identity).own
+  private def knownState(branch: String): Option[LaneState] =
+    BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
 
   private def stateOf(
       view: TableView,

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import zonemap.ingest.queue.{Delivered, RecordName}
 import zonemap.ingest.record.IngestRecord
-import zonemap.ingest.table.{BranchStates, CheckedRecord, Refusal, RefusalCode, TableView}
+import zonemap.ingest.table.{BranchStates, CheckedRecord, Refusal, RefusalCode, TableView, Watermark}
 
 /** The decisions of one pass on all delivered records. Immutable. */
 private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision]) {
@@ -17,9 +17,12 @@ private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision]) {
   val otherBranches: Set[String] = lanes.values.flatMap(_.otherBranch).toSet
   val isUnconfirmed: Boolean = lanes.values.exists(_.unconfirmed.nonEmpty)
 
-  /** The lanes whose watermark moves, with the new one. */
-  def advanced(states: BranchStates): Map[String, Long] =
-    lanes.collect { case (lane, decision) if decision.watermark > states.watermark(lane) => lane -> decision.watermark }
+  /** The lanes whose watermark or holes change, with the new ones. */
+  def advanced(states: BranchStates, nowMillis: Long): Map[String, Watermark] = lanes.collect {
+    case (lane, decision)
+        if decision.watermark > states.watermark(lane) || decision.closed.nonEmpty || decision.opened.nonEmpty =>
+      lane -> Watermark(decision.watermark, nowMillis, states.holes(lane) -- decision.closed ++ decision.opened)
+  }
 
   /** Whether a commit is due: for data, or for refused records that have waited long enough. */
   def isDue(settings: IngestSettings, nowMillis: Long): Boolean =
@@ -50,13 +53,13 @@ private[ingest] class BatchPlanner(
   /** @param earlier the records that a poll before this one delivered */
   def plan(delivered: Seq[Delivered], earlier: Set[RecordName]): BatchPlan = {
     val fitting = delivered.collect {
-      case Delivered(_, Right(record), _) if record.seq > states.watermark(record.lane) => keyOf(record) -> fit(record)
+      case Delivered(_, Right(record), _) if !states.isSettled(record.lane, record.seq) => keyOf(record) -> fit(record)
     }.toMap
     val old = fitting.values.collect { case Right(record) if isOld(record.record) => record }
     val known = lengths(old.flatMap(_.files).map(_.location()).toSeq.distinct)
     val walk = laneWalk(record => fitting(keyOf(record)).flatMap(admit(_, known)), earlier)
     BatchPlan(delivered.groupBy(_.name.lane).map { case (lane, all) =>
-      lane -> walk.walk(states.watermark(lane), all)
+      lane -> walk.walk(states.watermark(lane), states.holes(lane), all)
     })
   }
 

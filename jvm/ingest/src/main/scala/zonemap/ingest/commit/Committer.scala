@@ -60,9 +60,9 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
   private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
   private def goesOn(result: PassResult): Boolean = result.outcome match {
-    case _: PassOutcome.Committed | PassOutcome.Fenced                     => true
-    case PassOutcome.Idle | _: PassOutcome.Paused | _: PassOutcome.Stopped => false
-    case _: PassOutcome.Unresolved                                         => false
+    case _: PassOutcome.Committed | PassOutcome.Fenced => true
+    case PassOutcome.Idle                              => result.more
+    case _                                             => false
   }
 }
 

@@ -30,6 +30,8 @@ private[ingest] final case class Refused(delivered: Delivered, refusal: Refusal,
  *
  * @param watermark that of the lane after the commit
  * @param accepted in order of their chain
+ * @param opened the numbers that become holes
+ * @param closed the holes that are filled, or whose record is refused now
  * @param otherBranch the branch to which the next record of the chain belongs
  * @param unconfirmed an unreadable record that a second poll must confirm
  */
@@ -37,6 +39,8 @@ private[ingest] final case class LaneDecision(
     watermark: Long,
     accepted: Seq[CheckedRecord] = Nil,
     refused: Seq[Refused] = Nil,
+    opened: Set[Long] = Set.empty,
+    closed: Set[Long] = Set.empty,
     held: Option[HeldRecord] = None,
     otherBranch: Option[String] = None,
     unconfirmed: Option[RecordName] = None)
@@ -58,15 +62,31 @@ private[ingest] class LaneWalk(
     blocks: RefusedRecord => Boolean,
     isFull: () => Boolean) {
 
-  def walk(watermark: Long, records: Seq[Delivered]): LaneDecision = {
+  /** @param holes the holes of the lane */
+  def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision = {
     val bySeq = records.distinctBy(r => (r.name.seq, r.name.nonce)).groupBy(_.name.seq).toSeq.sortBy(_._1)
-    val pending = bySeq.dropWhile(_._1 <= watermark)
+    val (passed, pending) = bySeq.span(_._1 <= watermark)
+    val filled = passed.filter { case (seq, _) => holes(seq) }.foldLeft(LaneDecision(watermark)) {
+      case (decision, (seq, same)) => if (isFull()) decision else fill(decision, seq, same)
+    }
     pending.indices
-      .foldLeft((LaneDecision(watermark), false)) {
+      .foldLeft((filled, false)) {
         case ((decision, isOver), _) if isOver || isFull() => (decision, true)
-        case ((decision, _), i)    => step(decision, pending(i)._2, pending.drop(i + 1).flatMap(_._2))
+        case ((decision, _), i) => step(decision, pending(i)._2, pending.drop(i + 1).flatMap(_._2))
       }
       ._1
+  }
+
+  /** The decision with the readable records of a hole: the first one that the table accepts fills it. */
+  private def fill(decision: LaneDecision, seq: Long, same: Seq[Delivered]): LaneDecision = {
+    val own = same.collect { case d @ Delivered(_, Right(record), _) if branchOf(record) == branch => d -> record }
+    if (own.isEmpty) decision
+    else
+      (firstAccepted(own) match {
+        case Right(record)  => decision.copy(accepted = decision.accepted :+ record)
+        case Left(refusals) =>
+          decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Beside)))
+      }).copy(closed = decision.closed + seq)
   }
 
   /** The decision with the records of one `seq`, and whether the walk ends. */
@@ -87,16 +107,20 @@ private[ingest] class LaneWalk(
   private def extend(decision: LaneDecision, chain: Seq[(Delivered, IngestRecord)]): (LaneDecision, Boolean) = {
     val (own, other) = chain.partition { case (_, record) => branchOf(record) == branch }
     if (own.isEmpty) (decision.copy(otherBranch = Some(branchOf(other.head._2))), true)
-    else {
-      val ordered = own.sortBy { case (d, _) => (d.name.appendedAtMillis, d.name.nonce) }
-      val checked = ordered.iterator.map { case (d, record) => check(record).left.map(Refused(d, _, RefusalEffect.Pass)) }
-      val (refused, rest) = checked.span(_.isLeft)
-      val refusals = refused.collect { case Left(r) => r }.toSeq
-      rest.nextOption() match {
-        case Some(Right(record)) =>
+    else
+      firstAccepted(own) match {
+        case Right(record) =>
           (decision.copy(watermark = record.record.seq, accepted = decision.accepted :+ record), false)
-        case _ => refuse(decision, refusals)
+        case Left(refusals) => refuse(decision, refusals)
       }
+  }
+
+  /** The first record that the table accepts, or the refusals of all. */
+  private def firstAccepted(same: Seq[(Delivered, IngestRecord)]): Either[Seq[Refused], CheckedRecord] = {
+    val ordered = same.sortBy { case (d, _) => (d.name.appendedAtMillis, d.name.nonce) }
+    ordered.foldLeft[Either[Seq[Refused], CheckedRecord]](Left(Nil)) {
+      case (Left(refusals), (d, record)) => check(record).left.map(refusals :+ Refused(d, _, RefusalEffect.Pass))
+      case (accepted, _)                 => accepted
     }
   }
 
@@ -136,7 +160,9 @@ private[ingest] class LaneWalk(
     same.map(_.name).find(name => !confirmed(name)) match {
       case Some(name)       => (decision.copy(unconfirmed = Some(name)), true)
       case None if isBeside => (decision.copy(refused = decision.refused ++ refusals), false)
-      case None             => refuse(decision, refusals)
+      case None =>
+        val (refused, isOver) = refuse(decision, refusals)
+        (if (isOver) refused else refused.copy(opened = refused.opened + same.head.name.seq), isOver)
     }
   }
 }

@@ -54,13 +54,14 @@ private[ingest] class Pass(
 
   /** C1 to C3: the pause, fresh metadata, the states that its pointers name. */
   private def load(): PassState = PauseFile.read(files) match {
-    case Some(pause) => Done(PassResult(branch, PassOutcome.Paused(pause.reason), Nil, Nil, 0))
+    case Some(pause) => Done(PassResult(branch, PassOutcome.Paused(pause.reason), Nil, Nil, 0, more = false))
     case None =>
-      val view = catalog.load()
-      try Loaded(view, BranchStates.load(view, branch, files, queue.identity))
-      catch {
+      try {
+        val (view, states) = BranchStates.load(catalog, branch, files, queue.identity)
+        Loaded(view, states)
+      } catch {
         case e: IngestStoppedException =>
-          Done(PassResult(branch, PassOutcome.Stopped(e.code, e.getMessage), Nil, Nil, 0))
+          Done(PassResult(branch, PassOutcome.Stopped(e.code, e.getMessage), Nil, Nil, 0, more = false))
       }
   }
 
@@ -83,8 +84,12 @@ private[ingest] class Pass(
       quarantine.put(d.name, d.bytes, Refusal(entry.code, entry.message), environment.nowMillis())
       if (entry.code == RefusalCode.Discarded) quarantine.unmark(d.name)
     }
-    val passed = others.filter(d => d.name.seq <= states.watermark(d.name.lane))
-    queue.settle((listed ++ passed).map(_.name))
+    val (useless, passed) = others.partition(d => d.content.isLeft && states.holes(d.name.lane)(d.name.seq))
+    useless.foreach { d =>
+      val problem = d.content.left.toOption.get
+      quarantine.put(d.name, d.bytes, Refusal(problem.code, problem.message), environment.nowMillis())
+    }
+    queue.settle((listed ++ useless ++ passed.filter(d => states.isSettled(d.name.lane, d.name.seq))).map(_.name))
     if (complete) Set.empty
     else {
       val moved = listed.map(d => keyOf(d.name)).toSet
@@ -102,14 +107,14 @@ private[ingest] class Pass(
     if (decided.isUnconfirmed && earlier.isEmpty)
       settled.polled.copy(poll = this.poll(), earlier = poll.records.map(_.name).toSet)
     else if (decided.isDue(settings, environment.nowMillis())) Planned(settled.polled, settled.unsettled, decided)
-    else Done(result(PassOutcome.Idle, decided, waiting.size), decided.otherBranches)
+    else Done(result(PassOutcome.Idle, decided, settled.polled, waiting.size), decided.otherBranches)
   }
 
   /** The delivered records that the states have not settled. */
   private def waitingOf(polled: Polled): Seq[Delivered] = {
     val listed = polled.states.quarantined.map(q => (q.lane, q.seq, q.nonce)).toSet
     polled.poll.records.filterNot { d =>
-      listed(keyOf(d.name)) || d.name.seq <= polled.states.watermark(d.name.lane)
+      listed(keyOf(d.name)) || polled.states.isSettled(d.name.lane, d.name.seq)
     }
   }
 
@@ -123,8 +128,10 @@ private[ingest] class Pass(
       catalog.lengths,
       quarantine.discarded())
 
-  private def result(outcome: PassOutcome, plan: BatchPlan, pending: Int): PassResult =
-    PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending)
+  private def result(outcome: PassOutcome, plan: BatchPlan, polled: Polled, pending: Int): PassResult = {
+    val hasSettled = waitingOf(polled).size < polled.poll.records.size
+    PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending, !polled.poll.complete && hasSettled)
+  }
 
   /** C7: the new state becomes durable before a pointer can name it. */
   private def putState(planned: Planned): PassState = {
@@ -150,7 +157,7 @@ private[ingest] class Pass(
       states.pointer,
       view.head(branch),
       states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
-        plan.advanced(states).map { case (lane, seq) => lane -> Watermark(seq, now) },
+        plan.advanced(states, now),
       kept ++ refused,
       CommittedTotals(
         totals.commits + 1,
@@ -169,7 +176,7 @@ private[ingest] class Pass(
       sending.next.pointer,
       plan.accepted,
       polled.view.manifests(branch) >= settings.mergeManifests,
-      plan.advanced(polled.states).size)
+      plan.advanced(polled.states, 0).size)
     try Landed(sending.copy(attempts = sending.attempts + 1), catalog.commit(commit))
     catch {
       case e: NotSentException => notSent(sending, e)
@@ -185,7 +192,7 @@ private[ingest] class Pass(
     val planner = new RefusingPlanner(polled.view, polled.states, unwritable)
     val decided = planner.plan(waitingOf(polled), polled.earlier)
     if (decided.isDue(settings, environment.nowMillis())) sending.planned.copy(plan = decided)
-    else Done(result(PassOutcome.Idle, decided, decided.refused.size), decided.otherBranches)
+    else Done(result(PassOutcome.Idle, decided, polled, decided.refused.size), decided.otherBranches)
   }
 
   private def keyOf(record: CheckedRecord) = (record.record.lane, record.record.seq, record.record.nonce)
@@ -194,7 +201,7 @@ private[ingest] class Pass(
   protected def resolve(sending: Sending): PassState = {
     val Planned(polled, _, plan) = sending.planned
     val failure = sending.failure.get
-    def end(outcome: PassOutcome) = Done(result(outcome, plan, polled.poll.records.size), plan.otherBranches)
+    def end(outcome: PassOutcome) = Done(result(outcome, plan, polled, polled.poll.records.size), plan.otherBranches)
     val view =
       try Some(catalog.load())
       catch { case NonFatal(_) => None }
@@ -235,8 +242,8 @@ private[ingest] class Pass(
       attempts,
       environment.nowMillis() - started
     )
-    val left = polled.poll.records.count(d => d.name.seq > states.watermark(d.name.lane))
-    Done(result(outcome, plan, left), plan.otherBranches)
+    val left = polled.poll.records.count(d => !states.isSettled(d.name.lane, d.name.seq))
+    Done(result(outcome, plan, polled, left), plan.otherBranches)
   }
 
   /** A planner that refuses some records in addition. */

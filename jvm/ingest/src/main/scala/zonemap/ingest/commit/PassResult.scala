@@ -48,10 +48,12 @@ private[zonemap] object PassOutcome {
  * @param refused records that are quarantined by this pass or wait to be
  * @param held records that wait for their predecessor
  * @param pending records left in the queue that this pass has seen
+ * @param more whether the next pass will see records that this one did not
  */
 private[zonemap] final case class PassResult(
     branch: String,
     outcome: PassOutcome,
     refused: Seq[RefusedRecord],
     held: Seq[HeldRecord],
-    pending: Int)
+    pending: Int,
+    more: Boolean)

@@ -28,8 +28,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   }
 
   override def poll(limits: PollLimits): Poll = {
-    val lanes = names().groupBy(_.lane).values.toSeq.sortBy(lane => lane.map(_.appendedAtMillis).min)
-    val ordered = lanes.flatMap(_.sortBy(_.seq)).iterator
+    val ordered = inTurn(names()).iterator
     val records = ArrayBuffer.empty[Delivered]
     var bytes = 0L
     while (ordered.hasNext && records.size < limits.maxRecords && bytes < limits.maxBytes)
@@ -39,6 +38,16 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
       }
     Poll(records.toSeq, complete = !ordered.hasNext)
   }
+
+  /** The first record of each lane, then the second of each, and so on: a long lane does not hold up the others. */
+  private def inTurn(names: Seq[RecordName]): Seq[RecordName] =
+    names
+      .groupBy(_.lane)
+      .values
+      .flatMap(_.sortBy(name => (name.seq, name.appendedAtMillis, name.nonce)).zipWithIndex)
+      .toSeq
+      .sortBy { case (name, turn) => (turn, name.appendedAtMillis, name.lane) }
+      .map(_._1)
 
   /** The record of that name; `None` if it was settled meanwhile. */
   private def deliver(name: RecordName): Option[Delivered] =

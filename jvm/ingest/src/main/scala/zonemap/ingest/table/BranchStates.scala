@@ -20,6 +20,12 @@ private[zonemap] final case class BranchStates(
   def watermark(lane: String): Long =
     (own ++ others).flatMap(_.lanes.get(lane)).map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
 
+  /** The holes of a lane in the state of this branch. */
+  def holes(lane: String): Set[Long] = own.flatMap(_.lanes.get(lane)).fold(Set.empty[Long])(_.holes)
+
+  /** Whether a record is settled: its lane has passed it, and it fills no hole. */
+  def isSettled(lane: String, seq: Long): Boolean = seq <= watermark(lane) && !holes(lane)(seq)
+
   /** The refused records of all branches that may not be in the quarantine folder yet. */
   def quarantined: Seq[QuarantinedSeq] = (own ++ others).flatMap(_.quarantined).toSeq
 }
@@ -27,12 +33,29 @@ private[zonemap] final case class BranchStates(
 private[zonemap] object BranchStates {
 
   /**
-   * Reads the states that the pointers of a table name.
+   * Reads fresh metadata, and the states that its pointers name.
+   *
+   * If the pointer of the branch seems to be lost, the metadata is read once more: another committer may have made the
+   * first commit after the metadata was read and before the state files were listed.
    *
    * @param queueId the identity of the queue; a pointer of another queue stops the committer
-   * @throws IngestStoppedException if a state is lost, or a pointer may be lost
+   * @throws IngestStoppedException if a state is lost, or the pointer of the branch may be lost
    */
-  def load(view: TableView, branch: String, files: IngestFiles, queueId: String): BranchStates = {
+  def load(
+      catalog: IngestCatalog,
+      branch: String,
+      files: IngestFiles,
+      queueId: String): (TableView, BranchStates) = {
+    val view = catalog.load()
+    try (view, load(view, branch, files, queueId))
+    catch {
+      case e: IngestStoppedException if e.code == StopCode.PointerLost =>
+        val again = catalog.load()
+        (again, load(again, branch, files, queueId))
+    }
+  }
+
+  private def load(view: TableView, branch: String, files: IngestFiles, queueId: String): BranchStates = {
     val named = (branch +: view.pointerBranches).distinct
       .filter(view.hasBranch)
       .flatMap(b => view.pointer(b).map(text => b -> stateOf(b, text, view, files, queueId)))

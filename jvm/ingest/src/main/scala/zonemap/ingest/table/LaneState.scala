@@ -4,8 +4,10 @@ package zonemap.ingest.table
  * The watermark of a lane: every record of the lane up to `seq` is committed or quarantined.
  *
  * @param atMillis when the committer moved it, for people
+ * @param holes the numbers up to `seq` whose only record could not be read. Its producer may not know that it was
+ *   appended, and may append the same number again: that record fills the hole, once
  */
-private[zonemap] final case class Watermark(seq: Long, atMillis: Long)
+private[zonemap] final case class Watermark(seq: Long, atMillis: Long, holes: Set[Long] = Set.empty)
 
 /** A record that the committer refused for good. Its lane has passed it, or it lies beside the chain of its lane. */
 private[zonemap] final case class QuarantinedSeq(lane: String, seq: Long, nonce: String, code: String, message: String)

@@ -41,6 +41,11 @@ private[zonemap] object StateFile {
           json.writeObjectFieldStart(lane)
           json.writeNumberField("seq", watermark.seq)
           json.writeNumberField("at-ms", watermark.atMillis)
+          if (watermark.holes.nonEmpty) {
+            json.writeArrayFieldStart("holes")
+            watermark.holes.toSeq.sorted.foreach(seq => json.writeNumber(seq))
+            json.writeEndArray()
+          }
           json.writeEndObject()
         }
         json.writeEndObject()
@@ -90,8 +95,7 @@ private[zonemap] object StateFile {
         .get("lanes", node)
         .properties()
         .asScala
-        .map(lane =>
-          lane.getKey -> Watermark(JsonUtil.getLong("seq", lane.getValue), JsonUtil.getLong("at-ms", lane.getValue)))
+        .map(lane => lane.getKey -> watermark(lane.getValue))
         .toMap,
       JsonUtil.get("quarantined", node).elements().asScala.map(quarantined).toSeq,
       CommittedTotals(
@@ -101,6 +105,11 @@ private[zonemap] object StateFile {
         JsonUtil.getLong("rows", stats))
     )
   }
+
+  private def watermark(node: JsonNode) = Watermark(
+    JsonUtil.getLong("seq", node),
+    JsonUtil.getLong("at-ms", node),
+    if (node.has("holes")) JsonUtil.getLongList("holes", node).asScala.map(_.longValue()).toSet else Set.empty)
 
   private def quarantined(node: JsonNode) = QuarantinedSeq(
     JsonUtil.getString("lane", node),

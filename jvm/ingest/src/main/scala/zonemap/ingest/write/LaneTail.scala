@@ -14,8 +14,9 @@ private[zonemap] object LaneTail {
    */
   def read(target: IngestTarget, branch: String, lane: String): Long = {
     val pending = target.queue.pendingOf(lane)
-    val view = new IcebergIngestCatalog(target.name, target.operations).load()
-    of(BranchStates.load(view, branch, target.files, target.queue.identity).watermark(lane), pending)
+    val catalog = new IcebergIngestCatalog(target.name, target.operations)
+    val (_, states) = BranchStates.load(catalog, branch, target.files, target.queue.identity)
+    of(states.watermark(lane), pending)
   }
 
   /** Follows the chain from the watermark; records beside the chain do not count, records behind a gap do. */

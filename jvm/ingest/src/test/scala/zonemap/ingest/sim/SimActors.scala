@@ -65,8 +65,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
 
   private def open(): Long = {
     val pending = table.queue.pendingOf(lane)
-    val view = table.catalog.load()
-    val states = BranchStates.load(view, IngestRecord.MainBranch, table.files, table.queue.identity)
+    val (_, states) = BranchStates.load(table.catalog, IngestRecord.MainBranch, table.files, table.queue.identity)
     LaneTail.of(states.watermark(lane), pending)
   }
 
@@ -103,6 +102,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
     if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) written = None
     else {
       table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = world.trueMillis))
+      world.trace(s"accepted $lane-${record.seq}")
       table.accepted += ((lane, record.seq))
       last = Some(record.seq)
       written = None
@@ -151,7 +151,8 @@ final class SimCommitter(table: SimTable) extends Actor {
     var rounds = 0
     while (!idle && rounds < 200) {
       world.trueMillis += 100000
-      idle = pass.run().result.outcome == PassOutcome.Idle
+      val result = pass.run().result
+      idle = result.outcome == PassOutcome.Idle && !result.more
       rounds += 1
     }
     assert(idle, "the committer does not come to rest")
@@ -181,8 +182,9 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
         if (world.has(Guard.SecondPoll)) confirmed else _ => true,
         _ => false,
         () => isFull) {
-        override def walk(watermark: Long, records: Seq[Delivered]): LaneDecision =
-          if (world.has(Guard.PrevSeq)) super.walk(watermark, records) else super.walk(watermark, relinked(records))
+        override def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision =
+          if (world.has(Guard.PrevSeq)) super.walk(watermark, holes, records)
+          else super.walk(watermark, holes, relinked(records))
 
         /** Each record as if it followed the delivered one before it. */
         private def relinked(records: Seq[Delivered]): Seq[Delivered] = {
@@ -244,6 +246,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
     val garbage = try gc.garbage(MinAge, world.trueMillis + skew)
     catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
     garbage.foreach { file =>
+      world.trace(s"gc deletes ${file.path}")
       world.interrupt()
       table.data.delete(file.path)
     }
@@ -274,6 +277,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
         !live(path) && world.trueMillis - table.data.writtenAt(path) > MinAge
       }
       markBad(lost.toSet)
+      world.trace(s"orphan removal deletes ${lost.mkString(" ")}")
       lost.foreach(table.data.delete)
     }
 

@@ -81,6 +81,9 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
   private def swap(version: Long, change: SimMetadata => SimMetadata): Boolean = {
     val isCurrent = metadata.version == version || !world.has(Guard.Fence)
     if (isCurrent) metadata = change(metadata)
+    world.trace(
+      s"swap: $isCurrent, pointer ${metadata.property}, head has " +
+        metadata.snapshots.last.records.map(r => s"${r.lane}-${r.seq}").mkString(" "))
     isCurrent
   }
 

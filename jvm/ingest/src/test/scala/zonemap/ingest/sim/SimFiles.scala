@@ -18,10 +18,12 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
   override def create(path: String, bytes: Array[Byte]): Boolean = {
     if (world.faults && path.startsWith("pending/") && world.rng.int(40) == 0) {
       files.put(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
+      world.trace(s"torn: $path")
       throw new IOException("simulated: torn write")
     }
     world.unreliable {
       val isNew = !files.contains(path)
+      world.trace(s"create $path: $isNew")
       if (isNew) files.put(path, (bytes, world.trueMillis))
       isNew
     }
@@ -50,12 +52,14 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
 
   override def delete(path: String): Unit = {
     world.interrupt()
+    world.trace(s"delete $path")
     files.remove(path)
     world.interrupt()
   }
 
   /** Changes a byte of a file, as a failing disk does. */
   def damage(path: String): Unit = files.get(path).foreach { case (bytes, at) =>
+    world.trace(s"damage $path")
     files.put(path, (bytes.take(bytes.length - 1), at))
   }
 }

@@ -48,6 +48,9 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   /** Milliseconds of the true time, which no actor sees. */
   var trueMillis: Long = 1700000000000L
   var faults = true
+
+  /** Receives what happened, for the replay of a seed. */
+  var trace: (=> String) => Unit = _ => ()
   private val running = mutable.Stack.empty[Actor]
 
   def has(guard: Guard): Boolean = !without.contains(guard)
@@ -56,7 +59,11 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   def run(actor: Actor): Unit = {
     running.push(actor)
     try actor.step()
-    catch { case _: SimCrash => actor.crash() }
+    catch {
+      case _: SimCrash =>
+        trace(s"$actor dies")
+        actor.crash()
+    }
     finally running.pop(): Unit
   }
 
@@ -82,7 +89,10 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
     if (faults && rng.int(60) == 0) throw new IOException("simulated: refused")
     val result = operation
     interrupt()
-    if (faults && rng.int(60) == 0) throw new IOException("simulated: response lost")
+    if (faults && rng.int(60) == 0) {
+      trace("response lost")
+      throw new IOException("simulated: response lost")
+    }
     result
   }
 }

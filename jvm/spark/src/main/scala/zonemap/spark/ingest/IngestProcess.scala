@@ -44,7 +44,8 @@ private[spark] final class IngestProcess(process: SparkProcess) {
     }
     def passed(results: Seq[PassResult]): Unit =
       if (results.exists(_.outcome.isInstanceOf[PassOutcome.Committed])) committed(spark, name, table, results)
-    val loop = new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, results) => passed(results))
+    val loop =
+      new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, results) => passed(results))
     val started = loops.putIfAbsent(table.name(), loop) == null
     if (started) {
       spark.sparkContext.addSparkListener(new SparkListener {

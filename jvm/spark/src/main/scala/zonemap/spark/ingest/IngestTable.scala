@@ -34,10 +34,8 @@ private[ingest] final class IngestTable(
   override def properties(): JMap[String, String] = table.properties()
 
   override def capabilities(): JSet[TableCapability] = {
-    val kept = JEnumSet.of(
-      TableCapability.BATCH_WRITE,
-      TableCapability.STREAMING_WRITE,
-      TableCapability.ACCEPT_ANY_SCHEMA)
+    val kept =
+      JEnumSet.of(TableCapability.BATCH_WRITE, TableCapability.STREAMING_WRITE, TableCapability.ACCEPT_ANY_SCHEMA)
     kept.retainAll(table.capabilities())
     kept
   }

@@ -81,5 +81,6 @@ private object IngestWrite {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   private def aborted(table: String, what: String): Unit =
-    log.warn(s"A write to $table failed ($what). Its data files remain until ingest_gc removes those that no record names.")
+    log.warn(
+      s"A write to $table failed ($what). Its data files remain until ingest_gc removes those that no record names.")
 }

@@ -47,10 +47,10 @@ private[spark] final class IngestWriteRule(sink: IngestSink) extends Rule[Logica
   /** The table to write to instead of `table`; `None` if the write does not change. */
   private def queued(table: Table, isChosen: Boolean): Option[IngestTable] =
     table match {
-      case ours: IngestTable                => Option.when(!ours.isPlanned)(ours.planned)
-      case iceberg: SparkTable if isChosen  => Some(new IngestTable(iceberg, None, true, sink))
-      case other if isChosen                => refuseKind(other)
-      case _                                => None
+      case ours: IngestTable               => Option.when(!ours.isPlanned)(ours.planned)
+      case iceberg: SparkTable if isChosen => Some(new IngestTable(iceberg, None, true, sink))
+      case other if isChosen               => refuseKind(other)
+      case _                               => None
     }
 
   /** The relation around `table`, with the catalog of the table, unless the relation has one. */

@@ -37,7 +37,8 @@ private[ingest] object TaskFiles {
         throw new IllegalStateException(
           s"Cannot write with format zonemap-ingest: Iceberg ${IcebergBuild.version()} has other internals than " +
             s"expected ($e). Write with format iceberg, or use a version of Iceberg that zonemap supports.",
-          e),
+          e
+        ),
       identity
     )
 }

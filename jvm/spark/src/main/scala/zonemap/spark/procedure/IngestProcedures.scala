@@ -98,7 +98,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(waited)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "wait for appends to")
-    val append = IngestWait.append(arguments.optionalText("lane"), arguments.optionalLong("seq"), arguments.text("branch"))
+    val append =
+      IngestWait.append(arguments.optionalText("lane"), arguments.optionalLong("seq"), arguments.text("branch"))
     val seconds = arguments.count("timeout_seconds")
     val rows = new IngestWait(target(table), admin(table)).run(append, seconds * 1000L)
     ingest.refresh(spark, name)
@@ -150,7 +151,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
         "watermarks",
         MapType(StringType, LongType),
         Some("NULL"),
-        "Number of the last append of each lane that the table contains, such as map('nightly', 17)."),
+        "Number of the last append of each lane that the table contains, such as map('nightly', 17)."
+      ),
       Parameter(
         "forget_known",
         BooleanType,

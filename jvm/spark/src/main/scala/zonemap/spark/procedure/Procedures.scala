@@ -242,7 +242,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     dropped.map(Seq(_))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new IngestProcedures(ingest).all
+  val all: Seq[ZoneMapProcedure] =
+    Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new IngestProcedures(ingest).all
 
   /** @param limit of the facts; `None` if they are only estimated */
   private def built(

@@ -65,9 +65,6 @@ private[spark] final class Arguments(parameters: Seq[Parameter], input: Internal
   /** Returns a whole number of 0 or more; `None` for NULL. */
   def optionalCount(name: String): Option[Int] = Option.when(!input.isNullAt(positionOf(name)))(count(name))
 
-  /** Returns a text; `None` for NULL. */
-  def optionalText(name: String): Option[String] = Option.when(!input.isNullAt(positionOf(name)))(text(name))
-
   /** Returns a whole number of 0 or more, for a parameter of type BIGINT; `None` for NULL. */
   def optionalLong(name: String): Option[Long] = Option.when(!input.isNullAt(positionOf(name)))(long(name))
 

@@ -48,7 +48,8 @@ class IngestConfsTest extends AnyFunSuite {
       "ingest.merge-manifests" -> "-1",
       "ingest.soft-limit-records" -> "0",
       "ingest.hard-limit-records" -> "many",
-      "ingest.block-lane" -> "perhaps"))
+      "ingest.block-lane" -> "perhaps"
+    ))
     test(s"$key='$value' is refused") {
       val error = intercept[MalformedConfException](read(Map(key -> value)))
       assert(error.getMessage.contains(s"spark.sql.zonemap.$key='$value'"))

@@ -20,7 +20,7 @@ class IngestProceduresTest extends IngestSession {
   private def eventually(seconds: Int = 30)(holds: => Boolean): Unit = {
     val deadline = System.nanoTime() + seconds * 1000000000L
     while (!holds && System.nanoTime() < deadline) Thread.sleep(50)
-    assert(holds)
+    assert(holds): Unit
   }
 
   private def inRoot(table: String, folder: String): Seq[Path] = {
@@ -73,7 +73,9 @@ class IngestProceduresTest extends IngestSession {
     appendIds(t, 0, 10)
     val lane = pending(t).head._1
     def waited(arguments: String) =
-      sql(s"CALL zonemap.system.ingest_wait(table => '$t'$arguments)").collect().map(r => (r.getString(0), r.getString(2)))
+      sql(s"CALL zonemap.system.ingest_wait(table => '$t'$arguments)")
+        .collect()
+        .map(r => (r.getString(0), r.getString(2)))
     assert(waited(", timeout_seconds => 0").toSeq == Seq((lane, "pending")))
     assert(waited(s", lane => '$lane', seq => 0, timeout_seconds => 0").toSeq == Seq((lane, "pending")))
     commit(t)
@@ -87,6 +89,7 @@ class IngestProceduresTest extends IngestSession {
     withConf("spark.sql.zonemap.ingest.interval" -> "100ms") {
       assert(call(s"ingest_start('$t')").getBoolean(0) && !call(s"ingest_start('$t')").getBoolean(0))
     }
+    var stopped = false
     try {
       assert(status(t).getAs[String]("loop") == "running")
       for (k <- 0 until 3) {
@@ -94,15 +97,16 @@ class IngestProceduresTest extends IngestSession {
         val states = sql(s"CALL zonemap.system.ingest_wait('$t')").collect().map(_.getString(2)).toSet
         assert(states.subsetOf(Set("visible")) && read(t).size == k * 10 + 10)
       }
-    } finally assert(call(s"ingest_stop('$t')").getBoolean(0))
-    assert(status(t).getAs[String]("loop") == "" && !call(s"ingest_stop('$t')").getBoolean(0))
+    } finally stopped = call(s"ingest_stop('$t')").getBoolean(0)
+    assert(stopped && status(t).getAs[String]("loop") == "" && !call(s"ingest_stop('$t')").getBoolean(0))
     appendIds(t, 30, 40)
     Thread.sleep(500)
     assert(read(t).size == 30 && commit(t)._2 == 10)
   }
 
   for (byLoop <- Seq(false, true))
-    test(s"a query after a commit is planned from the index, ${if (byLoop) "committer of the driver" else "ingest_commit"}") {
+    test(
+      s"a query after a commit is planned from the index, ${if (byLoop) "committer of the driver" else "ingest_commit"}") {
       val t = create(s"ingest_fresh_$byLoop", "id BIGINT")
       appendIds(t, 0, 10)
       commit(t)

@@ -41,14 +41,16 @@ class IngestSinkTest extends IngestSession {
       "mp MAP<STRING, DOUBLE>"
     val queued = create("sink_types", columns)
     val direct = create("sink_types_direct", columns)
-    val values = sql("""SELECT id % 2 = 0 AS b, CAST(id AS INT) AS i, id AS l, CAST(id / 3.0 AS FLOAT) AS f,
+    val values = sql(
+      """SELECT id % 2 = 0 AS b, CAST(id AS INT) AS i, id AS l, CAST(id / 3.0 AS FLOAT) AS f,
         |  CASE WHEN id = 3 THEN double('NaN') ELSE id / 7.0D END AS d, CAST(id / 8.0 AS DECIMAL(20, 3)) AS m,
         |  date_add(DATE'1969-12-30', CAST(id AS INT)) AS t, timestamp_micros(id * 123456789 - 5) AS ts,
         |  CAST(timestamp_micros(id * 987654321) AS TIMESTAMP_NTZ) AS tn, concat('s', id) AS s,
         |  CAST(concat('x', id) AS BINARY) AS x,
         |  named_struct('a', CAST(id AS INT), 'n', named_struct('z', concat('z', id))) AS st,
         |  array(id, NULL) AS ar, map(concat('k', id), id / 2.0D) AS mp FROM RANGE(0, 20)""".stripMargin)
-      .unionByName(sql(s"SELECT ${columns.split(", (?=[a-z]+ [A-Z])").map(c => s"CAST(NULL AS ${c.split(" ", 2)(1)}) AS ${c.split(" ")(0)}").mkString(", ")}"))
+      .unionByName(sql(
+        s"SELECT ${columns.split(", (?=[a-z]+ [A-Z])").map(c => s"CAST(NULL AS ${c.split(" ", 2)(1)}) AS ${c.split(" ")(0)}").mkString(", ")}"))
     append(values, queued)
     values.writeTo(direct).append()
     commit(queued)
@@ -73,9 +75,9 @@ class IngestSinkTest extends IngestSession {
   for (((clause, order), i) <- layouts.zipWithIndex)
     test(s"layout '$clause' '$order': files, partitions and order as Iceberg writes them") {
       val columns = "id BIGINT, p INT, s STRING, ts TIMESTAMP"
-      val tables = Seq(create(s"sink_layout_$i", columns, clause), create(s"sink_layout_direct_$i", columns, clause))
-      if (order.nonEmpty) tables.foreach(t => sql(s"ALTER TABLE $t WRITE $order"))
-      val Seq(queued, direct) = tables
+      val queued = create(s"sink_layout_$i", columns, clause)
+      val direct = create(s"sink_layout_direct_$i", columns, clause)
+      if (order.nonEmpty) Seq(queued, direct).foreach(t => sql(s"ALTER TABLE $t WRITE $order"))
       val values = ids(0, 60)
         .withColumn("p", (col("id") % 3).cast("int"))
         .withColumn("s", concat((col("id") % 7).cast("string"), lit("abc")))
@@ -88,13 +90,15 @@ class IngestSinkTest extends IngestSession {
       val partition = if (clause.isEmpty) "" else "partition, "
       def files(t: String) = rows(sql(s"SELECT ${partition}spec_id, sort_order_id, record_count FROM $t.files"))
       assert(files(queued) == files(direct))
-      def inOrder(t: String) = rows(sql(s"SELECT _file, collect_list(id) FROM (SELECT _file, _pos, id FROM $t " +
-        "ORDER BY _file, _pos) GROUP BY _file").drop("_file"))
+      def inOrder(t: String) = rows(
+        sql(s"SELECT _file, collect_list(id) FROM (SELECT _file, _pos, id FROM $t " +
+          "ORDER BY _file, _pos) GROUP BY _file").drop("_file"))
       assert(inOrder(queued) == inOrder(direct))
     }
 
   test("options of Iceberg's sink hold: fan-out, format, size of files") {
-    val t = create("sink_options", "id BIGINT, p INT", "PARTITIONED BY (p) TBLPROPERTIES ('write.distribution-mode'='none')")
+    val t =
+      create("sink_options", "id BIGINT, p INT", "PARTITIONED BY (p) TBLPROPERTIES ('write.distribution-mode'='none')")
     val values = ids(0, 30).withColumn("p", (col("id") % 3).cast("int")).coalesce(1)
     values.write.format(Format).mode("append").option("fanout-enabled", "true").option("write-format", "orc").save(t)
     commit(t)
@@ -102,11 +106,20 @@ class IngestSinkTest extends IngestSession {
     assert(sql(s"SELECT * FROM $t.files WHERE file_format <> 'ORC'").count() == 0 && read(t).size == 30)
   }
 
-  test("columns are matched by name, cast as Spark casts them, and a missing column is null") {
+  test("columns are matched by name and cast as Spark casts them") {
     val t = create("sink_columns", "id BIGINT, s STRING")
     append(sql("SELECT 'a' AS s, 1 AS id"), t)
     commit(t)
     assert(read(t) == Seq("[1,a]"))
+  }
+
+  test("a write that adds a column: the schema changes at once, the rows with the commit") {
+    val t = create("sink_merge_schema", "id BIGINT", "TBLPROPERTIES ('write.spark.accept-any-schema'='true')")
+    append(ids(0, 2), t)
+    ids(2, 4).withColumn("s", lit("x")).write.format(Format).mode("append").option("mergeSchema", "true").save(t)
+    assert(spark.table(t).columns.toSeq == Seq("id", "s") && read(t).isEmpty)
+    commit(t)
+    assert(read(t) == Seq("[0,null]", "[1,null]", "[2,x]", "[3,x]"))
   }
 
   test("a branch of the table, by name and by option") {
@@ -153,27 +166,57 @@ class IngestSinkTest extends IngestSession {
       ("missing table", () => write.save("lake.db.nope"), Seq("'lake.db.nope'", "Name an existing Iceberg table")),
       ("no Iceberg table", () => write.save("spark_catalog.default.nope"), Seq("'spark_catalog.default.nope'")),
       ("overwrite", () => write.mode("overwrite").save(t), Seq("truncate")),
-      ("overwrite by option", () => sql(s"INSERT OVERWRITE $t WITH (`$Format` = 'true') SELECT 1, 'x'"),
+      (
+        "overwrite by option",
+        () => sql(s"INSERT OVERWRITE $t WITH (`$Format` = 'true') SELECT 1, 'x'"),
         Seq("appends to an existing table only")),
-      ("dynamic overwrite by option", () => ids(0, 1).withColumn("s", lit("x")).writeTo(t).option(Format, "true").overwritePartitions(),
+      (
+        "dynamic overwrite by option",
+        () => ids(0, 1).withColumn("s", lit("x")).writeTo(t).option(Format, "true").overwritePartitions(),
         Seq(t, "appends to an existing table only")),
-      ("create by option", () => ids(0, 1).writeTo("lake.db.sink_new").using("iceberg").option(Format, "true").create(),
+      (
+        "create by option",
+        () => ids(0, 1).writeTo("lake.db.sink_new").using("iceberg").option(Format, "true").create(),
         Seq("sink_new", "appends to an existing table only")),
-      ("option neither true nor false", () => ids(0, 1).withColumn("s", lit("x")).writeTo(t).option(Format, "yes").append(),
+      (
+        "option neither true nor false",
+        () => ids(0, 1).withColumn("s", lit("x")).writeTo(t).option(Format, "yes").append(),
         Seq("'yes'", "true, false")),
       ("read", () => spark.read.format(Format).load(t).collect(), Seq("Cannot read", t)),
       ("lane without number", () => write.option("zonemap-ingest.lane", "a").save(t), Seq("zonemap-ingest.seq")),
       ("number without lane", () => write.option("zonemap-ingest.seq", "1").save(t), Seq("zonemap-ingest.lane")),
-      ("negative number", () => write.option("zonemap-ingest.lane", "a").option("zonemap-ingest.seq", "-1").save(t), Seq("'-1'")),
-      ("lane too long", () => write.option("zonemap-ingest.lane", "x" * 201).option("zonemap-ingest.seq", "1").save(t), Seq("200")),
-      ("snapshot property", () => write.option("snapshot-property.by", "me").save(t), Seq("snapshot-property.by", "Remove")),
-      ("root in the table", () => write.option("zonemap.ingest.root",
-        s"${sql(s"SELECT file FROM $t.metadata_log_entries").head().getString(0).replaceAll("/metadata/.*", "")}/q").save(t),
+      (
+        "negative number",
+        () => write.option("zonemap-ingest.lane", "a").option("zonemap-ingest.seq", "-1").save(t),
+        Seq("'-1'")),
+      (
+        "lane too long",
+        () => write.option("zonemap-ingest.lane", "x" * 201).option("zonemap-ingest.seq", "1").save(t),
+        Seq("200")),
+      (
+        "snapshot property",
+        () => write.option("snapshot-property.by", "me").save(t),
+        Seq("snapshot-property.by", "Remove")),
+      (
+        "root in the table",
+        () =>
+          write
+            .option(
+              "zonemap.ingest.root",
+              s"${sql(s"SELECT file FROM $t.metadata_log_entries").head().getString(0).replaceAll("/metadata/.*", "")}/q")
+            .save(t),
         Seq("spark.sql.zonemap.ingest.root")),
-      ("malformed conf", () => write.option("zonemap.ingest.soft-limit-records", "many").save(t), Seq("ingest.soft-limit-records='many'")),
-      ("a row that violates NOT NULL", () => sql("SELECT CAST(NULL AS BIGINT) AS id, 'x' AS s").write.format(Format).mode("append").save(t),
+      (
+        "malformed conf",
+        () => write.option("zonemap.ingest.soft-limit-records", "many").save(t),
+        Seq("ingest.soft-limit-records='many'")),
+      (
+        "a row that violates NOT NULL",
+        () => sql("SELECT CAST(NULL AS BIGINT) AS id, 'x' AS s").write.format(Format).mode("append").save(t),
         Seq("id")),
-      ("an unknown column", () => ids(0, 1).withColumn("s", lit("x")).withColumn("z", lit(1)).write.format(Format).mode("append").save(t),
+      (
+        "an unknown column",
+        () => ids(0, 1).withColumn("s", lit("x")).withColumn("z", lit(1)).write.format(Format).mode("append").save(t),
         Seq("z"))
     )
     for ((name, body, parts) <- cases) {

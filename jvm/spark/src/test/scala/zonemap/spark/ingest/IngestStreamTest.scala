@@ -29,8 +29,12 @@ class IngestStreamTest extends IngestSession {
   /** Deletes the last entry of the log of finished epochs, so that the next start repeats the epoch. */
   private def forgetLastEpoch(checkpoint: Path): Unit = {
     val log = checkpoint.resolve("commits")
-    val last = Files.list(log).iterator().asScala.filter(_.getFileName.toString.forall(_.isDigit)).maxBy(
-      _.getFileName.toString.toLong)
+    val last = Files
+      .list(log)
+      .iterator()
+      .asScala
+      .filter(_.getFileName.toString.forall(_.isDigit))
+      .maxBy(_.getFileName.toString.toLong)
     Files.deleteIfExists(log.resolve(s".${last.getFileName}.crc"))
     Files.delete(last)
   }
@@ -64,7 +68,8 @@ class IngestStreamTest extends IngestSession {
   }
 
   for (committed <- Seq(true, false))
-    test(s"an epoch that is repeated after a restart is not doubled, if the first one is ${if (committed) "committed" else "pending"}") {
+    test(s"an epoch that is repeated after a restart is not doubled, if the first one is ${if (committed) "committed"
+      else "pending"}") {
       val t = table(s"stream_replay_$committed")
       val (stream, checkpoint) = (source(), newFolder("checkpoint"))
       for (k <- 0 until 3) {
@@ -124,7 +129,10 @@ class IngestStreamTest extends IngestSession {
       id
     }
     def start() = runOnce(
-      frame(stream).withColumn("id", failsOnce(col("id"))).writeStream.option("checkpointLocation", checkpoint.toString),
+      frame(stream)
+        .withColumn("id", failsOnce(col("id")))
+        .writeStream
+        .option("checkpointLocation", checkpoint.toString),
       t)
     add(stream, 0 until 10)
     start()
@@ -173,7 +181,8 @@ class IngestStreamTest extends IngestSession {
     add(stream, 0 until 10)
     val counts = stream.toDF().groupBy("value").count().select(col("value").as("id"), col("count").cast("int").as("p"))
     for (mode <- Seq("complete", "update"))
-      assert(errorOf(runOnce(counts.writeStream.outputMode(mode).option("checkpointLocation", newFolder("c").toString), t)).nonEmpty)
+      assert(errorOf(
+        runOnce(counts.writeStream.outputMode(mode).option("checkpointLocation", newFolder("c").toString), t)).nonEmpty)
     val named = frame(stream).writeStream
       .option("checkpointLocation", newFolder("c").toString)
       .option("zonemap-ingest.lane", "a")
