@@ -40,6 +40,7 @@ from zonemap.errors import (
 from zonemap.output import TableOutput
 
 RUNNER = CliRunner()
+SMALL = ("spark.ui.enabled=false", "spark.log.level=ERROR")
 BUILT = BuildResult("t", 7, 1, 0, 1, 9, 0.5)
 
 
@@ -222,7 +223,7 @@ def test_doctor_passes_its_options_to_the_session(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(doctor, name, lambda name=name: [doctor.Check(name, "ok", "x")])
     result = RUNNER.invoke(cli.cli, ["doctor", "--output", "json", "--iceberg", "1.11.0", *arguments])
     checks = json.loads(result.output)
-    local = () if "--remote" in arguments else ("spark.master=local[1]", "spark.ui.enabled=false")
+    local = () if "--remote" in arguments else ("spark.master=local[1]", *SMALL)
     settings = (*local, "spark.x=y") if "--conf" in arguments else local
     assert asked == [(settings, "sc://h:1" if "--remote" in arguments else None, "1.11.0")]
     assert checks[0]["name"] == ("client_checks" if "--remote" in arguments else "installation_checks")
@@ -335,8 +336,7 @@ def test_a_session_of_doctor_has_a_master_unless_an_address_is_named(monkeypatch
     RUNNER.invoke(cli.cli, ["doctor", "--remote", "local[2]"])
     monkeypatch.setenv("SPARK_REMOTE", "local[2]")
     RUNNER.invoke(cli.cli, ["doctor", "--session"])
-    own = "spark.ui.enabled=false"
-    assert asked == [("spark.master=local[1]", own), (own,), (own,)]
+    assert asked == [("spark.master=local[1]", *SMALL), SMALL, SMALL]
 
 
 def test_the_demo_names_a_server_that_it_cannot_use(monkeypatch: pytest.MonkeyPatch) -> None:

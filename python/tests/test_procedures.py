@@ -405,6 +405,21 @@ def test_what_is_no_session_is_refused(value: Any) -> None:
         zonemap.build(value, "t")
 
 
+def test_the_reason_of_an_inactive_extension_is_the_message() -> None:
+    trace = (
+        "org.apache.spark.SparkException: Failed\n\tat x.Y\nCaused by: java.lang.IllegalArgumentException: Cannot find "
+        "procedure 'system.build': zonemap is inactive, Iceberg's Spark runtime is not on the class path; add it to "
+        "spark.jars. Known procedures: .\n\tat x.Z"
+    )
+    error = _SparkError("FAILED_TO_LOAD_ROUTINE", f"Failed to load routine `zonemap`.\n\nJVM stacktrace:\n{trace}")
+    with pytest.raises(ProcedureError) as caught:
+        zonemap.build(_Session(error=error), "t")  # type: ignore[arg-type]
+    assert str(caught.value) == (
+        "Cannot build the index of 't': zonemap is not active in this session: Iceberg's Spark runtime is not on the "
+        "class path; add it to spark.jars."
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "action"),
     [

@@ -94,7 +94,8 @@ def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg
     if (session or options or server) and all(check.state != "failed" for check in found):
         # A small session, where nothing names another; a remote address leaves no place for a master.
         master = () if address_of(options) else ("spark.master=local[1]",)
-        small = () if server else (*master, "spark.ui.enabled=false")
+        # Spark logs a missing class with a Java trace, as a warning; the checks name what is missing.
+        small = () if server else (*master, "spark.ui.enabled=false", "spark.log.level=ERROR")
         found += checks.session_checks(lambda: _start((*small, *settings), remote, iceberg))
     output_of(output, always_list=True).rows("zonemap doctor", [check.as_dict() for check in found])
     if any(check.state == "failed" for check in found):

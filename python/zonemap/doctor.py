@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from zonemap import confs, current, failures, installed
-from zonemap.errors import JarNotFoundError, ZonemapError
+from zonemap.errors import JarNotFoundError, ProcedureError, ZonemapError
 from zonemap.installed import pair
 from zonemap.jar import jar_path
+from zonemap.procedures import status
 from zonemap.version import SPARK_MINOR, __version__
 
 if TYPE_CHECKING:
@@ -99,15 +100,20 @@ def _extension(spark: SparkSession, advice: str) -> Check:
     if confs.EXTENSION_CLASS not in current.split_list(spark.conf.get(confs.EXTENSIONS, "")):
         return Check("extension", "failed", f"{confs.EXTENSIONS} does not name {confs.EXTENSION_CLASS}", advice)
     try:
-        procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
+        with failures.unlogged():
+            procedures = spark.sql("SHOW PROCEDURES IN zonemap.system").count()
     except Exception as error:
         if not failures.is_of_spark(error):
             raise
         found = f"named, but not loaded: {failures.sentence(error)}"
         return Check("extension", "failed", found, advice)
-    if not procedures:
-        return Check("extension", "failed", "loaded, but inactive", "A warning in the driver's log names the reason.")
-    return Check("extension", "ok", f"active, {procedures} procedures")
+    if procedures:
+        return Check("extension", "ok", f"active, {procedures} procedures")
+    try:
+        status(spark)
+    except ProcedureError as error:
+        return Check("extension", "failed", "loaded, but inactive", str(error))
+    return Check("extension", "failed", "loaded, but inactive", "A warning in the driver's log names the reason.")
 
 
 def _failure(name: str, error: Exception) -> Check:

@@ -42,6 +42,9 @@ _UNNAMED = re.compile(
     re.IGNORECASE,
 )
 
+#: The reason that the catalog of an inactive extension gives.
+_INACTIVE = re.compile(r"zonemap is inactive, (.+?)\. Known procedures:")
+
 
 def build(
     spark: SparkSession,
@@ -268,12 +271,20 @@ def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -
         unsupported = installed.unsupported(f"{_action(procedure, table)} with Spark", version)
         unsupported.__cause__ = failed
         return unsupported
-    why = failed.condition or str(failed).rstrip(".")
-    failed.args = (
-        f"Cannot {_action(procedure, table)}: zonemap is not active in this session ({why}). Start it with "
-        "zonemap.configure(SparkSession.builder); the driver's log and 'zonemap doctor --session' name the cause.",
-    )
+    failed.args = (f"Cannot {_action(procedure, table)}: zonemap is not active in this session{_why_inactive(failed)}",)
     return failed
+
+
+def _why_inactive(failed: ProcedureError) -> str:
+    """Returns the end of a message: the reason that the extension gives, else the step that finds it."""
+    given = _INACTIVE.search(failed.java_trace or "")
+    if given is not None:
+        return f": {given.group(1)}."
+    why = failed.condition or str(failed).rstrip(".")
+    return (
+        f" ({why}). Start it with zonemap.configure(SparkSession.builder); the driver's log and "
+        "'zonemap doctor --session' name the cause."
+    )
 
 
 def _is_absent(failed: ProcedureError, error: Exception) -> bool:

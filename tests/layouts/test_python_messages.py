@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -48,6 +49,11 @@ spark.conf.set("spark.sql.catalog.zonemap", "zonemap.spark.ZoneMapCatalog")
 show("missing", lambda: zonemap.status(spark, "lake.db.t"))
 """
 
+WITHOUT_ICEBERG = """
+spark = zonemap.configure(builder).getOrCreate()
+show("status", lambda: zonemap.status(spark, "lake.db.t"))
+"""
+
 WITH = """
 builder = builder.config("spark.sql.catalog.lake", "org.apache.iceberg.spark.SparkCatalog")
 spark = zonemap.configure(builder, jar={jar!r}, iceberg={iceberg!r}).getOrCreate()
@@ -65,14 +71,17 @@ except Exception as error:
 """
 
 
+def environment() -> dict[str, str]:
+    dropped = ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")
+    return {k: v for k, v in os.environ.items() if k not in dropped} | {"SPARK_LOCAL_IP": "127.0.0.1"}
+
+
 def run(folder: Path, program: str) -> tuple[dict[str, str], str]:
     """Runs a program of its own; returns the lines of its output by their first word, and stderr."""
-    dropped = ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")
-    environment = {k: v for k, v in os.environ.items() if k not in dropped} | {"SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "-c", BUILDER.format(flags=session.JVM_FLAGS) + program],
         cwd=folder,
-        env=environment,
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=240,
@@ -90,6 +99,27 @@ def test_a_session_without_the_jar_is_named_in_one_sentence(tmp_path: Path) -> N
         assert told[name].startswith(start), told
         assert told[f"{name}.trace"] == "True"
     assert "\tat " not in stderr, stderr
+
+
+def test_a_session_without_iceberg_is_named_by_the_reason(tmp_path: Path) -> None:
+    reason = "Iceberg's Spark runtime is not on the class path; add it to spark.jars or spark.jars.packages."
+    told, _ = run(tmp_path, WITHOUT_ICEBERG)
+    start = "ProcedureError Cannot show the status of 'lake.db.t': zonemap is not active in this session: "
+    assert told["status"] == start + reason
+    done = subprocess.run(
+        [sys.executable, "-m", "zonemap", "doctor", "--session", "--output", "json"],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 1, done.stderr
+    failed = {check["name"]: check for check in json.loads(done.stdout) if check["state"] == "failed"}
+    assert list(failed) == ["Iceberg of the session", "extension"]
+    assert failed["extension"]["advice"].endswith(reason)
+    assert "\tat " not in done.stderr, done.stderr
 
 
 def test_jars_are_found_in_a_folder_with_a_blank_and_errors_are_sentences(tmp_path: Path) -> None:

@@ -51,7 +51,10 @@ private[admin] final case class Findings(
   def isBeingIndexed: Boolean = upkeepError.isEmpty && workMillis.exists(_ <= UpkeepWork.MaxMillis)
 
   /** Whether upkeep of this process is about to write the snapshot, which it covers, to the store. */
-  def isBeingWritten: Boolean = work.isWriting || (writesStore && isBeingIndexed)
+  def isBeingWritten: Boolean = overdueMillis.exists(_ <= UpkeepWork.MaxMillis) || (writesStore && isBeingIndexed)
+
+  /** For how long a write of upkeep has been due, 0 if it is not due yet; `None` if none waits. */
+  def overdueMillis: Option[Long] = work.writeDueMillis.map(due => math.max(0L, nowMillis - due))
 
   /** Whether upkeep writes the store under the settings of this call. */
   private def writesStore: Boolean =

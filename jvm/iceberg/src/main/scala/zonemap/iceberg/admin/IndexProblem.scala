@@ -21,6 +21,8 @@ private[admin] object IndexProblem {
   def whyUnstored(found: Findings): String =
     found.settings.upkeep match {
       case _ if found.isBeingWritten                         => "the next flush writes it"
+      case _ if found.overdueMillis.isDefined =>
+        s"the write of it has been due for ${found.overdueMillis.get / 1000} s and may hang"
       case UpkeepMode.Off                                    => "upkeep=off writes nothing"
       case UpkeepMode.Memory                                 => "upkeep=memory writes nothing"
       case UpkeepMode.Auto if !found.index.storeState.exists => "upkeep=auto writes only if a build has created a store"

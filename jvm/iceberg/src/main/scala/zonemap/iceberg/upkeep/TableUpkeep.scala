@@ -8,8 +8,9 @@ private[upkeep] final class TableUpkeep {
   val pace = new Pace
 
   private var lastFlushNanos = Option.empty[Long]
-  @volatile var waiting = Option.empty[() => Unit]
+  @volatile private var waiting = Option.empty[() => Unit]
   @volatile private var isFlushing = false
+  @volatile private var dueMillis = 0L
   var isTimerSet = false
 
   @volatile private var failure = Option.empty[String]
@@ -33,6 +34,12 @@ private[upkeep] final class TableUpkeep {
   def millisUntilNextFlush(intervalMillis: Long): Long =
     lastFlushNanos.fold(0L)(last => intervalMillis - (System.nanoTime() - last) / 1000000)
 
+  /** Sets the pending write, which replaces an earlier one and is due when that one was. */
+  def await(write: () => Unit, delayMillis: Long): Unit = {
+    if (waiting.isEmpty) dueMillis = System.currentTimeMillis() + math.max(0L, delayMillis)
+    waiting = Some(write)
+  }
+
   /** Runs the pending write; the flush interval starts again, even if the write fails. */
   def flushWaiting(): Unit = waiting.foreach { write =>
     isFlushing = true
@@ -43,6 +50,6 @@ private[upkeep] final class TableUpkeep {
     } finally isFlushing = false
   }
 
-  /** Whether a write waits or is under way; any thread may call it. */
-  def isWriting: Boolean = waiting.isDefined || isFlushing
+  /** When the write that waits or is under way is or was due; `None` without such a write. Any thread may call it. */
+  def writeDueMillis: Option[Long] = Option.when(waiting.isDefined || isFlushing)(dueMillis)
 }

@@ -130,7 +130,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       case ((uuid, _), since) if uuid == index.uuid => since.longValue
     }
     val state = Option(states.get(index))
-    UpkeepWork((followed.iterator ++ requested).minOption, state.exists(_.isWriting), state.flatMap(_.lastFailure))
+    UpkeepWork((followed.iterator ++ requested).minOption, state.flatMap(_.writeDueMillis), state.flatMap(_.lastFailure))
   }
 
   private def followWhenDue(tableName: String): Unit =
@@ -216,8 +216,8 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   private def flush(table: Table, snapshot: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
     val state = stateOf(index)
     val root = process.storeOf(table, settings).root
-    state.waiting = Some(() => persist(table, index.get(snapshot.key).getOrElse(snapshot), settings, index))
     val delay = state.millisUntilNextFlush(settings.maintenance.flushIntervalMillis)
+    state.await(() => persist(table, index.get(snapshot.key).getOrElse(snapshot), settings, index), delay)
     if (delay <= 0 || snapshot.unstoredManifests(root) >= settings.maintenance.flushManifests) state.flushWaiting()
     else if (!state.isTimerSet) {
       state.isTimerSet = true

@@ -6,21 +6,24 @@ import zonemap.iceberg.settings.PlannerSettings
  * The work of this process's upkeep on the index of one table.
  *
  * @param indexingSinceMillis since when a snapshot is queued or being indexed; `None` if none is
- * @param isWriting whether a snapshot in memory waits to be written to the store or is being written
+ * @param writeDueMillis when a snapshot in memory that waits to be written to the store, or is being written, is or was
+ *   due; `None` if none is
  * @param failure why the last turn failed; `None` after a turn that succeeded
  */
 private[zonemap] final case class UpkeepWork(
     indexingSinceMillis: Option[Long] = None,
-    isWriting: Boolean = false,
+    writeDueMillis: Option[Long] = None,
     failure: Option[String] = None) {
 
   def isIndexing: Boolean = indexingSinceMillis.isDefined
+
+  def isWriting: Boolean = writeDueMillis.isDefined
 
   /** The work of this moment or of a `later` one, with the later one's failure. */
   def and(later: UpkeepWork): UpkeepWork =
     UpkeepWork(
       (indexingSinceMillis ++ later.indexingSinceMillis).minOption,
-      isWriting || later.isWriting,
+      later.writeDueMillis.orElse(writeDueMillis),
       later.failure)
 }
 

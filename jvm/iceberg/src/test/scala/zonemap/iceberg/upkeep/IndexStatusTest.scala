@@ -63,6 +63,11 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     gate
   }
 
+  private def isOnlyWriting(t: Maintained): Boolean = {
+    val work = process.upkeep.workOn(process.tables.of(t.table.load()))
+    work.isWriting && !work.isIndexing
+  }
+
   private def eventually(holds: => Boolean): Unit = {
     val deadline = System.nanoTime() + 20 * 1000000000L
     while (!holds && System.nanoTime() < deadline) Thread.sleep(1)
@@ -243,10 +248,13 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     t.maintain(settings)
     t.append()
     process.upkeep.enqueue(t.table.load(), t.table.current, settings)
-    eventually(process.upkeep.workOn(process.tables.of(t.table.load())) == UpkeepWork(isWriting = true))
+    eventually(isOnlyWriting(t))
     val found = status(t, settings)
     assert(found.covered && found.verdict == "fresh")
     assert(found.problem == "the index of the snapshot is in memory only: the next flush writes it")
+    assert(status(t, settings, anHour).verdict == "fresh", "the write is due")
+    val late = status(t, settings, 2 * anHour).verdict
+    assert(late.matches("not persisted: the write of it has been due for 3[56]\\d\\d s and may hang"), late)
     assert(process.upkeep.await(20000))
     assert(status(t, settings).problem == "" && status(t, settings).verdict == "fresh")
   }
@@ -257,14 +265,13 @@ class IndexStatusTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAnd
     t.append()
     t.maintain(settings)
     t.append()
-    val index = process.tables.of(t.table.load())
     val reader = Thread.currentThread()
     var isCovered = false
     t.table.io.beforeRead = location =>
       if (!isCovered && Thread.currentThread() == reader && FileKind.of(location) == FileKind.Store) {
         isCovered = true
         process.upkeep.enqueue(t.table.load(), t.table.current, settings)
-        eventually(process.upkeep.workOn(index) == UpkeepWork(isWriting = true))
+        eventually(isOnlyWriting(t))
       }
     val found = status(t, settings)
     assert(isCovered && !found.covered && found.verdict == "catching up" && found.dataFiles == 2)
