@@ -20,7 +20,7 @@ private[admin] object IndexProblem {
   /** Why the store lacks an index that memory has. */
   def whyUnstored(found: Findings): String =
     found.settings.upkeep match {
-      case _ if found.isBeingWritten                         => "the next flush writes it"
+      case _ if found.isBeingWritten => "the next flush writes it"
       case _ if found.overdueMillis.isDefined =>
         s"the write of it has been due for ${found.overdueMillis.get / 1000} s and may hang"
       case UpkeepMode.Off                                    => "upkeep=off writes nothing"

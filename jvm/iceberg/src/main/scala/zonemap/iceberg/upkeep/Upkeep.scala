@@ -130,7 +130,10 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       case ((uuid, _), since) if uuid == index.uuid => since.longValue
     }
     val state = Option(states.get(index))
-    UpkeepWork((followed.iterator ++ requested).minOption, state.flatMap(_.writeDueMillis), state.flatMap(_.lastFailure))
+    UpkeepWork(
+      (followed.iterator ++ requested).minOption,
+      state.flatMap(_.writeDueMillis),
+      state.flatMap(_.lastFailure))
   }
 
   private def followWhenDue(tableName: String): Unit =
