@@ -4,12 +4,15 @@ import json
 import os
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
 from zonemap.errors import InvalidArgumentError, ZonemapError
@@ -316,3 +319,35 @@ def test_spool_through_a_file_io(catalog: SqlCatalog, events: Table, monkeypatch
     commit(events, {"a/b": 1}, settle=False)
     assert receipt.wait(5).visible
     assert body_of(local(receipt.record))["lane"] == "a/b"
+
+
+def test_files_are_durable_before_the_record_and_the_record_before_the_return(
+    catalog: SqlCatalog, make: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "id"))
+    table = make(spec=spec)
+    events: list[str] = []
+    sync, link = os.fsync, os.link
+
+    def fsync(descriptor: int) -> None:
+        sync(descriptor)
+        events.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+
+    def linked(source: Any, target: Any) -> None:
+        link(source, target)
+        events.append(f"link {target}")
+
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "link", linked)
+        receipt = writer.write(rows(7, 8))
+    record = local(receipt.record)
+    done = events.index(f"link {record}")
+    for name in receipt.files:
+        path = local(name)
+        for needed in (path, path.parent, path.parent.parent, local(table.location())):
+            assert str(needed) in events[:done], needed
+    temporary = next(name for name in events[:done] if name.endswith(".tmp"))
+    assert Path(temporary).parent == record.parent
+    assert {str(record.parent.parent), str(spool_of(table))} <= set(events[:done])
+    assert str(record.parent) in events[done:]
