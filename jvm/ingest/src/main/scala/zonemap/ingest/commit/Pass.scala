@@ -84,7 +84,7 @@ private[ingest] class Pass(
       quarantine.put(d.name, d.bytes, Refusal(entry.code, entry.message), environment.nowMillis())
       if (entry.code == RefusalCode.Discarded) quarantine.unmark(d.name)
     }
-    val (useless, passed) = others.partition(d => d.content.isLeft && states.holes(d.name.lane)(d.name.seq))
+    val (useless, passed) = others.partition(isUseless(states, _))
     useless.foreach { d =>
       val problem = d.content.left.toOption.get
       quarantine.put(d.name, d.bytes, Refusal(problem.code, problem.message), environment.nowMillis())
@@ -96,6 +96,10 @@ private[ingest] class Pass(
       refused.values.filterNot(q => moved((q.lane, q.seq, q.nonce))).map(q => RecordName(q.lane, q.seq, q.nonce, 0)).toSet
     }
   }
+
+  /** Whether a record is unreadable, and an unreadable record of the same number was refused before. */
+  private def isUseless(states: BranchStates, d: Delivered): Boolean =
+    d.content.isLeft && states.holes(d.name.lane)(d.name.seq)
 
   private def keyOf(name: RecordName) = (name.lane, name.seq, name.nonce)
 
@@ -114,7 +118,7 @@ private[ingest] class Pass(
   private def waitingOf(polled: Polled): Seq[Delivered] = {
     val listed = polled.states.quarantined.map(q => (q.lane, q.seq, q.nonce)).toSet
     polled.poll.records.filterNot { d =>
-      listed(keyOf(d.name)) || polled.states.isSettled(d.name.lane, d.name.seq)
+      listed(keyOf(d.name)) || polled.states.isSettled(d.name.lane, d.name.seq) || isUseless(polled.states, d)
     }
   }
 

@@ -18,11 +18,7 @@ final class SimTable(val world: SimWorld) {
   val files = new SimFiles(world)
   val data = new SimData(world)
   val catalog = new SimCatalog(world, data, uuid)
-  val queue: SpoolQueue = {
-    world.faults = false
-    try SpoolQueue.open(files, world.trueMillis)
-    finally world.faults = true
-  }
+  val queue: SpoolQueue = world.quietly(SpoolQueue.open(files, world.trueMillis))
 
   /** The (lane, seq) whose append returned. */
   val accepted: mutable.LinkedHashSet[(String, Long)] = mutable.LinkedHashSet.empty
@@ -226,7 +222,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
         case 0 => table.catalog.foreignCommit()
         case 1 => table.catalog.landLate()
         case 2 => gc()
-        case 3 => if (world.rng.int(4) == 0) removeOrphans()
+        case 3 => if (world.rng.int(4) == 0) world.quietly(removeOrphans())
         case 4 => if (world.rng.int(6) == 0) damage()
         case _ => ()
       }

@@ -16,7 +16,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
   override def root: String = "sim:/root"
 
   override def create(path: String, bytes: Array[Byte]): Boolean = {
-    if (world.faults && path.startsWith("pending/") && world.rng.int(40) == 0) {
+    if (world.faults && path.startsWith("pending/") && world.rng.int(15) == 0) {
       files.put(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
       world.trace(s"torn: $path")
       throw new IOException("simulated: torn write")

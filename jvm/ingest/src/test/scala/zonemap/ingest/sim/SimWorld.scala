@@ -67,6 +67,14 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
     finally running.pop(): Unit
   }
 
+  /** Runs something that nothing interrupts. */
+  def quietly[T](action: => T): T = {
+    val before = faults
+    faults = false
+    try action
+    finally faults = before
+  }
+
   /** One random step of the world. */
   def turn(): Unit = {
     trueMillis += rng.int(2000).toLong

@@ -31,7 +31,9 @@ class SimulationTest extends AnyFunSuite {
 
   Guard.All.foreach { guard =>
     test(s"without the guard $guard some seed fails") {
-      assert(firstProblem(1, GuardSeeds, Some(guard)).nonEmpty)
+      val found = firstProblem(1, GuardSeeds, Some(guard))
+      println(s"SimulationTest: without $guard ${found.fold("no seed fails") { case (s, why) => s"seed $s: $why" }}")
+      assert(found.nonEmpty)
     }
   }
 }

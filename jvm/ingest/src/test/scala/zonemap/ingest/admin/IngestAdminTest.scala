@@ -1,0 +1,199 @@
+package zonemap.ingest.admin
+
+import java.nio.file.Files
+import java.nio.file.attribute.FileTime
+
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.ingest.{IngestTable, IngestTables}
+import zonemap.ingest.commit.{IngestSettings, PassOutcome}
+import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.record.UnreadableRecordException
+import zonemap.ingest.write.BackPressureException
+
+class IngestAdminTest extends AnyFunSuite {
+  private val Hour = 3600 * 1000L
+
+  private def admin(t: IngestTable) = new IngestAdmin(t.target, t.settings, t.clock)
+
+  /** A table with the record a0 in quarantine. */
+  private def withQuarantine(): IngestTable = {
+    val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0, checkFilesAfterMillis = 0))
+    t.append("a", t.dataFile("a0"))
+    t.io.deleteFile(s"${t.table.location()}/data/a0.parquet")
+    t.pass()
+    t
+  }
+
+  test("status of a table that nobody appended to") {
+    val t = IngestTables.hadoop()
+    val status = admin(t).status()
+    assert((status.pendingRecords, status.quarantined, status.lanes, status.pointer) == ((0, 0, 0, None)))
+    assert(status.problem.isEmpty && status.lastPass.isEmpty)
+  }
+
+  test("status before and after a pass") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0", rows = 7))
+    val before = admin(t).status()
+    assert(before.pendingRecords == 1 && before.pendingBytes > 0 && before.oldestPendingMillis.nonEmpty)
+    assert(before.problem == "no committer has run")
+    t.pass()
+    val after = admin(t).status()
+    assert((after.pendingRecords, after.committedRecords, after.committedFiles, after.committedRows) == ((0, 1, 1, 7)))
+    assert(after.lanes == 1 && after.pointer.exists(_.startsWith("v1|1|")) && after.problem.isEmpty)
+    assert(after.lastPass.exists(_.outcome.contains("committed snapshot")))
+  }
+
+  test("status names what is wrong: refused records, a pause, a lost state") {
+    val t = withQuarantine()
+    assert(admin(t).status().quarantined == 1)
+    admin(t).pause("maintenance")
+    assert(admin(t).status().paused.contains("maintenance") && admin(t).status().problem.contains("maintenance"))
+    assert(admin(t).resume() && !admin(t).resume())
+    Files.list(t.root.resolve("state")).iterator().asScala.foreach(Files.delete(_))
+    assert(admin(t).status().problem.contains("state file"))
+  }
+
+  test("a receipt is pending, then visible; an unknown one is unknown") {
+    val t = IngestTables.hadoop()
+    val receipt = t.append("a", t.dataFile("a0"))
+    assert(admin(t).visibility(receipt) == Visibility.Pending)
+    assert(admin(t).visibility(receipt.copy(seq = 9)) == Visibility.Unknown)
+    admin(t).commit(10000)
+    assert(admin(t).visibility(receipt) == Visibility.Visible)
+    assert(admin(t).await(receipt.copy(nonce = ""), 0) == Visibility.Visible)
+  }
+
+  test("a receipt of a quarantined record says why") {
+    val t = withQuarantine()
+    val receipt = zonemap.ingest.queue.Receipt(t.table.uuid().toString, "main", "a", 0, "", "")
+    admin(t).visibility(receipt) match {
+      case Visibility.Quarantined(code, message) => assert(code == "missing-file" && message.contains("a0.parquet"))
+      case other                                 => fail(s"$other")
+    }
+  }
+
+  test("a record in quarantine is listed, and requeued once its file is back, however often") {
+    val t = withQuarantine()
+    val listed = admin(t).quarantined()
+    assert(listed.map(q => (q.lane, q.seq, q.code, q.rows, q.files)) == Seq(("a", 0L, "missing-file", Some(1L), Some(1))))
+    t.dataFile("a0")
+    val bytes = Files.readAllBytes(t.root.resolve(f"quarantine/a/${0}%020d-${listed.head.nonce}.rec"))
+    assert(admin(t).requeue("a", 0).size == 1)
+    Files.createDirectories(t.root.resolve("quarantine/a"))
+    Files.write(t.root.resolve(f"quarantine/a/${0}%020d-${listed.head.nonce}.rec"), bytes) // a call that died half-way
+    assert(admin(t).requeue("a", 0).size == 1)
+    t.pass()
+    t.pass()
+    assert(t.live() == Seq("a0") && admin(t).quarantined().isEmpty && t.target.queue.names().isEmpty)
+  }
+
+  test("a record in quarantine is discarded") {
+    val t = withQuarantine()
+    assert(admin(t).discard("a", 0).map(_.code) == Seq("missing-file"))
+    assert(admin(t).quarantined().isEmpty)
+    Seq[() => Any](() => admin(t).discard("a", 0), () => admin(t).requeue("a", 0)).foreach { call =>
+      assert(intercept[IllegalArgumentException](call()).getMessage.contains("it is not in quarantine"))
+    }
+  }
+
+  test("a reset lets a held lane go on") {
+    val t = IngestTables.hadoop()
+    val lane = t.lane("a")
+    lane.append(3, Seq(t.dataFile("a3")), System.currentTimeMillis())
+    lane.append(4, Seq(t.dataFile("a4")), System.currentTimeMillis())
+    Files.delete(Files.list(t.root.resolve("pending/a")).iterator().asScala.toSeq.min)
+    assert(t.pass().held.size == 1)
+    admin(t).reset("main", Map("a" -> 3L), forgetKnown = false)
+    assert(t.pass().outcome.isInstanceOf[PassOutcome.Committed] && t.live() == Seq("a4"))
+  }
+
+  test("writers wait at the soft limit and fail at the hard limit") {
+    val t = IngestTables.hadoop(settings = IngestSettings(softLimitRecords = 1, hardLimitRecords = 2, softWaitMillis = 300))
+    val lane = t.lane("a")
+    t.append(lane, t.dataFile("a0"))
+    val started = System.nanoTime()
+    t.append(lane, t.dataFile("a1"))
+    assert(System.nanoTime() - started >= 300L * 1000000)
+    val error = intercept[BackPressureException](t.append(lane, t.dataFile("a2")))
+    assert(error.getMessage.startsWith("Cannot append to") && error.getMessage.contains("2 records"))
+    t.pass()
+    t.append(lane, t.dataFile("a2"))
+    t.pass()
+    assert(t.live() == Seq("a0", "a1", "a2"))
+  }
+
+  test("writers refuse files that are too old, and no files") {
+    val t = IngestTables.hadoop()
+    val lane = t.lane("a")
+    val old = System.currentTimeMillis() - 37 * Hour
+    assert(intercept[IllegalArgumentException](lane.append(0, Seq(t.dataFile("x")), old)).getMessage.contains("begun"))
+    assert(intercept[IllegalArgumentException](lane.append(0, Nil, 0)).getMessage.contains("no data files"))
+    assert(intercept[IllegalArgumentException](t.lane("a", "nowhere")).getMessage.contains("no such branch"))
+    assert(t.target.queue.names().isEmpty)
+  }
+
+  private def age(t: IngestTable, hours: Long): Unit =
+    Files.walk(t.root.getParent.getParent).iterator().asScala.filter(Files.isRegularFile(_)).foreach { file =>
+      Files.setLastModifiedTime(file, FileTime.fromMillis(System.currentTimeMillis() - hours * Hour)): Unit
+    }
+
+  test("gc deletes old files that nothing refers to, and retains pending, quarantined, live and young ones") {
+    val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
+    t.append("a", t.dataFile("live"))
+    t.pass()
+    val refused = t.append("b", t.dataFile("refused"))
+    val record = t.root.resolve("pending/b").toFile.listFiles().head.toPath
+    Files.writeString(record, Files.readString(record).replace("\"schema-id\":0", "\"schema-id\":0"))
+    assert(refused.seq == 0)
+    t.dataFile("orphan")
+    age(t, 80)
+    t.dataFile("young")
+    t.append("c", t.dataFile("pending"))
+    Files.setLastModifiedTime(record, FileTime.fromMillis(System.currentTimeMillis()))
+    val gc = new IngestGc(t.target, t.clock)
+    val names = Seq("live", "orphan", "pending", "refused", "young").map(n => s"${t.table.location()}/data/$n.parquet")
+    assert(gc.withoutPending(names).size == 3)
+    assert(gc.run(72 * Hour, dryRun = true).map(_.location.split('/').last) == Seq("orphan.parquet"))
+    assert(gc.run(72 * Hour, dryRun = false).size == 1)
+    val left = names.filter(n => t.io.newInputFile(n).exists())
+    assert(left.map(_.split('/').last.stripSuffix(".parquet")) == Seq("live", "pending", "refused", "young"))
+  }
+
+  test("gc retains the files of records in quarantine, and refuses to run if one cannot be read") {
+    val t = withQuarantine()
+    t.dataFile("a0")
+    age(t, 80)
+    val gc = new IngestGc(t.target, t.clock)
+    assert(gc.run(72 * Hour, dryRun = true).isEmpty)
+    val record = Files.list(t.root.resolve("quarantine/a")).iterator().asScala.find(_.toString.endsWith(".rec")).get
+    Files.writeString(record, "x")
+    intercept[UnreadableRecordException](gc.run(72 * Hour, dryRun = true))
+  }
+
+  test("gc refuses to run while pending records are old") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    age(t, 40)
+    val error = intercept[IllegalArgumentException](new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false))
+    assert(error.getMessage.contains("40 hours old"))
+  }
+
+  test("gc deletes state files that no commit can name any more") {
+    val t = IngestTables.hadoop()
+    (0 until 3).foreach { i =>
+      t.append("a", t.dataFile(s"a$i"))
+      t.pass()
+    }
+    t.reload().expireSnapshots().expireOlderThan(System.currentTimeMillis() + 1).retainLast(1).commit()
+    age(t, 80)
+    val found = new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
+    assert(found.count(_.location.contains("/state/")) == 2)
+    t.append("a", t.dataFile("a3"))
+    t.pass()
+    assert(t.live().size == 4)
+  }
+}

@@ -1,0 +1,181 @@
+package zonemap.ingest.commit
+
+import java.nio.file.Files
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.catalog.TableIdentifier
+import org.apache.iceberg.types.Types
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.ingest.{IngestTable, IngestTables}
+import zonemap.ingest.admin.IngestAdmin
+import zonemap.ingest.table.{IngestPointer, StopCode}
+
+/** Changes of the table while records are queued, and the loss of what the committer relies on. */
+class EvolutionTest extends AnyFunSuite {
+  private def commits(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
+
+  private def stopped(t: IngestTable, code: String): Unit = t.pass().outcome match {
+    case PassOutcome.Stopped(found, message) =>
+      assert(found == code)
+      assert(message.startsWith("Cannot "), message)
+    case other => fail(s"not stopped: $other")
+  }
+
+  /** A table with one committed record and one that is pending. */
+  private def prepared(): IngestTable = {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    t.append("a", t.dataFile("a1"))
+    t
+  }
+
+  private def dropPointer(t: IngestTable): Unit =
+    t.reload().updateProperties().remove(IngestPointer.property("main")).commit()
+
+  Seq[(String, org.apache.iceberg.Table => Unit)](
+    "a column is added" -> (_.updateSchema().addColumn("extra", Types.StringType.get()).commit()),
+    "a column is dropped" -> (_.updateSchema().deleteColumn("kind").commit()),
+    "a column is renamed" -> (_.updateSchema().renameColumn("kind", "sort").commit()),
+    "a column is promoted" -> (_.updateSchema().updateColumn("n", Types.LongType.get()).commit()),
+    "the partitioning changes" -> (_.updateSpec().addField("kind").commit()),
+    "the format is upgraded" -> (_.updateProperties().set("format-version", "3").commit()),
+    "another writer commits" -> (_.newAppend().commit()),
+    "snapshots expire" -> (_.expireSnapshots().expireOlderThan(System.currentTimeMillis()).retainLast(1).commit())
+  ).foreach { case (name, change) =>
+    test(s"a queued record is committed after $name") {
+      val t = prepared()
+      change(t.reload())
+      assert(commits(t.pass()) && t.live() == Seq("a0", "a1"))
+      t.append("a", t.dataFile("a2"))
+      assert(commits(t.pass()))
+      assert(t.live() == Seq("a0", "a1", "a2"))
+    }
+  }
+
+  test("a partition column that is promoted while a record is queued keeps its value") {
+    val spec = org.apache.iceberg.PartitionSpec.builderFor(IngestTables.Schema).identity("n").build()
+    val t = IngestTables.hadoop(spec)
+    t.append("a", t.dataFile("a0", partition = "n=7"))
+    t.reload().updateSchema().updateColumn("n", Types.LongType.get()).commit()
+    assert(commits(t.pass()))
+    val file = t.reload().newScan().planFiles().iterator().next().file()
+    assert(file.partition().get(0, classOf[java.lang.Long]) == 7L)
+  }
+
+  test("a record whose partition spec was removed is quarantined") {
+    val t = IngestTables.hadoop()
+    t.append("b", t.dataFile("b0"))
+    t.reload().updateSpec().addField("kind").commit()
+    t.append("c", t.dataFile("c0", spec = t.reload().spec(), partition = "kind=x"))
+    t.reload().updateProperties().set("write.metadata.delete-after-commit.enabled", "true").commit()
+    t.reload().expireSnapshots().cleanExpiredMetadata(true).expireOlderThan(System.currentTimeMillis()).commit()
+    val isRemoved = !t.reload().specs().containsKey(0)
+    assert(commits(t.pass()))
+    assert(t.live() == (if (isRemoved) Seq("c0") else Seq("b0", "c0")))
+    assert(new IngestAdmin(t.target, t.settings, t.clock).quarantined().map(_.code) ==
+      (if (isRemoved) Seq("unknown-spec") else Nil))
+  }
+
+  test("a rollback does not commit records again") {
+    val t = prepared()
+    val first = t.reload().currentSnapshot().snapshotId()
+    t.pass()
+    t.reload().manageSnapshots().rollbackTo(first).commit()
+    assert(t.pass().outcome == PassOutcome.Idle && t.live() == Seq("a0"))
+    t.append("a", t.dataFile("a2"))
+    t.pass()
+    assert(t.live() == Seq("a0", "a2"))
+  }
+
+  test("the property alone is removed: the summary of the snapshot has the pointer") {
+    val t = prepared()
+    dropPointer(t)
+    assert(commits(t.pass()) && t.live() == Seq("a0", "a1"))
+    assert(t.reload().properties().containsKey(IngestPointer.property("main")))
+  }
+
+  test("the pointer of another branch is not that of a branch made from it") {
+    val t = prepared()
+    t.reload().manageSnapshots().createBranch("audit").commit()
+    t.append(t.lane("b", "audit"), t.dataFile("b0"))
+    val results = t.passes()
+    assert(results.map(r => r.branch -> commits(r)) == Seq("main" -> true, "audit" -> true))
+    assert(t.live("audit") == Seq("a0", "b0"))
+  }
+
+  test("pointer and summaries are lost: the committer stops, and a reset lets it go on without doubling (B6)") {
+    val t = prepared()
+    t.pass()
+    t.append("a", t.dataFile("a2"))
+    dropPointer(t)
+    t.reload().newAppend().commit()
+    t.reload().expireSnapshots().expireOlderThan(System.currentTimeMillis() + 1).retainLast(1).commit()
+    stopped(t, StopCode.PointerLost)
+    new IngestAdmin(t.target, t.settings, t.clock).reset("main", Map("a" -> 1L), forgetKnown = true)
+    assert(commits(t.pass()) && t.live() == Seq("a0", "a1", "a2"))
+  }
+
+  test("a state file is lost or damaged: the committer stops") {
+    Seq[java.nio.file.Path => Unit](Files.delete(_), Files.writeString(_, "x"): Unit).foreach { spoil =>
+      val t = prepared()
+      Files.list(t.root.resolve("state")).iterator().asScala.foreach(spoil)
+      stopped(t, StopCode.StateLost)
+      assert(intercept[IllegalStateException](t.lane("b")).getMessage.contains("ingest_reset"))
+    }
+  }
+
+  test("the queue is deleted and created again: the committer stops") {
+    val t = prepared()
+    Files.delete(t.root.resolve("queue-id.json"))
+    stopped(t, StopCode.OtherQueue)
+  }
+
+  test("a pointer of a later format: the committer stops") {
+    val t = prepared()
+    t.reload().updateProperties().set(IngestPointer.property("main"), "v2|x").commit()
+    stopped(t, StopCode.UnknownPointer)
+  }
+
+  test("a committer that died before its first commit leaves a state file, and the next one starts") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.reload().newAppend().commit()
+    val state = zonemap.ingest.table.LaneState(
+      IngestPointer(1, "0123456789abcdef", t.target.queue.identity, t.table.asInstanceOf[org.apache.iceberg.HasTableOperations].operations().current().uuid()),
+      "main",
+      None,
+      -1,
+      Map.empty,
+      Nil,
+      zonemap.ingest.table.CommittedTotals(1, 0, 0, 0))
+    t.target.files.create(state.pointer.statePath, zonemap.ingest.table.StateFile.encode(state))
+    assert(commits(t.pass()) && t.live() == Seq("a0"))
+  }
+
+  IngestTables.Catalogs.foreach { case (name, make) =>
+    test(s"$name: a table that is replaced gets later records once") {
+      val catalog = make()
+      val t = IngestTables.in(catalog)
+      t.append("a", t.dataFile("a0"))
+      t.pass()
+      t.append("a", t.dataFile("a1"))
+      catalog.buildTable(TableIdentifier.of("db", "events"), IngestTables.Schema).replaceTransaction().commitTransaction()
+      assert(commits(t.pass()) && t.live() == Seq("a1"))
+      assert(t.pass().outcome == PassOutcome.Idle)
+    }
+
+    test(s"$name: a table that is dropped and created again has a queue of its own") {
+      val catalog = make()
+      val t = IngestTables.in(catalog)
+      t.append("a", t.dataFile("a0"))
+      catalog.dropTable(TableIdentifier.of("db", "events"), false)
+      val again = IngestTables.in(catalog)
+      assert(again.pass().outcome == PassOutcome.Idle && again.live().isEmpty)
+      again.append("a", again.dataFile("new"))
+      assert(commits(again.pass()) && again.live() == Seq("new"))
+    }
+  }
+}

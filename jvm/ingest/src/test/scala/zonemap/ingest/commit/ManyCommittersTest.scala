@@ -1,0 +1,123 @@
+package zonemap.ingest.commit
+
+import java.time.Clock
+import java.util.concurrent.{Callable, Executors, TimeUnit}
+
+
+import org.scalatest.funsuite.AnyFunSuite
+
+import zonemap.ingest.IngestTables
+import zonemap.ingest.admin.{IngestAdmin, Visibility}
+import zonemap.ingest.table.IngestTarget
+
+/** Writers and committers in threads of their own, on catalogs that compare and swap; and the loop. */
+class ManyCommittersTest extends AnyFunSuite {
+  private val Writers = 4
+  private val Appends = 15
+
+  private def waitFor(what: String, timeoutMillis: Long = 30000)(holds: => Boolean): Unit = {
+    val end = System.currentTimeMillis() + timeoutMillis
+    while (!holds && System.currentTimeMillis() < end) Thread.sleep(20)
+    assert(holds, what)
+  }
+
+  IngestTables.Catalogs.foreach { case (name, make) =>
+    test(s"$name: $Writers writers, 3 committers and a foreign writer lose nothing and double nothing") {
+      val t = IngestTables.in(make())
+      val pool = Executors.newFixedThreadPool(Writers + 4)
+      @volatile var isOver = false
+      try {
+        val writers = (0 until Writers).map { w =>
+          pool.submit((() => {
+            val lane = t.lane(s"lane-$w")
+            (0 until Appends).foreach(i => t.append(lane, t.dataFile(f"$w-$i%02d")))
+          }): Runnable)
+        }
+        val committers = (0 until 3).map { _ =>
+          pool.submit((() => {
+            val committer = new Committer(t.target, t.settings, Clock.systemUTC())
+            var conflicts = 0
+            while (!isOver) conflicts += committer.pass().count(_.outcome == PassOutcome.Fenced)
+            conflicts
+          }): Callable[Int])
+        }
+        val foreign = pool.submit((() => (0 until 10).foreach { i =>
+          t.reload().newAppend().appendFile(t.dataFile(s"foreign-$i")).commit()
+          Thread.sleep(20)
+        }): Runnable)
+        writers.foreach(_.get(120, TimeUnit.SECONDS))
+        foreign.get(120, TimeUnit.SECONDS)
+        waitFor("the queue is empty", 120000)(t.target.queue.names().isEmpty)
+        isOver = true
+        committers.foreach(_.get(60, TimeUnit.SECONDS))
+      } finally {
+        isOver = true
+        pool.shutdown()
+      }
+      val expected = (for (w <- 0 until Writers; i <- 0 until Appends) yield f"$w-$i%02d") ++ (0 until 10).map(i => s"foreign-$i")
+      assert(t.live() == expected.sorted)
+      assert(new Quarantine(t.target.files).names().isEmpty)
+    }
+  }
+
+  test("the loop commits, a table that fails leaves the others alone, and a stop ends it") {
+    val t = IngestTables.hadoop()
+    val settings = IngestSettings(intervalMillis = 100, pollMillis = 50)
+    val loop = new CommitLoop(
+      Seq[(String, () => IngestTarget)](
+        "broken" -> (() => throw new IllegalStateException("no such table")),
+        "hanging" -> (() => {
+          Thread.sleep(60000)
+          t.target
+        }),
+        "events" -> (() => t.target)),
+      settings,
+      Clock.systemUTC()
+    )
+    loop.start()
+    loop.start()
+    try {
+      val receipt = t.append("a", t.dataFile("a0"))
+      loop.ring("events")
+      val admin = new IngestAdmin(t.target, t.settings, Clock.systemUTC())
+      assert(admin.await(receipt, 30000) == Visibility.Visible)
+      t.append("a", t.dataFile("a1"))
+      waitFor("the second record is visible")(t.live() == Seq("a0", "a1"))
+      val status = loop.status.map(s => s.table -> s).toMap
+      assert(status("broken").problem.exists(_.contains("no such table")) && status("broken").lastPassMillis.isEmpty)
+      assert(status("events").problem.isEmpty && status("events").lastPassMillis.nonEmpty)
+    } finally assert(!loop.stop(2000))
+    t.append("a", t.dataFile("a2"))
+    Thread.sleep(300)
+    assert(t.live() == Seq("a0", "a1"))
+  }
+
+  Seq(
+    (100L, true, 5000L, 0.5, 4900L),
+    (6000L, true, 5000L, 0.5, 6000L),
+    (6000L, true, 5000L, 0.25, 18000L),
+    (10L, false, 5000L, 0.5, 10L)
+  ).foreach { case (worked, committed, interval, duty, rest) =>
+    test(s"after $worked ms of work, committed: $committed, the loop rests $rest ms with a duty cycle of $duty") {
+      val pace = new CommitPace(IngestSettings(intervalMillis = interval, maxDutyCycle = duty))
+      pace.worked(worked, committed)
+      assert(pace.restMillis == rest)
+    }
+  }
+
+  test("problems are logged when they begin, and not with every pass") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    val alarms = new Alarms("events", IngestSettings(heldAlarmMillis = 1000, oldestAlarmMillis = 1000))
+    val now = System.currentTimeMillis() + 60000
+    val held = HeldRecord("a", 3, 2, now - 5000)
+    val result =
+      PassResult("main", PassOutcome.Stopped("state-lost", "Cannot go on"), Nil, Seq(held), 1, more = false)
+    val logged = zonemap.iceberg.testing.LoggedWarnings.of("zonemap.ingest") {
+      (0 until 3).foreach(_ => alarms.check(Seq(result), t.target.queue, now))
+    }
+    assert(logged.size == 3, logged)
+    assert(logged.exists(_ == "Cannot go on") && logged.exists(_.contains("waits for record 2")))
+    assert(t.target.queue.stats().records == 1)
+  }
+}
