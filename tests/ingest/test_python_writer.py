@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+import time
 import uuid
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
@@ -133,7 +135,7 @@ PARTITIONS = {
     "plain": "",
     "times": "days(at), hours(seen), months(day)",
     "values": "bucket(4, id), truncate(1, name), flag, price",
-    "nested": "place.city, years(seen)",
+    "nested": "truncate(5, place.city), years(seen)",
 }
 
 
@@ -159,14 +161,22 @@ def test_rows_of_all_types_through_the_committer(spark, catalog: SqlCatalog, cas
         assert spark.sql(f"SELECT sort_array(collect_list(id)) FROM {name}").first()[0] == list(range(count))
         found = rows_of_spark(spark, name)
     assert len(expected) == count
+    assert (set(expected) - set(found), set(found) - set(expected)) == (set(), set())
     assert found == expected
     product.build(spark, name)
     with product.off(spark):
         spark.table(name).localCheckpoint().createOrReplaceTempView("whole")
     for condition in conditions(chooser):
-        found = assert_rows_equal_off_on(spark, f"SELECT id FROM {name} WHERE {condition}")
-        whole = spark.sql(f"SELECT id FROM whole WHERE {condition}").collect()
-        assert sorted(row.id for row in found) == sorted(row.id for row in whole), condition
+        expected = sorted(row.id for row in spark.sql(f"SELECT id FROM whole WHERE {condition}").collect())
+        query = f"SELECT id FROM {name} WHERE {condition}"
+        with product.on(spark):
+            assert sorted(row.id for row in spark.sql(query).collect()) == expected, condition
+        # Iceberg leaves out files whose NaNs are greater than the literal, as they are for Spark.
+        if condition not in NANS:
+            assert_rows_equal_off_on(spark, query)
+
+
+NANS = ("reading > 1e300", "place.height > 2")
 
 
 def conditions(chooser: random.Random) -> list[str]:
@@ -283,3 +293,24 @@ def test_spark_and_python_write_beside_each_other(spark, catalog: SqlCatalog) ->
     with product.off(spark):
         assert sorted(row.id for row in spark.table(name).collect()) == list(range(40))
         assert spark.sql(f"SELECT * FROM {name}.snapshots").count() == 1
+
+
+def test_the_loop_of_the_command_line_commits_what_python_writes(spark, catalog: SqlCatalog) -> None:
+    name = tables.create(spark, "lake.ingest.python_loop", "id BIGINT")
+    stop, lines = threading.Event(), []
+    with product.raw_conf(spark, {"spark.sql.zonemap.ingest.interval": "100ms"}):
+        arguments = {"every_seconds": 0.2, "stop": stop, "report": lines.append}
+        loop = threading.Thread(target=zonemap.ingest.commit_loop, args=(spark, [name]), kwargs=arguments)
+        loop.start()
+        try:
+            with Writer(name, catalog=catalog) as writer:
+                receipts = [writer.write(pa.table({"id": [number]})) for number in range(20)]
+                assert all(receipt.wait(30).visible for receipt in receipts)
+        finally:
+            time.sleep(0.5)
+            stop.set()
+            loop.join()
+    assert lines[-1].startswith(f"{name}: 20 records committed, 20 rows; 0 pending, 0 quarantined"), lines
+    assert zonemap.ingest.stop(spark, name) is False
+    with product.off(spark):
+        assert sorted(row.id for row in spark.table(name).collect()) == list(range(20))

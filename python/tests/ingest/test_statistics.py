@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg import types
 from pyiceberg.catalog.sql import SqlCatalog
@@ -16,7 +17,7 @@ from pyiceberg.table.sorting import SortField, SortOrder
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import NestedField
 
-from ingest.support import NAME, bodies, content_files, data_of, mapped
+from ingest.support import NAME, bodies, content_files, data_of, local, mapped
 from zonemap.ingest import Writer
 
 NAN, INF = float("nan"), float("inf")
@@ -100,6 +101,29 @@ def test_bounds_of_floats(
     file = written(catalog, table, pa.array(values, pa.float64()))
     assert mapped(file["nan-value-counts"]) == {1: nans}
     assert bounds(file) == tuple(None if value is None else struct.pack("<d", value) for value in (lower, upper))
+
+
+def test_row_groups_have_no_statistics_of_floats(catalog: SqlCatalog, make: Callable[..., Table]) -> None:
+    """A reader would skip a row group whose NaNs are greater than the value in a filter."""
+    place = types.StructType(NestedField(5, "height", types.FloatType()), NestedField(6, "city", types.StringType()))
+    fields = [
+        NestedField(1, "id", types.LongType()),
+        NestedField(2, "a", types.DoubleType()),
+        NestedField(3, "b.c", types.FloatType()),
+        NestedField(4, "place", place),
+    ]
+    table = make(Schema(*fields), **{"write.metadata.metrics.column.a": "none"})
+    data = {"id": [1], "a": [1.0], "b.c": pa.array([1.0], pa.float32()), "place": [{"height": NAN, "city": "Ulm"}]}
+    kind = pa.struct([("height", pa.float32()), ("city", pa.string())])
+    with Writer(NAME, catalog=catalog) as writer:
+        writer.write(pa.table({**data, "place": pa.array(data["place"], kind)}))
+    (file,) = content_files(bodies(table)[0])
+    group = pq.ParquetFile(local(file["file-path"])).metadata.row_group(0)
+    found = {group.column(n).path_in_schema: group.column(n).is_stats_set for n in range(group.num_columns)}
+    assert found == {"id": True, "a": False, "b_x2Ec": False, "place.height": False, "place.city": True}
+    assert mapped(file["null-value-counts"]) == {1: 0, 3: 0, 5: 0, 6: 0}
+    assert mapped(file["nan-value-counts"]) == {3: 0, 5: 1}
+    assert set(mapped(file["lower-bounds"])) == {1, 3, 6}
 
 
 def test_every_float_column_has_a_count_of_nans(catalog: SqlCatalog, make: Callable[..., Table]) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
 from pyiceberg.io.pyarrow import _get_parquet_writer_kwargs, parquet_path_to_id_mapping
@@ -23,7 +22,7 @@ from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion
 from zonemap.ingest.partitions import Partitions
 from zonemap.ingest.sorting import Sorting
-from zonemap.ingest.statistics import FooterReader
+from zonemap.ingest.statistics import FloatColumn, FooterReader
 
 _FORMAT_KEY = "write.format.default"
 _TARGET_KEY = "write.target-file-size-bytes"
@@ -145,8 +144,14 @@ class _Factory:
         self.io = io
         self.partitions = partitions
         self.spec_id = metadata.default_spec_id
-        self.footers = FooterReader(schema, columns, parquet_path_to_id_mapping(sanitize_column_names(schema)))
+        paths = parquet_path_to_id_mapping(sanitize_column_names(schema))
+        self.footers = FooterReader(schema, columns, paths)
         self.floats = metrics.float_paths(schema, columns)
+        # Statistics of a row group leave out NaNs. Spark takes NaN for greater than all other values, and Iceberg's
+        # reader would skip a row group with NaNs if its statistics are below the value in a filter.
+        self.with_statistics = [
+            path for path, key in paths.items() if not columns[key].is_float or columns[key].repeated
+        ]
         self.sorting = Sorting(metadata.sort_order(), schema)
         self.options = _get_parquet_writer_kwargs(properties)
         self.target = int(properties.get(_TARGET_KEY, _TARGET))
@@ -177,7 +182,7 @@ class _PartitionFile:
         self.waiting_bytes = 0
         self.waiting_rows = 0
         self._flushes = 0
-        self._nans = dict.fromkeys(factory.floats, 0)
+        self._floats = {key: FloatColumn() for key in factory.floats}
         self._footers: list[pq.FileMetaData] = []
         self._location = ""
         self._stream: Any = None
@@ -206,7 +211,8 @@ class _PartitionFile:
         table = self._factory.sorting.sorted(pa.Table.from_batches(self._waiting, schema=self._factory.arrow_schema))
         self._waiting, self.waiting_bytes, self.waiting_rows = [], 0, 0
         for key, path in self._factory.floats.items():
-            self._nans[key] += _nans(table, path)
+            for array in _arrays(table, path):
+                self._floats[key].add(array)
         if self._writer is None:
             self._writer = self._start(table.schema)
         self._flushes += 1
@@ -223,7 +229,7 @@ class _PartitionFile:
             spec_id=factory.spec_id,
             partition=self._values,
             partition_type=factory.partitions.type,
-            statistics=factory.footers.read(self._footers[0], self._nans),
+            statistics=factory.footers.read(self._footers[0], self._floats),
             sort_order_id=factory.sorting.order_id if factory.sorting.applies and self._flushes == 1 else None,
         )
 
@@ -239,19 +245,19 @@ class _PartitionFile:
             self._stream,
             schema,
             store_decimal_as_integer=True,
+            write_statistics=self._factory.with_statistics,
             metadata_collector=self._footers,
             **self._factory.options,
         )
 
 
-def _nans(table: pa.Table, path: tuple[int, ...]) -> int:
-    total = 0
+def _arrays(table: pa.Table, path: tuple[int, ...]) -> Iterator[pa.Array]:
+    """Yields the chunks of a column that may lie in structs; a null struct makes its fields null."""
     for chunk in table.column(path[0]).chunks:
         array = chunk
         for position in path[1:]:
             array = array.flatten()[position]
-        total += pc.sum(pc.is_nan(array)).as_py() or 0
-    return total
+        yield array
 
 
 def _check(name: str, metadata: TableMetadata) -> None:

@@ -3,17 +3,19 @@
 A bound is left out whenever a row group has values without a bound, for example because a text is longer than Parquet
 keeps in a footer. PyIceberg's own statistics ignore such a row group, so that its values lie outside the bounds. A
 column whose nulls or NaNs are not counted has no bounds either: Iceberg takes an unknown count for zero when it proves
-that each row of a file matches, for example before it deletes whole files.
+that each row of a file matches, for example before it deletes whole files. Footers do not count NaNs, so the writer
+counts and bounds columns of floats itself.
 """
 
 from __future__ import annotations
 
-import math
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyiceberg.schema import Schema
 from pyiceberg.types import (
@@ -53,6 +55,26 @@ class FileStatistics:
 
 
 @dataclass
+class FloatColumn:
+    """Counts and bounds of a column of floats in one file; the bounds leave NaNs out."""
+
+    nulls: int = 0
+    nans: int = 0
+    low: float | None = None
+    high: float | None = None
+
+    def add(self, array: pa.Array) -> None:
+        """Adds values."""
+        is_nan = pc.fill_null(pc.is_nan(array), False)
+        self.nulls += array.null_count
+        self.nans += pc.sum(is_nan).as_py() or 0
+        found = pc.min_max(pc.if_else(is_nan, None, array)).as_py()
+        if found["min"] is not None:
+            self.low = found["min"] if self.low is None else min(self.low, found["min"])
+            self.high = found["max"] if self.high is None else max(self.high, found["max"])
+
+
+@dataclass
 class _Column:
     """What the row groups read so far hold of one column; ``nulls`` is None if one of them does not count nulls."""
 
@@ -78,13 +100,12 @@ class FooterReader:
         self._paths = paths
         self._types = {key: schema.find_field(key).field_type for key in columns}
 
-    def read(self, footer: pq.FileMetaData, nan_counts: Mapping[int, int] | None) -> FileStatistics:
+    def read(self, footer: pq.FileMetaData, floats: Mapping[int, FloatColumn] | None) -> FileStatistics:
         """Returns the statistics of a file.
 
         Args:
             footer: The footer of the file.
-            nan_counts: The number of NaNs of each float column outside of lists and maps, in a file that pyarrow
-                wrote; None if the NaNs were not counted.
+            floats: Counts and bounds of each float column outside of lists and maps; None if they are unknown.
         """
         found: dict[int, _Column] = {}
         offsets = []
@@ -94,7 +115,10 @@ class FooterReader:
             for position in range(group.num_columns):
                 chunk = group.column(position)
                 if (key := self._paths.get(chunk.path_in_schema)) is not None and key in self._columns:
-                    self._add(found.setdefault(key, _Column()), chunk, self._columns[key], nan_counts is not None)
+                    self._add(found.setdefault(key, _Column()), chunk, self._columns[key])
+        for key, values in (floats or {}).items():
+            column = found.setdefault(key, _Column())
+            column.nulls, column.low, column.high, column.bounded = values.nulls, values.low, values.high, True
         counted = {key: column for key, column in found.items() if self._columns[key].mode != "none"}
         bounds = {
             key: _bounds(column, self._columns[key], self._types[key])
@@ -106,14 +130,14 @@ class FooterReader:
             column_sizes={key: column.size for key, column in found.items()},
             value_counts={key: column.values for key, column in counted.items()},
             null_counts={key: column.nulls for key, column in counted.items() if column.nulls is not None},
-            nan_counts=nan_counts,
+            nan_counts=None if floats is None else {key: values.nans for key, values in floats.items()},
             lower_bounds={key: low for key, (low, _) in bounds.items() if low is not None},
             upper_bounds={key: high for key, (_, high) in bounds.items() if high is not None},
             split_offsets=tuple(sorted(offsets)),
         )
 
     @staticmethod
-    def _add(column: _Column, chunk: Any, metrics: ColumnMetrics, nans_counted: bool) -> None:
+    def _add(column: _Column, chunk: Any, metrics: ColumnMetrics) -> None:
         column.size += chunk.total_compressed_size
         column.values += chunk.num_values
         found = chunk.statistics if chunk.is_stats_set else None
@@ -121,18 +145,14 @@ class FooterReader:
         column.nulls = None if nulls is None or column.nulls is None else column.nulls + nulls
         if not metrics.has_bounds or not column.bounded:
             return
-        if found is None or nulls is None or (metrics.is_float and not nans_counted):
+        if found is None or nulls is None or metrics.is_float or chunk.physical_type == _INT96:
             column.bounded = False
             return
         if not found.has_min_max:
-            # The row group may still have no value to bound: all are null, or NaN in a file of pyarrow.
-            column.bounded = nulls == chunk.num_values or metrics.is_float
+            # A row group of nulls has no value to bound.
+            column.bounded = nulls == chunk.num_values
             return
-        low, high = found.min_raw, found.max_raw
-        if chunk.physical_type == _INT96 or (metrics.is_float and (math.isnan(low) or math.isnan(high))):
-            column.bounded = False
-            return
-        low, high = _comparable(chunk, low), _comparable(chunk, high)
+        low, high = _comparable(chunk, found.min_raw), _comparable(chunk, found.max_raw)
         column.low = low if column.low is None else min(column.low, low)
         column.high = high if column.high is None else max(column.high, high)
 
@@ -161,7 +181,7 @@ def _bounds(column: _Column, metrics: ColumnMetrics, kind: IcebergType) -> tuple
     if isinstance(kind, BinaryType):
         return low[: metrics.length], _upper_bytes(high, metrics.length)
     if isinstance(kind, FloatType | DoubleType):
-        # Iceberg orders -0.0 before 0.0, and Parquet does not tell them apart.
+        # Iceberg orders -0.0 before 0.0, and Arrow does not distinguish them.
         low, high = -0.0 if low == 0 else low, 0.0 if high == 0 else high
     return serialized(kind, low), serialized(kind, high)
 

@@ -1,0 +1,81 @@
+"""`zonemap commit-loop` as a process of its own, which is killed, while a writer without a JVM goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from support import product, session, tables
+from support.session import STOCK
+
+import zonemap
+from zonemap.ingest import Writer
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+
+@contextmanager
+def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Runs the command until the block ends."""
+    confs = {
+        "spark.master": "local[1]",
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": session.PLAIN_JVM_FLAGS,
+        "spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "jdbc",
+        "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{sqlite}",
+        "spark.sql.catalog.lake.jdbc.schema-version": "V1",
+        "spark.sql.catalog.lake.warehouse": warehouse,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.zonemap.ingest.interval": "200ms",
+    }
+    settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
+    command = [sys.executable, "-m", "zonemap", "commit-loop", name, "--every", "0.2", *settings]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
+        )
+        try:
+            yield process
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tmp_path: Path) -> None:
+    name = tables.create(spark, "lake.ingest.python_process", "id BIGINT")
+    warehouse = f"file:{base / 'ingest'}"
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{sqlite}", warehouse=warehouse)
+    numbers = iter(range(1_000_000))
+    with Writer(name, catalog=catalog, lane="gateway") as writer:
+
+        def write(count: int) -> list[zonemap.ingest.Receipt]:
+            return [writer.write(pa.table({"id": [next(numbers)]})) for _ in range(count)]
+
+        with committer(name, sqlite, warehouse, tmp_path / "first.log") as process:
+            assert write(5)[-1].wait(120).visible
+            late = write(30)
+            os.killpg(process.pid, signal.SIGKILL)
+            late += write(5)
+        with committer(name, sqlite, warehouse, tmp_path / "second.log") as process:
+            assert all(receipt.wait(120).visible for receipt in late)
+            os.kill(process.pid, signal.SIGTERM)
+            assert process.wait(60) == 0, (tmp_path / "second.log").read_text()
+    catalog.close()
+    assert f"{name}: 40 records committed, 40 rows; 0 pending" in (tmp_path / "second.log").read_text()
+    spark.sql(f"REFRESH TABLE {name}")
+    with product.off(spark):
+        assert sorted(row.id for row in spark.table(name).collect()) == list(range(40))
