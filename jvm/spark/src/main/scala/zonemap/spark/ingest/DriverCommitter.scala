@@ -10,7 +10,10 @@ import zonemap.ingest.commit.CommitLoop
  *
  * @param ended called with this committer when the application ends
  */
-private[ingest] final class DriverCommitter(context: SparkContext, val loop: CommitLoop, ended: DriverCommitter => Unit) {
+private[ingest] final class DriverCommitter(
+    context: SparkContext,
+    val loop: CommitLoop,
+    ended: DriverCommitter => Unit) {
   private val listener = new SparkListener {
     override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = {
       ended(DriverCommitter.this)

@@ -247,7 +247,9 @@ class IngestSinkTest extends IngestSession {
   test("the sink works with the index switched off, and EXPLAIN of a write creates no queue") {
     val t = create("sink_off", "id BIGINT")
     sql(s"EXPLAIN INSERT INTO $t WITH (`$Format` = 'true') SELECT 1").collect()
-    val root = Paths.get(Spark3Util.loadIcebergTable(spark, t).location().stripPrefix("file:")).getParent
+    val root = Paths
+      .get(Spark3Util.loadIcebergTable(spark, t).location().stripPrefix("file:"))
+      .getParent
       .resolve("_zonemap_ingest")
       .resolve(Spark3Util.loadIcebergTable(spark, t).uuid().toString)
     assert(!Files.exists(root))
