@@ -32,6 +32,8 @@ _TARGET = 512 * 1024 * 1024
 _GROUP_BYTES = 128 * 1024 * 1024
 _GROUP_ROWS = 1024 * 1024
 _PARTS = 8
+# Memory of an Arrow array besides its values; it counts when a batch has few rows for each of many partitions.
+_COLUMN_OVERHEAD = 512
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,7 @@ class _PartitionFile:
     def add(self, rows: pa.RecordBatch) -> None:
         """Adds rows to the next row group."""
         self._waiting.append(rows)
-        self.waiting_bytes += rows.nbytes
+        self.waiting_bytes += rows.nbytes + _COLUMN_OVERHEAD * rows.num_columns
         self.waiting_rows += rows.num_rows
 
     def flush(self) -> None:
