@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-MODULES = ("core", "iceberg", "spark")
+MODULES = ("core", "iceberg", "ingest", "spark")
 PAGES_TEST = "zonemap.spark.docs.ReferencePagesTest"
 #: Suites that take more than about 20 seconds on two cores.
 LONG = (
@@ -37,6 +37,7 @@ LONG = (
     "FunctionTableTest",
     "HierarchyTest",
     "RowChecksTest",
+    "SimulationTest",
     "SingleValuesTest",
     "SoakTest",
     "VectorisedTest",

@@ -4,12 +4,15 @@ import json
 import os
 import threading
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
 from zonemap.errors import InvalidArgumentError, ZonemapError
@@ -246,14 +249,14 @@ def test_wait_for_a_quarantined_record(catalog: SqlCatalog, events: Table) -> No
 class _FailingStorage:
     """Stores records of a writer, and fails before or after it has stored them."""
 
-    def __init__(self, inner: Any, failures: int, *, stores: bool) -> None:
-        self._inner, self._failures, self._stores = inner, failures, stores
+    def __init__(self, inner: Any, failures: int, *, stores: bool, part: int | None = None) -> None:
+        self._inner, self._failures, self._stores, self._part = inner, failures, stores, part
 
     def create(self, location: str, data: bytes) -> bool:
         if self._failures and location.endswith(".rec"):
             self._failures -= 1
             if self._stores:
-                self._inner.create(location, data)
+                self._inner.create(location, data[: self._part])
             raise OSError("the connection was reset")
         return bool(self._inner.create(location, data))
 
@@ -269,17 +272,35 @@ def test_a_storage_that_fails_now_and_then(
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         inner = writer._spool._storage
         writer._spool._storage = _FailingStorage(inner, 2, stores=stores)
-        writer.write(rows(1))
-        assert chain(events) == [(0, -1)]
+        receipt = writer.write(rows(1))
+        assert len({body["nonce"] for body in bodies(events)}) == len(bodies(events)) == (3 if stores else 1)
+        assert local(receipt.record).exists()
         writer._spool._storage = _FailingStorage(inner, 3, stores=stores)
         with pytest.raises(EnqueueUnknownError, match=r"Repeat the write with seq=1") as caught:
             writer.write(rows(2))
         assert (caught.value.lane, caught.value.seq) == ("a", 1)
-        assert len(record_paths(events)) == (2 if stores else 1)
+        assert len(record_paths(events)) == (6 if stores else 1)
         assert writer.write(rows(2), seq=1).duplicate is stores
         writer.write(rows(3))
-    assert chain(events) == [(0, -1), (1, 0), (2, 1)]
-    assert data_of(*bodies(events)).column("id").to_pylist() == [1, 2, 3]
+    assert sorted(set(chain(events))) == [(0, -1), (1, 0), (2, 1)]
+    first = {body["seq"]: body for body in bodies(events)}
+    assert data_of(*(first[seq] for seq in range(3))).column("id").to_pylist() == [1, 2, 3]
+    assert all(body["files"] == first[body["seq"]]["files"] for body in bodies(events))
+
+
+def test_a_part_of_a_record_does_not_count_as_the_record(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An object store may keep what it has received of a file when the connection breaks."""
+    monkeypatch.setattr("zonemap.ingest.writer._FIRST_PAUSE", 0.001)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        inner = writer._spool._storage
+        writer._spool._storage = _FailingStorage(inner, 1, stores=True, part=100)
+        receipt = writer.write(rows(1))
+    torn, whole = sorted(record_paths(events), key=lambda path: path.stat().st_size)
+    assert torn.stat().st_size == 100
+    assert whole == local(receipt.record)
+    assert data_of(body_of(whole)).column("id").to_pylist() == [1]
 
 
 def test_local_storage_needs_hard_links(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -301,14 +322,21 @@ def test_record_of_the_same_name_is_never_replaced(catalog: SqlCatalog, events: 
     assert local(receipt.record).read_bytes() == before
 
 
-def test_spool_through_a_file_io(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("implementation", ["pyarrow.PyArrowFileIO", "fsspec.FsspecFileIO"])
+def test_spool_through_a_file_io(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch, implementation: str
+) -> None:
     """The storage of object stores, on PyIceberg's FileIO."""
     from zonemap.ingest import spool
     from zonemap.ingest.storage import FileIoStorage
 
     monkeypatch.setattr(spool, "storage_for", lambda _, io: FileIoStorage(io))
+    monkeypatch.setitem(catalog.properties, "py-io-impl", f"pyiceberg.io.{implementation}")
+    for folder in (".", "pending/a%2Fb"):  # an object store has no folders
+        (spool_of(events) / folder).mkdir(parents=True)
     for start in (0, 1):
         with Writer(NAME, catalog=catalog, lane="a/b") as writer:
+            assert type(writer._table.io).__name__ == implementation.partition(".")[2]
             receipt = writer.write(rows(start))
             assert writer._spool.backlog().records == start + 1
             assert writer.write(rows(start), seq=start).duplicate
@@ -316,3 +344,35 @@ def test_spool_through_a_file_io(catalog: SqlCatalog, events: Table, monkeypatch
     commit(events, {"a/b": 1}, settle=False)
     assert receipt.wait(5).visible
     assert body_of(local(receipt.record))["lane"] == "a/b"
+
+
+def test_files_are_durable_before_the_record_and_the_record_before_the_return(
+    catalog: SqlCatalog, make: Callable[..., Table], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "id"))
+    table = make(spec=spec)
+    events: list[str] = []
+    sync, link = os.fsync, os.link
+
+    def fsync(descriptor: int) -> None:
+        sync(descriptor)
+        events.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
+
+    def linked(source: Any, target: Any) -> None:
+        link(source, target)
+        events.append(f"link {target}")
+
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "link", linked)
+        receipt = writer.write(rows(7, 8))
+    record = local(receipt.record)
+    done = events.index(f"link {record}")
+    for name in receipt.files:
+        path = local(name)
+        for needed in (path, path.parent, path.parent.parent, local(table.location())):
+            assert str(needed) in events[:done], needed
+    temporary = next(name for name in events[:done] if name.endswith(".tmp"))
+    assert Path(temporary).parent == record.parent
+    assert {str(record.parent.parent), str(spool_of(table))} <= set(events[:done])
+    assert str(record.parent) in events[done:]

@@ -79,10 +79,15 @@ class Spool:
             ) from error
 
     def append(self, record: wire.IngestRecord) -> Stored:
-        """Stores a record; it is durable when this call returns. Repeating the call is harmless."""
+        """Stores a record; it is durable when this call returns.
+
+        Raises:
+            OSError: the storage failed, or it has a file of this name; the record may be durable or not.
+        """
         data = record.to_bytes()
         location = self.pending(record.lane, record.seq, record.nonce)
-        self._storage.create(location, data)
+        if not self._storage.create(location, data):
+            raise FileExistsError(f"the file '{location}' exists")
         return Stored(record.seq, record.nonce, location, len(data))
 
     def read(self, stored: Stored) -> wire.IngestRecord | None:

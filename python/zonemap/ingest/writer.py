@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -214,17 +215,20 @@ class Writer:
                 )
             self._spool.make_durable([file.path for file in files], self._table)
             record = self._record(files, seq if seq is not None else self._last + 1, self._last)
-            stored = self._append(record)
+            stored, record = self._append(record)
             self._last = record.seq
             self._gate.added(stored.size)
             return self._receipt(stored, record)
 
-    def _append(self, record: IngestRecord) -> Stored:
-        """Stores the record; repeats it under the same name, which is harmless, while the storage fails."""
+    def _append(self, record: IngestRecord) -> tuple[Stored, IngestRecord]:
+        """Stores the record, again under a new name if the storage fails: a failed attempt may have left a part of it.
+
+        Two records of one number are harmless, because the committer takes the first that it can read.
+        """
         pause = _FIRST_PAUSE
         for attempt in range(_ATTEMPTS):
             try:
-                return self._spool.append(record)
+                return self._spool.append(record), record
             except OSError as error:
                 # The record may be durable, so that the number of the next one is unknown.
                 self._last = None
@@ -237,6 +241,7 @@ class Writer:
                     ) from error
                 time.sleep(pause)
                 pause *= 4
+                record = replace(record, nonce=lanes.new_nonce())
             except BaseException:
                 self._last = None
                 raise

@@ -19,16 +19,18 @@ import zonemap.ingest.table.IngestTarget
 import zonemap.ingest.write.LaneWriter
 
 /** A clock that tests set. */
-final class SetClock(var millis0: Long = System.currentTimeMillis()) extends Clock {
+final class SetClock(private var millis0: Long) extends Clock {
   override def getZone: ZoneId = ZoneOffset.UTC
   override def withZone(zone: ZoneId): Clock = this
   override def instant(): Instant = Instant.ofEpochMilli(millis0)
+  override def millis(): Long = millis0
   def forward(millis: Long): Unit = millis0 += millis
 }
 
 /** A real table in a local folder, with a spool beside it. */
 final class IngestTable(val table: Table, load: () => Table, val settings: IngestSettings = IngestSettings()) {
-  val clock = new SetClock
+  /** A little ahead of the clock of the file system. */
+  val clock = new SetClock(System.currentTimeMillis() + 10000)
   def reload(): Table = load()
   def target: IngestTarget = IngestTarget.spool(load(), None)
   val io: org.apache.iceberg.io.FileIO = table.io()

@@ -10,12 +10,13 @@ import zonemap.ingest.table.{IcebergIngestCatalog, IngestTarget}
  * Commits the pending records of one table. Any number of committers may run on the same table, in any number of
  * processes: a commit of a committer that started from an older pointer is refused.
  *
- * Holds no state of the table between two passes. Thread-safe.
+ * Holds no state of the table between two passes, only the last status that it wrote. Thread-safe.
  */
 private[zonemap] final class Committer(target: IngestTarget, settings: IngestSettings, clock: Clock) {
   import Committer._
 
   private val catalog = new IcebergIngestCatalog(target.name, target.operations)
+  @volatile private var reported = Option.empty[(Seq[PassResult], Long)]
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = clock.millis()
     override def pause(attempts: Int): Unit = Thread.sleep(jitter(attempts))
@@ -30,8 +31,18 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
   def pass(): Seq[PassResult] = {
     val main = run(IngestRecord.MainBranch)
     val results = main.result +: (main.otherBranches - IngestRecord.MainBranch).toSeq.sorted.map(run(_).result)
-    StatusFile.write(target.files, results, clock.millis())
+    report(results)
     results
+  }
+
+  /** Writes the status if it changed or is old, because most passes of a loop find nothing. */
+  private def report(results: Seq[PassResult]): Unit = {
+    val now = clock.millis()
+    val isKnown = reported.exists { case (before, at) => before == results && now - at < StatusMillis }
+    if (!isKnown) {
+      StatusFile.write(target.files, results, now)
+      reported = Some((results, now))
+    }
   }
 
   private def run(branch: String): PassState.Done =
@@ -67,6 +78,7 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
 }
 
 private object Committer {
+  private val StatusMillis = 20000L
   private val FirstPauseMillis = 100L
   private val MaxPauseMillis = 5000L
 

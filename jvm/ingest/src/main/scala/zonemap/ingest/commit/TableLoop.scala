@@ -3,10 +3,9 @@ package zonemap.ingest.commit
 import java.time.Clock
 import java.util.concurrent.{CountDownLatch, Semaphore, TimeUnit}
 
-import scala.util.control.NonFatal
-
 import org.slf4j.LoggerFactory
 
+import zonemap.iceberg.report.Survivable
 import zonemap.ingest.table.IngestTarget
 
 /** The thread that commits one table. */
@@ -48,42 +47,47 @@ private[commit] final class TableLoop(
 
   private def run(): Unit =
     try {
-      var target = Option.empty[IngestTarget]
+      var opened = Option.empty[Opened]
       while (!stopped) {
-        target = turn(target)
+        opened = turn(opened)
         rest()
       }
-      target.foreach(_.queue.close())
+      opened.foreach(_.target.queue.close())
     } finally ended.countDown()
 
   /** One pass; after a failure the table is loaded again by the next turn. */
-  private def turn(loaded: Option[IngestTarget]): Option[IngestTarget] = {
+  private def turn(before: Option[Opened]): Option[Opened] = {
     val started = System.nanoTime()
-    val target =
-      try {
-        val target = loaded.getOrElse(load())
-        val results = new Committer(target, settings, clock).pass()
-        last = LoopStatus(name, Some(clock.millis()), results, None)
-        announce(results)
-        alarms.check(results, target.queue, clock.millis())
-        Some(target)
-      } catch {
-        case NonFatal(e) =>
-          last = last.copy(problem = Some(e.toString))
+    val after =
+      try Some(pass(before))
+      catch {
+        case Survivable(e) =>
+          last = last.copy(results = Nil, problem = Some(e.toString))
           alarms.failed(e)
-          None
-        case e: LinkageError =>
-          last = last.copy(problem = Some(e.toString))
-          alarms.failed(e)
+          before.foreach(_.target.queue.close())
           None
       }
     pace.worked((System.nanoTime() - started) / 1000000, committed = last.results.exists(isCommit))
-    target
+    after
+  }
+
+  private def pass(before: Option[Opened]): Opened = {
+    val opened = before.getOrElse(open())
+    val results = opened.committer.pass()
+    last = LoopStatus(name, Some(clock.millis()), results, None)
+    announce(results)
+    alarms.check(results, opened.target.queue, clock.millis())
+    opened
+  }
+
+  private def open(): Opened = {
+    val target = load()
+    new Opened(target, new Committer(target, settings, clock))
   }
 
   private def announce(results: Seq[PassResult]): Unit =
     try passed(results)
-    catch { case NonFatal(e) => log.warn(s"Cannot announce a commit to $name: $e") }
+    catch { case Survivable(e) => log.warn(s"Cannot announce a pass over $name: $e") }
 
   private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
@@ -104,5 +108,8 @@ private[commit] final class TableLoop(
 
 private object TableLoop {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
+
+  private final class Opened(val target: IngestTarget, val committer: Committer)
+
   private val StopMillis = 100L
 }

@@ -18,8 +18,7 @@ class EvolutionTest extends AnyFunSuite {
 
   private def stopped(t: IngestTable, code: String): Unit = t.pass().outcome match {
     case PassOutcome.Stopped(found, message) =>
-      assert(found == code)
-      assert(message.startsWith("Cannot "), message)
+      assert(found == code && message.startsWith("Cannot "), message): Unit
     case other => fail(s"not stopped: $other")
   }
 

@@ -18,7 +18,7 @@ class ManyCommittersTest extends AnyFunSuite {
   private def waitFor(what: String, timeoutMillis: Long = 30000)(holds: => Boolean): Unit = {
     val end = System.currentTimeMillis() + timeoutMillis
     while (!holds && System.currentTimeMillis() < end) Thread.sleep(20)
-    assert(holds, what)
+    assert(holds, what): Unit
   }
 
   IngestTables.Catalogs.foreach { case (name, make) =>
@@ -86,7 +86,7 @@ class ManyCommittersTest extends AnyFunSuite {
       val status = loop.status.map(s => s.table -> s).toMap
       assert(status("broken").problem.exists(_.contains("no such table")) && status("broken").lastPassMillis.isEmpty)
       assert(status("events").problem.isEmpty && status("events").lastPassMillis.nonEmpty)
-    } finally assert(!loop.stop(2000))
+    } finally assert(!loop.stop(2000)): Unit
     t.append("a", t.dataFile("a2"))
     Thread.sleep(300)
     assert(t.live() == Seq("a0", "a1"))

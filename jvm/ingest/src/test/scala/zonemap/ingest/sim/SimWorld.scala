@@ -49,6 +49,10 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   var trueMillis: Long = 1700000000000L
   var faults = true
 
+  /** The operations after which the actor that makes them dies, without any other fault. */
+  var crashes: Set[Int] = Set.empty
+  var operations = 0
+
   /** Receives what happened, for the replay of a seed. */
   var trace: (=> String) => Unit = _ => ()
   private val running = mutable.Stack.empty[Actor]
@@ -83,7 +87,13 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   }
 
   /** Called by every operation, before it takes effect and after it: others may step in, or the actor dies. */
-  def interrupt(): Unit = if (faults && running.nonEmpty) {
+  def interrupt(): Unit = if (running.nonEmpty) {
+    operations += 1
+    if (crashes(operations)) throw new SimCrash
+    if (faults) disturb()
+  }
+
+  private def disturb(): Unit = {
     if (running.size < 4 && rng.int(6) == 0) {
       val others = actors.toSeq.filterNot(running.contains)
       if (others.nonEmpty) (0 to rng.int(4)).foreach(_ => run(rng.pick(others)))

@@ -2,7 +2,7 @@ package zonemap.spark.ingest
 
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.record.{IngestRecord, LaneName}
 import zonemap.spark.ZoneMapIngestSource
 
 /**
@@ -37,7 +37,8 @@ private[ingest] object IngestOptions {
   /**
    * The lane and number that a batch names; `None` if it names none.
    *
-   * @throws IllegalArgumentException if one of them is missing or the number is not a whole number of 0 or more
+   * @throws IllegalArgumentException if one of them is missing, the lane is empty or too long, or the number is not a
+   *   whole number of 0 or more
    */
   def place(options: CaseInsensitiveStringMap): Option[LanePlace] =
     (Option(options.get(Lane)), Option(options.get(Seq))) match {
@@ -48,6 +49,7 @@ private[ingest] object IngestOptions {
             s"Cannot use option '$Seq'='$text': it is not a whole number of 0 or more. Give a number that grows with " +
               "each append of the lane.")
         }
+        LaneName.encode(lane): Unit
         Some(LanePlace(lane, seq))
       case (Some(lane), None) =>
         throw new IllegalArgumentException(

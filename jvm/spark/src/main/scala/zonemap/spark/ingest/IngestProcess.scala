@@ -3,11 +3,8 @@ package zonemap.spark.ingest
 import java.time.Clock
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.jdk.CollectionConverters._
-
 import org.apache.iceberg.Table
 import org.apache.iceberg.spark.Spark3Util
-import org.apache.spark.scheduler.{SparkListener, SparkListenerApplicationEnd}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -23,8 +20,8 @@ import zonemap.spark.scan.SparkProcess
  */
 private[spark] final class IngestProcess(process: SparkProcess) {
 
-  /** The loop of each table, by the name that its catalog gives it. */
-  private val loops = new ConcurrentHashMap[String, CommitLoop]
+  /** The committer of each table, by the name that its catalog gives the table. */
+  private val committers = new ConcurrentHashMap[String, DriverCommitter]
 
   val sink = new IngestSink(ring)
   val writeRule = new IngestWriteRule(sink)
@@ -46,32 +43,21 @@ private[spark] final class IngestProcess(process: SparkProcess) {
       if (results.exists(_.outcome.isInstanceOf[PassOutcome.Committed])) committed(spark, name, table, results)
     val loop =
       new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, results) => passed(results))
-    val started = loops.putIfAbsent(table.name(), loop) == null
-    if (started) {
-      spark.sparkContext.addSparkListener(new SparkListener {
-        override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit =
-          if (loops.remove(table.name(), loop)) loop.stop(IngestProcess.StopMillis): Unit
-      })
-      loop.start()
-    }
-    started
+    val committer = new DriverCommitter(spark.sparkContext, loop, committers.remove(table.name(), _): Unit)
+    val isFirst = committers.putIfAbsent(table.name(), committer) == null
+    if (isFirst) committer.start()
+    isFirst
   }
 
   /** Ends the committer of the table after the commit that it makes; returns `false` if there was none. */
-  def stop(table: Table): Boolean =
-    Option(loops.remove(table.name())) match {
-      case Some(loop) =>
-        loop.stop(IngestProcess.StopMillis)
-        true
-      case None => false
-    }
+  def stop(table: Table): Boolean = {
+    val committer = Option(committers.remove(table.name()))
+    committer.foreach(_.stop())
+    committer.isDefined
+  }
 
   /** The committer of the table that runs in this driver. */
-  def status(table: Table): Option[LoopStatus] =
-    Option(loops.get(table.name())).flatMap(_.status.headOption)
-
-  /** The names of the tables with a committer in this driver. */
-  def running: Seq[String] = loops.keySet().asScala.toSeq.sorted
+  def status(table: Table): Option[LoopStatus] = Option(committers.get(table.name())).flatMap(_.loop.status.headOption)
 
   /** Lets the session see the current metadata of the table, which its catalog may cache. */
   def refresh(spark: SparkSession, name: String): Unit = Spark3Util.loadIcebergTable(spark, name).refresh()
@@ -87,11 +73,5 @@ private[spark] final class IngestProcess(process: SparkProcess) {
     }
   }
 
-  private def ring(table: String): Unit = Option(loops.get(table)).foreach(_.ring(table))
-}
-
-private object IngestProcess {
-
-  /** The longest wait for a commit under way. The commit goes on after it, and the next committer sees its result. */
-  private val StopMillis = 30L * 1000
+  private def ring(table: String): Unit = Option(committers.get(table)).foreach(_.loop.ring(table))
 }

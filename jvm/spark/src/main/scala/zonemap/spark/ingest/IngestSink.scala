@@ -11,7 +11,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistribut
 import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.ingest.queue.Receipt
-import zonemap.ingest.table.IngestTarget
+import zonemap.ingest.table.{IngestRoot, IngestTarget}
 import zonemap.ingest.write.LaneWriter
 import zonemap.spark.conf.IngestConf
 
@@ -54,8 +54,13 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val branch = Option(SparkTableUtil.determineWriteBranch(spark, table.table(), table.branch(), options))
       .getOrElse(SnapshotRef.MAIN_BRANCH)
     val settings = IngestConfs.settings(SQLConf.get, options)
-    val target = IngestTarget.spool(table.table(), IngestConf.Root.read(SQLConf.get, options))
+    val root = IngestConf.Root.read(SQLConf.get, options)
+    IngestRoot.of(table.table(), root): Unit
     val producer = new Producer {
+
+      /** Opened by the first append, because Spark also makes writes that it only explains. */
+      private lazy val target = IngestTarget.spool(table.table(), root)
+
       override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = {
         val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
         val receipt = writer.append(seq, files, startedAtMillis)

@@ -28,6 +28,16 @@ class LayersTest extends AnyFunSuite {
     assert(upward.isEmpty, upward.mkString("\n", "\n", "\n"))
   }
 
+  test("no class below the Spark packages uses a type of Spark") {
+    val uses = for {
+      from <- Classes.all.asScala.toSeq
+      if !from.getPackageName.startsWith("zonemap.spark")
+      dependency <- from.getDirectDependenciesFromSelf.asScala
+      if dependency.getTargetClass.getName.startsWith("org.apache.spark")
+    } yield s"${from.getName} -> ${dependency.getTargetClass.getName}"
+    assert(uses.isEmpty, uses.distinct.mkString("\n", "\n", "\n"))
+  }
+
   test("an arrow upwards is found, and printed class -> class") {
     val reversed = LayersTest.upward(Classes.all.asScala, floors.reverse)
     assert(reversed.exists(_.contains("zonemap.core.segment.Segment -> zonemap.core.io.")), reversed.take(20))

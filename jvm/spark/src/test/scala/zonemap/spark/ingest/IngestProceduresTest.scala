@@ -4,6 +4,8 @@ import java.nio.file.{Files, Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.scheduler.SparkListenerApplicationEnd
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.functions.{col, udf}
 
@@ -20,7 +22,7 @@ class IngestProceduresTest extends IngestSession {
   private def eventually(seconds: Int = 30)(holds: => Boolean): Unit = {
     val deadline = System.nanoTime() + seconds * 1000000000L
     while (!holds && System.nanoTime() < deadline) Thread.sleep(50)
-    assert(holds): Unit
+    if (!holds) fail(s"does not hold after $seconds seconds")
   }
 
   private def inRoot(table: String, folder: String): Seq[Path] = {
@@ -104,6 +106,34 @@ class IngestProceduresTest extends IngestSession {
     assert(read(t).size == 30 && commit(t)._2 == 10)
   }
 
+  test("a committer of the driver ends with the Spark application") {
+    val t = create("ingest_application", "id BIGINT")
+    call(s"ingest_start('$t')")
+    def threads = Thread.getAllStackTraces.keySet().asScala.filter(_.getName == s"zonemap-ingest-$t")
+    eventually()(threads.size == 1)
+    // the bus of the shared context; the test must not stop the context itself
+    val bus = spark.sparkContext.getClass.getMethod("listenerBus").invoke(spark.sparkContext)
+    val end = SparkListenerApplicationEnd(System.currentTimeMillis())
+    bus.getClass.getMethods.find(_.getName == "post").get.invoke(bus, end)
+    eventually()(threads.isEmpty)
+    assert(status(t).getAs[String]("loop") == "" && !call(s"ingest_stop('$t')").getBoolean(0))
+  }
+
+  test("a committer of the driver that fails says why, tries again, and goes on") {
+    val t = create("ingest_failing", "id BIGINT")
+    appendIds(t, 0, 10)
+    val queueId = Paths.get(status(t).getAs[String]("root").stripPrefix("file:")).resolve("queue-id.json")
+    val content = Files.readAllBytes(queueId)
+    Files.write(queueId, "damaged".getBytes)
+    withConf("spark.sql.zonemap.ingest.interval" -> "100ms")(call(s"ingest_start('$t')"))
+    try {
+      val loop = () => runtime.ingest.status(Spark3Util.loadIcebergTable(spark, t)).get
+      eventually()(loop().problem.exists(_.contains("queue-id.json")))
+      Files.write(queueId, content)
+      eventually()(status(t).getAs[String]("loop") == "running" && read(t).size == 10)
+    } finally call(s"ingest_stop('$t')"): Unit
+  }
+
   for (byLoop <- Seq(false, true))
     test(
       s"a query after a commit is planned from the index, ${if (byLoop) "committer of the driver" else "ingest_commit"}") {
@@ -153,8 +183,14 @@ class IngestProceduresTest extends IngestSession {
     val committed = dataFiles(t)
     val fails = udf((id: Long) => if (id == 19) throw new IllegalStateException("planted") else id)
     errorOf(append(spark.range(0, 20).repartition(4).select(fails(col("id")).as("id")), t))
+    // cancelled tasks may still delete their files
+    eventually() {
+      val found = dataFiles(t)
+      Thread.sleep(300)
+      found == dataFiles(t)
+    }
     val orphans = dataFiles(t) -- committed
-    Thread.sleep(5)
+    assert(orphans.nonEmpty)
     def collected(dryRun: Boolean) =
       sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => 0, dry_run => $dryRun)")
         .collect()

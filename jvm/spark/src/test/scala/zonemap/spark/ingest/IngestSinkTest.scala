@@ -1,9 +1,17 @@
 package zonemap.spark.ingest
 
+import java.nio.file.{Files, Paths}
+
+import org.apache.iceberg.spark.Spark3Util
+import org.apache.spark.sql.catalyst.plans.logical.AppendData
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.functions._
 
 /** Batches that are written by the sink: the forms of the call, types, layouts, failures, mistakes. */
 class IngestSinkTest extends IngestSession {
+
+  private def relation(table: String): DataSourceV2Relation =
+    spark.table(table).queryExecution.analyzed.collectFirst { case found: DataSourceV2Relation => found }.get
 
   private def ids(from: Long, until: Long) = spark.range(from, until).toDF("id")
 
@@ -224,6 +232,29 @@ class IngestSinkTest extends IngestSession {
       parts.foreach(part => assert(error.contains(part), s"$name: $error"))
     }
     assert(pending(t).isEmpty)
+  }
+
+  test("the rule leaves other plans alone, and a plan that it has changed") {
+    val t = create("sink_rule", "id BIGINT")
+    val rule = runtime.ingest.writeRule
+    val append = AppendData.byName(relation(t), ids(0, 1).queryExecution.analyzed)
+    for (plan <- Seq(ids(0, 1).queryExecution.analyzed, sql(s"SELECT * FROM $t").queryExecution.analyzed, append))
+      assert(rule(plan) eq plan)
+    val changed = rule(append.copy(writeOptions = Map(Format -> "true")))
+    assert(changed != append && (rule(changed) eq changed))
+  }
+
+  test("the sink works with the index switched off, and EXPLAIN of a write creates no queue") {
+    val t = create("sink_off", "id BIGINT")
+    sql(s"EXPLAIN INSERT INTO $t WITH (`$Format` = 'true') SELECT 1").collect()
+    val root = Paths
+      .get(Spark3Util.loadIcebergTable(spark, t).location().stripPrefix("file:"))
+      .getParent
+      .resolve("_zonemap_ingest")
+      .resolve(Spark3Util.loadIcebergTable(spark, t).uuid().toString)
+    assert(!Files.exists(root))
+    withConf("spark.sql.zonemap.enabled" -> "false")(append(ids(0, 2), t))
+    assert(Files.exists(root) && pending(t).size == 1 && commit(t)._2 == 2)
   }
 
   test("without the session extension's rule the write fails and names the conf") {
