@@ -13,7 +13,7 @@ from conftest import ROOT
 
 import zonemap
 
-CLASSES = ("ZoneMapExtension", "ZoneMapCatalog", "ZoneMapExplain", "PlanningCounters")
+CLASSES = ("ZoneMapExtension", "ZoneMapCatalog", "ZoneMapExplain", "ZoneMapIngestSource", "PlanningCounters")
 
 
 @pytest.fixture(scope="module")

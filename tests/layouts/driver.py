@@ -130,6 +130,27 @@ class Steps:
         self.call("build", "build_job")
         self.query("after_job", "id BETWEEN 250 AND 260 OR id = 950")
 
+    def ingest(self) -> None:
+        """Appends a batch and a stream to the ingest queue, and commits both."""
+        columns = "id, concat('k', id) AS s"
+        self.spark.range(10000, 10010).selectExpr(*columns.split(", ", 1)).write.format("zonemap-ingest").mode(
+            "append"
+        ).save(TABLE)
+        folder = Path(self.orders["folder"]) / "stream"
+        self.spark.range(10010, 10020).selectExpr(*columns.split(", ", 1)).write.parquet(str(folder / "in"))
+        query = (
+            self.spark.readStream.schema("id BIGINT, s STRING")
+            .parquet(str(folder / "in"))
+            .writeStream.format("zonemap-ingest")
+            .option("checkpointLocation", str(folder / "checkpoint"))
+            .trigger(availableNow=True)
+            .start(TABLE)
+        )
+        query.awaitTermination(60)
+        before = self.rows(f"SELECT count(*) FROM {TABLE} WHERE id >= 10000")
+        self.call("ingest_commit")
+        tell("ingest", before=before, rows=self.rows(f"SELECT id, s FROM {TABLE} WHERE id >= 10000 ORDER BY id"))
+
     def catalog(self) -> None:
         """Records the procedures that SHOW PROCEDURES lists."""
         tell("procedures", rows=self.rows("SHOW PROCEDURES IN zonemap.system"))

@@ -169,6 +169,14 @@ def check_whole(told: Told) -> None:
     assert warnings == []
 
 
+def check_ingest(told: Told) -> None:
+    """Checks the results of step `ingest`: two appends, visible after one commit."""
+    commit = told["ingest_commit"]["rows"]
+    assert [(row["outcome"], row["records"], row["rows"]) for row in commit] == [("committed", 2, 20)]
+    assert told["ingest"]["before"] == [[0]]
+    assert told["ingest"]["rows"] == expected(*range(10000, 10020))
+
+
 def jars(*paths: str) -> dict[str, str]:
     return {"spark.jars": ",".join(paths)}
 
@@ -181,9 +189,10 @@ def folder(tmp_path: Path) -> Path:
 def test_both_in_spark_jars(folder: Path) -> None:
     """Iceberg's extension comes first; the catalog of procedures is configured."""
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
-    layout = Layout("A", confs(folder, **jars(iceberg(), ours()), **catalog), steps=["whole", "catalog"])
+    layout = Layout("A", confs(folder, **jars(iceberg(), ours()), **catalog), steps=["whole", "ingest", "catalog"])
     told = run(layout, folder)
     check_whole(told)
+    check_ingest(told)
     assert {row[-1] for row in told["procedures"]["rows"]} >= {"build", "refresh", "status", "drop"}
 
 
@@ -211,9 +220,10 @@ def test_iceberg_above_us(folder: Path) -> None:
     again, and builds stay local."""
     paths = {"spark.driver.extraClassPath": ours(), "spark.executor.extraClassPath": ours()}
     catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
-    layout = Layout("C", confs(folder, **jars(iceberg()), **paths, **catalog), steps=["whole", "segments"])
+    layout = Layout("C", confs(folder, **jars(iceberg()), **paths, **catalog), steps=["whole", "segments", "ingest"])
     told = run(layout, folder)
     check_whole(told)
+    check_ingest(told)
     assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
     check_query(
         told["after_job"], expected(*(i for i in range(250, 261) if i != 255), 950), mode="EXACT", considered=13, kept=2
@@ -243,9 +253,10 @@ def test_executors_of_their_own(folder: Path, serializer: str) -> None:
         "spark.master": "local-cluster[2,1,1024]",
         "spark.serializer": f"org.apache.spark.serializer.{serializer}",
     }
-    layout = Layout(serializer, confs(folder, **jars(iceberg(), ours()), **cluster), steps=["whole", "job"])
+    layout = Layout(serializer, confs(folder, **jars(iceberg(), ours()), **cluster), steps=["whole", "job", "ingest"])
     told = run(layout, folder)
     check_whole(told)
+    check_ingest(told)
     assert told["build_job"]["rows"][0]["segments"] == SEGMENTS
     assert told["build_job"]["rows"][0]["data_files"] == 13
     assert told["job"]["tasks"] == SEGMENTS - 1
@@ -261,8 +272,9 @@ def test_spark_connect(folder: Path) -> None:
     server = {k: v for k, v in confs(folder, **jars(iceberg())).items() if k != "spark.master"}
     server["spark.sql.extensions"] = ICEBERG_EXTENSION
     del server["spark.sql.extendedExplainProviders"]
-    layout = Layout("G", server, remote="local[2]", configure={}, steps=["whole", "python_package"])
+    layout = Layout("G", server, remote="local[2]", configure={}, steps=["whole", "python_package", "ingest"])
     told = run(layout, folder)
+    check_ingest(told)
     assert told["session"]["kind"].startswith("pyspark.sql.connect.")
     check_whole(told)
     assert told["python"]["built"] == 9
