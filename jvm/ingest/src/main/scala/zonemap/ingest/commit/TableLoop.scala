@@ -11,7 +11,8 @@ private[commit] final class TableLoop(
     name: String,
     load: () => IngestTarget,
     settings: IngestSettings,
-    clock: Clock) {
+    clock: Clock,
+    committed: (String, Long) => Unit) {
   import TableLoop._
 
   private val doorbell = new Semaphore(0)
@@ -72,6 +73,10 @@ private[commit] final class TableLoop(
     val opened = before.getOrElse(open())
     val results = opened.committer.pass()
     last = LoopStatus(name, Some(clock.millis()), results, None)
+    results.map(_.outcome).foreach {
+      case commit: PassOutcome.Committed => committed(opened.target.name, commit.snapshotId)
+      case _                             => ()
+    }
     alarms.check(results, opened.target.queue, clock.millis())
     opened
   }

@@ -67,8 +67,7 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
       case _: SimCrash =>
         trace(s"$actor dies")
         actor.crash()
-    }
-    finally running.pop(): Unit
+    } finally running.pop(): Unit
   }
 
   /** Runs something that nothing interrupts. */
