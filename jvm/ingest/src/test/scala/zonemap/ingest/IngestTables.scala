@@ -29,6 +29,7 @@ final class SetClock(private var millis0: Long) extends Clock {
 
 /** A real table in a local folder, with a spool beside it. */
 final class IngestTable(val table: Table, load: () => Table, val settings: IngestSettings = IngestSettings()) {
+
   /** A little ahead of the clock of the file system. */
   val clock = new SetClock(System.currentTimeMillis() + 10000)
   def reload(): Table = load()
@@ -81,7 +82,8 @@ object IngestTables {
   val Schema = new Schema(
     Types.NestedField.required(1, "id", Types.LongType.get()),
     Types.NestedField.optional(2, "kind", Types.StringType.get()),
-    Types.NestedField.optional(3, "n", Types.IntegerType.get()))
+    Types.NestedField.optional(3, "n", Types.IntegerType.get())
+  )
 
   def folder(): Path = Files.createTempDirectory("ingest")
 
@@ -118,7 +120,8 @@ object IngestTables {
         "warehouse" -> warehouse.toString,
         "uri" -> s"jdbc:sqlite:$warehouse/catalog.db?busy_timeout=20000",
         "jdbc.schema-version" -> "V1",
-        "io-impl" -> classOf[HadoopFileIO].getName).asJava
+        "io-impl" -> classOf[HadoopFileIO].getName
+      ).asJava
     )
     catalog
   }

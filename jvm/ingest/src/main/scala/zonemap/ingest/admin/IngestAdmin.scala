@@ -126,7 +126,15 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
     if (settings.blockLane && names.isEmpty) {
       blocking.foreach(quarantine.markDiscarded)
       blocking.map { name =>
-        QuarantinedRecord(lane, seq, name.nonce, RefusalCode.Discarded, "the next pass quarantines it", clock.millis(), None, None)
+        QuarantinedRecord(
+          lane,
+          seq,
+          name.nonce,
+          RefusalCode.Discarded,
+          "the next pass quarantines it",
+          clock.millis(),
+          None,
+          None)
       }
     } else deleted
   }

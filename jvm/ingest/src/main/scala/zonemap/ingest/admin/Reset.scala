@@ -39,11 +39,7 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
     val now = clock.millis()
     val before = view.pointer(branch).flatMap(text => scala.util.Try(IngestPointer.parse(text)).toOption)
     LaneState(
-      IngestPointer(
-        before.fold(1L)(_.no + 1),
-        Nonce.draw(),
-        target.queue.identity,
-        view.tableUuid),
+      IngestPointer(before.fold(1L)(_.no + 1), Nonce.draw(), target.queue.identity, view.tableUuid),
       branch,
       Some(view.pointer(branch).getOrElse("none")),
       view.head(branch),

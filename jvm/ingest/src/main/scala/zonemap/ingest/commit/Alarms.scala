@@ -20,26 +20,34 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
     results.foreach { result =>
       result.outcome match {
         case PassOutcome.Stopped(code, message) => warn(s"stopped-$code", nowMillis, message)
-        case PassOutcome.Unresolved(why)        => warn("unresolved", nowMillis, s"A commit to '$table' is unresolved: $why")
-        case _                                  => ()
+        case PassOutcome.Unresolved(why) => warn("unresolved", nowMillis, s"A commit to '$table' is unresolved: $why")
+        case _                           => ()
       }
       result.refused.headOption.foreach { refused =>
         warn(
           s"refused-${refused.code}",
           nowMillis,
           s"'$table': ${result.refused.size} records are refused, among them ${refused.seq} of lane '${refused.lane}': " +
-            s"${refused.message}. See ingest_status.")
+            s"${refused.message}. See ingest_status."
+        )
       }
       result.held.filter(nowMillis - _.appendedAtMillis > settings.heldAlarmMillis).foreach { held =>
         warn(
           s"held-${held.lane}",
           nowMillis,
           s"'$table': record ${held.seq} of lane '${held.lane}' waits for record ${held.missingSeq}, which is not in " +
-            "the queue. Find out which process deletes records, then choose the lane's watermark with ingest_reset.")
+            "the queue. Find out which process deletes records, then choose the lane's watermark with ingest_reset."
+        )
       }
     }
-    oldestMillis(results, queue).map(nowMillis - _).filter(_ > settings.oldestAlarmMillis).foreach(age =>
-      warn("oldest", nowMillis, s"'$table': the oldest pending record is ${age / 3600000} hours old. See ingest_status."))
+    oldestMillis(results, queue)
+      .map(nowMillis - _)
+      .filter(_ > settings.oldestAlarmMillis)
+      .foreach(age =>
+        warn(
+          "oldest",
+          nowMillis,
+          s"'$table': the oldest pending record is ${age / 3600000} hours old. See ingest_status."))
   }
 
   private def oldestMillis(results: Seq[PassResult], queue: CommitQueue): Option[Long] =

@@ -45,6 +45,7 @@ private[ingest] class BatchPlanner(
     nowMillis: Long,
     lengths: Seq[String] => Map[String, Long],
     discarded: => Set[RecordName]) {
+  private lazy val marked = discarded.map(name => (name.lane, name.seq, name.nonce))
   private val paths = mutable.HashSet.empty[String]
   private var records = 0
   private var files = 0
@@ -77,8 +78,7 @@ private[ingest] class BatchPlanner(
   private def blocks(refused: RefusedRecord): Boolean =
     settings.blockLane && !isDiscarded(refused.lane, refused.seq, refused.nonce)
 
-  private def isDiscarded(lane: String, seq: Long, nonce: String): Boolean =
-    discarded.exists(name => name.lane == lane && name.seq == seq && name.nonce == nonce)
+  private def isDiscarded(lane: String, seq: Long, nonce: String): Boolean = marked((lane, seq, nonce))
 
   protected def isFull: Boolean =
     records >= settings.maxRecordsPerCommit || files >= settings.maxFilesPerCommit || bytes >= settings.maxBytesPerCommit
@@ -107,8 +107,8 @@ private[ingest] class BatchPlanner(
   /** Adds the record to the batch, unless one of its files is missing, has another length or is in the batch. */
   private def admit(checked: CheckedRecord, known: Map[String, Long]): Either[Refusal, CheckedRecord] = {
     val own = checked.files.map(_.location())
-    val problem = wrongLength(checked, known).orElse(
-      (own.find(paths) ++ own.diff(own.distinct)).headOption.map { path =>
+    val problem =
+      wrongLength(checked, known).orElse((own.find(paths) ++ own.diff(own.distinct)).headOption.map { path =>
         Refusal(RefusalCode.PathTwice, s"another entry of the same commit names its data file '$path'")
       })
     problem.toLeft {
@@ -127,10 +127,9 @@ private[ingest] class BatchPlanner(
         known.get(file.location()) match {
           case None => Some(Refusal(RefusalCode.MissingFile, s"its data file '${file.location()}' does not exist"))
           case Some(length) if length != file.fileSizeInBytes() =>
-            Some(
-              Refusal(
-                RefusalCode.WrongLength,
-                s"its data file '${file.location()}' has $length bytes, and the record gives ${file.fileSizeInBytes()}"))
+            Some(Refusal(
+              RefusalCode.WrongLength,
+              s"its data file '${file.location()}' has $length bytes, and the record gives ${file.fileSizeInBytes()}"))
           case _ => None
         }
       }.headOption

@@ -62,13 +62,16 @@ private[ingest] class LaneWalk(
     blocks: RefusedRecord => Boolean,
     isFull: () => Boolean) {
 
-  /** @param holes the holes of the lane */
+  /** @param holes the holes of the lane in the state of this branch */
   def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision = {
     val bySeq = records.distinctBy(r => (r.name.seq, r.name.nonce)).groupBy(_.name.seq).toSeq.sortBy(_._1)
     val (passed, pending) = bySeq.span(_._1 <= watermark)
-    val filled = passed.filter { case (seq, _) => holes(seq) }.foldLeft(LaneDecision(watermark)) {
-      case (decision, (seq, same)) => if (isFull()) decision else fill(decision, seq, same)
-    }
+    val elsewhere = passed.flatMap(_._2).flatMap(_.content.toOption).map(branchOf).find(_ != branch)
+    val filled = passed
+      .filter { case (seq, _) => holes(seq) }
+      .foldLeft(LaneDecision(watermark, otherBranch = elsewhere)) { case (decision, (seq, same)) =>
+        if (isFull()) decision else fill(decision, seq, same)
+      }
     pending.indices
       .foldLeft((filled, false)) {
         case ((decision, isOver), _) if isOver || isFull() => (decision, true)
@@ -83,7 +86,7 @@ private[ingest] class LaneWalk(
     if (own.isEmpty) decision
     else
       (firstAccepted(own) match {
-        case Right(record)  => decision.copy(accepted = decision.accepted :+ record)
+        case Right(record) => decision.copy(accepted = decision.accepted :+ record)
         case Left(refusals) =>
           decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Beside)))
       }).copy(closed = decision.closed + seq)
@@ -128,17 +131,17 @@ private[ingest] class LaneWalk(
     if (refusals.exists(r => blocks(r.record)))
       (decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Block))), true)
     else
-      (
-        decision.copy(watermark = refusals.head.delivered.name.seq, refused = decision.refused ++ refusals),
-        false)
+      (decision.copy(watermark = refusals.head.delivered.name.seq, refused = decision.refused ++ refusals), false)
 
   private def fork(delivered: Delivered, record: IngestRecord): Refused = Refused(
     delivered,
     Refusal(
       RefusalCode.Fork,
       s"it follows record ${record.prevSeq} of its lane, and the lane has passed that place with another record; two " +
-        "producers use one lane"),
-    RefusalEffect.Beside)
+        "producers use one lane"
+    ),
+    RefusalEffect.Beside
+  )
 
   private def hold(decision: LaneDecision, record: IngestRecord, same: Seq[Delivered]): LaneDecision =
     decision.copy(held =

@@ -42,14 +42,14 @@ private[ingest] class Pass(
   }
 
   def step(state: PassState): PassState = state match {
-    case Begin             => load()
-    case Loaded(v, s)      => Polled(v, s, poll(), Set.empty)
-    case polled: Polled    => settle(polled)
-    case settled: Settled  => plan(settled)
-    case planned: Planned  => putState(planned)
-    case sending: Sending  => if (sending.failure.isEmpty) send(sending) else resolve(sending)
-    case landed: Landed    => finish(landed)
-    case done: Done        => done
+    case Begin            => load()
+    case Loaded(v, s)     => Polled(v, s, poll(), Set.empty)
+    case polled: Polled   => settle(polled)
+    case settled: Settled => plan(settled)
+    case planned: Planned => putState(planned)
+    case sending: Sending => if (sending.failure.isEmpty) send(sending) else resolve(sending)
+    case landed: Landed   => finish(landed)
+    case done: Done       => done
   }
 
   /** C1 to C3: the pause, fresh metadata, the states that its pointers name. */
@@ -93,7 +93,10 @@ private[ingest] class Pass(
     if (complete) Set.empty
     else {
       val moved = listed.map(d => keyOf(d.name)).toSet
-      refused.values.filterNot(q => moved((q.lane, q.seq, q.nonce))).map(q => RecordName(q.lane, q.seq, q.nonce, 0)).toSet
+      refused.values
+        .filterNot(q => moved((q.lane, q.seq, q.nonce)))
+        .map(q => RecordName(q.lane, q.seq, q.nonce, 0))
+        .toSet
     }
   }
 
@@ -167,7 +170,8 @@ private[ingest] class Pass(
         totals.commits + 1,
         totals.records + plan.accepted.size,
         totals.files + plan.accepted.map(_.files.size).sum,
-        totals.rows + plan.accepted.map(_.record.rows).sum)
+        totals.rows + plan.accepted.map(_.record.rows).sum
+      )
     )
   }
 
@@ -180,7 +184,8 @@ private[ingest] class Pass(
       sending.next.pointer,
       plan.accepted,
       polled.view.manifests(branch) >= settings.mergeManifests,
-      plan.advanced(polled.states, 0).size)
+      plan.advanced(polled.states, 0).size
+    )
     try Landed(sending.copy(attempts = sending.attempts + 1), catalog.commit(commit))
     catch {
       case e: NotSentException => notSent(sending, e)
@@ -211,12 +216,13 @@ private[ingest] class Pass(
       catch { case NonFatal(_) => None }
     val next = sending.next.pointer.text
     view.map(_.pointer(branch)) match {
-      case Some(Some(`next`))                              => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(-1L))
+      case Some(Some(`next`)) => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(-1L))
       case Some(pointer) if pointer != polled.states.pointer => end(PassOutcome.Fenced)
       case found =>
         val isConflict = found.isEmpty || isCausedByConflict(failure)
         if (!isConflict || environment.nowMillis() - sending.startedAtMillis >= settings.retryMillis)
-          end(PassOutcome.Unresolved(s"the commit was sent ${sending.attempts} times, and the last failure is: $failure"))
+          end(
+            PassOutcome.Unresolved(s"the commit was sent ${sending.attempts} times, and the last failure is: $failure"))
         else {
           environment.pause(sending.attempts)
           if (found.isEmpty) sending else repeated(sending, view.get)
@@ -225,9 +231,8 @@ private[ingest] class Pass(
   }
 
   /** The same state is sent again; the head of the branch may have moved. */
-  private def repeated(sending: Sending, view: TableView): Sending = sending.copy(
-    planned = sending.planned.copy(polled = sending.planned.polled.copy(view = view)),
-    failure = None)
+  private def repeated(sending: Sending, view: TableView): Sending =
+    sending.copy(planned = sending.planned.copy(polled = sending.planned.polled.copy(view = view)), failure = None)
 
   private def isCausedByConflict(failure: Throwable): Boolean =
     Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(10).exists(_.isInstanceOf[CommitFailedException])

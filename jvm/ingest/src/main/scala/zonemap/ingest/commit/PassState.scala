@@ -19,8 +19,7 @@ private[ingest] object PassState {
    *
    * @param earlier the records that the poll before this one delivered
    */
-  final case class Polled(view: TableView, states: BranchStates, poll: Poll, earlier: Set[RecordName])
-      extends PassState
+  final case class Polled(view: TableView, states: BranchStates, poll: Poll, earlier: Set[RecordName]) extends PassState
 
   /** What the states have settled was removed from the queue. */
   final case class Settled(polled: Polled, unsettled: Set[RecordName]) extends PassState

@@ -35,7 +35,8 @@ private[zonemap] object PauseFile {
           json.writeNumberField("since-ms", pause.sinceMillis)
           json.writeEndObject()
         },
-        false)
+        false
+      )
       .getBytes(UTF_8)
   )
 

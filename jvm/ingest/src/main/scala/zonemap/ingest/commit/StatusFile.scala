@@ -58,14 +58,15 @@ private[zonemap] object StatusFile {
       json.writeStringField("committer", ManagementFactory.getRuntimeMXBean.getName)
       json.writeStringField("outcome", results.map(r => s"${r.branch}: ${text(r.outcome)}").mkString("; "))
       json.writeArrayFieldStart("refused")
-      results.filterNot(_.outcome.isInstanceOf[PassOutcome.Committed]).flatMap(_.refused).take(MaxWaiting).foreach { r =>
-        json.writeStartObject()
-        json.writeStringField("lane", r.lane)
-        json.writeNumberField("seq", r.seq)
-        json.writeStringField("nonce", r.nonce)
-        json.writeStringField("code", r.code)
-        json.writeStringField("message", r.message)
-        json.writeEndObject()
+      results.filterNot(_.outcome.isInstanceOf[PassOutcome.Committed]).flatMap(_.refused).take(MaxWaiting).foreach {
+        r =>
+          json.writeStartObject()
+          json.writeStringField("lane", r.lane)
+          json.writeNumberField("seq", r.seq)
+          json.writeStringField("nonce", r.nonce)
+          json.writeStringField("code", r.code)
+          json.writeStringField("message", r.message)
+          json.writeEndObject()
       }
       json.writeEndArray()
       json.writeEndObject()

@@ -40,7 +40,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     val states = oldStates(minAgeMillis, now)
     if (!dryRun) states.foreach(file => target.files.delete(file.path))
     data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
-      states.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it"))
+      states.map(f =>
+        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it"))
   }
 
   /** Of candidates that another procedure found, the files that are not pending and not in quarantine. */
@@ -77,7 +78,10 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     val folder = dataFolder(target.operations.current())
     target.operations.io() match {
       case io: SupportsPrefixOperations =>
-        io.listPrefix(folder + "/").asScala.map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis())).toSeq
+        io.listPrefix(folder + "/")
+          .asScala
+          .map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis()))
+          .toSeq
       case io =>
         throw new UnsupportedOperationException(
           s"Cannot collect garbage of '${target.name}': ${io.getClass.getName} cannot list files. Delete orphan files " +

@@ -26,10 +26,13 @@ private[zonemap] object LaneName {
    */
   def encode(lane: String): String = {
     val escapeDots = lane == "." || lane == ".."
-    val encoded = lane.getBytes(UTF_8).map { byte =>
-      if (isPlain(byte) && !(escapeDots && byte == '.')) byte.toChar.toString
-      else s"%${Hex((byte >> 4) & 0xf)}${Hex(byte & 0xf)}"
-    }.mkString
+    val encoded = lane
+      .getBytes(UTF_8)
+      .map { byte =>
+        if (isPlain(byte) && !(escapeDots && byte == '.')) byte.toChar.toString
+        else s"%${Hex((byte >> 4) & 0xf)}${Hex(byte & 0xf)}"
+      }
+      .mkString
     if (encoded.isEmpty || encoded.length > MaxEncodedBytes)
       throw new IllegalArgumentException(
         s"Cannot use the lane '$lane': its encoded name has ${encoded.length} bytes, and 1 to $MaxEncodedBytes are " +

@@ -40,7 +40,11 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
   }
 
   override def list(folder: String): Seq[StoredIngestFile] = orMissing {
-    io.listPrefix(at(folder) + "/").asScala.flatMap(file => relative(file.location()).map(path => StoredIngestFile(path, file.size(), file.createdAtMillis()))).toSeq
+    io.listPrefix(at(folder) + "/")
+      .asScala
+      .flatMap(file =>
+        relative(file.location()).map(path => StoredIngestFile(path, file.size(), file.createdAtMillis())))
+      .toSeq
   }.getOrElse(Nil).filterNot(_.path.split('/').last.startsWith("."))
 
   override def delete(path: String): Unit = orMissing(io.deleteFile(at(path))): Unit
@@ -57,8 +61,8 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
   private def orMissing[T](read: => T): Option[T] =
     try Some(read)
     catch {
-      case _: NotFoundException     => None
-      case _: FileNotFoundException => None
+      case _: NotFoundException                                                  => None
+      case _: FileNotFoundException                                              => None
       case e: RuntimeException if e.getCause.isInstanceOf[FileNotFoundException] => None
     }
 }

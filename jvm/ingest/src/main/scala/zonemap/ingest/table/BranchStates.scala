@@ -23,8 +23,9 @@ private[zonemap] final case class BranchStates(
   /** The holes of a lane in the state of this branch. */
   def holes(lane: String): Set[Long] = own.flatMap(_.lanes.get(lane)).fold(Set.empty[Long])(_.holes)
 
-  /** Whether a record is settled: its lane has passed it, and it fills no hole. */
-  def isSettled(lane: String, seq: Long): Boolean = seq <= watermark(lane) && !holes(lane)(seq)
+  /** Whether a record is settled: its lane has passed it, and it fills no hole of any branch. */
+  def isSettled(lane: String, seq: Long): Boolean =
+    seq <= watermark(lane) && !(own ++ others).exists(_.lanes.get(lane).exists(_.holes(seq)))
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */
   def quarantined: Seq[QuarantinedSeq] = (own ++ others).flatMap(_.quarantined).toSeq
@@ -41,11 +42,7 @@ private[zonemap] object BranchStates {
    * @param queueId the identity of the queue; a pointer of another queue stops the committer
    * @throws IngestStoppedException if a state is lost, or the pointer of the branch may be lost
    */
-  def load(
-      catalog: IngestCatalog,
-      branch: String,
-      files: IngestFiles,
-      queueId: String): (TableView, BranchStates) = {
+  def load(catalog: IngestCatalog, branch: String, files: IngestFiles, queueId: String): (TableView, BranchStates) = {
     val view = catalog.load()
     try (view, load(view, branch, files, queueId))
     catch {
@@ -64,17 +61,13 @@ private[zonemap] object BranchStates {
     BranchStates(branch, view.pointer(branch), named.get(branch), (named - branch).values.toSeq)
   }
 
-  private def stateOf(
-      branch: String,
-      text: String,
-      view: TableView,
-      files: IngestFiles,
-      queueId: String): LaneState = {
+  private def stateOf(branch: String, text: String, view: TableView, files: IngestFiles, queueId: String): LaneState = {
     val pointer = IngestPointer.parse(text)
     def stop(code: String, why: String) = throw new IngestStoppedException(
       code,
       s"Cannot continue the ingestion of branch '$branch' from '$text': $why. Restore the files of '${files.root}', or " +
-        "choose the watermarks with ingest_reset.")
+        "choose the watermarks with ingest_reset."
+    )
     if (pointer.tableUuid != view.tableUuid) stop(StopCode.OtherTable, s"the table has the UUID ${view.tableUuid}")
     if (pointer.queueId != queueId) stop(StopCode.OtherQueue, s"the queue is $queueId")
     val bytes = files

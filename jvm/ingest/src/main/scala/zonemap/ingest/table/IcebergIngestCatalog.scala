@@ -38,7 +38,8 @@ private[zonemap] final class IcebergIngestCatalog(name: String, operations: Tabl
       transaction.commitTransaction()
       transaction.table().refs().get(commit.branch).snapshotId()
     } catch {
-      case NonFatal(e) if !fenced.wasSent && !e.isInstanceOf[CommitStateUnknownException] => throw new NotSentException(e)
+      case NonFatal(e) if !fenced.wasSent && !e.isInstanceOf[CommitStateUnknownException] =>
+        throw new NotSentException(e)
     }
   }
 

@@ -39,9 +39,15 @@ private[zonemap] object IngestPointer {
 
   /** The branches for which the table has a pointer property. */
   def branches(metadata: TableMetadata): Seq[String] =
-    metadata.properties().asScala.keys.collect {
-      case key if key.startsWith(PropertyPrefix) => key.stripPrefix(PropertyPrefix)
-    }.toSeq.sorted
+    metadata
+      .properties()
+      .asScala
+      .keys
+      .collect {
+        case key if key.startsWith(PropertyPrefix) => key.stripPrefix(PropertyPrefix)
+      }
+      .toSeq
+      .sorted
 
   /**
    * The text of the pointer of a branch: that of the table property or, if a user removed the property, that of the

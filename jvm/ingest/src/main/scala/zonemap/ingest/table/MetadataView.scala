@@ -66,12 +66,13 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
         file.contentFile,
         (node: JsonNode) => ContentFileParser.fromJson(node, metadata.specsById())) match {
         case data: DataFile => problem(file, data).toLeft(data)
-        case other          => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
+        case other => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
       }
     catch { case NonFatal(e) => Left(invalid(s"a data file cannot be decoded: ${e.getMessage}")) }
 
   private def problem(file: QueuedFile, data: DataFile): Option[Refusal] = {
-    def unless(holds: Boolean)(why: String) = if (holds) None else Some(invalid(s"the data file '${data.location()}' $why"))
+    def unless(holds: Boolean)(why: String) =
+      if (holds) None else Some(invalid(s"the data file '${data.location()}' $why"))
     unless(data.content() == FileContent.DATA)("is a delete file")
       .orElse(unless(data.specId() == file.specId)(s"has spec ${data.specId()}, and the record gives ${file.specId}"))
       .orElse(unless(data.location().nonEmpty)("has no location"))

@@ -3,6 +3,7 @@ package zonemap.ingest.table
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
+import org.apache.iceberg.shaded.com.fasterxml.jackson.core.JsonGenerator
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.JsonUtil
 
@@ -24,52 +25,65 @@ private[zonemap] object StateFile {
   /** Whether a path below the ingest root is that of a state file. */
   def isState(path: String): Boolean = Name.matches(path)
 
-  def encode(state: LaneState): Array[Byte] = Framed.encode(
-    JsonUtil.generate(
-      json => {
-        json.writeStartObject()
-        json.writeNumberField("format", Format)
-        json.writeNumberField("no", state.pointer.no)
-        json.writeStringField("nonce", state.pointer.nonce)
-        json.writeStringField("queue-id", state.pointer.queueId)
-        json.writeStringField("table-uuid", state.pointer.tableUuid)
-        json.writeStringField("branch", state.branch)
-        state.prevPointer.fold(json.writeNullField("prev-pointer"))(json.writeStringField("prev-pointer", _))
-        json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
-        json.writeObjectFieldStart("lanes")
-        state.lanes.foreach { case (lane, watermark) =>
-          json.writeObjectFieldStart(lane)
-          json.writeNumberField("seq", watermark.seq)
-          json.writeNumberField("at-ms", watermark.atMillis)
-          if (watermark.holes.nonEmpty) {
-            json.writeArrayFieldStart("holes")
-            watermark.holes.toSeq.sorted.foreach(seq => json.writeNumber(seq))
-            json.writeEndArray()
-          }
-          json.writeEndObject()
-        }
-        json.writeEndObject()
-        json.writeArrayFieldStart("quarantined")
-        state.quarantined.foreach { refused =>
+  def encode(state: LaneState): Array[Byte] =
+    Framed.encode(
+      JsonUtil.generate(
+        json => {
           json.writeStartObject()
-          json.writeStringField("lane", refused.lane)
-          json.writeNumberField("seq", refused.seq)
-          json.writeStringField("nonce", refused.nonce)
-          json.writeStringField("code", refused.code)
-          json.writeStringField("message", refused.message)
+          json.writeNumberField("format", Format)
+          json.writeNumberField("no", state.pointer.no)
+          json.writeStringField("nonce", state.pointer.nonce)
+          json.writeStringField("queue-id", state.pointer.queueId)
+          json.writeStringField("table-uuid", state.pointer.tableUuid)
+          json.writeStringField("branch", state.branch)
+          state.prevPointer.fold(json.writeNullField("prev-pointer"))(json.writeStringField("prev-pointer", _))
+          json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
+          writeLanes(json, state.lanes)
+          writeQuarantined(json, state.quarantined)
+          writeTotals(json, state.totals)
           json.writeEndObject()
-        }
+        },
+        false
+      ))
+
+  private def writeLanes(json: JsonGenerator, lanes: Map[String, Watermark]): Unit = {
+    json.writeObjectFieldStart("lanes")
+    lanes.foreach { case (lane, watermark) =>
+      json.writeObjectFieldStart(lane)
+      json.writeNumberField("seq", watermark.seq)
+      json.writeNumberField("at-ms", watermark.atMillis)
+      if (watermark.holes.nonEmpty) {
+        json.writeArrayFieldStart("holes")
+        watermark.holes.toSeq.sorted.foreach(seq => json.writeNumber(seq))
         json.writeEndArray()
-        json.writeObjectFieldStart("stats")
-        json.writeNumberField("commits", state.totals.commits)
-        json.writeNumberField("records", state.totals.records)
-        json.writeNumberField("files", state.totals.files)
-        json.writeNumberField("rows", state.totals.rows)
-        json.writeEndObject()
-        json.writeEndObject()
-      },
-      false
-    ))
+      }
+      json.writeEndObject()
+    }
+    json.writeEndObject()
+  }
+
+  private def writeQuarantined(json: JsonGenerator, quarantined: Seq[QuarantinedSeq]): Unit = {
+    json.writeArrayFieldStart("quarantined")
+    quarantined.foreach { refused =>
+      json.writeStartObject()
+      json.writeStringField("lane", refused.lane)
+      json.writeNumberField("seq", refused.seq)
+      json.writeStringField("nonce", refused.nonce)
+      json.writeStringField("code", refused.code)
+      json.writeStringField("message", refused.message)
+      json.writeEndObject()
+    }
+    json.writeEndArray()
+  }
+
+  private def writeTotals(json: JsonGenerator, totals: CommittedTotals): Unit = {
+    json.writeObjectFieldStart("stats")
+    json.writeNumberField("commits", totals.commits)
+    json.writeNumberField("records", totals.records)
+    json.writeNumberField("files", totals.files)
+    json.writeNumberField("rows", totals.rows)
+    json.writeEndObject()
+  }
 
   /** The state, or the reason why the bytes are none. */
   def decode(bytes: Array[Byte]): Either[String, LaneState] =
@@ -109,12 +123,14 @@ private[zonemap] object StateFile {
   private def watermark(node: JsonNode) = Watermark(
     JsonUtil.getLong("seq", node),
     JsonUtil.getLong("at-ms", node),
-    if (node.has("holes")) JsonUtil.getLongList("holes", node).asScala.map(_.longValue()).toSet else Set.empty)
+    if (node.has("holes")) JsonUtil.getLongList("holes", node).asScala.map(_.longValue()).toSet else Set.empty
+  )
 
   private def quarantined(node: JsonNode) = QuarantinedSeq(
     JsonUtil.getString("lane", node),
     JsonUtil.getLong("seq", node),
     JsonUtil.getString("nonce", node),
     JsonUtil.getString("code", node),
-    JsonUtil.getString("message", node))
+    JsonUtil.getString("message", node)
+  )
 }

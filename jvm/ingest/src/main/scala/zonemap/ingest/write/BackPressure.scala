@@ -30,7 +30,8 @@ private[zonemap] object BackPressure {
   private def checked(name: String, queue: CommitQueue, settings: IngestSettings): Long = {
     val stats = queue.stats()
     if (stats.records >= settings.hardLimitRecords) {
-      val age = stats.oldestMillis.fold("")(at => s", the oldest of them ${(System.currentTimeMillis() - at) / 1000} s old")
+      val age =
+        stats.oldestMillis.fold("")(at => s", the oldest of them ${(System.currentTimeMillis() - at) / 1000} s old")
       throw new BackPressureException(
         s"Cannot append to '$name': ${stats.records} records (${stats.bytes} bytes) are pending$age, and " +
           s"ingest.hard-limit-records=${settings.hardLimitRecords}. Start a committer, see ingest_status for its " +

@@ -105,12 +105,7 @@ private[zonemap] object LaneWriter {
    * @throws IllegalArgumentException if the lane's name is too long, or the table has no such branch
    * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
    */
-  def open(
-      target: IngestTarget,
-      settings: IngestSettings,
-      branch: String,
-      lane: String,
-      writer: String): LaneWriter = {
+  def open(target: IngestTarget, settings: IngestSettings, branch: String, lane: String, writer: String): LaneWriter = {
     LaneName.encode(lane)
     val refs = target.operations.refresh().refs().asScala
     if (branch != IngestRecord.MainBranch && !refs.get(branch).exists(_.isBranch))

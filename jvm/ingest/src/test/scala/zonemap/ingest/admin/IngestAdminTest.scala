@@ -79,7 +79,8 @@ class IngestAdminTest extends AnyFunSuite {
   test("a record in quarantine is listed, and requeued once its file is back, however often") {
     val t = withQuarantine()
     val listed = admin(t).quarantined()
-    assert(listed.map(q => (q.lane, q.seq, q.code, q.rows, q.files)) == Seq(("a", 0L, "missing-file", Some(1L), Some(1))))
+    assert(
+      listed.map(q => (q.lane, q.seq, q.code, q.rows, q.files)) == Seq(("a", 0L, "missing-file", Some(1L), Some(1))))
     t.dataFile("a0")
     val bytes = Files.readAllBytes(t.root.resolve(f"quarantine/a/${0}%020d-${listed.head.nonce}.rec"))
     assert(admin(t).requeue("a", 0).size == 1)
@@ -112,7 +113,8 @@ class IngestAdminTest extends AnyFunSuite {
   }
 
   test("writers wait at the soft limit and fail at the hard limit") {
-    val t = IngestTables.hadoop(settings = IngestSettings(softLimitRecords = 1, hardLimitRecords = 2, softWaitMillis = 300))
+    val t =
+      IngestTables.hadoop(settings = IngestSettings(softLimitRecords = 1, hardLimitRecords = 2, softWaitMillis = 300))
     val lane = t.lane("a")
     t.append(lane, t.dataFile("a0"))
     val started = System.nanoTime()

@@ -113,7 +113,9 @@ class CommitterTest extends AnyFunSuite {
       "a delete file",
       RefusalCode.InvalidFile,
       _ =>
-        r => r.copy(files = r.files.map(f => f.copy(contentFile = f.contentFile.replace("\"data\"", "\"position-deletes\""))))),
+        r =>
+          r.copy(files =
+            r.files.map(f => f.copy(contentFile = f.contentFile.replace("\"data\"", "\"position-deletes\""))))),
     ("a path twice", RefusalCode.PathTwice, _ => r => r.copy(files = r.files ++ r.files)),
     (
       "a missing file",
@@ -213,9 +215,8 @@ class CommitterTest extends AnyFunSuite {
     t.append("a", t.dataFile("a0"))
     val delivered = t.target.queue.pendingOf("a").head
     t.pass()
-    t.target.files.create(
-      zonemap.ingest.queue.SpoolNames.record("pending", "a", 0, delivered.name.nonce),
-      delivered.bytes)
+    t.target.files
+      .create(zonemap.ingest.queue.SpoolNames.record("pending", "a", 0, delivered.name.nonce), delivered.bytes)
     assert(t.pass().outcome == PassOutcome.Idle && t.live() == Seq("a0") && t.target.queue.names().isEmpty)
   }
 
@@ -280,7 +281,8 @@ class CommitterTest extends AnyFunSuite {
   test("the target of a metadata table is refused") {
     val t = IngestTables.hadoop()
     val snapshots =
-      org.apache.iceberg.MetadataTableUtils.createMetadataTableInstance(t.table, org.apache.iceberg.MetadataTableType.FILES)
+      org.apache.iceberg.MetadataTableUtils
+        .createMetadataTableInstance(t.table, org.apache.iceberg.MetadataTableType.FILES)
     val refused = intercept[IllegalArgumentException](IngestTarget.spool(snapshots, Some("/tmp/root")))
     assert(refused.getMessage.startsWith("Cannot append to"))
   }

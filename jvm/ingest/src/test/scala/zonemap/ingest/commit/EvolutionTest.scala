@@ -74,8 +74,9 @@ class EvolutionTest extends AnyFunSuite {
     val isRemoved = !t.reload().specs().containsKey(0)
     assert(commits(t.pass()))
     assert(t.live() == (if (isRemoved) Seq("c0") else Seq("b0", "c0")))
-    assert(new IngestAdmin(t.target, t.settings, t.clock).quarantined().map(_.code) ==
-      (if (isRemoved) Seq("unknown-spec") else Nil))
+    assert(
+      new IngestAdmin(t.target, t.settings, t.clock).quarantined().map(_.code) ==
+        (if (isRemoved) Seq("unknown-spec") else Nil))
   }
 
   test("a rollback does not commit records again") {
@@ -143,13 +144,18 @@ class EvolutionTest extends AnyFunSuite {
     t.append("a", t.dataFile("a0"))
     t.reload().newAppend().commit()
     val state = zonemap.ingest.table.LaneState(
-      IngestPointer(1, "0123456789abcdef", t.target.queue.identity, t.table.asInstanceOf[org.apache.iceberg.HasTableOperations].operations().current().uuid()),
+      IngestPointer(
+        1,
+        "0123456789abcdef",
+        t.target.queue.identity,
+        t.table.asInstanceOf[org.apache.iceberg.HasTableOperations].operations().current().uuid()),
       "main",
       None,
       -1,
       Map.empty,
       Nil,
-      zonemap.ingest.table.CommittedTotals(1, 0, 0, 0))
+      zonemap.ingest.table.CommittedTotals(1, 0, 0, 0)
+    )
     t.target.files.create(state.pointer.statePath, zonemap.ingest.table.StateFile.encode(state))
     assert(commits(t.pass()) && t.live() == Seq("a0"))
   }
@@ -161,7 +167,10 @@ class EvolutionTest extends AnyFunSuite {
       t.append("a", t.dataFile("a0"))
       t.pass()
       t.append("a", t.dataFile("a1"))
-      catalog.buildTable(TableIdentifier.of("db", "events"), IngestTables.Schema).replaceTransaction().commitTransaction()
+      catalog
+        .buildTable(TableIdentifier.of("db", "events"), IngestTables.Schema)
+        .replaceTransaction()
+        .commitTransaction()
       assert(commits(t.pass()) && t.live() == Seq("a1"))
       assert(t.pass().outcome == PassOutcome.Idle)
     }

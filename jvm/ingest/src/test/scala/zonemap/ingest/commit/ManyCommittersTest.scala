@@ -3,6 +3,7 @@ package zonemap.ingest.commit
 import java.time.Clock
 import java.util.concurrent.{Callable, Executors, TimeUnit}
 
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -41,10 +42,11 @@ class ManyCommittersTest extends AnyFunSuite {
             conflicts
           }): Callable[Int])
         }
-        val foreign = pool.submit((() => (0 until 10).foreach { i =>
-          t.reload().newAppend().appendFile(t.dataFile(s"foreign-$i")).commit()
-          Thread.sleep(20)
-        }): Runnable)
+        val foreign = pool.submit((() =>
+          (0 until 10).foreach { i =>
+            t.reload().newAppend().appendFile(t.dataFile(s"foreign-$i")).commit()
+            Thread.sleep(20)
+          }): Runnable)
         writers.foreach(_.get(120, TimeUnit.SECONDS))
         foreign.get(120, TimeUnit.SECONDS)
         waitFor("the queue is empty", 120000)(t.target.queue.names().isEmpty)
@@ -54,7 +56,8 @@ class ManyCommittersTest extends AnyFunSuite {
         isOver = true
         pool.shutdown()
       }
-      val expected = (for (w <- 0 until Writers; i <- 0 until Appends) yield f"$w-$i%02d") ++ (0 until 10).map(i => s"foreign-$i")
+      val expected =
+        (for (w <- 0 until Writers; i <- 0 until Appends) yield f"$w-$i%02d") ++ (0 until 10).map(i => s"foreign-$i")
       assert(t.live() == expected.sorted)
       assert(new Quarantine(t.target.files).names().isEmpty)
     }
@@ -63,6 +66,7 @@ class ManyCommittersTest extends AnyFunSuite {
   test("the loop commits, a table that fails leaves the others alone, and a stop ends it") {
     val t = IngestTables.hadoop()
     val settings = IngestSettings(intervalMillis = 100, pollMillis = 50)
+    val announced = new java.util.concurrent.ConcurrentLinkedQueue[(String, Long)]
     val loop = new CommitLoop(
       Seq[(String, () => IngestTarget)](
         "broken" -> (() => throw new IllegalStateException("no such table")),
@@ -72,7 +76,8 @@ class ManyCommittersTest extends AnyFunSuite {
         }),
         "events" -> (() => t.target)),
       settings,
-      Clock.systemUTC()
+      Clock.systemUTC(),
+      (name, id) => announced.add(name -> id): Unit
     )
     loop.start()
     loop.start()
@@ -83,6 +88,8 @@ class ManyCommittersTest extends AnyFunSuite {
       assert(admin.await(receipt, 30000) == Visibility.Visible)
       t.append("a", t.dataFile("a1"))
       waitFor("the second record is visible")(t.live() == Seq("a0", "a1"))
+      val snapshots = t.reload().snapshots().asScala.map(s => t.table.name() -> s.snapshotId()).toSeq
+      waitFor("both snapshots are announced")(announced.asScala.toSeq == snapshots)
       val status = loop.status.map(s => s.table -> s).toMap
       assert(status("broken").problem.exists(_.contains("no such table")) && status("broken").lastPassMillis.isEmpty)
       assert(status("events").problem.isEmpty && status("events").lastPassMillis.nonEmpty)

@@ -98,6 +98,7 @@ object RecordCodecTest {
       QueuedFile(
         0,
         """{"spec-id":0,"content":"DATA","file-path":"/t/data/a.parquet","file-format":"PARQUET","partition":[],""" +
-          """"file-size-in-bytes":30,"record-count":3}"""))
+          """"file-size-in-bytes":30,"record-count":3}"""
+      ))
   )
 }

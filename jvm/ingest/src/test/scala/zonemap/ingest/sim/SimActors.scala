@@ -52,10 +52,10 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
   override def step(): Unit =
     try
       (last, written) match {
-        case (None, _)                                 => last = Some(open())
-        case (Some(seq), None) if seq < records - 1    => written = Some(write(seq + 1, seq) -> world.trueMillis)
+        case (None, _)                                  => last = Some(open())
+        case (Some(seq), None) if seq < records - 1     => written = Some(write(seq + 1, seq) -> world.trueMillis)
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
-        case _                                         => ()
+        case _                                          => ()
       }
     catch { case _: IOException => () }
 
@@ -90,7 +90,8 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
       2,
       rows.toLong,
       rows * SimCatalog.FileLength,
-      files)
+      files
+    )
   }
 
   /** Files that are too old are written again, because gc may have deleted them. */
@@ -114,7 +115,8 @@ final class SimCommitter(table: SimTable) extends Actor {
     maxRecordsPerCommit = 1 + world.rng.int(6),
     maxFilesPerCommit = 1 + world.rng.int(8),
     quarantineMillis = 60000,
-    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue)
+    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue
+  )
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = world.trueMillis + skewMillis
     override def pause(attempts: Int): Unit = ()
@@ -185,7 +187,7 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
         /** Each record as if it followed the delivered one before it. */
         private def relinked(records: Seq[Delivered]): Seq[Delivered] = {
           val seqs = watermarkOf(records) +: records.map(_.name.seq).distinct.sorted
-          records.map(d => d.copy(content = d.content.map(r => r.copy(prevSeq = seqs.filter(_ < r.seq).max))))
+          records.map(d => d.copy(content = d.content.map(r => r.copy(prevSeq = seqs.filter(_ < r.seq).maxOption.getOrElse(-1L)))))
         }
 
         private def watermarkOf(records: Seq[Delivered]): Long =
@@ -195,8 +197,8 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
 
   override def step(state: PassState): PassState = state match {
     case sending: PassState.Sending if !world.has(Guard.SettleAfterProof) =>
-      table.queue.settle(sending.planned.plan.accepted.map(r =>
-        RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
+      table.queue.settle(
+        sending.planned.plan.accepted.map(r => RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
       super.step(state)
     case _ => super.step(state)
   }
@@ -239,8 +241,9 @@ final class SimSurroundings(table: SimTable) extends Actor {
           (queued(), inTable)
         }
     }
-    val garbage = try gc.garbage(MinAge, world.trueMillis + skew)
-    catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
+    val garbage =
+      try gc.garbage(MinAge, world.trueMillis + skew)
+      catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
     garbage.foreach { file =>
       world.trace(s"gc deletes ${file.path}")
       world.interrupt()

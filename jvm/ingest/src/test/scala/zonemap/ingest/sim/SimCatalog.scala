@@ -72,7 +72,8 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
       throw new CommitStateUnknownException(new java.io.IOException("simulated: timed out"))
     }
     world.interrupt()
-    if (!swap(base.version, change)) throw new CommitStateUnknownException(new CommitFailedException("simulated: conflict"))
+    if (!swap(base.version, change))
+      throw new CommitStateUnknownException(new CommitFailedException("simulated: conflict"))
     world.interrupt()
     if (fate == 1) throw new CommitStateUnknownException(new java.io.IOException("simulated: response lost"))
     if (fate == 2) throw new CommitStateUnknownException(new CommitFailedException("simulated: wrongly reported"))

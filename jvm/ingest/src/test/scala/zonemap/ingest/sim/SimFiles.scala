@@ -43,9 +43,10 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
     val before = names(folder)
     world.interrupt()
     val created = names(folder).filterNot(before.toSet).filter(_ => world.rng.chance(50))
-    (before ++ created).flatMap(path => files.get(path).map { case (bytes, at) =>
-      StoredIngestFile(path, bytes.length.toLong, at)
-    })
+    (before ++ created).flatMap(path =>
+      files.get(path).map { case (bytes, at) =>
+        StoredIngestFile(path, bytes.length.toLong, at)
+      })
   }
 
   private def names(folder: String): Seq[String] = files.keysIterator.filter(_.startsWith(folder + "/")).toSeq

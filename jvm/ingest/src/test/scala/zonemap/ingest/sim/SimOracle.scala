@@ -34,7 +34,8 @@ final class SimOracle(table: SimTable) {
   }
 
   private def refusedWithoutCause: Option[String] = table.accepted
-    .find(key => quarantined(key) && !committedKeys.contains(key) && !table.isWrong(key._1, key._2) && !table.damaged(key))
+    .find(key =>
+      quarantined(key) && !committedKeys.contains(key) && !table.isWrong(key._1, key._2) && !table.damaged(key))
     .map(key => s"$key is refused without a cause")
 
   private lazy val committedKeys = committed.map { case (_, record) => keyOf(record) }.toSet
@@ -48,7 +49,9 @@ final class SimOracle(table: SimTable) {
     .map { case (_, record) => record }
     .filterNot(record => quarantined(keyOf(record)))
     .groupBy(_.lane)
-    .collectFirst { case (lane, records) if records.map(_.seq) != records.map(_.seq).sorted => s"$lane is out of order" }
+    .collectFirst {
+      case (lane, records) if records.map(_.seq) != records.map(_.seq).sorted => s"$lane is out of order"
+    }
 
   private def pathTwice: Option[String] = {
     val paths = snapshots.flatMap(_.paths)

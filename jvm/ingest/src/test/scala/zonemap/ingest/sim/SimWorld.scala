@@ -7,18 +7,23 @@ import scala.util.control.ControlThrowable
 
 import zonemap.iceberg.testing.Rng
 
-/** The guards that a simulation can switch off, each alone. */
-sealed trait Guard
+/**
+ * The guards that a simulation can switch off, each alone.
+ *
+ * @param seed a seed that fails without the guard
+ * @param failure what the oracle finds then
+ */
+sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
-  case object Fence extends Guard
-  case object PrevSeq extends Guard
-  case object PointerWithFiles extends Guard
-  case object HeadCheck extends Guard
-  case object GcOrder extends Guard
-  case object NoCleanUp extends Guard
-  case object SettleAfterProof extends Guard
-  case object SecondPoll extends Guard
+  case object Fence extends Guard(1, "is committed 2 times")
+  case object PrevSeq extends Guard(1, "is lost")
+  case object PointerWithFiles extends Guard(1, "is committed 2 times")
+  case object HeadCheck extends Guard(1, "does not exist")
+  case object GcOrder extends Guard(468, "does not exist")
+  case object NoCleanUp extends Guard(1, "does not exist")
+  case object SettleAfterProof extends Guard(1, "is lost")
+  case object SecondPoll extends Guard(4127, "is lost")
 
   val All: Seq[Guard] =
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll)
@@ -67,8 +72,7 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
       case _: SimCrash =>
         trace(s"$actor dies")
         actor.crash()
-    }
-    finally running.pop(): Unit
+    } finally running.pop(): Unit
   }
 
   /** Runs something that nothing interrupts. */

@@ -80,7 +80,8 @@ class LocalFilesTest extends AnyFunSuite {
     val files = IngestFiles.of(null, folder().toString)
     val pool = Executors.newFixedThreadPool(2)
     try {
-      val creating = pool.submit((() => (0 until 300).map(i => files.create(s"lane/$i", Array[Byte](1))).forall(identity)): Callable[Boolean])
+      val creating = pool.submit((() =>
+        (0 until 300).map(i => files.create(s"lane/$i", Array[Byte](1))).forall(identity)): Callable[Boolean])
       val deleting = pool.submit((() => {
         var deleted = 0
         while (deleted < 300) {
