@@ -1,4 +1,4 @@
-"""A writer without a JVM appends, the committer commits, and Spark reads what pyarrow finds in the files."""
+"""A writer without a JVM appends, the committer commits, and Spark reads the rows that pyarrow finds in the files."""
 
 from __future__ import annotations
 

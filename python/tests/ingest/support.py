@@ -90,7 +90,7 @@ def commit(
     quarantined: list[dict[str, Any]] | None = None,
     settle: bool = True,
 ) -> None:
-    """Does to table and spool what the committer does: state file, pointer, settled records. Adds no data files."""
+    """Changes table and spool as the committer does: state file, pointer, settled records. Adds no data files."""
     spool = spool_of(table)
     fresh = table.catalog.load_table(table.name())
     old = fresh.metadata.properties.get("zonemap.ingest.pointer.main")

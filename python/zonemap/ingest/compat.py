@@ -9,7 +9,7 @@ from zonemap.errors import ZonemapError
 
 _INSTALL = "Install them: pip install 'zonemap[ingest]'."
 
-#: What the writer uses of PyIceberg besides its documented classes, by module.
+#: Functions and classes of PyIceberg that the writer uses besides the documented ones, by module.
 _NEEDED = {
     "pyiceberg.io.pyarrow": (
         "_get_parquet_writer_kwargs",

@@ -128,7 +128,7 @@ class Conversion:
 
 
 def iceberg_schema(arrow: pa.Schema, mapping: NameMapping | None, format_version: int) -> Schema:
-    """Returns the Iceberg schema of an Arrow schema, with its own field ids or those of the mapping.
+    """Returns the Iceberg schema of an Arrow schema, with its own field ids or the field ids of the mapping.
 
     Raises:
         ValueError: Iceberg has no such type, or a column has no field id.
@@ -209,7 +209,7 @@ def _required(array: pa.Array, required: bool, name: str) -> pa.Array:
 
 
 def _flat(array: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Returns new offsets from 0 and the elements of lists or the entries of maps, without those of null rows."""
+    """Returns new offsets from 0 and the elements of lists or the entries of maps, and leaves out null rows."""
     if pa.types.is_fixed_size_list(array.type):
         lengths = pc.list_value_length(array).cast(pa.int64())
     else:

@@ -32,11 +32,13 @@ _TARGET = 512 * 1024 * 1024
 _GROUP_BYTES = 128 * 1024 * 1024
 _GROUP_ROWS = 1024 * 1024
 _PARTS = 8
+# Memory of an Arrow array besides its values; it counts when a batch has few rows for each of many partitions.
+_COLUMN_OVERHEAD = 512
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a writer may use.
+    """The resources that a writer may use.
 
     Attributes:
         memory_bytes: Bytes of rows that wait in memory to be written, over all partitions.
@@ -54,7 +56,7 @@ class TableFiles:
         name: The table's name, for messages.
         metadata: The metadata of the table.
         io: The table's FileIO.
-        bounds: What may be used.
+        bounds: The resources that may be used.
     """
 
     def __init__(self, name: str, metadata: TableMetadata, io: FileIO, bounds: Bounds) -> None:
@@ -113,7 +115,7 @@ class TableFiles:
         return done
 
     def _flush(self, values: tuple[Any, ...]) -> list[WrittenFile]:
-        """Writes what waits of a partition as a row group; completes its file if it has the target size."""
+        """Writes the waiting rows of a partition as a row group; completes its file if it has the target size."""
         done = []
         started = [key for key, file in self._open.items() if file.started and key != values]
         if not self._open[values].started and len(started) >= self._bounds.open_files:
@@ -133,7 +135,7 @@ class TableFiles:
 
 
 class _Factory:
-    """What all files of one write have in common."""
+    """The settings and the names that all files of one write share."""
 
     arrow_schema: pa.Schema
 
@@ -167,7 +169,7 @@ class _Factory:
         return _PartitionFile(self, values)
 
     def location(self, values: tuple[Any, ...]) -> str:
-        """Returns a new location; names are those of Iceberg's OutputFileFactory."""
+        """Returns a new location; file names have the form that Iceberg's OutputFileFactory uses."""
         name = f"00000-{next(self._numbers)}-{self._write_id}.parquet"
         return self._locations.new_data_location(name, self.partitions.key(values))
 
@@ -201,7 +203,7 @@ class _PartitionFile:
     def add(self, rows: pa.RecordBatch) -> None:
         """Adds rows to the next row group."""
         self._waiting.append(rows)
-        self.waiting_bytes += rows.nbytes
+        self.waiting_bytes += rows.nbytes + _COLUMN_OVERHEAD * rows.num_columns
         self.waiting_rows += rows.num_rows
 
     def flush(self) -> None:

@@ -1,6 +1,6 @@
 """Commits the queues of tables in this process, for as long as it runs.
 
-The work is done by committers in the driver, which hold no state: the loop may be stopped at any time, started again,
+Committers in the driver do the work and hold no state: the loop may be stopped at any time, started again,
 or run by several processes at once.
 """
 
@@ -29,7 +29,7 @@ def commit_loop(
     stop: threading.Event,
     report: Callable[[str], None],
 ) -> None:
-    """Starts a committer of each table and reports what they do until ``stop`` is set; then stops them.
+    """Starts a committer of each table and reports their progress until ``stop`` is set; then stops them.
 
     A table whose committer cannot be started, because it does not exist yet, is tried again.
 

@@ -1,4 +1,4 @@
-"""What a write returns, and how to wait until its rows are visible."""
+"""The receipt of a write, which waits until the rows are visible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LONGEST_PAUSE = 1.0
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a record.
+    """The end of a record: visible or quarantined.
 
     Attributes:
         status: "visible" if the rows are in the table's current branch, "quarantined" if the committer refused them.
@@ -44,7 +44,7 @@ VISIBLE = Outcome("visible")
 
 
 class Watch:
-    """Reads from the table and its spool what became of records. Not thread-safe."""
+    """Reads the outcome of records from the table and its spool. Not thread-safe."""
 
     def __init__(self, reload: Callable[[], Table], spool: Spool) -> None:
         self._reload = reload
@@ -53,7 +53,7 @@ class Watch:
         self._state = state.NOTHING
 
     def outcome(self, lane: str, seq: int, nonce: str) -> Outcome | None:
-        """Returns what became of a record; None while it waits. An empty nonce means the first of its number."""
+        """Returns the outcome of a record; None while it waits. An empty nonce means the first of its number."""
         metadata = self._reload().metadata
         pointers = state.pointers(metadata)
         if pointers != self._pointers:
@@ -95,7 +95,7 @@ class Receipt:
     _watch: Watch | None = field(default=None, repr=False, compare=False)
 
     def outcome(self) -> Outcome | None:
-        """Returns what became of the record now; None while it waits. Loads the table's metadata once."""
+        """Returns the outcome of the record; None while it waits. Loads the table's metadata once."""
         if self._watch is None:
             return VISIBLE
         return self._watch.outcome(self.lane, self.seq, self.nonce)

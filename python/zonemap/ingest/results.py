@@ -95,7 +95,7 @@ class CommittedBranch(_Row):
         refused: Records that cannot be committed.
         held: Records that wait for an earlier record of their lane.
         pending: Records that are left in the queue.
-        message: The reason of the outcome; empty if there is nothing to say.
+        message: The reason of the outcome; empty if there is none.
     """
 
     branch: str

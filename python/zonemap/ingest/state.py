@@ -1,4 +1,4 @@
-"""What is committed: the pointers in the table's metadata, and the state files that they name."""
+"""The committed state: the pointers in the table's metadata, and the state files that they name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class LaneState:
         return seq <= self.watermark(lane) and (lane, seq) not in self.holes
 
     def refusal(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
-        """Returns code and message if this state names the record as quarantined; an empty nonce stands for any."""
+        """Returns code and message if this state names the record as quarantined; an empty nonce matches any."""
         for (of_lane, of_seq, of_nonce), why in self.quarantined.items():
             if (of_lane, of_seq) == (lane, seq) and nonce in {"", of_nonce}:
                 return why

@@ -76,7 +76,7 @@ class FloatColumn:
 
 @dataclass
 class _Column:
-    """What the row groups read so far hold of one column; ``nulls`` is None if one of them does not count nulls."""
+    """Sums over the row groups read so far of one column; ``nulls`` is None if one of them does not count nulls."""
 
     size: int = 0
     values: int = 0

@@ -34,7 +34,7 @@ class FileEntry:
 
 @dataclass(frozen=True)
 class IngestRecord:
-    """One write: data files that are committed together or not at all. The fields are those of the wire format."""
+    """One write: data files that are committed together or not at all. Each field is a field of the wire format."""
 
     queue_id: str
     table_uuid: str
