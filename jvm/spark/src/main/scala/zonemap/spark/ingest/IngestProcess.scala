@@ -23,7 +23,6 @@ import zonemap.spark.scan.SparkProcess
 private[spark] final class IngestProcess(process: SparkProcess) {
   import IngestProcess._
 
-
   /** The committer of each table, by the name that its catalog gives the table. */
   private val committers = new ConcurrentHashMap[String, DriverCommitter]
 
