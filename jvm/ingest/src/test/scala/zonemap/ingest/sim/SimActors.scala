@@ -187,7 +187,8 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
         /** Each record as if it followed the delivered one before it. */
         private def relinked(records: Seq[Delivered]): Seq[Delivered] = {
           val seqs = watermarkOf(records) +: records.map(_.name.seq).distinct.sorted
-          records.map(d => d.copy(content = d.content.map(r => r.copy(prevSeq = seqs.filter(_ < r.seq).maxOption.getOrElse(-1L)))))
+          records.map(d =>
+            d.copy(content = d.content.map(r => r.copy(prevSeq = seqs.filter(_ < r.seq).maxOption.getOrElse(-1L)))))
         }
 
         private def watermarkOf(records: Seq[Delivered]): Long =
