@@ -23,17 +23,17 @@ private[zonemap] final case class LoopStatus(
  * of time that the duty cycle allows. Thread-safe.
  *
  * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
- * @param passed called after each pass with the name of the table and the results, on the thread of the table; a failure
- *   of it is logged
+ * @param committed called after each commit that landed, with the name of the table in its catalog and the id of the
+ *   snapshot. Iceberg's own event comes before a commit of a transaction; whoever indexes snapshots can start here
  */
 private[zonemap] final class CommitLoop(
     tables: Seq[(String, () => IngestTarget)],
     settings: IngestSettings,
     clock: Clock,
-    passed: (String, Seq[PassResult]) => Unit = (_, _) => ())
+    committed: (String, Long) => Unit = (_, _) => ())
     extends AutoCloseable {
   private val workers =
-    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, passed(name, _)) }.toMap
+    tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, committed) }.toMap
 
   /** Starts the threads; a second call does nothing. */
   def start(): Unit = workers.values.foreach(_.start())

@@ -51,8 +51,8 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
   /**
    * Passes until nothing is left that can be committed, or `timeoutMillis` are over.
    *
-   * @return one result for each commit, then those results of the last pass that tell more: why a branch has no commit,
-   *   or which records are refused or held
+   * @return one result for each commit; then, from the last pass, the result of each branch without a commit and of each
+   *   branch with refused or held records
    */
   def drain(timeoutMillis: Long): Seq[PassResult] = {
     val end = clock.millis() + timeoutMillis
@@ -62,9 +62,9 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
       last = pass()
       commits ++= last.filter(isCommit)
     }
-    val told = commits.map(_.branch).toSet
+    val committed = commits.map(_.branch).toSet
     commits ++ last.filterNot(isCommit).filterNot { result =>
-      told(result.branch) && result.outcome == PassOutcome.Idle && result.refused.isEmpty && result.held.isEmpty
+      committed(result.branch) && result.outcome == PassOutcome.Idle && result.refused.isEmpty && result.held.isEmpty
     }
   }
 

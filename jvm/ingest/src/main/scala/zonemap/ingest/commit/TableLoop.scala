@@ -3,8 +3,6 @@ package zonemap.ingest.commit
 import java.time.Clock
 import java.util.concurrent.{CountDownLatch, Semaphore, TimeUnit}
 
-import org.slf4j.LoggerFactory
-
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.table.IngestTarget
 
@@ -14,7 +12,7 @@ private[commit] final class TableLoop(
     load: () => IngestTarget,
     settings: IngestSettings,
     clock: Clock,
-    passed: Seq[PassResult] => Unit) {
+    committed: (String, Long) => Unit) {
   import TableLoop._
 
   private val doorbell = new Semaphore(0)
@@ -75,7 +73,10 @@ private[commit] final class TableLoop(
     val opened = before.getOrElse(open())
     val results = opened.committer.pass()
     last = LoopStatus(name, Some(clock.millis()), results, None)
-    announce(results)
+    results.map(_.outcome).foreach {
+      case commit: PassOutcome.Committed => committed(opened.target.name, commit.snapshotId)
+      case _                             => ()
+    }
     alarms.check(results, opened.target.queue, clock.millis())
     opened
   }
@@ -84,10 +85,6 @@ private[commit] final class TableLoop(
     val target = load()
     new Opened(target, new Committer(target, settings, clock))
   }
-
-  private def announce(results: Seq[PassResult]): Unit =
-    try passed(results)
-    catch { case Survivable(e) => log.warn(s"Cannot announce a pass over $name: $e") }
 
   private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
@@ -107,7 +104,6 @@ private[commit] final class TableLoop(
 }
 
 private object TableLoop {
-  private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   private final class Opened(val target: IngestTarget, val committer: Committer)
 

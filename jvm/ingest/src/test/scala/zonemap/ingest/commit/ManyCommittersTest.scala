@@ -77,11 +77,7 @@ class ManyCommittersTest extends AnyFunSuite {
         "events" -> (() => t.target)),
       settings,
       Clock.systemUTC(),
-      (name, results) =>
-        results.map(_.outcome).foreach {
-          case commit: PassOutcome.Committed => announced.add(name -> commit.snapshotId)
-          case _                             => ()
-        }
+      (name, id) => announced.add(name -> id): Unit
     )
     loop.start()
     loop.start()
@@ -92,7 +88,7 @@ class ManyCommittersTest extends AnyFunSuite {
       assert(admin.await(receipt, 30000) == Visibility.Visible)
       t.append("a", t.dataFile("a1"))
       waitFor("the second record is visible")(t.live() == Seq("a0", "a1"))
-      val snapshots = t.reload().snapshots().asScala.map(s => "events" -> s.snapshotId()).toSeq
+      val snapshots = t.reload().snapshots().asScala.map(s => t.table.name() -> s.snapshotId()).toSeq
       waitFor("both snapshots are announced")(announced.asScala.toSeq == snapshots)
       val status = loop.status.map(s => s.table -> s).toMap
       assert(status("broken").problem.exists(_.contains("no such table")) && status("broken").lastPassMillis.isEmpty)

@@ -8,8 +8,10 @@ import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
 
-import zonemap.ingest.commit.{CommitLoop, LoopStatus, PassOutcome, PassResult}
+import zonemap.iceberg.report.Survivable
+import zonemap.ingest.commit.{CommitLoop, LoopStatus}
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.conf.{IngestConf, ZoneMapConf}
 import zonemap.spark.scan.SparkProcess
@@ -19,6 +21,7 @@ import zonemap.spark.scan.SparkProcess
  * Thread-safe.
  */
 private[spark] final class IngestProcess(process: SparkProcess) {
+  import IngestProcess._
 
   /** The committer of each table, by the name that its catalog gives the table. */
   private val committers = new ConcurrentHashMap[String, DriverCommitter]
@@ -39,10 +42,11 @@ private[spark] final class IngestProcess(process: SparkProcess) {
       SparkSession.setActiveSession(spark)
       IngestTarget.spool(Spark3Util.loadIcebergTable(spark, name), root)
     }
-    def passed(results: Seq[PassResult]): Unit =
-      if (results.exists(_.outcome.isInstanceOf[PassOutcome.Committed])) committed(spark, name, table, results)
+    def landed(snapshotId: Long): Unit =
+      try committed(spark, name, table, Seq(snapshotId))
+      catch { case Survivable(e) => log.warn(s"Cannot announce snapshot $snapshotId of $name to its readers: $e") }
     val loop =
-      new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, results) => passed(results))
+      new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, snapshotId) => landed(snapshotId))
     val committer = new DriverCommitter(spark.sparkContext, loop, committers.remove(table.name(), _): Unit)
     val isFirst = committers.putIfAbsent(table.name(), committer) == null
     if (isFirst) committer.start()
@@ -62,16 +66,18 @@ private[spark] final class IngestProcess(process: SparkProcess) {
   /** Lets the session see the current metadata of the table, which its catalog may cache. */
   def refresh(spark: SparkSession, name: String): Unit = Spark3Util.loadIcebergTable(spark, name).refresh()
 
-  /** Lets queries of this driver see commits that it has made, and hands the snapshots to upkeep. */
-  def committed(spark: SparkSession, name: String, table: Table, results: Seq[PassResult]): Unit = {
+  /** Lets queries of this driver see snapshots that it has committed, and hands them to upkeep. */
+  def committed(spark: SparkSession, name: String, table: Table, snapshotIds: Seq[Long]): Unit = {
     refresh(spark, name)
     val settings = ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled)
-    results.map(_.outcome).foreach {
-      case commit: PassOutcome.Committed =>
-        process.iceberg.upkeep.committed(table.name(), commit.snapshotId, _ => settings.map(_.planner))
-      case _ => ()
+    snapshotIds.foreach { snapshotId =>
+      process.iceberg.upkeep.committed(table.name(), snapshotId, _ => settings.map(_.planner))
     }
   }
 
   private def ring(table: String): Unit = Option(committers.get(table)).foreach(_.loop.ring(table))
+}
+
+private object IngestProcess {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.ingest.admin.IngestAdmin
+import zonemap.ingest.commit.PassOutcome
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.conf.IngestConf
@@ -43,7 +44,11 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "commit the appends to")
     val results = admin(table).commit(arguments.count("timeout_seconds") * 1000L)
-    ingest.committed(spark, name, table, results)
+    ingest.committed(
+      spark,
+      name,
+      table,
+      results.map(_.outcome).collect { case commit: PassOutcome.Committed => commit.snapshotId })
     results.map(ResultColumn.row(commit, _))
   }
 
