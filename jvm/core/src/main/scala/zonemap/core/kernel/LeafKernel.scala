@@ -22,7 +22,7 @@ final private[kernel] class LeafKernel(
    * contained in the set.
    */
   private val checksMisses: Boolean = (rule.values, mode) match {
-    case (ValueRule.Constant(_), _)       => false
+    case (ValueRule.Constant(_), _)           => false
     case (ValueRule.Inside(_), evaluated)     => evaluated == EvaluationMode.MayMatch
     case (ValueRule.Outside(_, _), evaluated) => evaluated == EvaluationMode.MustMatch
   }

@@ -31,7 +31,8 @@ private[iceberg] final class PartitionPruner(filtersOf: Int => Seq[PartitionFilt
       rows.forEach { row =>
         val ordinal = segment.partitionOrdinal(row)
         if (decided(ordinal) == Undecided)
-          decided(ordinal) = if (partitionFilters(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) Keep else Drop
+          decided(ordinal) =
+            if (partitionFilters(ordinal).forall(_.keeps(segment.partitions(ordinal).values))) Keep else Drop
         if (decided(ordinal) == Drop) rows.clear(row)
       }
       rows

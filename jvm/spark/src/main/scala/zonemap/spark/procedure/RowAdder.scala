@@ -41,10 +41,7 @@ private[procedure] object RowAdder {
       case Some(key) =>
         val mapId = TypeUtil.indexParents(projection.asStruct()).get(Integer.valueOf(column.fieldId))
         val keys = new MapKeyAdder(projection.findType(mapId).asMapType(), key, cells)
-        new RowAdder(
-          pathTo(projection, mapId),
-          (row, ordinal) => keys.add(row.getMap(ordinal)),
-          () => cells.addNull())
+        new RowAdder(pathTo(projection, mapId), (row, ordinal) => keys.add(row.getMap(ordinal)), () => cells.addNull())
     }
 
   /** Returns the path to a field: for each struct on it, the ordinal within the struct and its number of fields. */
