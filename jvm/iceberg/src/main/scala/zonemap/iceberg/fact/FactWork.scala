@@ -47,8 +47,10 @@ private[fact] final class FactWork(indexed: SnapshotIndex, held: TableFacts, val
   /** The requests that only a sample can estimate. */
   val unmeasured: Seq[FactRequest] = requests.filter(r => known(r).isEmpty && missing(r).nonEmpty)
 
-  /** True if a request is for a fact that the table does not have. */
-  val addsFact: Boolean = requests.exists(r => had(r).isEmpty && missing(r).nonEmpty)
+  /** The requests for facts that no data file of the table had before. Only such a fact may be refused. */
+  val added: Seq[FactRequest] = requests.filter { r =>
+    missing(r).nonEmpty && !held.refs.exists(ref => ref.kind == r.kind && ref.column == r.column)
+  }
 
   /** Estimates the bytes of each request for all live files; `sampled` has the bytes of those in `unmeasured`. */
   def expected(sampled: Map[FactRequest, Seq[(FactInput, Int)]]): Map[FactRequest, Long] =
