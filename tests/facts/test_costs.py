@@ -117,6 +117,33 @@ def test_the_limit_counts_all_facts_of_a_table(spark) -> None:
     assert build(spark, table, "bloom(key), ngrams(note)")["ngrams(note)"].files_read == 1
 
 
+def test_a_refused_build_and_an_estimate_change_no_columns(spark) -> None:
+    table = write(spark, "costs_columns", [6_000] * 4)
+    build(spark, table, "")
+    before = product.status(spark, table).columns
+    for facts, more, message in (
+        ("values(id)", "", "distinct values"),
+        ("bloom(key)", ", max_fact_share => 1e-9D", "but the limit is"),
+    ):
+        with pytest.raises(Exception, match=message):
+            build(spark, table, facts, f", columns => array('n'){more}")
+        assert product.status(spark, table).columns == before
+    told = build(spark, table, "bloom(key)", ", columns => array('n'), estimate => true")
+    assert told["bloom(key)"].expected_bytes > 0
+    assert product.status(spark, table).columns == before
+    build(spark, table, "bloom(key)", ", columns => array('n'), max_fact_share => 9")
+    assert product.status(spark, table).columns == "n"
+    assert "bloom(key)" in facts_of(spark, table)
+
+
+def test_facts_and_columns_of_a_table_without_an_index_are_built_in_one_call(spark) -> None:
+    table = write(spark, "costs_columns_new", [500] * 3)
+    built = build(spark, table, "bloom(key)", ", columns => array('n'), max_fact_share => 9")
+    assert built["bloom(key)"].data_files == 3
+    assert product.status(spark, table).columns == "n"
+    assert "bloom(key)" in facts_of(spark, table)
+
+
 def _bytes(told: dict[str, object], fact: str, facts: str) -> str:
     found = re.search(re.escape(fact) + r"=(\d+)", facts)
     assert found is not None, (facts, told)

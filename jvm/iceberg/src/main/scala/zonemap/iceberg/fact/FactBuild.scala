@@ -82,19 +82,27 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
   }
 
-  /** Estimates what [[build]] would read and write, from the same sample, and retains nothing of it. */
+  /**
+   * Estimates what [[build]] would read and write, from the same sample, and retains nothing of it.
+   *
+   * @throws IllegalArgumentException if [[build]] would refuse a fact
+   */
   def estimate(
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
       requests: Seq[FactRequest],
-      runner: FactTaskRunner): Seq[FactResult] = {
+      runner: FactTaskRunner,
+      limit: FactLimit = FactLimit.Unlimited): Seq[FactResult] = {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
     val held = process.tables.of(table).facts.reopened(store)
     val work = new FactWork(snapshotIndex(table, snapshot, store), held, requests)
     val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
-    val (first, expected) = sampled(table, work, work.added, sample, runner, store)(_ => ())
+    val (first, expected) = sampled(table, work, work.added, sample, runner, store) { expected =>
+      if (work.added.nonEmpty && !limit.isUnlimited)
+        limit.require(table, requests, all(table, held, expected), work.inputs)
+    }
     store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
     val seconds = (System.nanoTime() - started) / 1e9
     requests.map { r =>
