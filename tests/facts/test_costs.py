@@ -84,6 +84,19 @@ def test_an_estimate_for_new_files_comes_from_the_facts_that_exist(spark) -> Non
         assert abs(told[fact].expected_bytes / grown[fact].bytes - 1) <= 0.2
 
 
+def test_an_estimate_for_larger_files_than_those_with_facts_comes_from_a_sample(spark) -> None:
+    table = write(spark, "costs_larger", [200] * 10)
+    build(spark, table, "bloom(key), values(n)", ", max_fact_share => 9")
+    spark.range(90_000, 170_000, 1, 4).selectExpr(*SELECT).writeTo(table).append()
+    told = build(spark, table, "bloom(key), values(n), ngrams(message)", ", estimate => true")
+    grown = build(spark, table, "bloom(key), values(n), ngrams(message)", ", max_fact_share => 9")
+    for fact, lacking in (("bloom(key)", 4), ("values(n)", 4), ("ngrams(message)", 14)):
+        assert told[fact].files_read == grown[fact].files_read == lacking
+        assert grown[fact].data_files == 14
+        for expected in (told[fact].expected_bytes, grown[fact].expected_bytes):
+            assert abs(expected / grown[fact].bytes - 1) <= 0.2, (fact, expected, grown[fact].bytes)
+
+
 def test_the_limit_counts_all_facts_of_a_table(spark) -> None:
     """The bloom alone is within the limit, and so is the second fact; both together are not."""
     table = write(spark, "costs_limit", [6_000] * 4)

@@ -35,8 +35,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
       "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
       "expected_bytes is an estimate of bytes from a sample of the files; a new fact is refused if all facts of the " +
-      "table would take more than max_fact_share; then the columns do not change. wrong_bounds counts the data files whose rows contradict the bounds " +
-      "in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
+      "table would take more than max_fact_share; then the columns do not change. wrong_bounds counts the data files " +
+      "whose rows contradict the bounds in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
     Seq(
       table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
