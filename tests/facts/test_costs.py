@@ -84,6 +84,19 @@ def test_an_estimate_for_new_files_comes_from_the_facts_that_exist(spark) -> Non
         assert abs(told[fact].expected_bytes / grown[fact].bytes - 1) <= 0.2
 
 
+def test_an_estimate_for_larger_files_than_those_with_facts_comes_from_a_sample(spark) -> None:
+    table = write(spark, "costs_larger", [200] * 10)
+    build(spark, table, "bloom(key), values(n)", ", max_fact_share => 9")
+    spark.range(90_000, 170_000, 1, 4).selectExpr(*SELECT).writeTo(table).append()
+    told = build(spark, table, "bloom(key), values(n), ngrams(message)", ", estimate => true")
+    grown = build(spark, table, "bloom(key), values(n), ngrams(message)", ", max_fact_share => 9")
+    for fact, lacking in (("bloom(key)", 4), ("values(n)", 4), ("ngrams(message)", 14)):
+        assert told[fact].files_read == grown[fact].files_read == lacking
+        assert grown[fact].data_files == 14
+        for expected in (told[fact].expected_bytes, grown[fact].expected_bytes):
+            assert abs(expected / grown[fact].bytes - 1) <= 0.2, (fact, expected, grown[fact].bytes)
+
+
 def test_the_limit_counts_all_facts_of_a_table(spark) -> None:
     """The bloom alone is within the limit, and so is the second fact; both together are not."""
     table = write(spark, "costs_limit", [6_000] * 4)
@@ -115,6 +128,33 @@ def test_the_limit_counts_all_facts_of_a_table(spark) -> None:
     # facts that the table has are extended and never refused
     spark.range(90_000, 96_000, 1, 1).selectExpr(*SELECT).writeTo(table).append()
     assert build(spark, table, "bloom(key), ngrams(note)")["ngrams(note)"].files_read == 1
+
+
+def test_a_refused_build_and_an_estimate_change_no_columns(spark) -> None:
+    table = write(spark, "costs_columns", [6_000] * 4)
+    build(spark, table, "")
+    before = product.status(spark, table).columns
+    for facts, more, message in (
+        ("values(id)", "", "distinct values"),
+        ("bloom(key)", ", max_fact_share => 1e-9D", "but the limit is"),
+    ):
+        with pytest.raises(Exception, match=message):
+            build(spark, table, facts, f", columns => array('n'){more}")
+        assert product.status(spark, table).columns == before
+    told = build(spark, table, "bloom(key)", ", columns => array('n'), estimate => true")
+    assert told["bloom(key)"].expected_bytes > 0
+    assert product.status(spark, table).columns == before
+    build(spark, table, "bloom(key)", ", columns => array('n'), max_fact_share => 9")
+    assert product.status(spark, table).columns == "n"
+    assert "bloom(key)" in facts_of(spark, table)
+
+
+def test_facts_and_columns_of_a_table_without_an_index_are_built_in_one_call(spark) -> None:
+    table = write(spark, "costs_columns_new", [500] * 3)
+    built = build(spark, table, "bloom(key)", ", columns => array('n'), max_fact_share => 9")
+    assert built["bloom(key)"].data_files == 3
+    assert product.status(spark, table).columns == "n"
+    assert "bloom(key)" in facts_of(spark, table)
 
 
 def _bytes(told: dict[str, object], fact: str, facts: str) -> str:

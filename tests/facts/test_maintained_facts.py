@@ -66,3 +66,41 @@ def test_refresh_builds_them_once_where_it_is_asked_to(spark) -> None:
         before = set(product.store_files(tables.location(spark, table)))
         product.refresh(spark, table)
         assert set(product.store_files(tables.location(spark, table))) == before
+
+
+def test_facts_are_maintained_through_a_rewrite_of_all_files(spark) -> None:
+    """The rewritten file has too many values for a set of values: only that fact is without effect, for that file."""
+    table = tables.create(spark, "lake.facts.rewritten", "id BIGINT, v STRING")
+    spark.range(0, 1200, 1, 6).selectExpr("id", "concat('u', id) AS v").writeTo(table).append()
+    product.call(spark, "build", table, ", facts => 'values(v), bloom(v)', max_fact_share => 9")
+    spark.sql(
+        "CALL lake.system.rewrite_data_files(table => 'facts.rewritten', options => map('rewrite-all', 'true'))"
+    ).collect()
+    assert spark.sql(f"SELECT * FROM {table}.files").count() == 1
+    with product.raw_conf(spark, {MAINTAIN: "true"}):
+        product.refresh(spark, table)
+        assert "values(v)" in product.status(spark, table).facts
+        assert "bloom(v)" in product.status(spark, table).facts
+        assert files(spark, table, "v = 'u77x'") == 0, "the bloom filter of the rewritten file"
+        spark.range(5000, 5010, 1, 1).selectExpr("id", "concat('w', id) AS v").writeTo(table).append()
+        product.refresh(spark, table)
+        assert files(spark, table, "v = 'w5003x'") == 0
+        assert files(spark, table, "v LIKE 'w%3x'") == 0, "the values of the new file, the bounds of the other"
+    assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE v IN ('u77', 'w5003')", at_least=2)
+
+
+def test_an_explicit_build_after_a_rewrite_refuses_no_fact_of_the_table(spark) -> None:
+    table = tables.create(spark, "lake.facts.rebuilt", "id BIGINT, v STRING")
+    spark.range(0, 1200, 1, 6).selectExpr("id", "concat('u', id) AS v").writeTo(table).append()
+    facts = "facts => 'values(v), bloom(v)'"
+    product.call(spark, "build", table, f", {facts}, max_fact_share => 9")
+    spark.sql(
+        "CALL lake.system.rewrite_data_files(table => 'facts.rebuilt', options => map('rewrite-all', 'true'))"
+    ).collect()
+    product.call(spark, "build", table, f", {facts}, estimate => true")
+    product.call(spark, "build", table, f", {facts}, max_fact_share => 1e-9D")
+    assert files(spark, table, "v = 'u77x'") == 0
+    with pytest.raises(Exception, match="more than 256 distinct values"):
+        product.call(spark, "build", table, ", facts => 'bloom(v), values(id)'")
+    assert files(spark, table, "v = 'u77x'") == 0, "a refused fact drops no other"
+    assert "values(id)" not in product.status(spark, table).facts

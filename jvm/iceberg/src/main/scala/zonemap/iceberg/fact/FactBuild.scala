@@ -41,7 +41,9 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
    * Builds `requests` for the live data files of a snapshot that lack them, from all physical rows, and names them in
    * its version, or the newest one's. A sample of files is read first, and gives an estimate of the bytes.
    *
-   * @throws IllegalArgumentException if a fact is new and the facts of the table would take more than `limit`
+   * @param limit of facts that are new; facts that the table had before are built without one
+   * @throws IllegalArgumentException if a fact is new and no file of the sample can have it, or the facts of the table
+   *   would take more than `limit`; then the facts of the table do not change
    */
   def build(
       table: Table,
@@ -57,8 +59,9 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     val held = process.tables.of(table).facts.reopened(store)
     val work = new FactWork(indexed, held, requests)
     val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
-    val (first, expected) = sampled(table, work, sample, runner, store) { expected =>
-      if (work.addsFact) limit.require(table, requests, all(table, held, expected), work.inputs)
+    val added = if (limit.isUnlimited) Nil else work.added
+    val (first, expected) = sampled(table, work, added, sample, runner, store) { expected =>
+      if (added.nonEmpty) limit.require(table, requests, all(table, held, expected), work.inputs)
     }
     val isSampled = sample.toSet
     val rest = work.missing.map { case (r, lacking) =>
@@ -79,19 +82,27 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
   }
 
-  /** Estimates what [[build]] would read and write, from the same sample, and retains nothing of it. */
+  /**
+   * Estimates what [[build]] would read and write, from the same sample, and retains nothing of it.
+   *
+   * @throws IllegalArgumentException if [[build]] would refuse a fact
+   */
   def estimate(
       table: Table,
       snapshot: Snapshot,
       settings: PlannerSettings,
       requests: Seq[FactRequest],
-      runner: FactTaskRunner): Seq[FactResult] = {
+      runner: FactTaskRunner,
+      limit: FactLimit = FactLimit.Unlimited): Seq[FactResult] = {
     val started = System.nanoTime()
     val store = process.storeOf(table, settings)
     val held = process.tables.of(table).facts.reopened(store)
     val work = new FactWork(snapshotIndex(table, snapshot, store), held, requests)
     val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
-    val (first, expected) = sampled(table, work, sample, runner, store)(_ => ())
+    val (first, expected) = sampled(table, work, work.added, sample, runner, store) { expected =>
+      if (work.added.nonEmpty && !limit.isUnlimited)
+        limit.require(table, requests, all(table, held, expected), work.inputs)
+    }
     store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
     val seconds = (System.nanoTime() - started) / 1e9
     requests.map { r =>
@@ -101,13 +112,23 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
     }
   }
 
-  /** Builds the facts of a sample, and returns their files and the estimates; deletes the files if `check` fails. */
-  private def sampled(table: Table, work: FactWork, sample: Seq[FactInput], runner: FactTaskRunner, store: IndexStore)(
-      check: Map[FactRequest, Long] => Unit): (Seq[FactRef], Map[FactRequest, Long]) = {
+  /**
+   * Builds the facts of a sample, and returns their files and the estimates; deletes the files if `check` fails.
+   *
+   * @param added the requests that are refused if no file of the sample can have the fact
+   */
+  private def sampled(
+      table: Table,
+      work: FactWork,
+      added: Seq[FactRequest],
+      sample: Seq[FactInput],
+      runner: FactTaskRunner,
+      store: IndexStore)(check: Map[FactRequest, Long] => Unit): (Seq[FactRef], Map[FactRequest, Long]) = {
     val lacking = work.unmeasured.map(r => r -> work.missing(r).filter(sample.toSet)).toMap
     val first = run(sample, lacking, runner, store)
     try {
-      val costs = work.unmeasured.map(r => r -> FactSample.costs(table, r, sample, first, store)).toMap
+      val costs = work.unmeasured.map(r => r -> FactSample.costs(r, sample, first, store)).toMap
+      added.foreach(r => costs.get(r).foreach(FactSample.require(table, r, _)))
       val expected = work.expected(costs)
       expected.foreach { case (r, bytes) =>
         val lacking = work.missing(r).size

@@ -10,6 +10,9 @@ import org.apache.iceberg.Table
 private[zonemap] final case class FactLimit(share: Double) {
   import FactLimit._
 
+  /** True if a build refuses no fact. */
+  def isUnlimited: Boolean = share.isPosInfinity
+
   private def bytesFor(files: Seq[FactInput]): Long =
     (dataBytes(files) * share).toLong.max((files.size * FreeBytesPerFile).min(FreeBytes))
 

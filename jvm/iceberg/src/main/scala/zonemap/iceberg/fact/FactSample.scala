@@ -25,13 +25,11 @@ private[fact] object FactSample {
   }
 
   /**
-   * Returns the bytes of the fact of each data file in the sample.
+   * Returns the bytes of the fact of each data file in the sample; zero if the file cannot have the fact.
    *
    * @param written the fact files of the sample
-   * @throws IllegalArgumentException if no file of the sample can have the fact
    */
   def costs(
-      table: Table,
       request: FactRequest,
       sample: Seq[FactInput],
       written: Seq[FactRef],
@@ -39,12 +37,14 @@ private[fact] object FactSample {
     val facts = written
       .filter(ref => ref.kind == request.kind && ref.column == request.column)
       .map(ref => FactFile.open(store.openFacts(ref)))
-    val costs = sample.flatMap(file => facts.find(_.has(file.key)).map(found => (file, found.bytesOf(file.key))))
+    sample.flatMap(file => facts.find(_.has(file.key)).map(found => (file, found.bytesOf(file.key))))
+  }
+
+  /** @throws IllegalArgumentException if no file of the sample, which has these `costs`, can have the fact */
+  def require(table: Table, request: FactRequest, costs: Seq[(FactInput, Int)]): Unit =
     if (request.kind == FactKind.Values && costs.forall(_._2 == 0))
       throw new IllegalArgumentException(
         s"Cannot build ${request.text} of '${table.name()}': each of the ${costs.size} sampled files has more than " +
           s"${FactBuild.MaxValues} distinct values. A bloom filter evaluates = and IN of such a column: " +
           s"bloom(${request.name}).")
-    costs
-  }
 }

@@ -44,16 +44,26 @@ private[fact] final class FactWork(indexed: SnapshotIndex, held: TableFacts, val
     }
   }.toMap
 
-  /** The requests that only a sample can estimate. */
-  val unmeasured: Seq[FactRequest] = requests.filter(r => known(r).isEmpty && missing(r).nonEmpty)
+  /**
+   * The requests that only a sample can estimate: no live file has the fact, or a file that lacks it has more or fewer
+   * rows than all files that have it.
+   */
+  val unmeasured: Seq[FactRequest] = requests.filter { r =>
+    val rows = known(r).map(_._1.rows)
+    val (least, most) = (rows.minOption, rows.maxOption)
+    missing(r).exists(file => !least.exists(_ <= file.rows) || !most.exists(_ >= file.rows))
+  }
 
-  /** True if a request is for a fact that the table does not have. */
-  val addsFact: Boolean = requests.exists(r => had(r).isEmpty && missing(r).nonEmpty)
+  /** The requests for facts that no data file of the table had before. Only such a fact may be refused. */
+  val added: Seq[FactRequest] = requests.filter { r =>
+    missing(r).nonEmpty && !held.refs.exists(ref => ref.kind == r.kind && ref.column == r.column)
+  }
 
-  /** Estimates the bytes of each request for all live files; `sampled` has the bytes of those in `unmeasured`. */
+  /** Estimates the bytes of each request for all live files; `sampled` has bytes of those in `unmeasured`. */
   def expected(sampled: Map[FactRequest, Seq[(FactInput, Int)]]): Map[FactRequest, Long] =
     requests.map { request =>
       val stored = had(request).map(_._1.sizeBytes).sum
-      request -> (stored + new FactEstimate(request, sampled.getOrElse(request, known(request))).of(missing(request)))
+      request -> (stored + new FactEstimate(request, known(request) ++ sampled.getOrElse(request, Nil))
+        .of(missing(request)))
     }.toMap
 }

@@ -71,7 +71,7 @@ private[zonemap] final case class FileAnswers(groups: Seq[GroupAnswer], files: j
  *
  * A planned file is evaluated if all its rows are proven to be in the result, no row is deleted, and the keys and
  * results of its group are known exactly. One pass over the files, which takes one or two microseconds for the path
- * of each.
+ * of each. The pass ends at the file with which there are more groups than a plan can hold.
  */
 private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: IndexedSeq[FileScanTask]) {
   private lazy val records = FileAggregates.wholeFiles(tasks)
@@ -84,17 +84,19 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
   /** @param files the planned files, and possibly others, in the index */
   def answer(files: FileSet): Either[AggregateReason, FileAnswers] = {
     files.foreachSegment { (segment, rows) =>
-      if (!rows.isEmpty && groups.size <= FileAggregates.MaxGroups) {
+      if (!rows.isEmpty && !hasTooMany) {
         val complete =
           if (question.filter == True) rows else files.trust.mustMatch(segment, question.filter, rows)
         if (!complete.isEmpty) addSegment(segment, complete.toArray, files.trust)
       }
     }
-    if (groups.size > FileAggregates.MaxGroups) Left(ManyGroups(FileAggregates.MaxGroups))
+    if (hasTooMany) Left(ManyGroups(FileAggregates.MaxGroups))
     else if (answered.isEmpty || answered.size * FileAggregates.LeastShare < tasks.size)
       Left(tooFew)
     else Right(FileAnswers(groups.iterator.map { case (k, r) => GroupAnswer(k, r.toSeq) }.toSeq, answered))
   }
+
+  private def hasTooMany: Boolean = groups.size > FileAggregates.MaxGroups
 
   private def tooFew: AggregateReason = {
     val functions = question.grouping.filter(_.function.isDefined)
@@ -113,18 +115,19 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
       .flatMap(segment.column)
       .map(stored => known(ColumnRef(stored.fieldId, stored.columnType, "")))
     val paths = segment.newPathReader()
-    rows.filter(row => tested.forall(_.boundsAreOfWhatIsRead(row))).foreach { row =>
-      val path = paths.path(row)
-      val count = records.get(path)
-      if (count != null && !answered.contains(path))
-        FileAggregates.all(keys.map(_(row))) match {
-          case None => mixed += 1
-          case Some(key) =>
-            FileAggregates.all(results.map(_(row, count))).foreach { found =>
-              add(key, found)
-              answered.add(path): Unit
-            }
-        }
+    rows.iterator.takeWhile(_ => !hasTooMany).filter(row => tested.forall(_.boundsAreOfWhatIsRead(row))).foreach {
+      row =>
+        val path = paths.path(row)
+        val count = records.get(path)
+        if (count != null && !answered.contains(path))
+          FileAggregates.all(keys.map(_(row))) match {
+            case None => mixed += 1
+            case Some(key) =>
+              FileAggregates.all(results.map(_(row, count))).foreach { found =>
+                add(key, found)
+                answered.add(path): Unit
+              }
+          }
     }
   }
 

@@ -37,14 +37,18 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
       aggregates: Seq[FileAggregate],
       filter: Predicate = True,
       grouping: Seq[ColumnRef] = Nil,
-      pushed: Expression = Expressions.alwaysTrue()): Either[AggregateReason, FileAnswers] = {
+      pushed: Expression = Expressions.alwaysTrue()): Either[AggregateReason, FileAnswers] =
+    askOf(t, aggregates, filter, grouping.map(GroupKey(_)), pushed)
+
+  private def askOf(
+      t: TestTable,
+      aggregates: Seq[FileAggregate],
+      filter: Predicate,
+      keys: Seq[GroupKey],
+      pushed: Expression): Either[AggregateReason, FileAnswers] = {
     val r = relation(t, Covering)
     val (tasks, Some(plan)) = planned(r, pushed): @unchecked
-    IndexQuestions.aggregates(
-      r.pinned,
-      plan.files,
-      tasks,
-      AggregateQuestion(filter, grouping.map(GroupKey(_)), aggregates))
+    IndexQuestions.aggregates(r.pinned, plan.files, tasks, AggregateQuestion(filter, keys, aggregates))
   }
 
   /** The number of evaluated files, and each group as text: keys, then results. */
@@ -273,6 +277,22 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     t.append((0 until 10001).map(k => TestFiles.data(t, ids(k.toLong, k.toLong))): _*)
     assert(ask(t, Seq(CountRows), grouping = Seq(id)) == Left(ManyGroups(10000)))
     assert(answer(t, Seq(CountRows)) == ((10001, Set("100010"))))
+  }
+
+  test("no file is evaluated after the one with which there are too many groups") {
+    val t = TestTable.create(schema)
+    t.append((0 until 12000).map(k => TestFiles.data(t, ids(k.toLong, k.toLong))): _*)
+    var evaluated = 0
+    val same = new KeyFunction {
+      override def single(lower: ZoneValue, upper: ZoneValue): Option[ZoneValue] = {
+        evaluated += 1
+        Some(lower)
+      }
+      override def ofNull: Option[ZoneValue] = None
+    }
+    val keys = Seq(GroupKey(id, Some(same), "f(id)"))
+    assert(askOf(t, Seq(CountRows), True, keys, Expressions.alwaysTrue()) == Left(ManyGroups(10000)))
+    assert(evaluated == 10001)
   }
 
   test("a prefix that Iceberg miscounts in characters: readers leave out rows by it, so nothing is answered") {

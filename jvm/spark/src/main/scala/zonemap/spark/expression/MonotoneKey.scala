@@ -30,10 +30,22 @@ private final class MonotoneKey(function: Expression, steps: Seq[Step], columnTy
     for {
       first <- result(lower)
       last <- result(upper)
-      if first != null && first == last && !others.getOrElseUpdate(first, otherThan(first)).intersects(lower, upper)
+      if first != null && first == last
+      excluded <- othersOf(first)
+      if !excluded.intersects(lower, upper)
     } yield first
 
   override lazy val ofNull: Option[ZoneValue] = result(null)
+
+  /** Returns `None` if preimages of too many results were computed before. */
+  private def othersOf(result: ZoneValue): Option[ValueRanges] =
+    others
+      .get(result)
+      .orElse(Option.when(others.size < MonotoneKey.MaxPreimages) {
+        val found = otherThan(result)
+        others.put(result, found)
+        found
+      })
 
   private def otherThan(value: ZoneValue): ValueRanges = {
     val wanted = Wanted.point(Encoded.Value(value)).otherValues.copy(nulls = true)
@@ -63,6 +75,11 @@ private final class MonotoneKey(function: Expression, steps: Seq[Step], columnTy
 }
 
 private[spark] object MonotoneKey {
+
+  /**
+   * Preimages that one query computes for one key. Each takes hundreds of evaluations, and 10,000 of them about a second.
+   */
+  private[expression] val MaxPreimages = 10000
 
   /** Returns the key of an expression, if it consists of monotone functions of one column and literals. */
   def of(expression: Expression, columns: ColumnResolver, text: String): Option[GroupKey] =

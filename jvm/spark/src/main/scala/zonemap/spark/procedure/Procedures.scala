@@ -35,8 +35,8 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
       "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
       "expected_bytes is an estimate of bytes from a sample of the files; a new fact is refused if all facts of the " +
-      "table would take more than max_fact_share. wrong_bounds counts the data files whose rows contradict the bounds " +
-      "in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
+      "table would take more than max_fact_share; then the columns do not change. wrong_bounds counts the data files " +
+      "whose rows contradict the bounds in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
     Seq(
       table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
@@ -52,7 +52,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
         BooleanType,
         Some("false"),
         "true: read a sample of the data files and build no facts. files_read and rows_read then count what a build " +
-          "would read. The index itself is built."
+          "would read. The index itself is built; its columns do not change."
       ),
       Parameter(
         "max_fact_share",
@@ -255,12 +255,19 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       limit: Option[FactLimit]): Seq[Seq[Any]] = {
     val isNone = facts.equalsIgnoreCase("none")
     val requests = if (facts.isEmpty || isNone) Nil else FactRequest.parse(facts, iceberg)
-    val built =
-      if (columns.isEmpty) new IndexAdmin(index).build(iceberg, snapshot, settings(spark), runner(spark))
-      else
-        ColumnChange.run(index, iceberg, snapshot, settings(spark), runner(spark), ColumnChange.parse(columns, iceberg))
-    if (isNone) new FactBuild(index).drop(iceberg, settings(spark), None, dryRun = false): Unit
-    val build = new FactBuild(index)
+    val choice = Option.when(columns.nonEmpty)(ColumnChange.parse(columns, iceberg))
+    val (admin, build) = (new IndexAdmin(index), new FactBuild(index))
+    val built = choice.zip(limit) match {
+      case None => admin.build(iceberg, snapshot, settings(spark), runner(spark))
+      case Some((chosen, share)) =>
+        if (requests.nonEmpty) {
+          // facts that are refused must be refused before the columns change
+          admin.refresh(iceberg, snapshot, settings(spark), runner(spark))
+          build.estimate(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg), share)
+        }
+        ColumnChange.run(index, iceberg, snapshot, settings(spark), runner(spark), chosen)
+    }
+    if (isNone) build.drop(iceberg, settings(spark), None, dryRun = false): Unit
     val results = limit match {
       case _ if requests.isEmpty => Nil
       case Some(share) => build.build(iceberg, snapshot, settings(spark), requests, runner(spark)(iceberg), share)
