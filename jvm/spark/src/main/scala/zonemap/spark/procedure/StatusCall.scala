@@ -66,10 +66,12 @@ private[procedure] final class StatusCall(spark: SparkSession, status: IndexStat
   private def ofOtherParts(known: KnownTable): Option[StatusResult] =
     if (known.name.contains('/')) None
     else
-      otherParts(known.name).flatMap { name =>
-        val found = Try(IcebergTables.load(spark, name, Verb)).toOption.filter(_.uuid() == known.uuid)
-        found.map(table => orError(name)(table))
-      }.nextOption()
+      otherParts(known.name)
+        .flatMap { name =>
+          val found = Try(IcebergTables.load(spark, name, Verb)).toOption.filter(_.uuid() == known.uuid)
+          found.map(table => orError(name)(table))
+        }
+        .nextOption()
 
   /** The row of a table of several: an error is a row, so that the other tables are shown. */
   private def orError(name: String)(table: => Table): StatusResult =

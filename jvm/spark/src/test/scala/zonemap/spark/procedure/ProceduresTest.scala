@@ -109,7 +109,9 @@ class ProceduresTest extends SharedSession {
       "status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
       s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
       s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
-      s"status('$empty.files')" -> Seq(s"Cannot show the status of '$empty.files': it is a FilesTable", "Name the table"),
+      s"status('$empty.files')" -> Seq(
+        s"Cannot show the status of '$empty.files': it is a FilesTable",
+        "Name the table"),
       "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
       "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
       s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
