@@ -201,6 +201,13 @@ def test_a_jar_that_does_not_exist_is_one_clear_line(argument: str, write: Any) 
     assert builder._options == {}
 
 
+@ARGUMENTS
+def test_a_path_that_the_system_refuses_is_one_short_line(argument: str) -> None:
+    with pytest.raises(InvalidArgumentError, match=r"a\.\.\.: File name too long\. Give the path") as caught:
+        configure(classic(), **{argument: f"/{'a' * 300}.jar"})
+    assert len(str(caught.value)) < 300
+
+
 @pytest.mark.parametrize("name", ["iceberg-spark-runtime-4.0_2.13-1.11.0.jar", "iceberg-*.jar"])
 def test_a_runtime_of_iceberg_for_another_spark_is_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "iceberg-spark-runtime-4.0_2.13-1.11.0.jar").touch()
@@ -395,6 +402,22 @@ def test_the_defaults_file_is_continued(monkeypatch: pytest.MonkeyPatch, tmp_pat
     options = configure(classic(), iceberg="1.11.0")._options
     assert listed(options, confs.EXTENSIONS) == [OTHER, *BOTH]
     assert listed(options, confs.PACKAGES)[0] == "g:a:1"
+
+
+def test_a_defaults_file_that_is_not_utf_8_is_read_as_spark_reads_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_bytes(b"# f\xfcr\n" + f"{confs.EXTENSIONS} {OTHER}\n".encode())
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert listed(configure(classic())._options, confs.EXTENSIONS) == [OTHER, *BOTH]
+
+
+@pytest.mark.parametrize("unclosed", ["'SECRET", '"SECRET', "SECRET\\"])
+def test_submit_arguments_with_an_unclosed_quote_are_refused(monkeypatch: pytest.MonkeyPatch, unclosed: str) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"--conf spark.x={unclosed}")
+    with pytest.raises(InvalidArgumentError, match=r"Cannot read PYSPARK_SUBMIT_ARGS: .* Close the quote") as caught:
+        configure(classic())
+    assert "SECRET" not in str(caught.value)
 
 
 def test_the_builder_beats_submit_arguments_beat_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

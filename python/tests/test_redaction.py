@@ -26,6 +26,8 @@ SHOWN = [
     ("sc://user:SECRET", "sc://user:***"),
     ("sc://user%SECRET", "sc://***"),
     ("sc:///;token=SECRET", "sc://"),
+    ("SC://host:15002/;token=SECRET", "sc://host:15002"),
+    ("sc://host:15002/;token=a SECRET; b=SECRET", "sc://host:15002"),
 ]
 
 
@@ -34,6 +36,11 @@ def test_a_url_is_shown_by_its_host_and_port(url: str, shown: str) -> None:
     assert redaction.shown(url) == shown
     assert "SEC" not in shown
     assert redaction.without_secrets(f"Connect [{url}], or '{url}'.") == f"Connect [{shown}], or '{shown}'."
+
+
+def test_a_url_without_quotes_hides_the_rest_of_its_line() -> None:
+    text = "Lost sc://host/;token=a SECRET; b=SECRET\nConnect to sc://host:1 now, or to Sc://host;x=SECRET"
+    assert redaction.without_secrets(text) == "Lost sc://host ***\nConnect to sc://host:1 now, or to sc://host"
 
 
 def test_other_texts_stay() -> None:

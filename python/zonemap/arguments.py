@@ -72,7 +72,7 @@ def count(name: str, value: object, unit: str) -> int:
     raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a whole number of {unit}, 0 to {GREATEST_INT}.")
 
 
-def positive(name: str, value: object, unit: str) -> float:
+def positive(name: str, value: object, unit: str | None, hint: str = "") -> float:
     """Returns ``value`` as a float if it is a finite number above 0.
 
     Raises:
@@ -81,7 +81,8 @@ def positive(name: str, value: object, unit: str) -> float:
     number = float(value) if isinstance(value, numbers.Real) and not isinstance(value, bool) else 0.0
     if math.isfinite(number) and number > 0:
         return number
-    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a number of {unit} above 0.")
+    kind = "number" if unit is None else f"number of {unit}"
+    raise InvalidArgumentError(f"Cannot use {name}={shown(value)}: give a finite {kind} above 0{hint}.")
 
 
 def texts(name: str, value: Any, what: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from zonemap import confs
+from zonemap.errors import InvalidArgumentError
 
 _FLAGS = {"--jars": confs.JARS, "--packages": confs.PACKAGES}
 
@@ -51,8 +52,17 @@ def merge_list(*lists: list[str]) -> str:
 
 
 def submitted_confs(arguments: str | None = None) -> dict[str, str]:
-    """Returns the confs in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given."""
-    words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "") if arguments is None else arguments)
+    """Returns the confs in PYSPARK_SUBMIT_ARGS, or in ``arguments`` if given.
+
+    Raises:
+        InvalidArgumentError: a quote is not closed; PySpark could not start a JVM with these arguments either.
+    """
+    try:
+        words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", "") if arguments is None else arguments)
+    except ValueError:  # the text may have secrets, so no message shows it
+        raise InvalidArgumentError(
+            "Cannot read PYSPARK_SUBMIT_ARGS: a quote is not closed, or it ends with a backslash. Close the quote."
+        ) from None
     settings: dict[str, str] = {}
     flags: dict[str, str] = {}
     for position, word in enumerate(words):
@@ -76,7 +86,8 @@ def default_confs(environment: Mapping[str, str] = os.environ) -> dict[str, str]
     file = Path(folder or ".") / "spark-defaults.conf"
     if folder is None or not file.is_file():
         return {}
-    return parse_properties(file.read_text(encoding="utf-8"))
+    # Spark reads bytes that are not UTF-8 as U+FFFD, too.
+    return parse_properties(file.read_text(encoding="utf-8", errors="replace"))
 
 
 def parse_properties(content: str) -> dict[str, str]:

@@ -84,7 +84,7 @@ def build(
     if checked.flag("estimate", estimate):
         arguments += ", estimate => true"
     if max_fact_share is not None:
-        share = checked.positive("max_fact_share", max_fact_share, "1, such as 0.2 for a fifth,")
+        share = checked.positive("max_fact_share", max_fact_share, None, ", such as 0.2 for a fifth")
         arguments += f", max_fact_share => {share!r}D"
     return BuildResult.from_rows(table, call(spark, "build", table, arguments))
 

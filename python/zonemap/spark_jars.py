@@ -100,8 +100,14 @@ def _files(name: str, item: str) -> list[str]:
     if local is None:
         return [item]
     if _PATTERN.search(local) is None:
-        if Path(local).is_file():
-            return [item]
+        try:
+            if Path(local).is_file():
+                return [item]
+        except (OSError, ValueError) as error:  # such as a name that is too long
+            why = getattr(error, "strerror", None) or str(error)
+            raise InvalidArgumentError(
+                f"Cannot use {name}={arguments.shown(item)}: {why}. Give the path of a jar that exists."
+            ) from None
         why = "there is no such file. Give the path of a jar that exists"
     else:
         # Spark expands a pattern for the driver and not for executors. [^a] is [!a] in Python.

@@ -6,7 +6,7 @@ import org.apache.iceberg.FileScanTask
 
 import zonemap.core.predicate.{ColumnRef, Predicate, True}
 import zonemap.core.segment.Segment
-import zonemap.core.value.{LongValue, ZoneValue, ZoneValues}
+import zonemap.core.value.{LongValue, TimestampTzType, ZoneValue, ZoneValues}
 import zonemap.iceberg.report.AggregateReason
 import zonemap.iceberg.report.AggregateReason.{FewWholeFiles, ManyGroups, SeveralGroups}
 
@@ -100,7 +100,9 @@ private[iceberg] final class FileAggregates(question: AggregateQuestion, tasks: 
 
   private def tooFew: AggregateReason = {
     val functions = question.grouping.filter(_.function.isDefined)
-    if (functions.nonEmpty && mixed * 2 >= tasks.size) SeveralGroups(functions.map(_.text), mixed, tasks.size.toLong)
+    val ofZone = functions.exists(_.column.columnType == TimestampTzType)
+    if (functions.nonEmpty && mixed * 2 >= tasks.size)
+      SeveralGroups(functions.map(_.text), mixed, tasks.size.toLong, ofZone)
     else FewWholeFiles(answered.size.toLong, tasks.size.toLong)
   }
 

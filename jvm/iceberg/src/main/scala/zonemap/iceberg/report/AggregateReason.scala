@@ -25,10 +25,13 @@ object AggregateReason {
         "AGGREGATE_FEW_WHOLE_FILES",
         s"the index can evaluate only $answered of $planned planned files")
 
-  final case class SeveralGroups(texts: Seq[String], mixed: Long, planned: Long)
+  /** @param ofZone whether the time zone of the session decides the values of a function */
+  final case class SeveralGroups(texts: Seq[String], mixed: Long, planned: Long, ofZone: Boolean)
       extends AggregateReason(
         "AGGREGATE_SEVERAL_GROUPS",
-        s"$mixed of $planned planned files may hold several values of ${texts.mkString(", ")} in the time zone of the session")
+        s"$mixed of $planned planned files may hold several values of ${texts.mkString(", ")}" +
+          (if (ofZone) " in the time zone of the session" else "")
+      )
 
   final case class ManyGroups(limit: Int)
       extends AggregateReason("AGGREGATE_MANY_GROUPS", s"files with results in the index have more than $limit groups")
@@ -54,7 +57,7 @@ object AggregateReason {
     NotFromIndex.code -> "Iceberg planned the scan, or the scan was planned before this query.",
     FewWholeFiles(0, 0).code ->
       "For too few planned files, the index proves that all rows match, that no row is deleted, and exact values.",
-    SeveralGroups(Nil, 0, 0).code ->
+    SeveralGroups(Nil, 0, 0, ofZone = false).code ->
       ("GROUP BY a function of a column, such as date(ts): the bounds of most files reach over several values of the " +
         "function, such as files of UTC days in another time zone."),
     ManyGroups(0).code -> "The files to evaluate from the index have too many groups.",

@@ -18,10 +18,9 @@ object ConditionReason {
   case object Subquery
       extends ConditionReason("CONDITION_SUBQUERY", "the result of its subquery is not known when files are planned")
 
-  final case class TextInside(column: String)
-      extends ConditionReason(
-        "CONDITION_TEXT_INSIDE",
-        s"bounds do not limit texts within $column; the fact ngrams($column) would prune by it")
+  /** @param facts a clause about the facts that could evaluate the condition */
+  final case class TextInside(column: String, facts: String)
+      extends ConditionReason("CONDITION_TEXT_INSIDE", s"bounds do not limit texts within $column; $facts")
 
   final case class CastOf(text: String)
       extends ConditionReason("CONDITION_CAST", s"$text does not keep the order of its values")
@@ -35,7 +34,9 @@ object ConditionReason {
         s"$name has the type $columnType, of which the index has no bounds")
 
   final case class NoBounds(name: String)
-      extends ConditionReason("CONDITION_NO_BOUNDS", s"the index has no bounds and no facts of $name")
+      extends ConditionReason(
+        "CONDITION_NO_BOUNDS",
+        s"the index has no bounds of $name, and no fact of it that can evaluate the condition")
 
   final case class Columns(names: Seq[String])
       extends ConditionReason(
@@ -49,6 +50,9 @@ object ConditionReason {
 
   case object NoColumn extends ConditionReason("CONDITION_NO_COLUMN", "it depends on no column of the table")
 
+  case object NotPushed
+      extends ConditionReason("CONDITION_NOT_PUSHED", "Spark did not push it to the scan when the files were planned")
+
   case object SwitchedOff
       extends ConditionReason("CONDITION_SWITCHED_OFF", "spark.sql.zonemap.expressions.enabled is false")
 
@@ -60,19 +64,20 @@ object ConditionReason {
     UserFunction("").code -> "The condition calls a function of a user: a UDF of Scala, Java, Python or Hive.",
     NotDeterministic.code -> "The condition is not deterministic, such as one with `rand()`.",
     Subquery.code -> "The condition compares with a subquery, which runs after the files are planned.",
-    TextInside("").code ->
-      "LIKE with a leading wildcard, `contains`, `endswith` or a regular expression, without an n-gram fact of the column.",
+    TextInside("", "").code ->
+      "LIKE with a leading wildcard, `contains`, `endswith` or a regular expression, without a fact that can evaluate it.",
     CastOf(
       "").code -> "The condition casts a column in a way that does not keep the order, such as a text to a number.",
     MetadataColumn("").code -> "The condition is on a metadata column, such as `_file` or `_pos`.",
     ColumnType("", "").code ->
       "The column has a type without bounds in the index: an array, a map, a struct, a variant or binary.",
     NoBounds("").code ->
-      "The manifests or the index have no bounds of the column, and there is neither a partition nor a fact of it.",
+      "The manifests or the index have no bounds of the column, and neither a partition nor a fact of it can evaluate the condition.",
     Columns(Nil).code -> "The condition combines columns, such as `a + b > 5`; only `a < b` and the like have bounds.",
     Function("").code ->
       "The condition calls a function that cannot be turned into ranges, and files hold too many values to evaluate it.",
     NoColumn.code -> "The condition has no column.",
+    NotPushed.code -> "Spark made the condition after it pushed filters to the scan, such as `c IS NOT NULL` of a join.",
     SwitchedOff.code -> "`spark.sql.zonemap.expressions.enabled` is false.",
     ReadOptions.code -> "The read has an option that may change its files, so functions in its filter are not used."
   )

@@ -38,6 +38,8 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       IndexQuestions.factsOf(relation.table.pinned, _),
       found => evaluated(found))
 
+  private val means = new ConditionMeans(relation.table.pinned, report)
+
   def of(conditions: Seq[Expression]): Seq[String] = {
     val listed = conditions.filterNot(isOfSpark).distinctBy(_.canonicalized).map(c => (c, pushedForm(c)))
     val ofFilters = listed.map { case (condition, form) =>
@@ -67,7 +69,13 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
         }
     }
 
-  private def reason(condition: Expression): ConditionReason = ConditionReasons.of(condition, columns)
+  private def reason(condition: Expression): ConditionReason =
+    ConditionReasons.of(condition, columns) match {
+      // the index evaluates what Spark pushes in Iceberg's form
+      case _: ConditionReason.Function if formOf(condition).isDefined && pushedForm(condition).isEmpty =>
+        ConditionReason.NotPushed
+      case other => other
+    }
 
   /** How a predicate prunes, unless nothing is known of its columns. */
   private def used(predicate: Predicate, condition: Expression, as: String): Either[ConditionReason, String] =
@@ -76,26 +84,25 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       case Evaluated(refs, _)                => Right(s"used, evaluated for files with few values of ${names(refs)}")
       case _ if columnsOf(predicate).isEmpty => Left(reason(condition))
       case _ =>
-        val refs = columnsOf(predicate)
-        val means = refs.flatMap(meansOf)
-        if (means.isEmpty) Left(ConditionReason.NoBounds(names(refs)))
-        else Right(s"used$as by ${means.distinct.mkString(", ")}")
+        val found = means.of(predicate)
+        if (found.nonEmpty) Right(s"used$as by ${found.mkString(", ")}")
+        else if (searchesTexts(predicate)) Left(reason(condition))
+        else
+          means.lacking(predicate) match {
+            case Nil  => Left(reason(condition))
+            case refs => Left(ConditionReason.NoBounds(names(refs)))
+          }
     }
-
-  private def meansOf(column: ColumnRef): Seq[String] = {
-    val known = IndexQuestions.known(relation.table.pinned, column)
-    val facts = report.facts.toSeq.flatMap(_.answered).filter(_.endsWith(s"(${column.name})"))
-    Option.when(known.partitions)(s"partitions of ${column.name}").toSeq ++
-      Option.when(known.bounds)(s"bounds of ${column.name}") ++ facts.map("the fact " + _)
-  }
 
   /** Iceberg's form of a condition, if Spark pushed it. */
   private def pushedForm(condition: Expression): Option[IcebergExpression] =
+    formOf(condition).filter(form => parts(form).forall(part => pushedTexts(part.toString)))
+
+  private def formOf(condition: Expression): Option[IcebergExpression] =
     try
       new V2ExpressionBuilder(condition, true)
         .buildPredicate()
         .flatMap(p => Option(SparkV2Filters.convert(p)))
-        .filter(form => parts(form).forall(part => pushedTexts(part.toString)))
     catch { case NonFatal(_) => None }
 
   private def converted(part: IcebergExpression): Predicate =
@@ -125,6 +132,14 @@ private[explain] object ConditionLines {
       case True | NotNull(_) => true
       case And(children)     => children.forall(onlyNotNull)
       case _                 => false
+    }
+
+  private def searchesTexts(predicate: Predicate): Boolean =
+    predicate match {
+      case And(children) => children.exists(searchesTexts)
+      case Or(children)  => children.exists(searchesTexts)
+      case _: Contains   => true
+      case _             => false
     }
 
   private def columnsOf(predicate: Predicate): Seq[ColumnRef] =

@@ -128,7 +128,9 @@ private[spark] final class ExplainText(swap: SwapRule) extends AdaptiveSparkPlan
           if (report.doubtful == 0) ""
           else s"\n  bounds of ${report.doubtful} files prune only by Iceberg's own filter (field ids may be missing)"
         val afterZones = report.facts.fold(report.kept)(_.evaluated)
-        val facts = report.facts.fold("")(f => s"\n  kept after facts: ${f.kept} (${f.answered.mkString(", ")})")
+        val facts = report.facts.fold("") { f =>
+          s"\n  kept after facts: ${f.kept}" + (if (f.answered.isEmpty) "" else f.answered.mkString(" (", ", ", ")"))
+        }
         f"""table ${report.table} snapshot ${report.snapshotId} mode ${mode.name} tier ${report.tier.fold("-")(_.name)}
            |  files considered: ${report.considered}
            |  kept after partitions: ${report.keptAfterPartitions}

@@ -123,8 +123,8 @@ private[explain] object ScanUse {
         val behind = above.behind("a join")
         behind.copy(joins = joined +: behind.joins)
       }
-      visit(left, side(left, Seq(Inner, LeftSemi, RightOuter).contains(joinType)))
-      visit(right, side(right, Seq(Inner, LeftSemi, LeftOuter).contains(joinType)))
+      visit(left, side(left, Seq(Inner, Cross, LeftSemi, RightOuter).contains(joinType)))
+      visit(right, side(right, Seq(Inner, Cross, LeftSemi, LeftOuter).contains(joinType)))
     }
 
     /** The plans of dynamic pruning are copies of sides of joins, which are visited where they are joined. */

@@ -2,6 +2,7 @@ package zonemap.spark.expression
 
 import org.apache.spark.sql.catalyst.expressions._
 
+import zonemap.core.fact.FactHashes
 import zonemap.iceberg.report.ConditionReason
 
 /** Finds the reason why a condition has no ranges and is not evaluated; called only for such conditions. */
@@ -13,7 +14,7 @@ private[spark] object ConditionReasons {
       leaves.iterator
         .flatMap(ofColumn(_, columns))
         .nextOption()
-        .orElse(leaves.headOption.flatMap(ofText(condition, _)))
+        .orElse(ofText(condition, columns))
         .orElse(ofCast(condition))
         .getOrElse {
           if (leaves.sizeIs > 1) ConditionReason.Columns(leaves.map(ExpressionSql.of))
@@ -55,10 +56,29 @@ private[spark] object ConditionReasons {
       case other => Some(ConditionReason.ColumnType(ExpressionSql.of(other), other.dataType.typeName))
     }
 
-  private def ofText(condition: Expression, column: Expression): Option[ConditionReason] =
-    condition.collectFirst { case _: Contains | _: EndsWith | _: Like | _: RLike | _: MultiLikeBase =>
-      ConditionReason.TextInside(ExpressionSql.of(column))
+  private def ofText(condition: Expression, columns: ColumnResolver): Option[ConditionReason] =
+    condition.collectFirst {
+      case test @ (_: Contains | _: EndsWith | _: Like | _: RLike | _: MultiLikeBase)
+          if test.children.head.references.nonEmpty =>
+        ConditionReason.TextInside(ExpressionSql.of(test.children.head), factsFor(condition, columns))
     }
+
+  /** Why facts do not evaluate a condition on texts, or the fact that would. */
+  private def factsFor(condition: Expression, columns: ColumnResolver): String =
+    condition match {
+      case TextParts(tested, parts) =>
+        columns.column(tested) match {
+          case None => CannotEvaluate
+          case Some(_) if parts.forall(_.bytes.length < FactHashes.GramBytes) =>
+            s"n-grams need ${FactHashes.GramBytes} bytes in a row of the pattern"
+          case Some(_) if parts.exists(TextParts.isReplaced) => CannotEvaluate
+          case Some(column) if columns.knowsTexts(column)    => s"its files have no fact of ${column.name}"
+          case Some(column)                                  => s"the fact ngrams(${column.name}) would prune by it"
+        }
+      case _ => CannotEvaluate
+    }
+
+  private val CannotEvaluate = "n-grams cannot evaluate this condition"
 
   private def ofCast(condition: Expression): Option[ConditionReason] =
     condition.collectFirst {

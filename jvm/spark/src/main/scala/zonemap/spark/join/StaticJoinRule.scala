@@ -13,7 +13,7 @@ import zonemap.spark.scan.{Guarded, ZoneMapRelation}
  * Prunes files of one side of a join by the key values of the other side's files, which the bounds of these files limit
  * to ranges.
  *
- * Inner and semi joins drop rows without a matching row on the other side; an outer join drops such rows of its
+ * Inner joins, cross joins with a condition, and semi joins drop rows without a matching row on the other side; an outer join drops such rows of its
  * optional side. So the rule prunes files whose keys lie outside the ranges of the other side. It changes a relation
  * only if this prunes files; otherwise Spark can still reuse the scan for other relations of the table. See ADR 8.
  */
@@ -68,14 +68,14 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
 
   private def dropsLeft(joinType: JoinType): Boolean =
     joinType match {
-      case Inner | LeftSemi | RightOuter => true
-      case _                             => false
+      case Inner | Cross | LeftSemi | RightOuter => true
+      case _                                     => false
     }
 
   private def dropsRight(joinType: JoinType): Boolean =
     joinType match {
-      case Inner | LeftSemi | LeftOuter => true
-      case _                            => false
+      case Inner | Cross | LeftSemi | LeftOuter => true
+      case _                                    => false
     }
 
   /** Returns `target` with a relation of `column` that reads only files that can hold values of `sourceColumn`. */

@@ -59,9 +59,12 @@ class ConditionLinesTest extends SharedSession {
     "plus_one(i) = 3" -> ConditionReason.UserFunction("plus_one"),
     "rand() < 0.5" -> ConditionReason.NotDeterministic,
     s"i = (SELECT max(i) FROM $table)" -> ConditionReason.Subquery,
-    "s LIKE '%3'" -> ConditionReason.TextInside("s"),
-    "s LIKE '%a_b%c'" -> ConditionReason.TextInside("s"),
-    "s RLIKE '3$'" -> ConditionReason.TextInside("s"),
+    "s LIKE '%3'" -> ConditionReason.TextInside("s", "n-grams need 3 bytes in a row of the pattern"),
+    "s LIKE '%a_b%cde'" -> ConditionReason.TextInside("s", "the fact ngrams(s) would prune by it"),
+    "s RLIKE '345$'" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
+    "s LIKE '%3%' OR id = 3" -> ConditionReason.TextInside("s", "n-grams cannot evaluate this condition"),
+    "CAST(id AS STRING) LIKE '%345%'" ->
+      ConditionReason.TextInside("CAST(id AS STRING)", "n-grams cannot evaluate this condition"),
     "CAST(s AS DATE) = DATE'2026-01-01'" -> ConditionReason.CastOf("CAST(s AS DATE)"),
     "_file LIKE 'x%'" -> ConditionReason.MetadataColumn("_file"),
     "array_contains(tags, 3)" -> ConditionReason.ColumnType("tags", "array"),
@@ -81,6 +84,36 @@ class ConditionLinesTest extends SharedSession {
     val names = unused.collect { case (where, reason) if reason.code != "CONDITION_COLUMNS" => (where, reason.message) }
     for ((where, message) <- names if !message.contains("hash"))
       assert(conditions(where).exists(_.contains(message)), where)
+  }
+
+  test("texts with n-grams: bounds evaluate no part of a text, and n-grams need three bytes of it") {
+    val name = "lake.db.texts"
+    sql(s"DROP TABLE IF EXISTS $name")
+    sql(s"CREATE TABLE $name (id BIGINT, s STRING) USING iceberg")
+    (0 until 3).foreach(k => sql(s"INSERT INTO $name SELECT id, concat('key', 1${k}0 + id) FROM RANGE(0, 9)"))
+    sql(s"CALL zonemap.system.build(table => '$name', facts => 'ngrams(s)')").collect()
+    def of(where: String): Seq[String] = lines(s"SELECT id FROM $name WHERE $where", "condition ")
+    def only(where: String): String = {
+      val found = of(where).filterNot(_.contains(" IS NOT NULL"))
+      assert(found.size == 1, where)
+      found.head
+    }
+    assert(only("s LIKE '%y12%'").endsWith("by the fact ngrams(s)"))
+    assert(only("s LIKE '%y12%' OR id = 3").endsWith("by the fact ngrams(s), bounds of id"))
+    assert(only("s = 'key125'").endsWith(": used by bounds of s, the fact ngrams(s)"))
+    assert(of("s = 'key125'").exists(_.endsWith("s IS NOT NULL): used by bounds of s")), of("s = 'key125'"))
+    for (where <- Seq("s LIKE '%07'", "s LIKE '%07' OR id = 3", "NOT (s LIKE '%y12%')", "s RLIKE 'y12'")) {
+      val found = only(where)
+      assert(found.contains("not used, CONDITION_TEXT_INSIDE") && !found.contains("would prune"), found)
+    }
+    assert(lines(s"SELECT id FROM $name WHERE s = 'zzz'", "kept after facts") == Seq("kept after facts: 0"))
+  }
+
+  test("a condition that Spark made after it pushed filters to the scan") {
+    val found =
+      lines(s"SELECT * FROM $table a WHERE a.i = (SELECT max(b.i) FROM $table b WHERE b.id = a.id)", "condition ")
+    assert(found.exists(_.contains("id IS NOT NULL): not used, CONDITION_NOT_PUSHED (")), found)
+    assert(!found.exists(_.contains("CONDITION_FUNCTION")), found)
   }
 
   test("a condition is printed as it was written, without the test for null that Spark adds to a function's call") {
@@ -145,6 +178,12 @@ class ConditionLinesTest extends SharedSession {
     assert(
       join(s"SELECT * FROM $table f WHERE f.i = 3 OR EXISTS (SELECT 1 FROM $other o WHERE o.k = f.id)").exists(
         _.contains("JOIN_TYPE (a join of type EXISTENCE returns rows that match no row")))
+    assert(join(s"SELECT * FROM $table f CROSS JOIN $other o").exists(_.contains("JOIN_CONDITION")))
+    assert(join(s"SELECT * FROM $table f CROSS JOIN $other o WHERE f.id = o.k").forall(!_.contains("JOIN_TYPE")))
+    val crossed = s"SELECT f.id FROM $table f CROSS JOIN (VALUES (12L), (14L)) AS v(k) WHERE f.id = v.k"
+    assert(join(crossed).isEmpty && section(crossed).contains("join pruning on id: 5 -> 1 files"), section(crossed))
+    assert(rows(sql(crossed)) == Seq("[12]", "[14]"))
+    assert(rows(sql(s"SELECT f.id FROM $table f CROSS JOIN (VALUES (12L)) AS v(k)")).size == 50)
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id < o.k").exists(_.contains("JOIN_CONDITION")))
     assert(join(s"SELECT * FROM $table f JOIN $other o ON f.id % 7 = o.k").exists(_.contains("JOIN_CONDITION")))
     assert(
@@ -165,6 +204,10 @@ class ConditionLinesTest extends SharedSession {
       s"SELECT count(*) FROM $table f JOIN (SELECT id AS k FROM RANGE(50)) o ON f.id = o.k",
       "AGGREGATE_BETWEEN (a join is")
     only(s"SELECT count(*) FROM $table WHERE id >= 10 AND rand(7) < 0.999999", "AGGREGATE_NOT_SEPARATE")
+    val ofDays = aggregate(s"SELECT date(ts), count(*) FROM $table GROUP BY date(ts)").mkString
+    assert(ofDays.contains("AGGREGATE_SEVERAL_GROUPS") && ofDays.contains("in the time zone of the session"), ofDays)
+    val ofSums = aggregate(s"SELECT id + 1, count(*) FROM $table GROUP BY id + 1").mkString
+    assert(ofSums.contains("AGGREGATE_SEVERAL_GROUPS") && !ofSums.contains("time zone"), ofSums)
     withConf("spark.sql.zonemap.aggregates.enabled" -> "false")(
       only(s"SELECT count(*) FROM $table WHERE id >= 35", "AGGREGATE_OFF"))
   }

@@ -109,6 +109,9 @@ class ProceduresTest extends SharedSession {
       "status('lake.db.nope')" -> Seq("Cannot show the status of 'lake.db.nope'"),
       s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
       s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
+      s"status('$empty.files')" -> Seq(
+        s"Cannot show the status of '$empty.files': it is a FilesTable",
+        "Name the table"),
       "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
       "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
       s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
@@ -235,6 +238,22 @@ class ProceduresTest extends SharedSession {
     session.sql("DROP TABLE other.db.elsewhere PURGE")
     assert(found(spark).size == 2, "a session without the catalog does not know that the table is gone")
     Seq(session, spark).foreach(of => assert(found(of) == Map(name -> "fresh")))
+  }
+
+  test("status without arguments: a table whose name has a dot, beside a table that has the same text as name") {
+    val dotted = "lake.db.`in.dots`"
+    val (nested, both) = ("lake.db.in.dots", "lake.db.`in.both`")
+    Seq(dotted, nested, both).foreach(name => sql(s"DROP TABLE IF EXISTS $name PURGE"))
+    forgetIndexes()
+    Seq(dotted, both).foreach { name =>
+      sql(s"CREATE TABLE $name (id BIGINT) USING iceberg")
+      sql(s"INSERT INTO $name VALUES (1)")
+      build(name)
+    }
+    assert(verdicts("") == Map(dotted -> "fresh", both -> "fresh"))
+    sql(s"CREATE TABLE $nested (id BIGINT) USING iceberg")
+    sql(s"DROP TABLE $both PURGE")
+    assert(verdicts("") == Map(dotted -> "fresh"), "the name without quotes is another table, which is not known")
   }
 
   private def explain(text: String): String = sql(s"EXPLAIN $text").head().getString(0)
