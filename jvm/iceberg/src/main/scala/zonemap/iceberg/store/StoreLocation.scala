@@ -36,7 +36,8 @@ private[zonemap] object StoreLocation {
       named("metadata", TableProperties.WRITE_METADATA_LOCATION)
   }
 
-  private def isInside(location: String, folder: String): Boolean = {
+  /** Whether a location is a folder or lies in it, in whatever form of scheme, authority and slashes. */
+  def isInside(location: String, folder: String): Boolean = {
     val (authority, ofFolder) = (authorityOf(location), authorityOf(folder))
     parts(location).startsWith(parts(folder)) &&
     (authority == ofFolder || authority.isEmpty || ofFolder.isEmpty)

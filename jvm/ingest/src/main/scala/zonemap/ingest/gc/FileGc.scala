@@ -12,19 +12,34 @@ import zonemap.ingest.store.StoredIngestFile
  * @param queued the locations of the data files of all pending and quarantined records
  * @param reachable the locations of the files of all snapshots of the table
  * @param candidates the files of the data folder, with locations instead of relative paths
+ * @param folder the location of the data folder; without it, the listing is not compared with the table
  */
 private[ingest] class FileGc(
     queued: () => Set[String],
     reachable: () => Set[String],
-    candidates: () => Seq[StoredIngestFile]) {
+    candidates: () => Seq[StoredIngestFile],
+    folder: Option[String] = None) {
 
   /** The files older than `minAgeMillis` that are in neither set. */
   def garbage(minAgeMillis: Long, nowMillis: Long): Seq[StoredIngestFile] = {
     val (inQueue, inTable) = read()
     val retained = (inQueue ++ inTable).map(FileGc.withoutScheme)
-    candidates().filter { file =>
-      nowMillis - file.modifiedAtMillis > minAgeMillis && !retained(FileGc.withoutScheme(file.path))
+    val listed = candidates().map(file => FileGc.withoutScheme(file.path) -> file)
+    folder.foreach(checkListing(_, inTable.map(FileGc.withoutScheme), listed.iterator.map(_._1).toSet))
+    listed.collect {
+      case (path, file) if nowMillis - file.modifiedAtMillis > minAgeMillis && !retained(path) => file
     }
+  }
+
+  /** A listing that lacks a file of the table may write locations in another form, so that no file would match. */
+  private def checkListing(folder: String, inTable: Set[String], listed: Set[String]): Unit = {
+    val below = FileGc.withoutScheme(folder) + "/"
+    val missing = inTable.filter(path => path.startsWith(below) && !listed(path))
+    if (missing.nonEmpty)
+      throw new IllegalStateException(
+        s"Cannot collect garbage of '$folder': the listing of the folder lacks ${missing.size} of the files that " +
+          s"snapshots refer to, among them '${missing.min}'. Nothing was deleted. Find out whether files of the table " +
+          "are missing; if a snapshot expired meanwhile, run gc again.")
   }
 
   /** G1, then G2. */
@@ -51,6 +66,19 @@ private[ingest] object FileGc {
   private val MaxRounds = 20
   private val Scheme = "^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?/*".r
 
-  /** The path of a location: two locations of one file may differ in scheme and authority. */
-  def withoutScheme(location: String): String = "/" + Scheme.replaceFirstIn(location, "").replaceFirst("^/+", "")
+  /**
+   * The path of a location: two locations of one file may differ in scheme and authority, and a listing may write
+   * `a//b` and `a/x/../b` as `a/b`.
+   */
+  def withoutScheme(location: String): String =
+    Scheme
+      .replaceFirstIn(location, "")
+      .split('/')
+      .foldLeft(List.empty[String]) {
+        case (parents, "" | ".") => parents
+        case (parents, "..")     => parents.drop(1)
+        case (parents, name)     => name :: parents
+      }
+      .reverse
+      .mkString("/", "/", "")
 }

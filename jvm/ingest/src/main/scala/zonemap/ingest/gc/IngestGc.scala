@@ -7,10 +7,10 @@ import scala.jdk.CollectionConverters._
 import org.apache.iceberg.{TableMetadata, TableProperties}
 import org.apache.iceberg.io.SupportsPrefixOperations
 
-import zonemap.ingest.commit.Quarantine
+import zonemap.ingest.commit.{IngestSettings, Quarantine}
 import zonemap.ingest.record.{DataFilePath, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
-import zonemap.ingest.table.{IngestPointer, IngestTarget, StateFile}
+import zonemap.ingest.table.{IngestPointer, IngestRoot, IngestTarget, StateFile}
 
 /** A file that nothing refers to, and the reason. */
 private[zonemap] final case class IngestGarbage(location: String, sizeBytes: Long, reason: String)
@@ -27,14 +27,21 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
   /**
    * @param minAgeMillis files younger than this are retained
    * @throws UnsupportedOperationException if the table's `FileIO` cannot list
-   * @throws IllegalArgumentException if the oldest pending record is older than half of `minAgeMillis`, or the data
-   *   folder is not in the table's folder
+   * @throws IllegalArgumentException if files are deleted and `minAgeMillis` is less than 72 hours, the oldest pending record is older than
+   *   half of it, the queue is not that of the table, or the data folder is not in the table's folder
+   * @throws IllegalStateException if the listing of the data folder lacks a file that a snapshot refers to
    * @throws UnreadableRecordException if a record cannot be read, because its files are unknown
    */
   def run(minAgeMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
-    checkAges(minAgeMillis)
+    checkQueue()
+    checkAges(minAgeMillis, dryRun)
     val now = clock.millis()
-    val gc = new FileGc(() => queuedFiles, () => ReachableFiles.of(refreshed(), target.operations.io()), () => listed())
+    val folder = dataFolder(refreshed())
+    val gc = new FileGc(
+      () => queuedFiles,
+      () => ReachableFiles.of(refreshed(), target.operations.io()),
+      () => listed(folder),
+      Some(folder))
     val data = gc.garbage(minAgeMillis, now)
     if (!dryRun) data.foreach(file => target.operations.io().deleteFile(file.path))
     val states = oldStates(minAgeMillis, now)
@@ -50,7 +57,23 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     candidates.filterNot(location => queued(FileGc.withoutScheme(location)))
   }
 
-  private def checkAges(minAgeMillis: Long): Unit = {
+  /** A root without the queue of the table has no pending record, so all files of pending records would be garbage. */
+  private def checkQueue(): Unit = {
+    val metadata = refreshed()
+    val pointers = IngestPointer.branches(metadata).flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
+    pointers.find(_.queueId != target.queue.identity).foreach { pointer =>
+      throw new IllegalArgumentException(
+        s"Cannot collect garbage of '${target.name}': the table is committed from the queue ${pointer.queueId}, and " +
+          s"'${target.files.root}' has the queue ${target.queue.identity}. Name the root of the table's queue by " +
+          s"${IngestRoot.Conf}.")
+    }
+  }
+
+  private def checkAges(minAgeMillis: Long, dryRun: Boolean): Unit = {
+    if (minAgeMillis < LeastAgeMillis && !dryRun)
+      throw new IllegalArgumentException(
+        s"Cannot delete garbage of '${target.name}' with older_than_hours=${minAgeMillis / Hour}: writers may append " +
+          s"files that are up to ${LeastAgeMillis / 2 / Hour} hours old. Give at least ${LeastAgeMillis / Hour}.")
     val oldest = target.queue.stats().oldestMillis.map(clock.millis() - _)
     oldest.filter(_ > minAgeMillis / 2).foreach { age =>
       throw new IllegalArgumentException(
@@ -74,19 +97,16 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
   private def refreshed(): TableMetadata = target.operations.refresh()
 
   /** The files of the data folder, with their locations. */
-  private def listed(): Seq[StoredIngestFile] = {
-    val folder = dataFolder(target.operations.current())
-    target.operations.io() match {
-      case io: SupportsPrefixOperations =>
-        io.listPrefix(folder + "/")
-          .asScala
-          .map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis()))
-          .toSeq
-      case io =>
-        throw new UnsupportedOperationException(
-          s"Cannot collect garbage of '${target.name}': ${io.getClass.getName} cannot list files. Delete orphan files " +
-            "with the tools of the store, and keep those that ingest_status lists as pending.")
-    }
+  private def listed(folder: String): Seq[StoredIngestFile] = target.operations.io() match {
+    case io: SupportsPrefixOperations =>
+      io.listPrefix(folder + "/")
+        .asScala
+        .map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis()))
+        .toSeq
+    case io =>
+      throw new UnsupportedOperationException(
+        s"Cannot collect garbage of '${target.name}': ${io.getClass.getName} cannot list files. Delete orphan files " +
+          "with the tools of the store, and keep those that ingest_status lists as pending.")
   }
 
   private def dataFolder(metadata: TableMetadata): String = {
@@ -122,4 +142,7 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
 
 private object IngestGc {
   private val Hour = 3600 * 1000L
+
+  /** Twice the greatest age at which a writer appends a file. */
+  private val LeastAgeMillis = 2 * IngestSettings().maxFileAgeMillis
 }

@@ -39,23 +39,30 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
     if (file.exists()) orMissing(file.getLength) else None
   }
 
-  override def list(folder: String): Seq[StoredIngestFile] = orMissing {
-    io.listPrefix(at(folder) + "/")
-      .asScala
-      .flatMap(file =>
-        relative(file.location()).map(path => StoredIngestFile(path, file.size(), file.createdAtMillis())))
+  /** A folder that does not exist is empty; a failure after the first file is no end of the listing. */
+  override def list(folder: String): Seq[StoredIngestFile] =
+    orMissing {
+      val files = io.listPrefix(at(folder) + "/").iterator().asScala
+      files.hasNext: Unit
+      files
+    }.getOrElse(Iterator.empty)
+      .map(file => StoredIngestFile(relative(file.location()), file.size(), file.createdAtMillis()))
+      .filterNot(_.path.split('/').last.startsWith("."))
       .toSeq
-  }.getOrElse(Nil).filterNot(_.path.split('/').last.startsWith("."))
 
   override def delete(path: String): Unit = orMissing(io.deleteFile(at(path))): Unit
 
   private def at(path: String): String = s"$root/$path"
 
-  /** The path below the root; some listings add or omit the scheme and the authority. */
-  private def relative(location: String): Option[String] = {
-    val key = FileIOFiles.withoutScheme(root) + "/"
-    val start = location.indexOf(key)
-    Option.when(start >= 0)(location.substring(start + key.length))
+  /** The path below the root; some listings add or omit the scheme and the authority, or write `a//b` as `a/b`. */
+  private def relative(location: String): String = {
+    val key = FileIOFiles.normalized(root) + "/"
+    val path = FileIOFiles.normalized(location)
+    val start = path.indexOf(key)
+    if (start < 0)
+      throw new IllegalStateException(
+        s"Cannot list '$root': the listing names '$location', which is not below it. Write the root as the store does.")
+    path.substring(start + key.length)
   }
 
   private def orMissing[T](read: => T): Option[T] =
@@ -70,5 +77,5 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
 private[store] object FileIOFiles {
   private val Scheme = "^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?".r
 
-  def withoutScheme(location: String): String = Scheme.replaceFirstIn(location, "")
+  def normalized(location: String): String = Scheme.replaceFirstIn(location, "").replaceAll("/+", "/")
 }

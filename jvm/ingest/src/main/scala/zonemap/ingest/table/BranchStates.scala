@@ -20,6 +20,9 @@ private[zonemap] final case class BranchStates(
   def watermark(lane: String): Long =
     (own ++ others).flatMap(_.lanes.get(lane)).map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
 
+  /** The holes of a lane in the states of all branches. */
+  def allHoles(lane: String): Set[Long] = (own ++ others).flatMap(_.lanes.get(lane)).flatMap(_.holes).toSet
+
   /** The holes of a lane in the state of this branch. */
   def holes(lane: String): Set[Long] = own.flatMap(_.lanes.get(lane)).fold(Set.empty[Long])(_.holes)
 
@@ -53,8 +56,8 @@ private[zonemap] object BranchStates {
   }
 
   private def load(view: TableView, branch: String, files: IngestFiles, queueId: String): BranchStates = {
+    // A dropped branch keeps its pointer: lanes that it has committed must not be committed again elsewhere.
     val named = (branch +: view.pointerBranches).distinct
-      .filter(view.hasBranch)
       .flatMap(b => view.pointer(b).map(text => b -> stateOf(b, text, view, files, queueId)))
       .toMap
     if (!named.contains(branch)) checkFirst(view, branch, files)

@@ -2,7 +2,7 @@ package zonemap.ingest.table
 
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{TableMetadata, TableOperations}
+import org.apache.iceberg.{SnapshotRef, TableMetadata, TableOperations}
 import org.apache.iceberg.encryption.EncryptionManager
 import org.apache.iceberg.exceptions.CommitStateUnknownException
 import org.apache.iceberg.io.{FileIO, LocationProvider}
@@ -18,9 +18,15 @@ import org.apache.iceberg.io.{FileIO, LocationProvider}
  *
  * Not thread-safe.
  *
+ * @param tableUuid the UUID that the table must have: it may be dropped and created again
+ * @param branch the branch that the table must have, unless it is `main`: a commit would create a missing branch
  * @param expected the text of the pointer that the branch must have
  */
-private[table] final class FencedOps(delegate: TableOperations, branch: String, expected: Option[String])
+private[table] final class FencedOps(
+    delegate: TableOperations,
+    tableUuid: String,
+    branch: String,
+    expected: Option[String])
     extends TableOperations {
   private var requests = 0
 
@@ -32,6 +38,8 @@ private[table] final class FencedOps(delegate: TableOperations, branch: String, 
     val found = IngestPointer.textOf(base, branch)
     if (found != expected)
       throw unknown(s"the pointer of branch '$branch' is ${text(found)}, and the commit started from ${text(expected)}")
+    if (base.uuid() != tableUuid) throw unknown(s"the table has the UUID ${base.uuid()}, and not $tableUuid")
+    if (branch != SnapshotRef.MAIN_BRANCH && base.ref(branch) == null) throw unknown("the table has no such branch")
     requests += 1
     try delegate.commit(base, updated)
     catch {

@@ -23,7 +23,7 @@ private[zonemap] final class IcebergIngestCatalog(name: String, operations: Tabl
         s"Cannot commit to '$name': the catalog has no such table any more. Check whether it was dropped or renamed."))
 
   override def commit(commit: PointerCommit): Long = {
-    val fenced = new FencedOps(operations, commit.branch, commit.from)
+    val fenced = new FencedOps(operations, commit.to.tableUuid, commit.branch, commit.from)
     try {
       val transaction = Transactions.newTransaction(name, fenced)
       val append = if (commit.merge) transaction.newAppend() else transaction.newFastAppend()

@@ -53,7 +53,7 @@ private[zonemap] object IngestRoot {
   private def refusal(table: Table, base: String): Option[String] = {
     val location = table.location().stripSuffix("/")
     if (!StoreLocation.isAbsolute(base)) Some("it is not absolute")
-    else if (base == location || base.startsWith(location + "/")) Some(s"it lies in the table's folder '$location'")
+    else if (StoreLocation.isInside(base, location)) Some(s"it lies in the table's folder '$location'")
     else None
   }
 }

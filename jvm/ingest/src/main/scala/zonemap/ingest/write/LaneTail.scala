@@ -3,7 +3,15 @@ package zonemap.ingest.write
 import zonemap.ingest.queue.Delivered
 import zonemap.ingest.table.{BranchStates, IcebergIngestCatalog, IngestTarget}
 
-/** The end of a lane: its last `seq` that is durable, pending or settled. */
+/**
+ * The end of a lane.
+ *
+ * @param last the greatest `seq` that is pending or settled; `-1` if there is none
+ * @param open the numbers up to `last` whose only record cannot be read, each with the `prevSeq` of a repeat. The
+ *   append of such a record has failed, so its producer may append the number again
+ */
+private[zonemap] final case class LaneTail(last: Long, open: Map[Long, Long])
+
 private[zonemap] object LaneTail {
 
   /**
@@ -12,18 +20,26 @@ private[zonemap] object LaneTail {
    *
    * @throws zonemap.ingest.table.IngestStoppedException if the state of the table is lost
    */
-  def read(target: IngestTarget, branch: String, lane: String): Long = {
+  def read(target: IngestTarget, branch: String, lane: String): LaneTail = {
     val pending = target.queue.pendingOf(lane)
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
     val (_, states) = BranchStates.load(catalog, branch, target.files, target.queue.identity)
-    of(states.watermark(lane), pending)
+    of(states.watermark(lane), states.allHoles(lane), pending)
   }
 
-  /** Follows the chain from the watermark; records beside the chain do not count, records behind a gap do. */
-  def of(watermark: Long, pending: Seq[Delivered]): Long =
-    pending.sortBy(_.name.seq).foldLeft(watermark) { (last, delivered) =>
+  /**
+   * Follows the chain from the watermark; records beside the chain do not count, records behind a gap do.
+   *
+   * @param holes the holes of the lane in the states of all branches; a committer accepts any `prevSeq` for a hole
+   */
+  def of(watermark: Long, holes: Set[Long], pending: Seq[Delivered]): LaneTail = {
+    val readable = pending.iterator.filter(_.content.isRight).map(_.name.seq).toSet
+    val settled = LaneTail(watermark, (holes -- readable).iterator.map(seq => seq -> (seq - 1)).toMap)
+    pending.sortBy(_.name.seq).foldLeft(settled) { (tail, delivered) =>
       val seq = delivered.name.seq
-      val isFork = delivered.content.exists(_.prevSeq < last)
-      if (seq <= last || isFork) last else seq
+      val isFork = delivered.content.exists(_.prevSeq < tail.last)
+      if (seq <= tail.last || isFork) tail
+      else LaneTail(seq, if (readable(seq)) tail.open else tail.open + (seq -> tail.last))
     }
+  }
 }

@@ -3,6 +3,7 @@ package zonemap.ingest.write
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{ContentFileParser, DataFile, TableMetadata}
+import org.slf4j.LoggerFactory
 
 import zonemap.ingest.commit.IngestSettings
 import zonemap.ingest.queue.Receipt
@@ -21,37 +22,52 @@ private[zonemap] final class LaneWriter private (
     val branch: String,
     val lane: String,
     writer: String,
-    opened: Long) {
-  private var last = opened
+    opened: LaneTail) {
+  private var tail = opened
 
   /** The greatest `seq` of the lane that is durable: pending, committed or quarantined; `-1` if there is none. */
-  def lastSeq: Long = synchronized(last)
+  def lastSeq: Long = synchronized(tail.last)
 
   /**
    * Appends data files that are already written at their final place. They become visible together, exactly once.
    *
-   * Waits while the queue is at its soft limit. If `seq` is durable already, as after a replayed epoch, nothing is
-   * appended, and the receipt names the earlier append. After any other exception than those below, the record may be
-   * durable; the caller appends the same files with the same `seq` again.
+   * Waits while the queue is at its soft limit. If `seq` is the last number of the lane, as after a replayed epoch,
+   * nothing is appended, and the receipt names the earlier append; a number whose only record cannot be read is appended
+   * again. After any other exception than those below, the record may be durable; the caller appends the same files with
+   * the same `seq` again.
    *
    * @param startedAtMillis when the first of the files was begun. Files that were begun more than half of gc's least age
    *   ago are refused, because gc may have deleted them already
    * @throws BackPressureException if the queue is at its hard limit; nothing was appended
-   * @throws IllegalArgumentException if there are no files, a file is too old, or the table does not have the partition
-   *   spec of a file; nothing was appended
+   * @throws IllegalArgumentException if the lane has passed `seq`, there are no files, a file is too old, or the table
+   *   does not have the partition spec of a file; nothing was appended
    */
   def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = synchronized {
     val now = System.currentTimeMillis()
     require(seq >= 0, s"Cannot append record $seq to lane '$lane': a seq is at least 0. Count appends from 0.")
-    if (seq <= last) receipt(seq, "", s"${target.files.root}: appended before")
-    else {
+    val previous = tail.open.get(seq).orElse(Option.when(seq > tail.last)(tail.last))
+    previous.fold(repeated(seq)) { prevSeq =>
       check(seq, files, now - startedAtMillis)
       BackPressure.await(target.name, target.queue, settings)
-      val record = recordOf(seq, files, now)
-      val accepted = target.queue.append(record)
-      last = seq
+      val accepted = target.queue.append(recordOf(seq, prevSeq, files, now))
+      tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
       accepted
     }
+  }
+
+  /**
+   * A producer repeats only its last append. An earlier number therefore comes from other data: of a run out of order,
+   * or of a stream that was restored from an older checkpoint.
+   */
+  private def repeated(seq: Long): Receipt = {
+    if (seq < tail.last)
+      throw new IllegalArgumentException(
+        s"Cannot append record $seq to lane '$lane' of '${target.name}': the lane has passed it, its last record is " +
+          s"${tail.last}. Numbers must grow; a stream that starts again from an older checkpoint needs a new checkpoint.")
+    LaneWriter.log.warn(
+      s"Record $seq of lane '$lane' of '${target.name}' was appended before, so this append is dropped. A repeat of the " +
+        "same rows loses nothing.")
+    receipt(seq, "", s"${target.files.root}: appended before")
   }
 
   private def receipt(seq: Long, nonce: String, location: String): Receipt =
@@ -71,7 +87,7 @@ private[zonemap] final class LaneWriter private (
     }
   }
 
-  private def recordOf(seq: Long, files: Seq[DataFile], nowMillis: Long): IngestRecord = {
+  private def recordOf(seq: Long, prevSeq: Long, files: Seq[DataFile], nowMillis: Long): IngestRecord = {
     val metadata = target.operations.current()
     IngestRecord(
       target.queue.identity,
@@ -79,7 +95,7 @@ private[zonemap] final class LaneWriter private (
       branch,
       lane,
       seq,
-      last,
+      prevSeq,
       Nonce.draw(),
       writer,
       nowMillis,
@@ -96,6 +112,7 @@ private[zonemap] final class LaneWriter private (
 }
 
 private[zonemap] object LaneWriter {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   /**
    * Opens a lane: reads its last `seq` from the queue and from the state of the table.

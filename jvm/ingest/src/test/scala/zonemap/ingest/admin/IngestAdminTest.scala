@@ -9,7 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.commit.{IngestSettings, PassOutcome}
-import zonemap.ingest.gc.IngestGc
+import zonemap.ingest.gc.{FileGc, IngestGc}
 import zonemap.ingest.record.UnreadableRecordException
 import zonemap.ingest.write.BackPressureException
 
@@ -170,6 +170,33 @@ class IngestAdminTest extends AnyFunSuite {
     val record = Files.list(t.root.resolve("quarantine/a")).iterator().asScala.find(_.toString.endsWith(".rec")).get
     Files.writeString(record, "x")
     intercept[UnreadableRecordException](gc.run(72 * Hour, dryRun = true))
+  }
+
+  test("gc refuses a listing that lacks files of the table, a young age, and the queue of another root") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    t.dataFile("orphan")
+    age(t, 80)
+    val gc = new IngestGc(t.target, t.clock)
+    assert(intercept[IllegalArgumentException](gc.run(71 * Hour, dryRun = false)).getMessage.contains("at least 72"))
+    t.io.deleteFile(s"${t.table.location()}/data/a0.parquet")
+    val lacking = intercept[IllegalStateException](gc.run(72 * Hour, dryRun = false))
+    assert(lacking.getMessage.contains("a0.parquet"))
+    Files.delete(t.root.resolve("queue-id.json"))
+    val other = new IngestGc(t.target, t.clock)
+    assert(intercept[IllegalArgumentException](other.run(72 * Hour, dryRun = false)).getMessage.contains("queue"))
+    assert(t.io.newInputFile(s"${t.table.location()}/data/orphan.parquet").exists())
+  }
+
+  Seq(
+    ("s3a://b/wh//t/data/a.parquet", "s3://b/wh/t/data/a.parquet"),
+    ("hdfs://nn:8020/home/u/../wh/./t/a.parquet", "/home/wh/t/a.parquet"),
+    ("file:///wh/t/a.parquet", "file:/wh/t/a.parquet")
+  ).foreach { case (one, two) =>
+    test(s"gc takes $one and $two for one file") {
+      assert(FileGc.withoutScheme(one) == FileGc.withoutScheme(two))
+    }
   }
 
   test("gc refuses to run while pending records are old") {

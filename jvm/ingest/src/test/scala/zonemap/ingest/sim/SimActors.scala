@@ -62,7 +62,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
   private def open(): Long = {
     val pending = table.queue.pendingOf(lane)
     val (_, states) = BranchStates.load(table.catalog, IngestRecord.MainBranch, table.files, table.queue.identity)
-    LaneTail.of(states.watermark(lane), pending)
+    LaneTail.of(states.watermark(lane), states.allHoles(lane), pending).last
   }
 
   private def write(seq: Long, prevSeq: Long): IngestRecord = {

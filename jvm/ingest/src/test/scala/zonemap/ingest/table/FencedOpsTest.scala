@@ -146,11 +146,25 @@ class FencedOpsTest extends AnyFunSuite {
 
   test("a transaction sends one request") {
     val f = new Fixture
-    val fenced = new FencedOps(f.operations, "main", None)
+    val fenced = new FencedOps(f.operations, f.operations.current().uuid(), "main", None)
     val base = fenced.current()
     val updated = base.replaceProperties(Map("a" -> "b").asJava)
     fenced.commit(base, updated)
     assert(fenced.wasSent)
     intercept[CommitStateUnknownException](fenced.commit(fenced.refresh(), updated))
+  }
+
+  Seq[(String, TableMetadata => (String, String))](
+    "a table that was created again" -> (_ => ("00000000-0000-0000-0000-000000000000", "main")),
+    "a branch that was dropped" -> (base => (base.uuid(), "audit"))
+  ).foreach { case (what, expectation) =>
+    test(s"nothing is sent to $what") {
+      val f = new Fixture
+      val base = f.operations.current()
+      val (uuid, branch) = expectation(base)
+      val fenced = new FencedOps(f.operations, uuid, branch, None)
+      intercept[CommitStateUnknownException](fenced.commit(base, base.replaceProperties(Map("a" -> "b").asJava)))
+      assert(!fenced.wasSent)
+    }
   }
 }

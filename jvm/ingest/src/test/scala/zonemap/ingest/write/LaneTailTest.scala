@@ -28,7 +28,19 @@ class LaneTailTest extends AnyFunSuite {
     ("a record behind an unreadable one counts", 5, Seq(unreadable(6), readable(7, 6)), 7)
   ).foreach { case (name, watermark, pending, last) =>
     test(s"$name: the last number is $last") {
-      assert(LaneTail.of(watermark, pending) == last)
+      assert(LaneTail.of(watermark, Set.empty, pending).last == last)
+    }
+  }
+
+  Seq[(String, Set[Long], Seq[Delivered], Map[Long, Long])](
+    ("an unreadable record", Set.empty, Seq(unreadable(6)), Map(6L -> 5L)),
+    ("two of them", Set.empty, Seq(readable(6, 5), unreadable(7), unreadable(9)), Map(7L -> 6L, 9L -> 7L)),
+    ("an unreadable record whose number was appended again", Set.empty, Seq(unreadable(6), readable(6, 5)), Map.empty),
+    ("a hole", Set(3), Nil, Map(3L -> 2L)),
+    ("a hole that was appended again", Set(3), Seq(readable(3, 2)), Map.empty)
+  ).foreach { case (name, holes, pending, open) =>
+    test(s"$name: the numbers that may be appended again are ${open.keys.toSeq.sorted.mkString("[", ", ", "]")}") {
+      assert(LaneTail.of(5, holes, pending).open == open)
     }
   }
 }

@@ -1,5 +1,7 @@
 package zonemap.spark.ingest
 
+import java.util.{Optional, UUID}
+
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{DataFile, SnapshotRef}
@@ -9,6 +11,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.catalog.{Table, TableCatalog}
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistributionAndOrdering, Write}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.ingest.queue.Receipt
 import zonemap.ingest.table.{IngestRoot, IngestTarget}
@@ -68,7 +72,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
         receipt
       }
     }
-    table.newWriteBuilder(info).build() match {
+    table.newWriteBuilder(new OwnFileNames(info)).build() match {
       case iceberg: RequiresDistributionAndOrdering =>
         new IngestWrite(table.name(), iceberg, producer, info.queryId(), IngestOptions.place(options))
       case other =>
@@ -80,6 +84,21 @@ private[spark] final class IngestSink(accepted: String => Unit) {
 }
 
 private[ingest] object IngestSink {
+
+  /**
+   * The information on a write with a random id. Iceberg names data files by this id, the task and the epoch, and
+   * replaces a file of the same name. With the id of a streaming query, a repeated epoch of a restarted application
+   * could replace, or delete when a task fails, the files of a record that is already durable.
+   */
+  private final class OwnFileNames(info: LogicalWriteInfo) extends LogicalWriteInfo {
+    private val id = UUID.randomUUID().toString
+
+    override def queryId(): String = id
+    override def options(): CaseInsensitiveStringMap = info.options()
+    override def schema(): StructType = info.schema()
+    override def rowIdSchema(): Optional[StructType] = info.rowIdSchema()
+    override def metadataSchema(): Optional[StructType] = info.metadataSchema()
+  }
 
   /** Appends the data files of one batch or epoch to the queue. */
   trait Producer {

@@ -1,6 +1,7 @@
 package zonemap.spark.ingest
 
 import java.nio.file.{Files, Path, Paths}
+import java.nio.file.attribute.FileTime
 
 import scala.jdk.CollectionConverters._
 
@@ -191,14 +192,18 @@ class IngestProceduresTest extends IngestSession {
     }
     val orphans = dataFiles(t) -- committed
     assert(orphans.nonEmpty)
-    def collected(dryRun: Boolean) =
-      sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => 0, dry_run => $dryRun)")
+    def collected(hours: Int, dryRun: Boolean) =
+      sql(s"CALL zonemap.system.ingest_gc(table => '$t', older_than_hours => $hours, dry_run => $dryRun)")
         .collect()
         .map(_.getString(0).stripPrefix("file:"))
         .filter(_.endsWith(".parquet"))
         .toSet
-    assert(collected(dryRun = true) == orphans && dataFiles(t) == committed ++ orphans)
-    assert(collected(dryRun = false) == orphans && dataFiles(t) == committed && read(t).size == 10)
+    assert(collected(0, dryRun = true) == orphans && dataFiles(t) == committed ++ orphans)
+    val young = errorOf(call(s"ingest_gc(table => '$t', older_than_hours => 71, dry_run => false)"))
+    assert(young.contains("Give at least 72") && dataFiles(t) == committed ++ orphans)
+    val old = FileTime.fromMillis(System.currentTimeMillis() - 80L * 3600 * 1000)
+    dataFiles(t).foreach(file => Files.setLastModifiedTime(Paths.get(file), old))
+    assert(collected(72, dryRun = false) == orphans && dataFiles(t) == committed && read(t).size == 10)
   }
 
   test("mistakes: the message names the value, the reason and what to do") {

@@ -51,6 +51,9 @@ class IngestStreamTest extends IngestSession {
     assert(lanes.head._1.matches("stream-[0-9a-f-]{36}"))
     assert(commit(t) == ((3L, 30L)))
     assert(read(t) == expected(0 until 30))
+    // A repeated epoch must not write to the paths of the first one, so no path contains the id of the query.
+    val paths = spark.sql(s"SELECT file_path FROM $t.files").collect().map(_.getString(0))
+    assert(paths.nonEmpty && !paths.exists(_.contains(lanes.head._1.stripPrefix("stream-"))))
   }
 
   test("toTable with the write option") {
