@@ -88,6 +88,7 @@ def commit(
     lanes: dict[str, int],
     *,
     quarantined: list[dict[str, Any]] | None = None,
+    holes: dict[str, list[int]] | None = None,
     settle: bool = True,
 ) -> None:
     """Changes table and spool as the committer does: state file, pointer, settled records. Adds no data files."""
@@ -106,7 +107,10 @@ def commit(
         "branch": "main",
         "prev-pointer": old,
         "base-snapshot-id": -1,
-        "lanes": {lane: {"seq": seq, "at-ms": 0} for lane, seq in lanes.items()},
+        "lanes": {
+            lane: {"seq": seq, "at-ms": 0} | ({"holes": holes[lane]} if holes and lane in holes else {})
+            for lane, seq in lanes.items()
+        },
         "quarantined": quarantined or [],
         "stats": {},
     }

@@ -53,8 +53,8 @@ def test_files_in_place_are_enqueued(catalog: SqlCatalog, events: Table, place: 
     second = place(with_ids(rows(3)), "b.parquet")
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         receipt = writer.add_files([first, Path(second)])
-        assert writer.write(rows(4)).seq == 1
-    assert (receipt.seq, receipt.rows, receipt.files) == (0, 3, (f"file://{first}", f"file://{second}"))
+        assert writer.write(rows(4)).seq == 2
+    assert (receipt.seq, receipt.rows, receipt.files) == (1, 3, (f"file://{first}", f"file://{second}"))
     body = bodies(events)[0]
     file = content_files(body)[0]
     assert file["file-path"].startswith(events.location())

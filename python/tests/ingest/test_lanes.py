@@ -4,10 +4,11 @@ import json
 import os
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -16,39 +17,40 @@ from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer
+from zonemap.ingest import EnqueueUnknownError, WaitTimeoutError, Writer, state
+from zonemap.ingest.spool import Spool, Stored
 
 
 def chain(table: Table) -> list[tuple[int, int]]:
     return [(body["seq"], body["prev-seq"]) for body in bodies(table)]
 
 
-def test_numbers_go_on_after_a_restart(catalog: SqlCatalog, events: Table) -> None:
-    for start in (0, 2):
+def test_numbers_go_on_after_a_restart_and_leave_one_out(catalog: SqlCatalog, events: Table) -> None:
+    for start in (1, 4):
         with Writer(NAME, catalog=catalog, lane="a") as writer:
             assert [writer.write(rows(start)).seq, writer.write(rows(start + 1)).seq] == [start, start + 1]
-    assert chain(events) == [(0, -1), (1, 0), (2, 1), (3, 2)]
+    assert chain(events) == [(1, -1), (2, 1), (4, 2), (5, 4)]
 
 
 def test_numbers_go_on_after_committed_records(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(1))
         writer.write(rows(2))
-    commit(events, {"a": 1})
+    commit(events, {"a": 2})
     assert record_paths(events) == []
     with Writer(NAME, catalog=catalog, lane="a") as writer:
-        assert writer.write(rows(3)).seq == 2
-    assert chain(events) == [(2, 1)]
+        assert writer.write(rows(3)).seq == 4
+    assert chain(events) == [(4, 2)]
 
 
 def test_numbers_go_on_after_a_quarantined_record(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(1))
         receipt = writer.write(rows(2))
-    refused = {"lane": "a", "seq": 1, "nonce": receipt.nonce, "code": "missing-file", "message": ""}
-    commit(events, {"a": 1}, quarantined=[refused], settle=False)
+    refused = {"lane": "a", "seq": 2, "nonce": receipt.nonce, "code": "missing-file", "message": ""}
+    commit(events, {"a": 2}, quarantined=[refused], settle=False)
     with Writer(NAME, catalog=catalog, lane="a") as writer:
-        assert writer.write(rows(3)).seq == 2
+        assert writer.write(rows(3)).seq == 4
 
 
 def put(table: Table, **changes: Any) -> Path:
@@ -63,9 +65,9 @@ def put(table: Table, **changes: Any) -> Path:
 @pytest.mark.parametrize(
     ("record", "following"),
     [
-        ({"seq": 9, "prev-seq": 0}, 2),  # a fork, which the committer refuses without passing it
-        ({"seq": 9, "prev-seq": 1}, 10),  # the chain
-        ({"seq": 9, "prev-seq": 7}, 10),  # behind a gap, which may be filled
+        ({"seq": 9, "prev-seq": 1}, 4),  # a fork, which the committer refuses without passing it
+        ({"seq": 9, "prev-seq": 2}, 11),  # the chain
+        ({"seq": 9, "prev-seq": 7}, 11),  # behind a gap, which may be filled
     ],
 )
 def test_only_records_of_the_chain_count(
@@ -79,13 +81,226 @@ def test_only_records_of_the_chain_count(
         assert writer.write(rows(3)).seq == following
 
 
+def torn(record: str | Path) -> Path:
+    """Cuts a record, as an object store may that keeps what it has received."""
+    path = local(str(record))
+    path.write_bytes(path.read_bytes()[:-5])
+    return path
+
+
 def test_a_record_that_cannot_be_read_counts(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(1))
-        last = local(writer.write(rows(2)).record)
-    last.write_bytes(last.read_bytes()[:-5])
+        torn(writer.write(rows(2)).record)
     with Writer(NAME, catalog=catalog, lane="a") as writer:
-        assert writer.write(rows(3)).seq == 2
+        following = writer.write(rows(3))
+    assert (following.seq, body_of(local(following.record))["prev-seq"]) == (4, 2)
+
+
+@pytest.mark.parametrize("reopen", [False, True])
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_number_is_written_again_while_its_record_cannot_be_read(
+    catalog: SqlCatalog, events: Table, at: int, reopen: bool
+) -> None:
+    writer = Writer(NAME, catalog=catalog, lane="a")
+    receipts = [writer.write(rows(n), seq=10 * n) for n in range(3)]
+    damaged = torn(receipts[at].record)
+    if reopen:
+        writer.close()
+        writer = Writer(NAME, catalog=catalog, lane="a")
+    with writer:
+        again = writer.write(rows(at), seq=10 * at)
+        assert (again.duplicate, again.seq, again.rows) == (False, 10 * at, 1)
+        assert again.nonce != receipts[at].nonce
+        repeated = writer.write(rows(at), seq=10 * at)
+        assert (repeated.duplicate, repeated.nonce) == (True, again.nonce)
+        assert writer.write(rows(3), seq=30).duplicate is False
+    damaged.unlink()
+    assert chain(events) == [(0, -1), (10, 0), (20, 10), (30, 20)]
+    assert data_of(*bodies(events)).column("id").to_pylist() == [0, 1, 2, 3]
+
+
+def test_a_record_with_the_body_of_another_cannot_be_read(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1), seq=0)
+        path = put(events, seq=5, **{"prev-seq": 0})
+        path.rename(path.with_name(f"{6:020d}-{path.name.partition('-')[2]}"))
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(2), seq=6).duplicate is False
+
+
+def test_a_hole_is_filled_once(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        receipts = [writer.write(rows(n), seq=n) for n in range(5)]
+        # The committer could not read the records 0 and 3, and passed them.
+        commit(events, {"a": 4}, holes={"a": [0, 3], "b": [1]})
+        filled = [writer.write(rows(n), seq=n) for n in (3, 0)]
+        assert [(found.seq, found.duplicate, found.outcome()) for found in filled] == [
+            (3, False, None),
+            (0, False, None),
+        ]
+        again = writer.write(rows(3), seq=3)
+        assert (again.duplicate, again.nonce) == (True, filled[0].nonce)
+        assert writer.write(rows(1), seq=1).duplicate
+        assert receipts[1].outcome() is not None
+        following = writer.write(rows(5), seq=5)
+    assert chain(events) == [(0, -1), (3, 2), (5, 4)]
+    assert data_of(*bodies(events)).column("id").to_pylist() == [0, 3, 5]
+    commit(events, {"a": 5})
+    assert filled[0].wait(5).visible
+    assert following.wait(5).visible
+
+
+@pytest.mark.parametrize("after", ["listing", "state"])
+def test_a_record_that_is_committed_while_the_lane_is_read_counts(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch, after: str
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1), seq=0)
+    owner, name = (Spool, "lane") if after == "listing" else (state, "load")
+    original = getattr(owner, name)
+
+    def then_commit(*arguments: Any) -> Any:
+        found = original(*arguments)
+        commit(events, {"a": 0})
+        return found
+
+    monkeypatch.setattr(owner, name, then_commit)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(2), seq=1)
+    assert chain(events) == [(1, 0)]
+
+
+@pytest.mark.parametrize("lands", [True, False])
+def test_an_interrupted_append_does_not_give_its_number_to_other_rows(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch, lands: bool
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(1)).seq == 1
+        append = Spool.append
+
+        def interrupted(spool: Spool, record: Any) -> Stored:
+            if lands:
+                append(spool, record)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Spool, "append", interrupted)
+            writer.write(rows(2))
+        following = writer.write(rows(3))
+    assert following.seq == (4 if lands else 3)
+    assert chain(events) == ([(1, -1), (2, 1), (4, 2)] if lands else [(1, -1), (3, 1)])
+
+
+def test_an_interrupt_after_the_append_does_not_give_its_number_to_other_rows(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        append = Writer._append
+
+        def interrupted(of: Writer, record: Any) -> Any:
+            append(of, record)
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Writer, "_append", interrupted)
+            writer.write(rows(1))
+        writer.write(rows(2))
+    assert chain(events) == [(0, -1), (2, 0)]
+
+
+def test_rows_that_write_through_the_same_writer(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+
+        def batches() -> Iterator[pa.RecordBatch]:
+            yield rows(1).to_batches()[0]
+            writer.write(rows(2))
+            yield rows(3).to_batches()[0]
+
+        assert writer.write(batches()).seq == 1
+        with pytest.raises(ZonemapError, match=r"Use a number above 5\."):
+            writer.write((writer.write(rows(n), seq=n) and rows(4).to_batches()[0] for n in (3, 5)), seq=4)
+    assert chain(events) == [(0, -1), (1, 0), (3, 1), (5, 3)]
+
+
+def test_unknown_outcomes_use_up_their_numbers(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An append that failed may still land, also the first one after the lane was opened."""
+    monkeypatch.setattr("zonemap.ingest.writer._FIRST_PAUSE", 0.001)
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        inner = writer._spool._storage
+        tried = []
+        for n in range(2):
+            writer._spool._storage = _FailingStorage(inner, 3, stores=False)
+            with pytest.raises(EnqueueUnknownError) as caught:
+                writer.write(rows(n))
+            tried.append(caught.value.seq)
+        assert tried == [1, 2]
+        assert writer.write(rows(5)).seq == 3
+    assert chain(events) == [(3, -1)]
+
+
+def test_a_forked_process_cannot_use_the_writer(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:  # pragma: no cover
+            try:
+                writer.write(rows(1))
+                os.write(writing, b"written")
+            except BaseException as error:
+                os.write(writing, f"{type(error).__name__}: {error}".encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        os.waitpid(pid, 0)
+        with os.fdopen(reading) as pipe:
+            message = pipe.read()
+        assert message == (
+            f"ZonemapError: Cannot write to '{NAME}': process {os.getpid()} made this writer, and this is process "
+            f"{pid}. Open a writer in each process, after the fork, with a lane of its own."
+        )
+        assert writer.write(rows(2)).seq == 1
+    assert chain(events) == [(1, -1)]
+
+
+@pytest.mark.parametrize("last", [2**63 - 2, 2**63 - 1])
+def test_a_lane_has_an_end(catalog: SqlCatalog, events: Table, last: int) -> None:
+    def count() -> int:
+        return len(list(local(events.location()).glob("data/*.parquet")))
+
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        assert writer.write(rows(1), seq=last).seq == last
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        before = count()
+        with pytest.raises(
+            ZonemapError, match=rf"the lane 'a' has the record {last}, and no number.*Use another lane\.$"
+        ):
+            writer.write(rows(2))
+        assert count() == before
+        assert writer.write(rows(3), seq=2**63 - 1).duplicate is (last == 2**63 - 1)
+
+
+@pytest.mark.parametrize("lane", [None, "a"])
+def test_another_root_than_the_committers(catalog: SqlCatalog, events: Table, tmp_path: Path, lane: str | None) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        writer.write(rows(1))
+    elsewhere = tmp_path / "elsewhere"
+    early = Writer(NAME, catalog=catalog, lane=lane, root=elsewhere, refresh_seconds=1e-9)
+    early.write(rows(2))  # nobody has committed yet
+    commit(events, {})
+    message = (
+        r"the table is committed from the queue .*, and the folder has {}\. Give the root= that the committer uses"
+    )
+    with early, pytest.raises(ZonemapError, match=message.format("the queue .*")):
+        early.write(rows(3))
+    with pytest.raises(ZonemapError, match=message.format("the queue .*")):
+        Writer(NAME, catalog=catalog, lane=lane, root=elsewhere)
+    with pytest.raises(ZonemapError, match=message.format("no queue")):
+        Writer(NAME, catalog=catalog, lane=lane, root=tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+    Writer(NAME, catalog=catalog, lane=lane).close()
 
 
 def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) -> None:
@@ -97,7 +312,7 @@ def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) 
         change.set_properties({"zonemap.ingest.pointer.audit": pointer})
     commit(events, {"a": 0})
     with Writer(NAME, catalog=catalog, lane="a") as writer:
-        assert writer.write(rows(2)).seq == 41
+        assert writer.write(rows(2)).seq == 42
 
 
 def test_pointer_of_a_summary_counts_if_the_property_is_gone(catalog: SqlCatalog, events: Table) -> None:
@@ -112,7 +327,7 @@ def test_pointer_of_a_summary_counts_if_the_property_is_gone(catalog: SqlCatalog
     events.append(data, snapshot_properties={"zonemap.ingest.pointer": pointer, "zonemap.ingest.branch": "main"})
     events.append(data)
     with Writer(NAME, catalog=catalog, lane="a") as writer:
-        assert writer.write(rows(2)).seq == 7
+        assert writer.write(rows(2)).seq == 8
 
 
 @pytest.mark.parametrize("damage", ["missing", "torn", "format", "queue", "table", "lost"])
@@ -137,8 +352,9 @@ def test_unreadable_state_fails_closed(catalog: SqlCatalog, events: Table, damag
             change.set_properties({key: "|".join([*pointer[:place], "x", *pointer[place + 1 :]])})
     with pytest.raises(ZonemapError, match=r"choose the watermarks with ingest_reset\.$"):
         Writer(NAME, catalog=catalog, lane="a")
-    with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
-        assert writer.write(rows(1)).seq == 0
+    if damage != "queue":
+        with Writer(NAME, catalog=catalog) as writer:  # a new lane has no watermark
+            assert writer.write(rows(1)).seq == 0
 
 
 def test_given_numbers_may_leave_gaps_and_repeat(catalog: SqlCatalog, events: Table) -> None:
@@ -153,11 +369,12 @@ def test_given_numbers_may_leave_gaps_and_repeat(catalog: SqlCatalog, events: Ta
             first.files,
             first.record,
         )
-        assert writer.write(rows(3)).seq == 21
-        with pytest.raises(ZonemapError, match=r"Use a number above 21\.$"):
+        assert writer.write(rows(3)).seq == 22  # the lane was read again
+        assert writer.write(rows(4)).seq == 23
+        with pytest.raises(ZonemapError, match=r"Use a number above 23\.$"):
             writer.write(rows(9), seq=15)
-    assert chain(events) == [(10, -1), (20, 10), (21, 20)]
-    assert data_of(*bodies(events)).column("id").to_pylist() == [1, 2, 3]
+    assert chain(events) == [(10, -1), (20, 10), (22, 20), (23, 22)]
+    assert data_of(*bodies(events)).column("id").to_pylist() == [1, 2, 3, 4]
 
 
 def test_repeated_number_after_a_restart_and_a_commit(catalog: SqlCatalog, events: Table) -> None:
@@ -196,7 +413,7 @@ def test_threads_take_turns(catalog: SqlCatalog, events: Table) -> None:
             thread.start()
         for thread in threads:
             thread.join()
-    assert chain(events) == [(n, n - 1) for n in range(12)]
+    assert chain(events) == [(1, -1), *((n, n - 1) for n in range(2, 13))]
     assert sorted(data_of(*bodies(events)).column("id").to_pylist()) == list(range(12))
 
 
@@ -216,12 +433,12 @@ def test_wait_until_visible(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         first, second = writer.write(rows(1)), writer.write(rows(2))
         assert first.outcome() is None
-        with pytest.raises(WaitTimeoutError, match=r"record 0 of lane 'a'.*after 0\.1 seconds"):
+        with pytest.raises(WaitTimeoutError, match=r"record 1 of lane 'a'.*after 0\.1 seconds"):
             first.wait(0.1)
-        commit(events, {"a": 0})
+        commit(events, {"a": 1})
         assert first.wait(5).visible
         assert second.outcome() is None
-        timer = threading.Timer(0.3, commit, (events, {"a": 1}))
+        timer = threading.Timer(0.3, commit, (events, {"a": 2}))
         timer.start()
         assert second.wait(10).status == "visible"
         timer.join()
@@ -233,16 +450,16 @@ def test_wait_for_a_quarantined_record(catalog: SqlCatalog, events: Table) -> No
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         receipts = [writer.write(rows(n)) for n in range(3)]
     # The state names the record until its reason is in the quarantine.
-    refused = {"lane": "a", "seq": 0, "nonce": receipts[0].nonce, "code": "missing-file", "message": "it is gone"}
-    commit(events, {"a": 0}, quarantined=[refused])
+    refused = {"lane": "a", "seq": 1, "nonce": receipts[0].nonce, "code": "missing-file", "message": "it is gone"}
+    commit(events, {"a": 1}, quarantined=[refused])
     outcome = receipts[0].wait(5)
     assert (outcome.visible, outcome.code, outcome.message) == (False, "missing-file", "it is gone")
     quarantine = spool_of(events) / "quarantine" / "a"
     quarantine.mkdir(parents=True)
-    name = f"{1:020d}-{receipts[1].nonce}"
+    name = f"{2:020d}-{receipts[1].nonce}"
     (quarantine / f"{name}.why").write_text(json.dumps({"code": "fork", "message": "two writers", "when-ms": 1}))
     assert receipts[1].wait(5).code == "fork"
-    commit(events, {"a": 2})
+    commit(events, {"a": 3})
     assert (receipts[1].wait(5).code, receipts[2].wait(5).visible) == ("fork", True)
 
 
@@ -276,15 +493,17 @@ def test_a_storage_that_fails_now_and_then(
         assert len({body["nonce"] for body in bodies(events)}) == len(bodies(events)) == (3 if stores else 1)
         assert local(receipt.record).exists()
         writer._spool._storage = _FailingStorage(inner, 3, stores=stores)
-        with pytest.raises(EnqueueUnknownError, match=r"Repeat the write with seq=1") as caught:
+        with pytest.raises(EnqueueUnknownError, match=r"Repeat the write with seq=2") as caught:
             writer.write(rows(2))
-        assert (caught.value.lane, caught.value.seq) == ("a", 1)
+        assert (caught.value.lane, caught.value.seq) == ("a", 2)
         assert len(record_paths(events)) == (6 if stores else 1)
-        assert writer.write(rows(2), seq=1).duplicate is stores
-        writer.write(rows(3))
-    assert sorted(set(chain(events))) == [(0, -1), (1, 0), (2, 1)]
+        assert writer.write(rows(2), seq=2).duplicate is stores
+        # The lane was read again and has got no record since, or it has.
+        last = writer.write(rows(3)).seq
+        assert last == (4 if stores else 3)
+    assert sorted(set(chain(events))) == [(1, -1), (2, 1), (last, 2)]
     first = {body["seq"]: body for body in bodies(events)}
-    assert data_of(*(first[seq] for seq in range(3))).column("id").to_pylist() == [1, 2, 3]
+    assert data_of(*(first[seq] for seq in (1, 2, last))).column("id").to_pylist() == [1, 2, 3]
     assert all(body["files"] == first[body["seq"]]["files"] for body in bodies(events))
 
 
@@ -337,7 +556,7 @@ def test_spool_through_a_file_io(
     for start in (0, 1):
         with Writer(NAME, catalog=catalog, lane="a/b") as writer:
             assert type(writer._table.io).__name__ == implementation.partition(".")[2]
-            receipt = writer.write(rows(start))
+            receipt = writer.write(rows(start), seq=start)
             assert writer._spool.backlog().records == start + 1
             assert writer.write(rows(start), seq=start).duplicate
     assert chain(events) == [(0, -1), (1, 0)]

@@ -31,15 +31,15 @@ def test_record_has_every_field(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="gateway/7", application="tests") as writer:
         first = writer.write(rows(3, 1, 2))
         second = writer.write(rows(4))
-    path = spool_of(events) / "pending" / "gateway%2F7" / f"{0:020d}-{first.nonce}.rec"
+    path = spool_of(events) / "pending" / "gateway%2F7" / f"{1:020d}-{first.nonce}.rec"
     assert record_paths(events)[0] == path == local(first.record)
     body, following = bodies(events)
     (file,) = content_files(body)
     assert body["queue-id"] == json.loads((spool_of(events) / "queue-id.json").read_text())["queue-id"]
     assert UUID(body["queue-id"])
     assert body["table-uuid"] == str(events.metadata.table_uuid)
-    assert (body["branch"], body["lane"], body["seq"], body["prev-seq"]) == ("main", "gateway/7", 0, -1)
-    assert (following["seq"], following["prev-seq"]) == (1, 0)
+    assert (body["branch"], body["lane"], body["seq"], body["prev-seq"]) == ("main", "gateway/7", 1, -1)
+    assert (following["seq"], following["prev-seq"]) == (2, 1)
     assert body["nonce"] == first.nonce != following["nonce"]
     assert body["writer"].endswith(f"/{os.getpid()}/tests")
     assert (body["schema-id"], body["base-snapshot-id"], body["format-version"]) == (0, -1, 2)
@@ -49,7 +49,7 @@ def test_record_has_every_field(catalog: SqlCatalog, events: Table) -> None:
     assert file["file-path"].startswith(f"{events.location()}/data/")
     assert first.files == (file["file-path"],)
     assert "partition" not in file
-    assert (second.lane, second.seq, second.rows, second.duplicate) == ("gateway/7", 1, 1, False)
+    assert (second.lane, second.seq, second.rows, second.duplicate) == ("gateway/7", 2, 1, False)
     assert data_of(body, following).column("id").to_pylist() == [3, 1, 2, 4]
 
 
@@ -273,7 +273,7 @@ def test_no_rows_leave_nothing(catalog: SqlCatalog, events: Table, data: Any) ->
         receipt = writer.write(data)
         assert (receipt.seq, receipt.rows, receipt.files, receipt.record) == (-1, 0, (), "")
         assert receipt.wait(1).visible
-        assert writer.write(rows(1)).seq == 0
+        assert writer.write(rows(1)).seq == 1
     assert len(record_paths(events)) == 1
     assert len(list(local(events.location()).glob("data/**/*.parquet"))) == 1
 

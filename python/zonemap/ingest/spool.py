@@ -12,6 +12,7 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import lanes, wire
 from zonemap.ingest.errors import RecordError
 from zonemap.ingest.storage import Storage, storage_for
+from zonemap.ingest.tail import Pending
 
 if TYPE_CHECKING:
     from pyiceberg.table import Table
@@ -60,15 +61,28 @@ class Spool:
         Raises:
             ZonemapError: the file of the id cannot be read.
         """
+        found = self.known_queue_id()
+        if found is None:
+            body = {"format": _FORMAT, "queue-id": str(uuid.uuid4()), "created-ms": time.time_ns() // 1_000_000}
+            self._storage.create(f"{self.location}/queue-id.json", json.dumps(body).encode())
+            # Another writer may have created the file first; the stored id counts.
+            found = self.known_queue_id()
+        if found is None:
+            raise ZonemapError(f"Cannot read the queue id '{self.location}/queue-id.json': it vanished. Try again.")
+        return found
+
+    def known_queue_id(self) -> str | None:
+        """Returns the id of this incarnation of the spool; None if nobody has created it.
+
+        Raises:
+            ZonemapError: the file of the id cannot be read.
+        """
         location = f"{self.location}/queue-id.json"
         data = self._storage.read(location)
         if data is None:
-            body = {"format": _FORMAT, "queue-id": str(uuid.uuid4()), "created-ms": time.time_ns() // 1_000_000}
-            self._storage.create(location, json.dumps(body).encode())
-            # Another writer may have created the file first; the stored id counts.
-            data = self._storage.read(location)
+            return None
         try:
-            body = json.loads(data or b"")
+            body = json.loads(data)
             if body["format"] == _FORMAT:
                 return str(body["queue-id"])
             raise ValueError(f"its format {body['format']} is unknown")
@@ -85,7 +99,7 @@ class Spool:
             OSError: the storage failed, or it has a file of this name; the record may be durable or not.
         """
         data = record.to_bytes()
-        location = self.pending(record.lane, record.seq, record.nonce)
+        location = self.record(record.lane, record.seq, record.nonce)
         if not self._storage.create(location, data):
             raise FileExistsError(f"the file '{location}' exists")
         return Stored(record.seq, record.nonce, location, len(data))
@@ -106,24 +120,23 @@ class Spool:
         found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
         return sorted(found, key=lambda record: record.seq)
 
-    def end(self, waiting: list[Stored], watermark: int) -> int:
-        """Returns the newest sequence number of a lane with these records.
+    def pending(self, lane: str) -> list[Pending]:
+        """Returns the records of a lane that wait, with the number that each one follows, by sequence number.
 
-        A record that names an older predecessor lies beside the chain, as after two processes wrote to the lane; the
-        committer refuses it, and it does not count. A record that cannot be read counts.
+        A record whose body is not that of its name cannot be read. One that leaves the spool meanwhile is left out.
         """
-        last = watermark
-        for record in waiting:
-            if record.seq <= last:
-                continue
+        found = []
+        for stored in self.lane(lane):
             try:
-                body = self.read(record)
+                body = self.read(stored)
             except RecordError:
-                last = record.seq
+                found.append(Pending(stored, None))
                 continue
-            if body is not None and body.prev_seq >= last:
-                last = record.seq
-        return last
+            if body is not None:
+                is_own = (body.lane, body.seq, body.nonce) == (lane, stored.seq, stored.nonce)
+                is_whole = is_own and isinstance(body.prev_seq, int) and -1 <= body.prev_seq < body.seq
+                found.append(Pending(stored, body.prev_seq if is_whole else None))
+        return found
 
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
@@ -162,6 +175,6 @@ class Spool:
         if data_files:
             storage_for(data_files[0], table.io).make_durable(data_files)
 
-    def pending(self, lane: str, seq: int, nonce: str) -> str:
+    def record(self, lane: str, seq: int, nonce: str) -> str:
         """Returns the location of a record that waits."""
         return f"{self.location}/pending/{lanes.folder(lane)}/{lanes.record_name(seq, nonce)}"

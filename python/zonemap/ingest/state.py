@@ -48,6 +48,10 @@ class LaneState:
         """Returns the newest sequence number of ``lane`` that is committed or quarantined, or -1."""
         return self.lanes.get(lane, NO_SEQ)
 
+    def holes_of(self, lane: str) -> frozenset[int]:
+        """Returns the numbers of ``lane`` up to its watermark whose record could not be read."""
+        return frozenset(seq for of_lane, seq in self.holes if of_lane == lane)
+
     def is_settled(self, lane: str, seq: int) -> bool:
         """Returns True if the record is committed or quarantined."""
         return seq <= self.watermark(lane) and (lane, seq) not in self.holes
@@ -79,13 +83,35 @@ def pointers(metadata: TableMetadata) -> dict[str, str]:
 
 def _of_summary(metadata: TableMetadata) -> str | None:
     snapshot = metadata.snapshot_by_name(BRANCH)
+    by_id = {found.snapshot_id: found for found in metadata.snapshots}
     while snapshot is not None:
         summary = snapshot.summary.additional_properties if snapshot.summary is not None else {}
         if _SUMMARY in summary and summary.get(_SUMMARY_BRANCH) == BRANCH:
             return str(summary[_SUMMARY])
         parent = snapshot.parent_snapshot_id
-        snapshot = metadata.snapshot_by_id(parent) if parent is not None else None
+        snapshot = by_id.get(parent) if parent is not None else None
     return None
+
+
+def check_queue(named: Mapping[str, str], queue_id: str | None, location: str) -> None:
+    """Raises if a pointer names another queue: no committer of the table reads this one.
+
+    Args:
+        named: The pointers; one of an unknown form is not looked at.
+        queue_id: The id of the queue; None if there is none yet.
+        location: The location of the queue, for people.
+
+    Raises:
+        ZonemapError: a pointer names another queue.
+    """
+    for text in named.values():
+        match = _POINTER.fullmatch(text)
+        if match is not None and match[3] != queue_id:
+            found = f"the queue {queue_id}" if queue_id is not None else "no queue"
+            raise ZonemapError(
+                f"Cannot append through '{location}': the table is committed from the queue {match[3]}, and the folder "
+                f"has {found}. Give the root= that the committer uses. If it is this one: {_THEN}"
+            )
 
 
 def load(spool: Spool, named: Mapping[str, str], table_uuid: str) -> LaneState:

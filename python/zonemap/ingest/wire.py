@@ -80,7 +80,7 @@ class IngestRecord:
             files = tuple(FileEntry(int(file["spec-id"]), file["content-file"]) for file in body["files"])
             names = [name for name in cls.__dataclass_fields__ if name != "files"]
             return cls(files=files, **{name: body[_key(name)] for name in names})
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, ValueError) as error:
             raise RecordError(f"Cannot read a record: the field {error} is missing or malformed.") from error
 
 

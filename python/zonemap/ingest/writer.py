@@ -32,6 +32,7 @@ from zonemap.ingest.pressure import BackPressure, Gate
 from zonemap.ingest.receipt import Receipt, Watch
 from zonemap.ingest.spool import Spool, Stored
 from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.tail import LaneTail
 from zonemap.ingest.wire import FileEntry, IngestRecord
 
 _ATTEMPTS = 3
@@ -50,14 +51,14 @@ class Writer:
 
     A lane is the identity of one producer. Its records become visible in order of their numbers, each of them once.
     Only one writer may use a lane at a time; a local spool refuses a second one. Methods may be called by several
-    threads, and run one after another.
+    threads, and run one after another; a process that is forked opens its own writers.
 
     Args:
         table: The table's name; the first part names the catalog, as in Spark.
         catalog: A PyIceberg catalog, the properties or the name of one; None: the first part of the name.
         root: The folder of all spools; None: ``_zonemap_ingest`` beside the table. The committer must use the same.
         lane: The lane; None: a new one. A producer that starts again with the same lane goes on behind its last
-            durable record.
+            durable record, and leaves out a number.
         back_pressure: Limits of the spool.
         memory_bytes: Rows that wait in memory to be written; one row group needs about as much again.
         open_files: Data files that are open at a time, one for each partition.
@@ -100,7 +101,10 @@ class Writer:
         self._loaded_at = time.monotonic()
         self._uuid = self._table.metadata.table_uuid
         self._spool = Spool.of(self._table, _root(self._table, root))
+        # A spool below a wrong root is not created.
+        state.check_queue(state.pointers(self._table.metadata), self._spool.known_queue_id(), self._spool.location)
         self._queue_id = self._spool.queue_id()
+        self._pid = os.getpid()
         self._lock = threading.RLock()
         self._gate = Gate(self._spool, back_pressure or BackPressure())
         self._writer = "/".join(
@@ -109,7 +113,11 @@ class Writer:
         self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane)
         try:
             #: The number of the newest durable record of the lane; None if it must be read.
-            self._last: int | None = state.NO_SEQ if lane is None else self._read_last()[0]
+            self._last: int | None = state.NO_SEQ
+            #: The least number of the next record that is not given one; greater than all that were tried.
+            self._next = 0
+            if lane is not None:
+                self._read_tail()
         except BaseException:
             self.close()
             raise
@@ -121,13 +129,14 @@ class Writer:
             data: A pyarrow Table, a RecordBatch, a RecordBatchReader, or an iterable of RecordBatches, which is
                 streamed. Columns are matched by name; missing columns get their default.
             seq: The number of the record, which must grow within the lane; None: the next one. Repeating a number
-                means repeating the same data: the first durable record wins, and nothing is written.
+                means repeating the same data: the first durable record that can be read wins, and nothing is written.
 
         Raises:
             InvalidArgumentError: ``seq`` is no number from 0.
             BackPressureError: the spool is full; nothing was written.
             EnqueueUnknownError: the storage failed while it stored the record.
-            ZonemapError: the data does not fit into the table, or the lane is already past ``seq``.
+            ZonemapError: the data does not fit into the table, the lane is already past ``seq`` or has no number left,
+                the table has another queue, or another process made this writer.
         """
         found = batches_of(data)
 
@@ -195,13 +204,17 @@ class Writer:
     def _enqueue(self, make_files: Any, seq: int | None) -> Receipt:
         if seq is not None:
             seq = lanes.checked_seq(seq)
+        if os.getpid() != self._pid:
+            raise ZonemapError(
+                f"Cannot write to '{self._name}': process {self._pid} made this writer, and this is process "
+                f"{os.getpid()}. Open a writer in each process, after the fork, with a lane of its own."
+            )
         with self._lock:
             if self._lease is None:
                 raise ZonemapError(f"Cannot write to '{self._name}': this writer is closed. Open a new one.")
-            if self._last is None:
-                self._last = self._read_last()[0]
-            if seq is not None and seq <= self._last:
-                return self._repeated(seq)
+            place = self._place(seq)
+            if isinstance(place, Receipt):
+                return place
             self._gate.admit()
             self._refresh()
             started = time.monotonic()
@@ -214,11 +227,41 @@ class Writer:
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
             self._spool.make_durable([file.path for file in files], self._table)
-            record = self._record(files, seq if seq is not None else self._last + 1, self._last)
+            # The iterable of the rows may have written through this writer.
+            place = self._place(seq)
+            if isinstance(place, Receipt):
+                return place
+            last, number, previous = place
+            record = self._record(files, number, previous)
+            # The record may be durable from here on, even if this call ends with an exception at any place.
+            self._last = None
+            self._next = max(self._next, number + 1)
             stored, record = self._append(record)
-            self._last = record.seq
+            self._last = max(last, number)
             self._gate.added(stored.size)
             return self._receipt(stored, record)
+
+    def _place(self, seq: int | None) -> tuple[int, int, int] | Receipt:
+        """Returns the last number of the lane, the number of the next record and the number that it follows.
+
+        Returns the receipt of the record that has the number already, if there is one.
+
+        Raises:
+            ZonemapError: the lane is past the number, or has none left.
+        """
+        last = self._last
+        if last is None or (seq is not None and seq <= last):
+            tail = self._read_tail()
+            last = tail.last
+            if seq is not None and seq <= last:
+                return (last, seq, tail.open[seq]) if seq in tail.open else self._repeated(seq, tail)
+        number = seq if seq is not None else max(last + 1, self._next)
+        if number > lanes.GREATEST_SEQ:
+            raise ZonemapError(
+                f"Cannot write to '{self._name}': the lane '{self.lane}' has the record {last}, and no number up to "
+                f"{lanes.GREATEST_SEQ} is left. Use another lane."
+            )
+        return last, number, last
 
     def _append(self, record: IngestRecord) -> tuple[Stored, IngestRecord]:
         """Stores the record, again under a new name if the storage fails: a failed attempt may have left a part of it.
@@ -230,8 +273,6 @@ class Writer:
             try:
                 return self._spool.append(record), record
             except OSError as error:
-                # The record may be durable, so that the number of the next one is unknown.
-                self._last = None
                 if attempt == _ATTEMPTS - 1:
                     raise EnqueueUnknownError(
                         f"Cannot enqueue the record {record.seq} of lane '{record.lane}': {error}. It may be "
@@ -242,9 +283,6 @@ class Writer:
                 time.sleep(pause)
                 pause *= 4
                 record = replace(record, nonce=lanes.new_nonce())
-            except BaseException:
-                self._last = None
-                raise
         raise AssertionError("unreachable")
 
     def _record(self, files: Iterable[WrittenFile], seq: int, prev_seq: int) -> IngestRecord:
@@ -269,22 +307,20 @@ class Writer:
             files=tuple(FileEntry(file.spec_id, file.to_json()) for file in files),
         )
 
-    def _repeated(self, seq: int) -> Receipt:
+    def _repeated(self, seq: int, tail: LaneTail) -> Receipt:
         """Returns the receipt of the record that already has this number.
 
         Raises:
             ZonemapError: the lane is past the number, but never had a record of it.
         """
-        last, watermark, stored = self._read_last()
-        self._last = last
-        found = next((record for record in stored if record.seq == seq), None)
+        found = tail.readable.get(seq)
         record = self._spool.read(found) if found is not None else None
         if found is not None and record is not None:
             return self._receipt(found, record, duplicate=True)
-        if found is None and seq > watermark:
+        if found is None and seq > tail.watermark:
             raise ZonemapError(
-                f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {last}, and none of "
-                f"this number. Use a number above {last}."
+                f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {tail.last}, and none "
+                f"of this number. Use a number above {tail.last}."
             )
         return Receipt(self.lane, seq, "", 0, 0, (), "", True, Watch(self._reload, self._spool))
 
@@ -295,15 +331,21 @@ class Writer:
             self.lane, record.seq, record.nonce, record.rows, record.size, paths, stored.location, duplicate, watch
         )
 
-    def _read_last(self) -> tuple[int, int, list[Stored]]:
-        """Returns the newest number of the lane, its watermark, and its records in the spool.
+    def _read_tail(self) -> LaneTail:
+        """Reads where the lane goes on; the next record that is not given a number leaves one out.
+
+        An append of an earlier process may still land: if its record has the number that is left out, the next one
+        lies beside it, and the committer reports that. Records of one number would not be told apart.
 
         The spool is read before the table: a record that is committed meanwhile is found in the table.
         """
-        waiting = self._spool.lane(self.lane)
+        pending = self._spool.pending(self.lane)
         metadata = self._reload().metadata
-        watermark = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid)).watermark(self.lane)
-        return self._spool.end(waiting, watermark), watermark, waiting
+        found = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid))
+        tail = LaneTail.of(pending, found.watermark(self.lane), found.holes_of(self.lane))
+        self._last = tail.last
+        self._next = max(self._next, tail.last + 2)
+        return tail
 
     def _refresh(self) -> None:
         if time.monotonic() - self._loaded_at >= self._refresh_seconds:
@@ -316,6 +358,7 @@ class Writer:
                 raise ZonemapError(
                     f"Cannot write to '{self._name}': the table was dropped and created again. Open a new writer."
                 )
+            state.check_queue(state.pointers(table.metadata), self._queue_id, self._spool.location)
             self._table = table
             self._loaded_at = time.monotonic()
             return table
