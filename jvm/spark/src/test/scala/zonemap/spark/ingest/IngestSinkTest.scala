@@ -140,7 +140,7 @@ class IngestSinkTest extends IngestSession {
     assert(read(t).size == 1 && read(s"$t.branch_audit").size == 5)
   }
 
-  test("a lane and a number: a second append of the number is dropped") {
+  test("a lane and a number: a repeat of the last number is dropped, and a smaller number is an error") {
     val t = create("sink_lane", "id BIGINT")
     def nightly(seq: Long) = ids(seq * 10, seq * 10 + 10).write
       .format(Format)
@@ -150,8 +150,10 @@ class IngestSinkTest extends IngestSession {
       .save(t)
     Seq(3L, 3L, 7L).foreach(nightly)
     assert(commit(t)._2 == 20)
-    Seq(7L, 8L, 3L).foreach(nightly)
+    Seq(7L, 8L).foreach(nightly)
+    assert(errorOf(nightly(3)).contains("the lane has passed it, its last record is 8"))
     assert(commit(t)._2 == 10)
+    assert(errorOf(nightly(5)).contains("the lane has passed it"))
     assert(read(t).size == 30 && pending(t).isEmpty)
   }
 
