@@ -30,6 +30,10 @@ private[planning] object Builds {
       atlas.appendMore(table, commits = 1)
       table.refresh()
       UpkeepProcess.ofJvm.index.clear()
-      Measure.run(new IndexAdmin(UpkeepProcess.ofJvm.index).refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)))._2
+      Measure
+        .run(
+          new IndexAdmin(UpkeepProcess.ofJvm.index)
+            .refresh(table, table.currentSnapshot(), settings, new LocalRunner(_)))
+        ._2
     }
 }

@@ -81,11 +81,8 @@ final class MatrixTables(folder: Path) {
   private def index(location: String, ref: String): Unit = {
     val opened = new OpenedTable(location, ref, new RemoteFileIO(0))
     UpkeepProcess.ofJvm.index.clear()
-    new IndexAdmin(UpkeepProcess.ofJvm.index).build(
-      opened.table,
-      opened.table.snapshot(opened.snapshotId),
-      opened.settings,
-      new LocalRunner(_)): Unit
+    new IndexAdmin(UpkeepProcess.ofJvm.index)
+      .build(opened.table, opened.table.snapshot(opened.snapshotId), opened.settings, new LocalRunner(_)): Unit
   }
 }
 

@@ -47,7 +47,8 @@ object PlanningBenchmark {
     val (table, generated) = Measure.run(atlas.create(location.toString))
     val manifestBytes = table.currentSnapshot().allManifests(table.io()).asScala.map(_.length()).sum
     val (built, building) =
-      Measure.run(new IndexAdmin(UpkeepProcess.ofJvm.index).build(table, table.currentSnapshot(), settings, new LocalRunner(_)))
+      Measure.run(
+        new IndexAdmin(UpkeepProcess.ofJvm.index).build(table, table.currentSnapshot(), settings, new LocalRunner(_)))
     println(
       f"  generated in ${generated.wallMillis / 1000}%.1f s, indexed in ${building.wallMillis / 1000}%.1f s wall, " +
         f"${building.cpuMillis / 1000}%.1f s CPU: ${built.bytes / 1e6}%.1f MB beside ${manifestBytes / 1e6}%.1f MB of manifests")

@@ -60,7 +60,15 @@ object Layout {
     override def prepare(table: Table): Unit = build(table)
     override def afterCommit(table: Table): Unit = {
       val extended = Layout.extended(table)
-      save(table, Merging.ifDue(table, extended, new TableIndex(table.uuid(), process.access), MergePolicy.Deterministic(), new SegmentCompactor(process.access.spill)))
+      save(
+        table,
+        Merging.ifDue(
+          table,
+          extended,
+          new TableIndex(table.uuid(), process.access),
+          MergePolicy.Deterministic(),
+          new SegmentCompactor(process.access.spill))
+      )
     }
     override val hasHotTier = false
   }
@@ -125,7 +133,7 @@ object Layout {
   private def stored(table: Table): SnapshotIndex =
     StoredSnapshots.load(table, table.currentSnapshot(), store(table)).get
 
-  private def save(table: Table, index: SnapshotIndex): Unit = 
+  private def save(table: Table, index: SnapshotIndex): Unit =
     SnapshotWriter.save(table, index, store(table), process.held(table)): Unit
 
   /** The stored index of the parent snapshot, extended by the files that the current snapshot added. */

@@ -119,10 +119,8 @@ object StrategiesBenchmark {
     UpkeepProcess.ofJvm.upkeep.await(600000)
     val backgroundMillis = upkeepCpuMillis - upkeepBefore
     val memory = UpkeepProcess.ofJvm.index.tables.residentBytes
-    val status = new IndexStatus(UpkeepProcess.ofJvm).of(
-      refreshed(indexed),
-      Some(indexed.currentSnapshot()),
-      PlannerSettings(upkeep = UpkeepMode.Off))
+    val status = new IndexStatus(UpkeepProcess.ofJvm)
+      .of(refreshed(indexed), Some(indexed.currentSnapshot()), PlannerSettings(upkeep = UpkeepMode.Off))
     def runs(number: Int, text: String => String, execute: Boolean) =
       (0 until number).map { _ =>
         (query(spark, layout, text(name), execute), query(spark, Layout.NoIndex, text(s"plain_$name"), execute))
