@@ -242,11 +242,8 @@ def follow(
     The command holds no state: it may be stopped and started at any time, and run twice. It prints one line for each
     change, as text or JSON.
     """
-    stop = threading.Event()
     spark = _start(settings, remote, iceberg)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    following.follow(spark, tables, every_seconds=every, stop=stop, report=_line(output))
+    following.follow(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
 
 
 @cli.command("commit-loop")
@@ -267,11 +264,8 @@ def commit_loop(
     spark.sql.zonemap.ingest.interval sets the time between two commits. It prints one line for each change, as text or
     JSON.
     """
-    stop = threading.Event()
     spark = _start(settings, remote, iceberg)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
-    ingest.commit_loop(spark, tables, every_seconds=every, stop=stop, report=_line(output))
+    ingest.commit_loop(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
 
 
 @cli.command("ingest-status")
@@ -332,6 +326,14 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
     from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
 
     sys.exit(run(folder, iceberg=iceberg, commits=commits))
+
+
+def _interruption() -> threading.Event:
+    """Returns an event that SIGINT and SIGTERM set instead of ending the process."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
 
 
 def _line(output: str) -> Callable[[str], None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from zonemap import confs
@@ -14,11 +15,12 @@ _DURATION = re.compile(r"[1-9][0-9]*(ms|s|m|min|h|d)")
 _SIZE = re.compile(r"[0-9]+(b|k|kb|m|mb|g|gb|t|tb)?", re.IGNORECASE)
 
 
-class _Settings:
+class _Settings(ABC):
     """A group of confs; its ``repr`` lists them."""
 
+    @abstractmethod
     def confs(self) -> dict[str, str]:
-        raise NotImplementedError
+        """Returns the keys of the confs with their values."""
 
     def __repr__(self) -> str:
         settings = "\n".join(f"  {key}={value}" for key, value in self.confs().items())

@@ -45,7 +45,7 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
       view.head(branch),
       known.fold(Map.empty[String, Watermark])(_.lanes) ++
         watermarks.map { case (lane, seq) => lane -> Watermark(seq, now) },
-      known.fold(Seq.empty[QuarantinedSeq])(_.quarantined),
+      known.fold(Seq.empty[RefusedRecord])(_.quarantined),
       known.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
     )
   }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import zonemap.ingest.queue.{Delivered, RecordName}
 import zonemap.ingest.record.IngestRecord
-import zonemap.ingest.table.{BranchStates, CheckedRecord, Refusal, RefusalCode, TableView, Watermark}
+import zonemap.ingest.table.{BranchStates, CheckedRecord, Refusal, RefusalCode, RefusedRecord, TableView, Watermark}
 
 /** The decisions of one pass on all delivered records. Immutable. */
 private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision]) {

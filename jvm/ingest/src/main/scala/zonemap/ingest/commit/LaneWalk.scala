@@ -2,7 +2,7 @@ package zonemap.ingest.commit
 
 import zonemap.ingest.queue.{Delivered, RecordName}
 import zonemap.ingest.record.IngestRecord
-import zonemap.ingest.table.{CheckedRecord, Refusal, RefusalCode}
+import zonemap.ingest.table.{CheckedRecord, Refusal, RefusalCode, RefusedRecord}
 
 /** What becomes of a refused record and its lane. */
 private[ingest] sealed trait RefusalEffect

@@ -156,7 +156,7 @@ private[ingest] class Pass(
     val kept = states.own.toSeq.flatMap(_.quarantined).filter { q =>
       planned.unsettled.contains(RecordName(q.lane, q.seq, q.nonce, 0))
     }
-    val refused = plan.quarantined.map(_.record).map(r => QuarantinedSeq(r.lane, r.seq, r.nonce, r.code, r.message))
+    val refused = plan.quarantined.map(_.record)
     val totals = states.own.fold(CommittedTotals(0, 0, 0, 0))(_.totals)
     LaneState(
       IngestPointer(states.own.fold(1L)(_.pointer.no + 1), environment.nonce(), queue.identity, view.tableUuid),

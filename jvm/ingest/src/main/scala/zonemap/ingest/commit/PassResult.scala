@@ -1,7 +1,6 @@
 package zonemap.ingest.commit
 
-/** A record that cannot be committed: the code is public, the message is for people. */
-private[zonemap] final case class RefusedRecord(lane: String, seq: Long, nonce: String, code: String, message: String)
+import zonemap.ingest.table.RefusedRecord
 
 /** A record whose predecessor in its lane is not committed and not pending. */
 private[zonemap] final case class HeldRecord(lane: String, seq: Long, missingSeq: Long, appendedAtMillis: Long)

@@ -3,7 +3,6 @@ package zonemap.ingest.commit
 import java.lang.management.ManagementFactory
 import java.nio.charset.StandardCharsets.UTF_8
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
@@ -12,6 +11,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.table.RefusedRecord
 
 /**
  * The last pass of a committer, as it was written for people.
@@ -57,18 +57,8 @@ private[zonemap] object StatusFile {
       json.writeNumberField("at-ms", nowMillis)
       json.writeStringField("committer", ManagementFactory.getRuntimeMXBean.getName)
       json.writeStringField("outcome", results.map(r => s"${r.branch}: ${text(r.outcome)}").mkString("; "))
-      json.writeArrayFieldStart("refused")
-      results.filterNot(_.outcome.isInstanceOf[PassOutcome.Committed]).flatMap(_.refused).take(MaxWaiting).foreach {
-        r =>
-          json.writeStartObject()
-          json.writeStringField("lane", r.lane)
-          json.writeNumberField("seq", r.seq)
-          json.writeStringField("nonce", r.nonce)
-          json.writeStringField("code", r.code)
-          json.writeStringField("message", r.message)
-          json.writeEndObject()
-      }
-      json.writeEndArray()
+      val waiting = results.filterNot(_.outcome.isInstanceOf[PassOutcome.Committed]).flatMap(_.refused)
+      RefusedRecord.write(json, "refused", waiting.take(MaxWaiting))
       json.writeEndObject()
     },
     false
@@ -78,18 +68,6 @@ private[zonemap] object StatusFile {
     JsonUtil.getLong("at-ms", node),
     JsonUtil.getString("outcome", node),
     JsonUtil.getString("committer", node),
-    JsonUtil
-      .get("refused", node)
-      .elements()
-      .asScala
-      .map { r =>
-        RefusedRecord(
-          JsonUtil.getString("lane", r),
-          JsonUtil.getLong("seq", r),
-          JsonUtil.getString("nonce", r),
-          JsonUtil.getString("code", r),
-          JsonUtil.getString("message", r))
-      }
-      .toSeq
+    RefusedRecord.read("refused", node)
   )
 }

@@ -31,7 +31,7 @@ private[zonemap] final case class BranchStates(
     seq <= watermark(lane) && !(own ++ others).exists(_.lanes.get(lane).exists(_.holes(seq)))
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */
-  def quarantined: Seq[QuarantinedSeq] = (own ++ others).flatMap(_.quarantined).toSeq
+  def quarantined: Seq[RefusedRecord] = (own ++ others).flatMap(_.quarantined).toSeq
 }
 
 private[zonemap] object BranchStates {

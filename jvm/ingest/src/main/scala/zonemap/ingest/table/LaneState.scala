@@ -9,9 +9,6 @@ package zonemap.ingest.table
  */
 private[zonemap] final case class Watermark(seq: Long, atMillis: Long, holes: Set[Long] = Set.empty)
 
-/** A record that the committer refused for good. Its lane has passed it, or it lies beside the chain of its lane. */
-private[zonemap] final case class QuarantinedSeq(lane: String, seq: Long, nonce: String, code: String, message: String)
-
 /**
  * What the records that are committed to a branch amount to.
  *
@@ -33,5 +30,5 @@ private[zonemap] final case class LaneState(
     prevPointer: Option[String],
     baseSnapshotId: Long,
     lanes: Map[String, Watermark],
-    quarantined: Seq[QuarantinedSeq],
+    quarantined: Seq[RefusedRecord],
     totals: CommittedTotals)

@@ -39,7 +39,7 @@ private[zonemap] object StateFile {
           state.prevPointer.fold(json.writeNullField("prev-pointer"))(json.writeStringField("prev-pointer", _))
           json.writeNumberField("base-snapshot-id", state.baseSnapshotId)
           writeLanes(json, state.lanes)
-          writeQuarantined(json, state.quarantined)
+          RefusedRecord.write(json, "quarantined", state.quarantined)
           writeTotals(json, state.totals)
           json.writeEndObject()
         },
@@ -60,20 +60,6 @@ private[zonemap] object StateFile {
       json.writeEndObject()
     }
     json.writeEndObject()
-  }
-
-  private def writeQuarantined(json: JsonGenerator, quarantined: Seq[QuarantinedSeq]): Unit = {
-    json.writeArrayFieldStart("quarantined")
-    quarantined.foreach { refused =>
-      json.writeStartObject()
-      json.writeStringField("lane", refused.lane)
-      json.writeNumberField("seq", refused.seq)
-      json.writeStringField("nonce", refused.nonce)
-      json.writeStringField("code", refused.code)
-      json.writeStringField("message", refused.message)
-      json.writeEndObject()
-    }
-    json.writeEndArray()
   }
 
   private def writeTotals(json: JsonGenerator, totals: CommittedTotals): Unit = {
@@ -111,7 +97,7 @@ private[zonemap] object StateFile {
         .asScala
         .map(lane => lane.getKey -> watermark(lane.getValue))
         .toMap,
-      JsonUtil.get("quarantined", node).elements().asScala.map(quarantined).toSeq,
+      RefusedRecord.read("quarantined", node),
       CommittedTotals(
         JsonUtil.getLong("commits", stats),
         JsonUtil.getLong("records", stats),
@@ -124,13 +110,5 @@ private[zonemap] object StateFile {
     JsonUtil.getLong("seq", node),
     JsonUtil.getLong("at-ms", node),
     if (node.has("holes")) JsonUtil.getLongList("holes", node).asScala.map(_.longValue()).toSet else Set.empty
-  )
-
-  private def quarantined(node: JsonNode) = QuarantinedSeq(
-    JsonUtil.getString("lane", node),
-    JsonUtil.getLong("seq", node),
-    JsonUtil.getString("nonce", node),
-    JsonUtil.getString("code", node),
-    JsonUtil.getString("message", node)
   )
 }

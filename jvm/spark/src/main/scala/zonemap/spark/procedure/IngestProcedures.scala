@@ -48,7 +48,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
       spark,
       name,
       table,
-      results.map(_.outcome).collect { case commit: PassOutcome.Committed => commit.snapshotId })
+      results.map(_.outcome).collect { case done: PassOutcome.Committed => done.snapshotId })
     results.map(ResultColumn.row(commit, _))
   }
 
