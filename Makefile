@@ -25,7 +25,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -80,6 +80,9 @@ result = $(if $(QUICK),build/bench/$(1)-quick.json,benchmarks/$(2))
 work = build/bench/$(1)$(if $(QUICK),-quick)
 # Adds the machine and the commit to a result of a JVM suite; the Python suites do this themselves.
 provenance = "$$(dev/find-python.sh)" benchmarks/provenance.py $(1)
+
+docs-site: $(BIN)/.requirements ## the documentation as a site (build/site/index.html); a link that leads nowhere is an error
+	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going -c docs/site -b html . build/site
 
 bench-planning: ## stock against index planning, 100,000 and 1,000,000 files (about 15 minutes on 2 cores)
 	dev/sbt "planningBenchmark/run $(call work,planning) $(call result,planning,planning/results/planning.json) 3 $(if $(QUICK),1000 20000,100000 1000000)"

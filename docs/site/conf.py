@@ -1,0 +1,62 @@
+"""Sphinx's configuration of the documentation site; `make docs-site` builds the site into build/site.
+
+The source folder is the folder of the project, so that a link between two pages is the same here as in the repository.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pygments.lexers.special import TextLexer
+from sphinx.highlighting import lexers
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+ROOT = Path(__file__).resolve().parents[2]
+
+project = "zonemap"
+root_doc = "README"
+include_patterns = [
+    "README.md",
+    "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "benchmarks/README.md",
+    "docs/**.md",
+    "tests/README.md",
+    "tests/campaign/README.md",
+]
+exclude_patterns = ["docs/site/contents.md"]
+extensions = ["myst_parser", "sphinx_copybutton"]
+nitpicky = True
+myst_heading_anchors = 4
+highlight_language = "none"  # a block without a language is output
+
+lexers["floors"] = TextLexer()  # the list of packages in OVERVIEW.md
+
+html_theme = "furo"
+html_title = "zonemap"
+html_show_sphinx = False
+html_show_copyright = False
+html_copy_source = False
+html_additional_pages = {"index": "to-first-page.html"}
+templates_path = ["templates"]
+
+
+def setup(app: Sphinx) -> None:
+    """Connects the changes that pages need for the site and not in the repository."""
+    app.connect("source-read", _source_read)
+
+
+def _source_read(_: Sphinx, name: str, source: list[str]) -> None:
+    """Appends the contents of the site to the first page; makes text of a link to a folder, which is no page."""
+    folder = (ROOT / name).parent
+
+    def page_or_text(link: re.Match[str]) -> str:
+        return link["text"] if (folder / link["target"]).is_dir() else link.group()
+
+    source[0] = re.sub(r"\[(?P<text>[^\]]+)\]\((?P<target>[\w./-]+)\)", page_or_text, source[0])
+    if name == root_doc:
+        source[0] += "\n\n" + Path(__file__).with_name("contents.md").read_text(encoding="utf-8")
