@@ -61,6 +61,7 @@ object SharedSession {
       .builder()
       .master("local[2]")
       .config("spark.ui.enabled", "false")
+      .config("spark.metrics.conf.driver.sink.jmx.class", "org.apache.spark.metrics.sink.JmxSink")
       .config("spark.sql.shuffle.partitions", "1")
       .config("spark.sql.codegen.wholeStage", "false")
       .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")

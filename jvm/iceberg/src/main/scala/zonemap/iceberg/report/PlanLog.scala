@@ -1,5 +1,6 @@
 package zonemap.iceberg.report
 
+import java.util.concurrent.CopyOnWriteArrayList
 import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
@@ -10,6 +11,7 @@ private[zonemap] final class PlanLog {
   private val planned = new LongAdder
   private val stock = new LongAdder
   private val mismatches = new LongAdder
+  private val listeners = new CopyOnWriteArrayList[PlanReport => Unit]
 
   /** Scans planned from the index since the process started. */
   def plannedScans: Long = planned.sum()
@@ -20,6 +22,9 @@ private[zonemap] final class PlanLog {
   /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
+  /** Calls `listener` with the report of each scan from now on, on the thread that plans it. */
+  def listen(listener: PlanReport => Unit): Unit = listeners.add(listener): Unit
+
   private[iceberg] def record(report: PlanReport): Unit = {
     report.mode match {
       case PlanMode.Stock(reason) =>
@@ -27,6 +32,7 @@ private[zonemap] final class PlanLog {
         warn(report, reason)
       case _ => planned.increment()
     }
+    listeners.forEach(_.apply(report))
     // building a line takes a thirtieth of the time that planning one file takes
     if (log.isInfoEnabled) log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
   }

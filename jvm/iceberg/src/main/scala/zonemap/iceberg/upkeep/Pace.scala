@@ -35,6 +35,7 @@ private[upkeep] object Pace {
   def pauseMillis(cpuMillis: Double, maxShare: Double): Long =
     math.min(MaxPauseMillis.toDouble, cpuMillis / maxShare).toLong
 
-  private def threadCpuNanos: Long =
+  /** The CPU time of this thread; the wall clock where a JVM does not measure it. */
+  def threadCpuNanos: Long =
     if (threads.isCurrentThreadCpuTimeSupported) threads.getCurrentThreadCpuTime else System.nanoTime()
 }

@@ -9,6 +9,7 @@ import java.util.concurrent.{
   ThreadFactory,
   TimeUnit
 }
+import java.util.concurrent.atomic.LongAdder
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -47,6 +48,9 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   /** The upkeep state of each table; it is garbage-collected together with the table's index. */
   private val states = Collections.synchronizedMap(new WeakHashMap[TableIndex, TableUpkeep])
+
+  private val cpu = new LongAdder
+  private val failed = new LongAdder
 
   private val worker = {
     val executor = new ScheduledThreadPoolExecutor(
@@ -268,16 +272,37 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
 
   private def logged(what: => String, work: => Unit): Unit =
     try work
-    catch { case NonFatal(e) => log.warn(s"Cannot $what: $e") }
+    catch {
+      case NonFatal(e) =>
+        failed.increment()
+        log.warn(s"Cannot $what: $e")
+    }
+
+  /** Since when each commit and snapshot is queued or being indexed, in milliseconds of the clock. */
+  def waiting: Seq[Long] =
+    (commits.values.asScala.iterator.map(_.sinceMillis) ++
+      (following.values.asScala.iterator ++ queued.values.asScala.iterator).map(_.longValue)).toSeq
+
+  /** The CPU time of the worker since the process started. */
+  def cpuNanos: Long = cpu.sum()
+
+  /** The turns of work that failed since the process started. */
+  def failures: Long = failed.sum()
 
   /** Accepts no more work and drops queued work; a turn that is under way ends normally. */
   def close(): Unit = worker.shutdownNow(): Unit
 
   private def execute(task: Runnable): Unit = schedule(task, 0)
 
+  private def counted(task: Runnable): Unit = {
+    val before = Pace.threadCpuNanos
+    try task.run()
+    finally cpu.add(Pace.threadCpuNanos - before)
+  }
+
   /** Schedules a task; tasks after [[close]] are ignored. */
   private def schedule(task: Runnable, millis: Long): Unit =
-    try worker.schedule(task, millis, TimeUnit.MILLISECONDS): Unit
+    try worker.schedule((() => counted(task)): Runnable, millis, TimeUnit.MILLISECONDS): Unit
     catch { case _: RejectedExecutionException if worker.isShutdown => () }
 }
 

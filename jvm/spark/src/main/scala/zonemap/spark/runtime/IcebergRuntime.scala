@@ -18,6 +18,7 @@ import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.ingest.IngestProcess
 import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
+import zonemap.spark.metrics.DriverMetrics
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
 import zonemap.spark.scan.{SparkProcess, SparkTables, SwapRule, TaskMethods}
@@ -31,6 +32,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val swapRule = new SwapRule(process)
   private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
   private[spark] lazy val rowChecks = new RowChecks(process)
+  private[spark] lazy val metrics = new DriverMetrics(process.iceberg)
   private[spark] lazy val explainText = new ExplainText(swapRule)
   private[spark] lazy val ingest = new IngestProcess(process)
   private lazy val allProcedures = new Procedures(process, ingest).all
@@ -57,7 +59,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, runtimeJoins, rowChecks))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, runtimeJoins, rowChecks, metrics))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

@@ -7,27 +7,31 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.join.RuntimeJoinRule
+import zonemap.spark.metrics.DriverMetrics
 import zonemap.spark.scan.PlannedBefore
 import zonemap.spark.shadow.RowChecks
 
 /**
  * Adds [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
- * run after Spark has planned scans. Also names the explain provider in the session's conf.
+ * run after Spark has planned scans. Also names the explain provider in the session's conf, and adds the metrics of the
+ * driver to Spark's metrics system.
  *
  * Users may set the list and the conf, so every query checks both.
  *
  * A plan that already contains planned scans was optimized before, and a recursive query may run such a plan again with
  * other join keys. [[AggregateRule]] and [[RuntimeJoinRule]] change a scan permanently, so this rule marks such scans
  * with [[PlannedBefore]] and the other two leave them unchanged.
- *
- * @param eachQuery called with the session for each query that it plans. The constructor cannot call it: Spark creates
- *   the rules before the session has listeners.
  */
-private[spark] final class RegisterScanRules(session: SparkSession, runtimeJoins: RuntimeJoinRule, rowChecks: RowChecks)
+private[spark] final class RegisterScanRules(
+    session: SparkSession,
+    runtimeJoins: RuntimeJoinRule,
+    rowChecks: RowChecks,
+    metrics: DriverMetrics)
     extends Rule[LogicalPlan] {
   override def apply(plan: LogicalPlan): LogicalPlan = {
     rowChecks.listenTo(session)
     ExplainProvider.register(conf)
+    metrics.registerWith(session.sparkContext)
     val methods = session.experimental
     // AggregateRule must run first: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice
