@@ -1,0 +1,100 @@
+package zonemap.spark.procedure
+
+import org.apache.iceberg.BaseTable
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.types._
+
+import zonemap.iceberg.layout.Clustering
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.spark.explain.{WhyNot, WhyNotRow}
+import zonemap.spark.scan.{SparkProcess, SwapRule}
+
+/** The procedures that explain plans and layouts. They change neither a table nor its index. */
+private[procedure] final class DiagnosticProcedures(process: SparkProcess, settings: SparkSession => PlannerSettings) {
+  private val whyNot = new WhyNot(new SwapRule(process))
+
+  private val texts = MapType(StringType, StringType, valueContainsNull = false)
+
+  private val whyNotColumns = Seq[ResultColumn[WhyNotRow]](
+    ResultColumn("scan", IntegerType, _.scan),
+    ResultColumn("table", StringType, _.table),
+    ResultColumn("part", StringType, _.part),
+    ResultColumn("text", StringType, _.text),
+    ResultColumn("became", StringType, _.became),
+    ResultColumn("decided_by", StringType, _.decidedBy),
+    ResultColumn("files_before", LongType, _.before),
+    ResultColumn("files_after", LongType, _.after),
+    ResultColumn("files_alone", LongType, _.alone),
+    ResultColumn("code", StringType, _.code),
+    ResultColumn("arguments", texts, _.arguments),
+    ResultColumn("message", StringType, _.message),
+    ResultColumn("remedy", StringType, _.remedy)
+  )
+
+  val WhyNotCall: ZoneMapProcedure = ZoneMapProcedure(
+    "why_not",
+    "Explains a query without running it: a row for each scan of an Iceberg table, each condition of its filter, and " +
+      "each sort, LIMIT, join and aggregate above it. became is the mode of a scan, or the predicate that a condition " +
+      "became; decided_by the partitions, bounds and facts that evaluate it. files_before and files_after count the " +
+      "files before and after a condition, if the conditions are applied one after the other; files_alone those that " +
+      "the condition keeps alone; -1: not counted. code, arguments and message give the reason why files are kept " +
+      "([all codes](reasons.md)), remedy what to do. \"About\" marks estimates: that of a sort takes rows to be spread " +
+      "evenly between the bounds of each file, and values to be equally frequent.",
+    Seq(Parameter("query", StringType, None, "The text of one SELECT.")),
+    ResultColumn.schema(whyNotColumns)
+  ) { (spark, arguments) =>
+    val query = ReadQuery.of(spark, arguments.text("query"), "explain")
+    whyNot.of(query.executedPlan).map(ResultColumn.row(whyNotColumns, _))
+  }
+
+  private val clusteringColumns = Seq[ResultColumn[Clustering]](
+    ResultColumn("cluster_by_keys", StringType, _.keys.mkString("LINEAR(", ", ", ")")),
+    ResultColumn("total_partition_count", LongType, _.intervals.files),
+    ResultColumn("total_constant_partition_count", LongType, _.intervals.constant),
+    ResultColumn("average_overlaps", DoubleType, c => rounded(c.intervals.overlaps.averageCount)),
+    ResultColumn("average_depth", DoubleType, c => rounded(c.intervals.overlaps.averageDepth)),
+    ResultColumn(
+      "partition_depth_histogram",
+      MapType(StringType, LongType, valueContainsNull = false),
+      _.histogram),
+    ResultColumn("partitions_without_bounds", LongType, _.intervals.withoutBounds),
+    ResultColumn("partitions_of_nulls", LongType, _.intervals.onlyNulls),
+    ResultColumn("snapshot_id", LongType, _.snapshotId),
+    ResultColumn("notes", StringType, _.notes)
+  )
+
+  val ClusteringInformation: ZoneMapProcedure = ZoneMapProcedure(
+    "clustering_information",
+    "Shows how far the data files of the table's current snapshot overlap in the values of some columns, from the " +
+      "bounds in the index. The names are those of Snowflake's function, whose partitions are data files here. " +
+      "average_overlaps is the number of other files that share a value with a file; the depth of a file is the " +
+      "largest number of files, itself included, that may hold one of its values. Both are averages over the files " +
+      "with bounds. partition_depth_histogram counts files by depth: up to 16 one by one, then up to the next power " +
+      "of two. total_constant_partition_count counts files that hold a single value of each column. Files without " +
+      "bounds of a column, and files that hold only nulls in a column, are counted in columns of their own and are in " +
+      "no average. Bounds of texts that the writer cut short, and rounded bounds of the index, count as they are, so " +
+      "the overlap may be less than shown.",
+    Seq(
+      Parameter.Table,
+      Parameter(
+        "columns",
+        ArrayType(StringType),
+        Some("NULL"),
+        "Names of the columns, in the order in which a sort compares them; NULL: the columns of the table's sort order."
+      )
+    ),
+    ResultColumn.schema(clusteringColumns)
+  ) { (spark, arguments) =>
+    val name = arguments.text("table")
+    val verb = "compute the clustering of"
+    val table = IcebergTables.load(spark, name, verb)
+    IcebergTables.requireIndexable(table, name, verb)
+    val base = table.asInstanceOf[BaseTable]
+    val found = Clustering.of(base, name, arguments.texts("columns"), settings(spark), process.iceberg)
+    Seq(ResultColumn.row(clusteringColumns, found))
+  }
+
+  val all: Seq[ZoneMapProcedure] = Seq(WhyNotCall, ClusteringInformation)
+
+  private def rounded(value: Double): Double = Math.round(value * 10000) / 10000.0
+}
