@@ -13,6 +13,17 @@ Importing this package imports neither PySpark nor py4j.
 """
 
 from zonemap.config import DualIndex, MergePolicy, Upkeep
+from zonemap.diagnosis import (
+    ClusteringResult,
+    Verdict,
+    VerifyResult,
+    WhyNotResult,
+    WhyNotRow,
+    clustering_information,
+    verify,
+    verify_query,
+    why_not,
+)
 from zonemap.errors import (
     InvalidArgumentError,
     JarNotFoundError,
@@ -40,6 +51,7 @@ from zonemap.version import __version__
 __all__ = [
     "BuildResult",
     "BuiltFact",
+    "ClusteringResult",
     "DropResult",
     "DualIndex",
     "GarbageFile",
@@ -54,10 +66,15 @@ __all__ = [
     "StatusResult",
     "UnsupportedSparkError",
     "Upkeep",
+    "Verdict",
+    "VerifyResult",
+    "WhyNotResult",
+    "WhyNotRow",
     "ZonemapError",
     "ZonemapWarning",
     "__version__",
     "build",
+    "clustering_information",
     "configure",
     "drop",
     "gc",
@@ -66,4 +83,7 @@ __all__ = [
     "prewarm",
     "refresh",
     "status",
+    "verify",
+    "verify_query",
+    "why_not",
 ]

@@ -33,7 +33,8 @@ private[zonemap] object ColumnEffect {
     lazy val plain = ColumnEffect(
       if (kept.count * 2 <= files.count || kept.count <= 1) ConditionEffect.Prunes(kept.count, files.count)
       else ConditionEffect.KeepsMost(kept.count, files.count))
-    if (kept.count < FewFiles) plain
+    if (isNotNull(conditions)) ColumnEffect(ConditionEffect.NotNull(kept.count, files.count))
+    else if (kept.count < FewFiles) plain
     else
       single(conditions).fold(plain) { column =>
         val without = FileIntervals.of(kept, Seq(column)).withoutBounds
@@ -74,6 +75,9 @@ private[zonemap] object ColumnEffect {
       case FloatType | DoubleType | UuidType => false
       case _                                 => true
     }
+
+  /** Whether a predicate excludes only nulls. */
+  def isNotNull(predicate: Predicate): Boolean = predicate.isInstanceOf[NotNull]
 
   /** The only column of a predicate, if it has bounds of its own. */
   def single(predicate: Predicate): Option[ColumnRef] =

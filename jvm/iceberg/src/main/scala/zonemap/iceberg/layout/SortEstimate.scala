@@ -19,7 +19,7 @@ import zonemap.iceberg.prune.FileSet
  */
 private[zonemap] object SortEstimate {
 
-  /** Fewer different values in the bounds than this leave unknown how many rows one value has. */
+  /** Fewer different values in the bounds than this leave unknown how rows are spread over ranges of values. */
   private val FewValues = 16
 
   /** The largest number of comparisons of a file with a range. */
@@ -36,7 +36,7 @@ private[zonemap] object SortEstimate {
       Left(s"the condition on ${column.name} has too many values for an estimate over ${files.count} files")
     else if (found.size < files.count)
       Left(s"${files.count - found.size} files have no bounds of ${column.name}")
-    else if (different < Math.min(FewValues, (found.size + 1) / 2 + 1) && column.columnType != DateType)
+    else if (different < needed(found.size, ranges) && column.columnType != DateType)
       Left(
         s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is unknown")
     else {
@@ -44,6 +44,15 @@ private[zonemap] object SortEstimate {
       Right(found.groupBy(_.partition).valuesIterator.map(new Group(_, scale, ranges, different).kept).sum)
     }
   }
+
+  /** Of a column with fewer values than half the files, a single value may have the rows of several files. */
+  private def needed(files: Int, ranges: ValueRanges): Int = {
+    val ofValues = files / 2 + 1
+    if (ranges.iterator.exists(isPoint)) ofValues else Math.min(FewValues, ofValues)
+  }
+
+  private def isPoint(range: ValueRange): Boolean =
+    range.from != null && range.until == ValueRanges.successor(range.from)
 
   private final case class Bounded(partition: TupleKey, lower: ZoneValue, upper: ZoneValue, rows: Double)
 
@@ -83,9 +92,6 @@ private[zonemap] object SortEstimate {
         val filled = Math.max(matching, ofPoints) / rowsOfFile
         Math.min(files.size.toDouble, filled + touched).round.max(1L)
       }
-
-    private def isPoint(range: ValueRange): Boolean =
-      range.from != null && range.until == ValueRanges.successor(range.from)
 
     /**
      * The files that the ranges reach into besides those that they fill. An inner range begins and ends within files,

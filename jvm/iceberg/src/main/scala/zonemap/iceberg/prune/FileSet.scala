@@ -124,6 +124,15 @@ final class FileSet private[iceberg] (
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
 
+  /** A lower bound of the column in a file in the middle of the set; `None` if no file there has one. */
+  private[zonemap] def someBound(column: ColumnRef): Option[ZoneValue] = inBudget {
+    val nonEmpty = parts.filterNot(_._2.isEmpty)
+    nonEmpty.lift(nonEmpty.size / 2).flatMap { case (segment, rows) =>
+      val all = rows.toArray
+      sample(segment, all(all.length / 2), column)
+    }
+  }
+
   private[iceberg] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
 
   /** Calls `use` with each segment and its files in this set, which `use` must not change. */

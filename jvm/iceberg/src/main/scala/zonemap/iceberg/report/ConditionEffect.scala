@@ -33,6 +33,9 @@ object ConditionEffect {
   final case class KeepsMost(kept: Long, files: Long)
       extends ConditionEffect("CONDITION_KEEPS_MOST", s"${of(kept, files)}: its values may be in most files")
 
+  final case class NotNull(kept: Long, files: Long)
+      extends ConditionEffect("CONDITION_NOT_NULL", s"${of(kept, files)}: they may hold values other than null")
+
   final case class NotCounted(why: String)
       extends ConditionEffect("CONDITION_NOT_COUNTED", s"the files that it keeps could not be counted: $why")
 
@@ -42,6 +45,7 @@ object ConditionEffect {
     Overlap(0, 0, "", 0, 0).code -> "The files overlap in the column, and sorting them would leave out at least half.",
     FilesWithoutBounds(0, 0, "", 0).code -> "Most files that the condition keeps have no bounds of the column.",
     KeepsMost(0, 0).code -> "The condition keeps most files, and a sort by its column would not change that.",
+    NotNull(0, 0).code -> "The condition excludes only nulls; Spark adds such conditions itself.",
     NotCounted("").code -> "The index of the snapshot could not be read a second time, to count files."
   )
 

@@ -53,6 +53,7 @@ object Remedies {
       "Sort the table by {column} (rewrite_data_files, strategy => 'sort'), or build a fact of it.",
     "CONDITION_FILES_WITHOUT_BOUNDS" -> "CALL zonemap.system.build(table => '{table}', facts => 'bounds({column})').",
     "CONDITION_KEEPS_MOST" -> "Add a condition with fewer values, if the query needs fewer rows.",
+    "CONDITION_NOT_NULL" -> Nothing,
     "CONDITION_NOT_COUNTED" -> "Call why_not again."
   )
 

@@ -8,7 +8,7 @@ import zonemap.iceberg.report.ConditionReason
  *
  * @param text the condition in the form that Spark's optimizer gave it
  */
-private[explain] final case class ConditionUse(text: String, outcome: Either[ConditionReason, UsedCondition]) {
+private[spark] final case class ConditionUse(text: String, outcome: Either[ConditionReason, UsedCondition]) {
 
   /** The line of EXPLAIN. */
   def line: String = {
@@ -25,7 +25,7 @@ private[explain] final case class ConditionUse(text: String, outcome: Either[Con
  * @param filter the predicate, if Iceberg evaluates it too
  * @param derived the predicate, if only the index evaluates it
  */
-private[explain] final case class UsedCondition(
+private[spark] final case class UsedCondition(
     text: String,
     means: Seq[String],
     filter: Predicate = True,

@@ -5,13 +5,13 @@ import zonemap.iceberg.report.{PlanMode, PlanReport}
 import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
 
 /** A scan of an Iceberg table in a physical plan. */
-private[explain] sealed trait FoundScan {
+private[spark] sealed trait FoundScan {
 
   /** Lines about operators that were found after the scan was planned. */
   def afterPlanning: Seq[ScanNote]
 }
 
-private[explain] object FoundScan {
+private[spark] object FoundScan {
 
   /** A scan that Iceberg plans, with the reason. */
   final case class Stock(table: String, reason: Coded, notes: Seq[ScanNote], afterPlanning: Seq[ScanNote])

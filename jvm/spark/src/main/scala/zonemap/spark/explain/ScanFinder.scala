@@ -21,7 +21,7 @@ import zonemap.spark.scan.{IcebergScans, RowLevelTables, SwapDecision, SwapRule,
  * Finds the scans of Iceberg tables in a physical plan, and how each was planned. EXPLAIN and `why_not` describe the
  * same scans. It plans and executes nothing.
  */
-private[explain] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanHelper {
+private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanHelper {
 
   def of(plan: SparkPlan): Seq[FoundScan] = {
     lazy val uses = ScanUse.of(logicalPlans(plan))

@@ -9,12 +9,12 @@ import zonemap.iceberg.report.AggregateReason
  * @param text its effect
  * @param reason the reason why it prunes no file; `None` if it prunes
  */
-private[explain] final case class ScanNote(subject: String, text: String, reason: Option[Coded] = None) {
+private[spark] final case class ScanNote(subject: String, text: String, reason: Option[Coded] = None) {
 
   def line: String = Seq(subject, text).filter(_.nonEmpty).mkString(": ") + reason.fold("")(r => s", ${r.code} (${r.message})")
 }
 
-private[explain] object ScanNote {
+private[spark] object ScanNote {
 
   def of(reason: AggregateReason): ScanNote =
     ScanNote("aggregates", "all files read", Some(Coded.of(reason.code, reason.message, reason)))
@@ -28,9 +28,9 @@ private[explain] object ScanNote {
 }
 
 /** A reason of one of the catalogues: its stable code, its sentence, and its values by name. */
-private[explain] final case class Coded(code: String, message: String, arguments: Map[String, String])
+private[spark] final case class Coded(code: String, message: String, arguments: Map[String, String])
 
-private[explain] object Coded {
+private[spark] object Coded {
   def of(code: String, message: String, reason: Any): Coded = Coded(code, message, argumentsOf(reason))
 
   /** The fields of a case class, in order. */

@@ -171,11 +171,13 @@ private object WhyNot {
   private def keep(files: FileSet, conditions: Seq[UsedCondition]): FileSet =
     files.keep(Predicate.and(conditions.map(_.filter): _*), Predicate.and(conditions.map(_.derived): _*))
 
-  /** The effect of a condition together with the other conditions on the same column. */
+  /** The effect of a condition together with the other conditions on the same column; IS NOT NULL counts alone. */
   private def effectOf(condition: UsedCondition, all: Seq[UsedCondition], live: FileSet): ColumnEffect = {
-    val column = ColumnEffect.single(condition.predicate).map(_.id)
+    def columnOf(used: UsedCondition) =
+      ColumnEffect.single(used.predicate).map(_.id).filterNot(_ => ColumnEffect.isNotNull(used.predicate))
+    val column = columnOf(condition)
     val (same, others) = all.partition { other =>
-      (other eq condition) || (column.isDefined && ColumnEffect.single(other.predicate).map(_.id) == column)
+      (other eq condition) || (column.isDefined && columnOf(other) == column)
     }
     val files = keep(live, others)
     ColumnEffect.of(files, keep(files, same), Predicate.and(same.map(_.predicate): _*))

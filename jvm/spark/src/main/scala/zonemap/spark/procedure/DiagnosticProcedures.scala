@@ -2,12 +2,14 @@ package zonemap.spark.procedure
 
 import org.apache.iceberg.BaseTable
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.layout.Clustering
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.explain.{WhyNot, WhyNotRow}
 import zonemap.spark.scan.{SparkProcess, SwapRule}
+import zonemap.spark.shadow.Verdict
 
 /** The procedures that explain plans and layouts. They change neither a table nor its index. */
 private[procedure] final class DiagnosticProcedures(process: SparkProcess, settings: SparkSession => PlannerSettings) {
@@ -94,7 +96,44 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     Seq(ResultColumn.row(clusteringColumns, found))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(WhyNotCall, ClusteringInformation)
+  private val verdictColumns = Seq[ResultColumn[Verdict]](
+    ResultColumn("query", StringType, _.query),
+    ResultColumn("check", StringType, _.check),
+    ResultColumn("table", StringType, _.table),
+    ResultColumn("verdict", StringType, _.verdict),
+    ResultColumn("with_index", LongType, _.withIndex),
+    ResultColumn("without_index", LongType, _.without),
+    ResultColumn("detail", StringType, _.detail)
+  )
+
+  val Verify: ZoneMapProcedure = ZoneMapProcedure(
+    "verify",
+    "Checks that the index changes no result, with three checks of a query. 'pruned files' reads a sample of the data " +
+      "files that the plan left out, and counts the rows in them that satisfy the conditions: with_index is that " +
+      "number, which must be 0, without_index the number of files that were read. 'rows' runs the query with and " +
+      "without zonemap, and compares the number of rows and a digest. 'tasks' compares each planned task with " +
+      "Iceberg's: with_index counts planned files, without_index live files. verdict is 'equal', 'different', or " +
+      "'not checked' with the reason in detail. For a table, the queries are SELECT * with a condition column = value, " +
+      "for the first columns with bounds, with a value from a file in the middle. The queries run in full, and the " +
+      "tables that show a difference in rows or tasks are put into quarantine, as in shadow mode.",
+    Seq(
+      Parameter("query", StringType, Some("NULL"), "The text of one SELECT."),
+      Parameter("table", StringType, Some("NULL"), "Identifier of the Iceberg table, such as 'lake.db.t'."),
+      Parameter("max_files", IntegerType, Some("8"), "The most pruned files that are read for each scan; 0: none."),
+      Parameter("max_columns", IntegerType, Some("3"), "The most columns of a table for which a query is checked.")
+    ),
+    ResultColumn.schema(verdictColumns)
+  ) { (spark, arguments) =>
+    new VerifyCall(spark.asInstanceOf[ClassicSession], process, settings(spark))
+      .verdicts(
+        arguments.optionalText("query"),
+        arguments.optionalText("table"),
+        arguments.count("max_files"),
+        arguments.count("max_columns"))
+      .map(ResultColumn.row(verdictColumns, _))
+  }
+
+  val all: Seq[ZoneMapProcedure] = Seq(WhyNotCall, ClusteringInformation, Verify)
 
   private def rounded(value: Double): Double = Math.round(value * 10000) / 10000.0
 }

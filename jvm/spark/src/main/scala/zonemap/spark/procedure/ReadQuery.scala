@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.ParseException
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan, ParsedStatement}
+import org.apache.spark.sql.catalyst.plans.logical.{Call, Command, LogicalPlan, ParsedStatement}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 
@@ -44,8 +44,8 @@ private[procedure] object ReadQuery {
 
   private def isCommand(plan: LogicalPlan): Boolean =
     plan match {
-      case _: Command | _: ParsedStatement => true
-      case other                           => other.nodeName == "CompoundBody"
+      case _: Command | _: ParsedStatement | _: Call => true
+      case other                                     => other.nodeName == "CompoundBody"
     }
 
   /** Whether the part before some semicolon is a statement of its own. */

@@ -66,7 +66,8 @@ object ReasonExamples {
     where("CONDITION_PRUNES", "id = 33"),
     where("CONDITION_OVERLAP", "mixed = 40"),
     ReasonExample("CONDITION_FILES_WITHOUT_BOUNDS", "SELECT id FROM lake.db.late_bounds WHERE c = 45"),
-    where("CONDITION_KEEPS_MOST", "id >= 5")
+    where("CONDITION_KEEPS_MOST", "id >= 5"),
+    where("CONDITION_NOT_NULL", "id IS NOT NULL")
   )
 
   private val other = "(SELECT id AS k, CAST(id AS STRING) AS t FROM RANGE(0, 80)) o"
