@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -142,6 +143,34 @@ def test_verify_of_a_table_and_of_a_query() -> None:
         zonemap.verify(session, "t", max_files=-1)
     wrong = zonemap.verify(_Session({**VERDICT, "verdict": "different"}), "t")  # type: ignore[arg-type]
     assert not wrong.is_right and "The index is wrong" in wrong._repr_html_()
+
+
+def test_history_of_a_table_and_of_all_tables() -> None:
+    scan = {
+        "planned_at": datetime(2026, 1, 1),
+        "table": "lake.db.t",
+        "snapshot_id": 7,
+        "mode": "EXACT",
+        "tier": "hot",
+        "reason": "",
+        "files_considered": 5,
+        "files_after_bounds": 2,
+        "files_kept": 1,
+        "facts": "bloom(id)",
+        "predicate": "id = 3",
+        "top_k": "",
+        "limit": -1,
+        "milliseconds": 1.5,
+    }
+    session: Any = _Session(scan)
+    assert zonemap.history(session, "lake.db.t", max_scans=5).as_dicts() == [scan]
+    assert zonemap.history(session).scans[0].files_kept == 1
+    assert session.statements == [
+        "CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)",
+        "CALL zonemap.system.history(max_scans => 100)",
+    ]
+    nothing = zonemap.history(_Session())  # type: ignore[arg-type]
+    assert "Run a query first" in nothing._repr_html_()
 
 
 @pytest.fixture

@@ -11,6 +11,7 @@ import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
@@ -95,6 +96,43 @@ class Verdict:
     detail: str
 
 
+@dataclass(frozen=True)
+class PlannedScan:
+    """A scan in ``history``.
+
+    Attributes:
+        planned_at: When its plan was complete.
+        table: The table that it reads.
+        snapshot_id: The snapshot that it reads.
+        mode: "EXACT", "HYBRID" or "STOCK".
+        tier: Where the segments were: "hot", "cold" or "both"; empty if Iceberg planned.
+        reason: Why Iceberg planned; empty if the index did.
+        files_considered: Live files; -1 if Iceberg planned.
+        files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
+        files_kept: Planned files; -1 if Iceberg planned.
+        facts: Facts that some of these files have.
+        predicate: The condition that the index evaluated.
+        top_k: The bound of the first rows; empty without one.
+        limit: Rows of a LIMIT that left out files; else -1.
+        milliseconds: Time from the request to the last task.
+    """
+
+    planned_at: datetime
+    table: str
+    snapshot_id: int
+    mode: str
+    tier: str
+    reason: str
+    files_considered: int
+    files_after_bounds: int
+    files_kept: int
+    facts: str
+    predicate: str
+    top_k: str
+    limit: int
+    milliseconds: float
+
+
 class _Rows:
     """Results of several rows."""
 
@@ -145,6 +183,22 @@ class VerifyResult(_Rows):
     def _repr_html_(self) -> str:
         heading = "No difference found" if self.is_right else "The index is wrong"
         return f"<p>{html.escape(heading)}</p>" + html_table(self.as_dicts())
+
+
+@dataclass(frozen=True)
+class HistoryResult(_Rows):
+    """Result of ``history``: scans of the driver, the newest first."""
+
+    scans: tuple[PlannedScan, ...]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Returns the scans, ready for JSON."""
+        return [asdict(scan) for scan in self.scans]
+
+    def _repr_html_(self) -> str:
+        if not self.scans:
+            return "<p>The driver has planned no such scan yet. Run a query first.</p>"
+        return html_table(self.as_dicts())
 
 
 @dataclass(frozen=True)
@@ -244,6 +298,25 @@ def verify_query(query: DataFrame | str, *, spark: SparkSession | None = None, m
         arguments = f"query => {identifiers.text_literal(text)}, max_files => {most}"
         rows = collect(session, "verify", f"CALL zonemap.system.verify({arguments})", text)
     return VerifyResult(tuple(_read(Verdict, row) for row in rows))
+
+
+def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 100) -> HistoryResult:
+    """Returns the newest scans that the driver planned, of ``table`` or of all tables. It is in memory only.
+
+    Args:
+        spark: The session.
+        table: The table's name; None: all tables.
+        max_scans: The most scans.
+
+    Raises:
+        InvalidArgumentError: ``max_scans`` is not a whole number from 0.
+    """
+    most = f"max_scans => {checked.count('max_scans', max_scans, 'scans')}"
+    if table is None:
+        rows = collect(spark, "history", f"CALL zonemap.system.history({most})", "all tables")
+    else:
+        rows = call(spark, "history", table, f", {most}")
+    return HistoryResult(tuple(_read(PlannedScan, row) for row in rows))
 
 
 @contextmanager

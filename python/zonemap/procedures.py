@@ -35,6 +35,7 @@ _ACTIONS = {
     "gc": "collect unused index files of",
     "why_not": "explain",
     "verify": "verify",
+    "history": "show the history of",
     "clustering_information": "compute the clustering of",
 }
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.

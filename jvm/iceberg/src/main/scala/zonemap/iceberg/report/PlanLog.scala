@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
 
-/** Counts the scans of a process and writes one line for each. Thread-safe. */
+/** Counts the scans of a process, writes one line for each, and retains the newest. Thread-safe. */
 private[zonemap] final class PlanLog {
   private val log = LoggerFactory.getLogger("zonemap.planner")
   private val planned = new LongAdder
@@ -20,7 +20,11 @@ private[zonemap] final class PlanLog {
   /** Scans whose shadow plan differed, and sampled queries whose rows differed. */
   def shadowMismatches: Long = mismatches.sum()
 
+  /** The newest scans that reached the planner. */
+  val history = new PlanHistory(PlanLog.HistoryScans)
+
   private[iceberg] def record(report: PlanReport): Unit = {
+    history.add(PlanRecord.of(report, System.currentTimeMillis()))
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()
@@ -52,4 +56,8 @@ private[zonemap] final class PlanLog {
     case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
     case _                                 => ()
   }
+}
+
+private object PlanLog {
+  private val HistoryScans = 1000
 }

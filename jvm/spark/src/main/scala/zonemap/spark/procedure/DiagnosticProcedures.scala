@@ -6,6 +6,7 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.layout.Clustering
+import zonemap.iceberg.report.PlanRecord
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.explain.{WhyNot, WhyNotRow}
 import zonemap.spark.scan.{SparkProcess, SwapRule}
@@ -133,7 +134,48 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
       .map(ResultColumn.row(verdictColumns, _))
   }
 
-  val all: Seq[ZoneMapProcedure] = Seq(WhyNotCall, ClusteringInformation, Verify)
+  private val historyColumns = Seq[ResultColumn[PlanRecord]](
+    ResultColumn("planned_at", TimestampType, r => r.atMillis * 1000),
+    ResultColumn("table", StringType, _.table),
+    ResultColumn("snapshot_id", LongType, _.snapshotId),
+    ResultColumn("mode", StringType, _.mode),
+    ResultColumn("tier", StringType, _.tier),
+    ResultColumn("reason", StringType, _.reason),
+    ResultColumn("files_considered", LongType, _.considered),
+    ResultColumn("files_after_bounds", LongType, _.afterBounds),
+    ResultColumn("files_kept", LongType, _.kept),
+    ResultColumn("facts", StringType, _.facts),
+    ResultColumn("predicate", StringType, _.predicate),
+    ResultColumn("top_k", StringType, _.topK),
+    ResultColumn("limit", LongType, _.limit),
+    ResultColumn("milliseconds", DoubleType, _.millis)
+  )
+
+  val History: ZoneMapProcedure = ZoneMapProcedure(
+    "history",
+    "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
+      "is in memory only and ends with the driver; a scan that no rule swaps, such as one with zonemap off, is not in " +
+      "it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
+      "for the reason in reason. limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
+      "is the time from the request to the last task.",
+    Seq(
+      Parameter(
+        "table",
+        StringType,
+        Some("NULL"),
+        "Identifier of the Iceberg table, such as 'lake.db.t'; NULL: all tables."),
+      Parameter("max_scans", IntegerType, Some("100"), "The most rows.")
+    ),
+    ResultColumn.schema(historyColumns)
+  ) { (spark, arguments) =>
+    val name = arguments.optionalText("table").map(IcebergTables.load(spark, _, "show the history of").name())
+    process.iceberg.index.planLog.history.newest
+      .filter(record => name.forall(_ == record.table))
+      .take(arguments.count("max_scans"))
+      .map(ResultColumn.row(historyColumns, _))
+  }
+
+  val all: Seq[ZoneMapProcedure] = Seq(WhyNotCall, ClusteringInformation, Verify, History)
 
   private def rounded(value: Double): Double = Math.round(value * 10000) / 10000.0
 }

@@ -40,6 +40,7 @@ private[spark] object Verdict {
  */
 private[spark] final class Verification(process: SparkProcess) {
   import Verdict._
+  import Verification.Description
 
   private val finder = new ScanFinder(new SwapRule(process))
 
@@ -49,6 +50,7 @@ private[spark] final class Verification(process: SparkProcess) {
    */
   def of(user: ClassicSession, query: QueryExecution, text: String, maxFiles: Int): Seq[Verdict] = {
     val before = SparkSession.getActiveSession
+    val description = user.sparkContext.getLocalProperty(Description)
     try {
       val scans = finder.of(query.executedPlan)
       if (scans.isEmpty) Seq(Verdict("", "tasks", "", NotChecked, -1, -1, "the plan has no scan of an Iceberg table"))
@@ -56,7 +58,10 @@ private[spark] final class Verification(process: SparkProcess) {
         val sessions = new CheckSessions(user)
         pruned(sessions, query, scans, maxFiles) ++ rows(user, query) ++ tasks(sessions, query)
       }
-    } finally before.foreach(SparkSession.setActiveSession)
+    } finally {
+      before.foreach(SparkSession.setActiveSession)
+      user.sparkContext.setLocalProperty(Description, description)
+    }
   }.map(_.copy(query = text))
 
   private def notChecked(check: String, table: String, why: String): Verdict =
@@ -140,6 +145,7 @@ private[spark] final class Verification(process: SparkProcess) {
 }
 
 private object Verification {
+  private val Description = "spark.job.description"
 
   /** At most `limit` elements, spread over the sequence. */
   def spread[A](all: IndexedSeq[A], limit: Int): Seq[A] =

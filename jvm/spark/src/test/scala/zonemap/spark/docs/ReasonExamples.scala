@@ -95,6 +95,10 @@ object ReasonExamples {
 
   val examples: Seq[ReasonExample] = scans ++ conditions ++ operators
 
+  /** The code of a plan without a scan, and the case that it names. */
+  val NoScan: Seq[(String, String)] =
+    Seq("NO_SCAN" -> "The plan reads no Iceberg table: it has none, reads cached data, or is answered from metadata.")
+
   /** Codes that no query on its own causes, with the state that does. */
   val states: Map[String, String] = Map(
     "TOO_MANY_UNKNOWN_ENTRIES" -> "many commits since the last refresh",
