@@ -14,13 +14,13 @@ private[zonemap] object BloomEstimate {
    * a column with equal values is smaller.
    */
   def mostBytes(files: FileSet): Long = {
-    var bytes = 0.0
+    var bytes = 0L
     files.foreachSegment { (segment, rows) =>
-      rows.forEach { row =>
-        val values = segment.recordCount(row).max(1L)
-        bytes += FactFile.EntryBytes + BlockBloom.BlockBytes * (values * BlockBloom.BitsPerValue / 8 / BlockBloom.BlockBytes).ceil
-      }
+      rows.forEach(row => bytes += FactFile.EntryBytes + HeadBytes + BlockBloom.mostBytes(segment.recordCount(row)))
     }
-    bytes.toLong
+    bytes
   }
+
+  /** The head of a fact file; at most one for each data file. */
+  private val HeadBytes = 100L
 }

@@ -50,7 +50,7 @@ class FileIntervalsTest extends AnyFunSuite with Seeded {
         val depths = intervals.map { i =>
           intervals.map(_._1).filter(p => upTo(i._1, p) && upTo(p, i._2)).map(p => intervals.count(meet((p, p), _))).max
         }
-        assert(found.overlaps.depths.toSeq == depths)
+        assert(found.overlaps.depths.toSeq == depths): Unit
       }
     }
 }

@@ -86,6 +86,20 @@ class WhyNotTest extends SharedSession {
     assert(remedy.contains("Sorting by `mixed` would keep about 2 files") && remedy.contains("bloom(mixed)"), remedy)
   }
 
+  test("a bloom filter takes at most the size that is named, and is not advised where there is one") {
+    val table = "lake.db.bloom_sizes"
+    sql(s"DROP TABLE IF EXISTS $table")
+    sql(s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS " +
+      "SELECT id * 7919 % 4000 AS k FROM RANGE(0, 4000, 1, 5)")
+    build(table)
+    def remedy = whyNot(s"SELECT * FROM $table WHERE k = 30").map(text(_, "remedy")).mkString
+    val most = "at most ([\\d.]+) KB".r.findFirstMatchIn(remedy).map(_.group(1).toDouble * 1000).get
+    val built = sql(s"CALL zonemap.system.build(table => '$table', facts => 'bloom(k)')").collect()
+    val bytes = built.find(text(_, "part") == "bloom(k)").map(count(_, "bytes")).get
+    assert(bytes <= most && most <= 2 * bytes, s"$bytes bytes, at most $most")
+    assert(!remedy.contains("bloom"), remedy)
+  }
+
   test("both ends of a range count together: neither is said to keep most files") {
     made
     val rows = whyNot("SELECT id FROM lake.db.examples WHERE id >= 20 AND id <= 25")
