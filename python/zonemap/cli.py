@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from zonemap import diagnosis, failures, ingest, installed, procedures
 from zonemap import doctor as checks
-from zonemap import failures, ingest, installed, procedures
 from zonemap import follow as following
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
@@ -185,6 +185,60 @@ def status(
     else:
         found = procedures.status(spark, namespace=namespace)
         output_of(output, always_list=True).rows("status", [result.as_dict() for result in found])
+
+
+@cli.command("why-not")
+@click.argument("query")
+@_session_options
+def why_not(query: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Explain why QUERY, the text of a SELECT, reads the files that it reads. The query is not executed."""
+    result = diagnosis.why_not(query, spark=_start(settings, remote, iceberg))
+    rows = result.as_dicts() if output == "json" else result.summaries()
+    output_of(output, always_list=True).rows("why not", rows)
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--columns", multiple=True, metavar="COLUMN", help="A column of the sort order; may be repeated.")
+@_session_options
+def clustering(
+    table: str,
+    columns: tuple[str, ...],
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Show how far the data files of TABLE overlap in the values of columns; by default, of its sort order."""
+    result = diagnosis.clustering_information(_start(settings, remote, iceberg), table, columns or None)
+    output_of(output).rows("clustering", [result.as_dict()])
+
+
+@cli.command()
+@click.argument("table", required=False)
+@click.option("--query", metavar="SELECT", help="Check this query instead of queries on TABLE.")
+@click.option("--max-files", type=click.IntRange(0), default=8, show_default=True, help="Pruned files to read a scan.")
+@_session_options
+def verify(
+    table: str | None,
+    query: str | None,
+    max_files: int,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Check that the index of TABLE changes no result; the exit code is 1 if a check finds a difference."""
+    if (table is None) == (query is None):
+        raise InvalidArgumentError("Cannot verify nothing, or two things at once: give either TABLE or --query.")
+    spark = _start(settings, remote, iceberg)
+    if query is not None:
+        result = diagnosis.verify_query(query, spark=spark, max_files=max_files)
+    else:
+        result = diagnosis.verify(spark, str(table), max_files=max_files)
+    output_of(output, always_list=True).rows("verdicts", result.as_dicts())
+    if not result.is_right:
+        sys.exit(1)
 
 
 @cli.command()

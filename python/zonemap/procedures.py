@@ -30,7 +30,14 @@ from zonemap.results import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ACTIONS = {"status": "show the status of", "gc": "collect unused index files of"}
+_ACTIONS = {
+    "status": "show the status of",
+    "gc": "collect unused index files of",
+    "why_not": "explain",
+    "verify": "verify",
+    "history": "show the history of",
+    "clustering_information": "compute the clustering of",
+}
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
 _ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
 #: Without a catalog ``zonemap``, Spark reads the name as one of the current catalog, whose name is in the sentence.
@@ -80,7 +87,7 @@ def build(
     """
     arguments = _facts(facts)
     if columns is not None:
-        arguments += _columns(columns)
+        arguments += columns_argument(columns)
     if checked.flag("estimate", estimate):
         arguments += ", estimate => true"
     if max_fact_share is not None:
@@ -126,7 +133,7 @@ def status(
     if table is not None:
         return StatusResult.from_rows(table, call(spark, "status", table))
     arguments = "" if namespace is None else f"namespace => {identifiers.literal(namespace)}"
-    rows = _collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
+    rows = collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
     return tuple(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
 
 
@@ -149,7 +156,7 @@ def prewarm(
     if hours is not None:
         arguments += f", hours => {checked.count('hours', hours, 'hours')}"
     if columns is not None:
-        arguments += _columns(columns)
+        arguments += columns_argument(columns)
     return PrewarmResult.from_rows(table, call(spark, "prewarm", table, arguments))
 
 
@@ -214,7 +221,8 @@ def _facts(facts: Sequence[str]) -> str:
     return f", facts => {identifiers.text_literal(', '.join(named))}" if named else ""
 
 
-def _columns(columns: Sequence[str]) -> str:
+def columns_argument(columns: Sequence[str]) -> str:
+    """Returns the argument ``columns`` of a call, with a comma before it."""
     names = checked.texts("columns", columns, "column names")
     if not names:
         raise InvalidArgumentError(
@@ -229,7 +237,7 @@ def call(spark: SparkSession, procedure: str, table: str, arguments: str = "") -
     Raises:
         ZonemapError: The procedure failed, or the session does not have the extension.
     """
-    return _collect(spark, procedure, statement(procedure, table, arguments), table)
+    return collect(spark, procedure, statement(procedure, table, arguments), table)
 
 
 def _action(procedure: str, of: str) -> str:
@@ -239,7 +247,12 @@ def _action(procedure: str, of: str) -> str:
     return f"{_ACTIONS.get(procedure, f'{procedure} the index of')} '{of}'"
 
 
-def _collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
+def collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapping[str, Any]]:
+    """Returns the rows of a CALL statement; ``of`` names its table or query in messages.
+
+    Raises:
+        ZonemapError: The procedure failed, or the session does not have the extension.
+    """
     if not callable(getattr(spark, "sql", None)):
         raise InvalidArgumentError(
             f"Cannot {_action(procedure, of)} with {checked.shown(spark)}: it is not a session. "

@@ -45,7 +45,7 @@ private[zonemap] object BlockBloom {
    * neighbouring blocks while the share of false positives allows it, so callers need no exact count. Not thread-safe.
    */
   final class Builder(expected: Long) {
-    private var blocks = foldable(Math.ceil(expected.max(1L) * BitsPerValue / (BlockBytes * 8)).toLong)
+    private var blocks = blocksOf(expected)
     private var words = new Array[Int](blocks * Words)
 
     def add(hash: Long): Unit = {
@@ -79,6 +79,12 @@ private[zonemap] object BlockBloom {
         }
       }
   }
+
+  /** The largest size of a filter that is allocated for `expected` distinct hashes, in bytes. */
+  def mostBytes(expected: Long): Long = blocksOf(expected).toLong * BlockBytes
+
+  private def blocksOf(expected: Long): Int =
+    foldable(Math.ceil(expected.max(1L) * BitsPerValue / (BlockBytes * 8)).toLong)
 
   /** Returns the least number of blocks that is at least `blocks` and can be halved repeatedly to a small number. */
   private def foldable(blocks: Long): Int = {

@@ -22,23 +22,34 @@ final class FileSet private[iceberg] (
   val count: Long = parts.iterator.map(_._2.cardinality.toLong).sum
 
   /** The files that may hold a row for which `predicate` is TRUE. */
-  private[zonemap] def keep(predicate: Predicate): FileSet = inBudget(keep(predicate, byPartition = true))
+  private[zonemap] def keep(predicate: Predicate): FileSet = keep(True, predicate)
+
+  /**
+   * The files that may hold a row for which both conditions are TRUE.
+   *
+   * @param filter the part that Iceberg evaluates too
+   * @param derived the part that Iceberg never evaluates
+   */
+  private[zonemap] def keep(filter: Predicate, derived: Predicate): FileSet =
+    inBudget(keep(filter, derived, byPartition = true))
 
   private def inBudget[A](evaluate: => A): A = budget.fold(evaluate)(StoreBudget.within(_)(evaluate))
 
-  private def keep(predicate: Predicate, byPartition: Boolean): FileSet =
+  private def keep(filter: Predicate, derived: Predicate, byPartition: Boolean): FileSet = {
+    val predicate = Predicate.and(filter, derived)
     if (predicate == True) this
     else {
-      val filter = FactFilter.of(trust, predicate)
-      val condition = trust.condition(True, predicate)
+      val facts = FactFilter.of(trust, predicate)
+      val condition = trust.condition(filter, derived)
       val partitions = Option.when(byPartition)(PartitionPruner.of(predicate, trust.specs))
       val kept = parts.map { case (segment, rows) =>
         val byBounds = trust.mayMatch(segment, condition, rows)
         val inPartitions = partitions.fold(byBounds)(_.keep(segment, byBounds))
-        segment -> filter.fold(inPartitions)(_.keep(segment, inPartitions))
+        segment -> facts.fold(inPartitions)(_.keep(segment, inPartitions))
       }
       new FileSet(kept, trust, budget)
     }
+  }
 
   /**
    * At most `limit` ranges that include all values of a column in these files except null. `None` if a file has no
@@ -89,7 +100,7 @@ final class FileSet private[iceberg] (
     val sampled = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxSampledForFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
-      .map(v => sampled.keep(Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
+      .map(v => sampled.keep(True, Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
       .toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }
@@ -113,10 +124,19 @@ final class FileSet private[iceberg] (
       encoded <- column.columnType.reencode(value, stored.columnType)
     } yield encoded
 
+  /** A lower bound of the column in a file in the middle of the set; `None` if no file there has one. */
+  private[zonemap] def someBound(column: ColumnRef): Option[ZoneValue] = inBudget {
+    val nonEmpty = parts.filterNot(_._2.isEmpty)
+    nonEmpty.lift(nonEmpty.size / 2).flatMap { case (segment, rows) =>
+      val all = rows.toArray
+      sample(segment, all(all.length / 2), column)
+    }
+  }
+
   private[iceberg] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
 
   /** Calls `use` with each segment and its files in this set, which `use` must not change. */
-  private[prune] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
+  private[iceberg] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =
     parts.foreach { case (segment, rows) => use(segment, rows) }
 
   /** The paths of the files of this set that are not in its subset `kept`. */

@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.LongAdder
 
 import org.slf4j.LoggerFactory
 
-/** Counts the scans of a process and writes one line for each. Thread-safe. */
+/** Counts the scans of a process, writes one line for each, and retains the newest. Thread-safe. */
 private[zonemap] final class PlanLog {
   private val log = LoggerFactory.getLogger("zonemap.planner")
   private val planned = new LongAdder
@@ -25,7 +25,11 @@ private[zonemap] final class PlanLog {
   /** Calls `listener` with the report of each scan from now on, on the thread that plans it. */
   def listen(listener: PlanReport => Unit): Unit = listeners.add(listener): Unit
 
+  /** The newest scans that reached the planner. */
+  val history = new PlanHistory(PlanLog.HistoryScans)
+
   private[iceberg] def record(report: PlanReport): Unit = {
+    history.add(PlanRecord.of(report, System.currentTimeMillis()))
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()
@@ -58,4 +62,8 @@ private[zonemap] final class PlanLog {
     case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
     case _                                 => ()
   }
+}
+
+private object PlanLog {
+  private val HistoryScans = 1000
 }

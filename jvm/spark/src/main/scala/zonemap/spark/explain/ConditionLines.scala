@@ -16,7 +16,7 @@ import zonemap.spark.rule.ExpressionRule
 import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
 
 /**
- * Lists the conditions of a scan's filter for EXPLAIN: how each one prunes files, or the reason why it does not.
+ * Lists the conditions of a scan's filter: how each one prunes files, or the reason why it does not.
  *
  * It translates each condition once and reads no byte of a store.
  *
@@ -40,32 +40,41 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
 
   private val means = new ConditionMeans(relation.table.pinned, report)
 
-  def of(conditions: Seq[Expression]): Seq[String] = {
+  def of(conditions: Seq[Expression]): Seq[ConditionUse] = {
     val listed = conditions.filterNot(isOfSpark).distinctBy(_.canonicalized).map(c => (c, pushedForm(c)))
     val ofFilters = listed.map { case (condition, form) =>
-      s"condition ${ExpressionSql.of(condition)}: ${outcome(condition, form).fold(notUsed, identity)}"
+      ConditionUse(ExpressionSql.of(condition), outcome(condition, form))
     }
     ofFilters ++ takenOver(listed.flatMap(_._2).flatMap(parts).map(_.toString).toSet)
   }
 
   /** The conditions that Iceberg evaluates completely by partitions, so Spark has no filter of them. */
-  private def takenOver(known: Set[String]): Seq[String] =
+  private def takenOver(known: Set[String]): Seq[ConditionUse] =
     (Predicate.and(pushed.filterNot(part => known(part.toString)).map(converted): _*) match {
       case True          => Nil
       case And(children) => children
       case single        => Seq(single)
-    }).map(predicate => s"condition $predicate: used by partitions, for all rows")
+    }).map { predicate =>
+      val text = "used by partitions, for all rows"
+      ConditionUse(predicate.toString, Right(UsedCondition(text, Seq("partitions"), filter = predicate)))
+    }
 
-  private def outcome(condition: Expression, form: Option[IcebergExpression]): Either[ConditionReason, String] =
+  private def outcome(condition: Expression, form: Option[IcebergExpression]): Outcome =
     form match {
-      case Some(found) => used(converted(found), condition, "")
+      case Some(found) =>
+        val filter = converted(found)
+        used(filter, condition, "").map { case (text, means) => UsedCondition(text, means, filter = filter) }
       case None if ExpressionRule.isPlain(condition) || !ZoneMapRelation.isPinned(relation.relation) =>
         Left(if (ZoneMapRelation.isPinned(relation.relation)) reason(condition) else ConditionReason.ReadOptions)
       case None =>
         relation.conjuncts(condition).map(new ExpressionTranslator(columns).whenTrue) match {
           case several if several.forall(onlyNotNull)    => Left(reason(condition))
           case _ if !relation.conf.exists(_.expressions) => Left(ConditionReason.SwitchedOff)
-          case several => used(Predicate.and(several: _*), condition, s" as ${Predicate.and(several: _*)}")
+          case several =>
+            val derived = Predicate.and(several: _*)
+            used(derived, condition, s" as $derived").map { case (text, means) =>
+              UsedCondition(text, means, derived = derived)
+            }
         }
     }
 
@@ -77,15 +86,19 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       case other => other
     }
 
-  /** How a predicate prunes, unless nothing is known of its columns. */
-  private def used(predicate: Predicate, condition: Expression, as: String): Either[ConditionReason, String] =
+  /** How a predicate prunes, and by which means, unless nothing is known of its columns. */
+  private def used(
+      predicate: Predicate,
+      condition: Expression,
+      as: String): Either[ConditionReason, (String, Seq[String])] =
     predicate match {
-      case False                             => Right("used: no row can match")
-      case Evaluated(refs, _)                => Right(s"used, evaluated for files with few values of ${names(refs)}")
+      case False => Right(("used: no row can match", Nil))
+      case Evaluated(refs, _) =>
+        Right((s"used, evaluated for files with few values of ${names(refs)}", Seq(s"the values of ${names(refs)}")))
       case _ if columnsOf(predicate).isEmpty => Left(reason(condition))
       case _ =>
         val found = means.of(predicate)
-        if (found.nonEmpty) Right(s"used$as by ${found.mkString(", ")}")
+        if (found.nonEmpty) Right((s"used$as by ${found.mkString(", ")}", found))
         else if (searchesTexts(predicate)) Left(reason(condition))
         else
           means.lacking(predicate) match {
@@ -112,7 +125,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
 
 private[explain] object ConditionLines {
 
-  private def notUsed(reason: ConditionReason): String = s"not used, ${reason.code} (${reason.message})"
+  private type Outcome = Either[ConditionReason, UsedCondition]
 
   /** True for filters that Spark adds for joins; EXPLAIN describes joins in other lines. */
   private def isOfSpark(condition: Expression): Boolean =

@@ -13,20 +13,17 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
   private def isOn(rule: ZoneMapConf => Boolean): Boolean = relation.conf.exists(rule)
 
   /** @param aggregateNoted whether the section has a line about the aggregate */
-  def of(use: ScanUse, aggregateNoted: Boolean): Seq[String] =
+  def of(use: ScanUse, aggregateNoted: Boolean): Seq[ScanNote] =
     if (report.kept == 0) Nil else unused(use, aggregateNoted)
 
-  private def unused(use: ScanUse, aggregateNoted: Boolean): Seq[String] =
+  private def unused(use: ScanUse, aggregateNoted: Boolean): Seq[ScanNote] =
     use.sort.filter(_ => report.topK.isEmpty).map(s => line("top-k bound", topK(s))).toSeq ++
       use.limit.filter(_ => report.limit.isEmpty).map(l => line(s"limit ${l.of}", limit(l))) ++
       Option.when(use.joins.nonEmpty && !isPrunedByJoin(use))(line("join keys", join(use))) ++
-      use.aggregate.filterNot(_ => aggregateNoted).map { aggregate =>
-        val reason = aggregates(aggregate)
-        s"aggregates: all files read, ${reason.code} (${reason.message})"
-      }
+      use.aggregate.filterNot(_ => aggregateNoted).map(a => ScanNote.of(aggregates(a)))
 
-  private def line(name: String, reason: OperatorReason): String =
-    s"$name: not used, ${reason.code} (${reason.message})"
+  private def line(name: String, reason: OperatorReason): ScanNote =
+    ScanNote(name, "not used", Some(Coded.of(reason.code, reason.message, reason)))
 
   private def topK(sort: Placed[SortOrder]): OperatorReason =
     (sort.between, sort.of.child) match {

@@ -14,7 +14,7 @@ import zonemap.spark.expression.ExpressionSql
  * How a query uses one of its scans: the conditions of its filters, and the nearest operators above it that could prune
  * its files. All expressions are of the scan's columns, as far as projections below the operator define them.
  */
-private[explain] final case class ScanUse(
+private[spark] final case class ScanUse(
     scan: DataSourceV2ScanRelation,
     conditions: Seq[Expression],
     sort: Option[Placed[SortOrder]] = None,
@@ -27,7 +27,7 @@ private[explain] final case class ScanUse(
  *
  * @param between an operator other than filters and projections that is between it and the scan
  */
-private[explain] final case class Placed[+A](of: A, between: Option[String] = None) {
+private[spark] final case class Placed[+A](of: A, between: Option[String] = None) {
   def behind(operator: String): Placed[A] = copy(between = Some(operator))
 }
 
@@ -37,9 +37,9 @@ private[explain] final case class Placed[+A](of: A, between: Option[String] = No
  * @param prunable true if the join drops rows of this side that match no row
  * @param keys the expressions of this side that must equal one of the other side
  */
-private[explain] final case class JoinedSide(text: String, prunable: Boolean, keys: Seq[Expression])
+private[spark] final case class JoinedSide(text: String, prunable: Boolean, keys: Seq[Expression])
 
-private[explain] object ScanUse {
+private[spark] object ScanUse {
 
   /** Returns the use of each scan in optimized plans; of several uses of one scan, the first. O(operators). */
   def of(plans: Seq[LogicalPlan]): Scan => Option[ScanUse] = {

@@ -4,6 +4,7 @@ import java.util.{Collections, Iterator => JIterator}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
@@ -134,10 +135,7 @@ private[spark] final class ZoneMapProcedure(
 
   override def call(input: InternalRow): JIterator[Scan] = {
     val result = body(SparkSession.active, new Arguments(inputs, input)).map { values =>
-      InternalRow.fromSeq(values.map {
-        case text: String => UTF8String.fromString(text)
-        case value        => value
-      })
+      InternalRow.fromSeq(values.map(ZoneMapProcedure.internal))
     }
     Collections.singleton[Scan](new Rows(result.toArray)).iterator()
   }
@@ -152,4 +150,14 @@ private[spark] object ZoneMapProcedure {
   def apply(name: String, doc: String, inputs: Seq[Parameter], output: StructType)(
       body: (SparkSession, Arguments) => Seq[Seq[Any]]): ZoneMapProcedure =
     new ZoneMapProcedure(name, doc, inputs, output, body)
+
+  /** A value in Spark's internal form: a text, a number, or a map of these. */
+  private def internal(value: Any): Any =
+    value match {
+      case text: String => UTF8String.fromString(text)
+      case map: Map[_, _] =>
+        val entries = map.toSeq
+        ArrayBasedMapData(entries.map(e => internal(e._1)).toArray, entries.map(e => internal(e._2)).toArray)
+      case other => other
+    }
 }

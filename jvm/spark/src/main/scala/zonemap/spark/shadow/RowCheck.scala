@@ -18,20 +18,24 @@ import zonemap.spark.scan.{SparkProcess, SwapRule}
  * no queries, and reads no cached data.
  */
 private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable, process: SparkProcess) {
-  private val confs = user.sessionState.conf.getAllConfs
+  private val sessions = new CheckSessions(user)
 
   /** Compares the rows and reports a difference; `Left` if the rows also differ between two runs without zonemap. */
-  def run(): Either[String, Unit] =
+  def run(): Either[String, RowComparison] =
     if (user.sparkContext.isStopped) Left("the session has ended")
     else {
       SparkSession.setActiveSession(user)
       user.sparkContext.setJobDescription("zonemap: compare the rows of a query with the rows of Iceberg's plan")
       try {
         val expected = without()
-        rowsWith(Nil).differenceTo(expected) match {
-          case None                                                 => Right(())
+        val found = rowsWith(Nil)
+        found.differenceTo(expected) match {
+          case None => Right(RowComparison(found.rows, expected.rows, None))
           case Some(_) if without().differenceTo(expected).nonEmpty => Left("its rows differ without the index, too")
-          case Some(difference)                                     => Right(report(culprit(expected), difference))
+          case Some(difference) =>
+            val rule = culprit(expected)
+            report(rule, difference)
+            Right(RowComparison(found.rows, expected.rows, Some(s"$difference (rule: $rule)")))
         }
       } finally SparkSession.clearActiveSession()
     }
@@ -57,25 +61,20 @@ private[shadow] final class RowCheck(user: ClassicSession, compared: Comparable,
   private def rowsWith(off: Seq[ConfEntry[Boolean]]): RowDigest = digest(off)
 
   private def digest(off: Seq[ConfEntry[Boolean]]): RowDigest = {
-    val session = newSession(off)
+    val session = sessions.open(off.map(_.key -> "false"): _*)
     SparkSession.setActiveSession(session)
     val query = new RowCheck.Uncached(session, RowCheck.freed(RowDigest.planOf(compared), off.map(_.option)))
     RowDigest.read(
       SQLExecution.withNewExecutionId(query, Some("zonemap.shadow"))(query.executedPlan.executeCollectPublic().head))
   }
-
-  private def newSession(off: Seq[ConfEntry[Boolean]]): ClassicSession = {
-    val session = user.newSession()
-    val conf = session.sessionState.conf
-    confs.foreach { case (key, value) => conf.setConfString(key, value) }
-    conf.setConfString(ZoneMapConf.ShadowSample.key, "0")
-    off.foreach(entry => conf.setConfString(entry.key, "false"))
-    session.listenerManager.clear()
-    session.experimental.extraOptimizations = user.experimental.extraOptimizations
-    session.experimental.extraStrategies = user.experimental.extraStrategies
-    session
-  }
 }
+
+/**
+ * The result of a comparison.
+ *
+ * @param difference the difference of the rows and the rule that causes it; `None` if they are equal
+ */
+private[shadow] final case class RowComparison(rows: Long, expected: Long, difference: Option[String])
 
 private[shadow] object RowCheck {
 
@@ -90,7 +89,7 @@ private[shadow] object RowCheck {
   )
 
   /** Returns the plan without these confs and without zonemap's marker in the relations' options. */
-  private def freed(plan: LogicalPlan, options: Seq[String]): LogicalPlan =
+  def freed(plan: LogicalPlan, options: Seq[String]): LogicalPlan =
     plan.transformWithSubqueries { case relation: DataSourceV2Relation =>
       val entries = new java.util.HashMap[String, String](relation.options.asCaseSensitiveMap())
       val gone = options :+ SwapRule.Marker
@@ -100,7 +99,7 @@ private[shadow] object RowCheck {
     }
 
   /** A query execution that reads the snapshots that the plan is pinned to, and no cached data. */
-  private final class Uncached(session: ClassicSession, plan: LogicalPlan)
+  final class Uncached(session: ClassicSession, plan: LogicalPlan)
       extends QueryExecution(session, plan, refreshPhaseEnabled = false) {
     override def withCachedData: LogicalPlan = normalized
   }

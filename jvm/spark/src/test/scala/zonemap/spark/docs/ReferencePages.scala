@@ -2,7 +2,8 @@ package zonemap.spark.docs
 
 import java.nio.file.{Files, Path, Paths}
 
-import zonemap.iceberg.report.{AggregateReason, ConditionReason, OperatorReason, StockReason, SwapReason}
+import zonemap.iceberg.report.{AggregateReason, ConditionEffect, ConditionReason, OperatorReason}
+import zonemap.iceberg.report.{Remedies, StockReason, SwapReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.ingest.IngestProcess
@@ -78,47 +79,57 @@ object ReferencePages {
   )
 
   private def rows(catalogue: Seq[(String, String)]): Seq[String] =
-    catalogue.map { case (code, when) => s"| `$code` | $when |" }
+    Seq("| Code | When | Example | What to do |", "|---|---|---|---|") ++
+      catalogue.map { case (code, when) => s"| `$code` | $when | ${example(code)} | ${remedy(code)} |" }
+
+  /** The query and the confs that cause a code, or the state that does. */
+  private def example(code: String): String =
+    ReasonExamples.examples
+      .find(_.code == code)
+      .map { e =>
+        val confs = e.confs.map { case (key, value) => s"`SET spark.sql.zonemap.$key=$value`; " }.mkString
+        s"$confs`${e.query}`"
+      }
+      .orElse(ReasonExamples.states.get(code))
+      .getOrElse("")
+      .replace("|", "\\|")
+
+  private def remedy(code: String): String =
+    "\\{([a-z]+)\\}".r.replaceAllIn(Remedies.template(code), found => s"*${found.group(1)}*")
+
+  private def section(title: String, text: String, catalogue: Seq[(String, String)]): Seq[String] =
+    Seq("", s"## $title", "", text, "") ++ rows(catalogue)
 
   private def reasons: String = page(
     Seq(
-      "# Why Iceberg planned a scan",
+      "# Codes of EXPLAIN and why_not",
       "",
-      "EXPLAIN (section \"Zonemap\") and the log line of a scan that Iceberg planned contain one of these codes.",
-      "",
-      "| Code | When |",
-      "|---|---|"
+      "`CALL zonemap.system.why_not(query => '...')` returns the codes of a query, each with its values, a sentence and",
+      "what to do. The section \"Zonemap\" of EXPLAIN shows the codes of scans, conditions and operators that prune",
+      "nothing. A test runs each example that is a query."
     ),
-    rows(StockReason.catalogue ++ SwapReason.catalogue),
-    Seq(
-      "",
-      "## Why an aggregate read all planned files",
-      "",
+    section(
+      "Why Iceberg planned a scan",
+      "EXPLAIN and the log line of a scan that Iceberg planned contain one of these codes.",
+      StockReason.catalogue ++ SwapReason.catalogue),
+    section(
+      "Why an aggregate read all planned files",
       "The index planned these scans; EXPLAIN shows the code in the line \"aggregates\".",
-      "",
-      "| Code | When |",
-      "|---|---|"
-    ),
-    rows(AggregateReason.catalogue),
-    Seq(
-      "",
-      "## Why a condition prunes no file",
-      "",
+      AggregateReason.catalogue),
+    section(
+      "Why a condition prunes no file",
       "EXPLAIN lists each condition of a scan's filter; the line of a condition that is not used has one of these codes.",
-      "",
-      "| Code | When |",
-      "|---|---|"
-    ),
-    rows(ConditionReason.catalogue),
-    Seq(
-      "",
-      "## Why a sort, a LIMIT or a join prunes no file",
-      "",
+      ConditionReason.catalogue),
+    section(
+      "What a condition that is used leaves",
+      "`why_not` compares the files that all conditions on one column keep with those that the other conditions keep.",
+      ConditionEffect.catalogue),
+    section(
+      "Why a sort, a LIMIT or a join prunes no file",
       "EXPLAIN shows the code in the lines \"top-k bound\", \"limit\" and \"join keys\".",
-      "",
-      "| Code | When |",
-      "|---|---|"
-    ),
-    rows(OperatorReason.catalogue)
+      OperatorReason.catalogue),
+    section("Queries without a scan", "`why_not` has one row.", ReasonExamples.NoScan),
+    Seq("", "## The tables of the examples", "", "```sql") ++
+      ReasonExamples.setup.map(_ + ";") ++ Seq("```")
   )
 }

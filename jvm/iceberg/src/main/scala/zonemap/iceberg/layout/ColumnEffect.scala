@@ -1,0 +1,122 @@
+package zonemap.iceberg.layout
+
+import zonemap.core.predicate._
+import zonemap.core.value.{ColumnType, DoubleType, FloatType, UuidType}
+import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.ConditionEffect
+
+/**
+ * The effect of all conditions on one column, and what another layout would change.
+ *
+ * @param sorted an estimate of the files that the conditions would keep if each partition was sorted by the column;
+ *   `None` without an estimate
+ * @param noEstimate the reason why there is no estimate; empty if there is one, or if none is needed
+ * @param bloomBytes the most bytes that a bloom filter fact of the column can take, if it can evaluate the conditions
+ */
+private[zonemap] final case class ColumnEffect(
+    effect: ConditionEffect,
+    sorted: Option[Long] = None,
+    noEstimate: String = "",
+    bloomBytes: Option[Long] = None)
+
+private[zonemap] object ColumnEffect {
+
+  /** Fewer files than this need no other layout. */
+  private val FewFiles = 4
+
+  /**
+   * @param files the files that conditions on other columns keep
+   * @param kept those that the conditions on this column keep too
+   * @param conditions all conditions on the column
+   */
+  def of(files: FileSet, kept: FileSet, conditions: Predicate): ColumnEffect = {
+    lazy val plain = ColumnEffect(
+      if (kept.count * 2 <= files.count || kept.count <= 1) ConditionEffect.Prunes(kept.count, files.count)
+      else ConditionEffect.KeepsMost(kept.count, files.count))
+    if (isNotNull(conditions)) ColumnEffect(ConditionEffect.NotNull(kept.count, files.count))
+    else if (kept.count < FewFiles) plain
+    else
+      single(conditions).fold(plain) { column =>
+        val without = FileIntervals.of(kept, Seq(column)).withoutBounds
+        if (without * 2 > kept.count)
+          ColumnEffect(ConditionEffect.FilesWithoutBounds(kept.count, files.count, column.name, without))
+        else
+          rangesOf(conditions).filterNot(_.isEverything).fold(plain)(overlapping(files, kept, column, _, plain.effect))
+      }
+  }
+
+  private def overlapping(
+      files: FileSet,
+      kept: FileSet,
+      column: ColumnRef,
+      ranges: ValueRanges,
+      plain: ConditionEffect): ColumnEffect = {
+    val estimate = SortEstimate.of(files, column, ranges)
+    val overlaps = FileIntervals.of(files, Seq(column)).overlaps
+    def isOverlapping =
+      estimate.fold(_ => plain.isInstanceOf[ConditionEffect.KeepsMost] && overlaps.averageDepth >= 2, _ * 2 <= kept.count)
+    if (!isOverlapping) ColumnEffect(plain, estimate.toOption, estimate.left.getOrElse(""))
+    else {
+      val share = overlaps.counts.count(_ > 0).toDouble / overlaps.counts.length.max(1)
+      ColumnEffect(
+        ConditionEffect.Overlap(kept.count, files.count, column.name, share, overlaps.averageDepth),
+        estimate.toOption,
+        estimate.left.getOrElse(""),
+        Option.when(areValues(conditionsAre = ranges) && hasBloom(column.columnType))(BloomEstimate.mostBytes(files))
+      )
+    }
+  }
+
+  private def areValues(conditionsAre: ValueRanges): Boolean =
+    conditionsAre.iterator.forall(r => r.from != null && r.until == ValueRanges.successor(r.from))
+
+  private def hasBloom(columnType: ColumnType): Boolean =
+    columnType match {
+      case FloatType | DoubleType | UuidType => false
+      case _                                 => true
+    }
+
+  /** Whether a predicate excludes only nulls. */
+  def isNotNull(predicate: Predicate): Boolean = predicate.isInstanceOf[NotNull]
+
+  /** The only column of a predicate, if it has bounds of its own. */
+  def single(predicate: Predicate): Option[ColumnRef] =
+    columnsOf(predicate) match {
+      case Seq(one) if one.mapKey.isEmpty => Some(one)
+      case _                              => None
+    }
+
+  private def columnsOf(predicate: Predicate): Seq[ColumnRef] =
+    (predicate match {
+      case And(children)                  => children.flatMap(columnsOf)
+      case Or(children)                   => children.flatMap(columnsOf)
+      case leaf: Leaf                     => Seq(leaf.column)
+      case CompareColumns(left, _, right) => Seq(left, right)
+      case Evaluated(columns, _)          => columns
+      case True | False | Unknown(_)      => Nil
+    }).distinctBy(_.id)
+
+  /** The values for which a predicate on one column is TRUE; `None` if they are no few ranges. */
+  private def rangesOf(predicate: Predicate): Option[ValueRanges] =
+    predicate match {
+      case Compare(_, CompareOp.Eq, value)   => Some(ValueRanges.point(value))
+      case Compare(_, CompareOp.Lt, value)   => Some(ValueRanges.between(null, value))
+      case Compare(_, CompareOp.LtEq, value) => Some(ValueRanges.between(null, ValueRanges.successor(value)))
+      case Compare(_, CompareOp.Gt, value)   => Option(ValueRanges.successor(value)).map(ValueRanges.between(_, null))
+      case Compare(_, CompareOp.GtEq, value) => Some(ValueRanges.between(value, null))
+      case In(_, values)                     => Some(ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)))
+      case InRanges(_, ranges)               => Some(ranges)
+      case StartsWith(_, prefix)             => Some(ValueRanges.between(prefix, prefix.prefixSuccessor.orNull))
+      case NotNull(_)                        => Some(ValueRanges.everything)
+      case And(children)                     => combined(children, _ intersect _)
+      case Or(children)                      => combined(children, _ union _)
+      case _                                 => None
+    }
+
+  private def combined(
+      children: Seq[Predicate],
+      combine: (ValueRanges, ValueRanges) => ValueRanges): Option[ValueRanges] = {
+    val each = children.map(rangesOf)
+    Option.when(each.forall(_.isDefined))(each.flatten.reduce(combine))
+  }
+}

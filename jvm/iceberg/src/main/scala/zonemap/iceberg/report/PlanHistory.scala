@@ -1,0 +1,70 @@
+package zonemap.iceberg.report
+
+import java.util.ArrayDeque
+
+import scala.jdk.CollectionConverters._
+
+/**
+ * One planned scan, as plain values.
+ *
+ * @param reason why Iceberg planned the scan; empty if the index did
+ * @param afterBounds files that partitions and bounds kept; -1 if Iceberg planned
+ * @param facts the facts that some of these files have
+ * @param limit the rows that a LIMIT needs, if fewer files were planned because of it; else -1
+ */
+private[zonemap] final case class PlanRecord(
+    atMillis: Long,
+    table: String,
+    snapshotId: Long,
+    mode: String,
+    tier: String,
+    reason: String,
+    considered: Long,
+    afterBounds: Long,
+    kept: Long,
+    facts: String,
+    predicate: String,
+    topK: String,
+    limit: Long,
+    millis: Double)
+
+private[zonemap] object PlanRecord {
+  private val MaxText = 500
+
+  def of(report: PlanReport, atMillis: Long): PlanRecord = {
+    val (reason, isStock) = report.mode match {
+      case PlanMode.Stock(why) => (s"${why.code}: ${why.message}", true)
+      case _                   => ("", false)
+    }
+    def files(count: Long): Long = if (isStock) -1L else count
+    PlanRecord(
+      atMillis,
+      report.table,
+      report.snapshotId,
+      report.mode.name,
+      report.tier.fold("")(_.name),
+      reason.take(MaxText),
+      files(report.considered),
+      files(report.facts.fold(report.kept)(_.evaluated)),
+      files(report.kept),
+      report.facts.fold("")(_.answered.mkString(", ")).take(MaxText),
+      report.predicate.take(MaxText),
+      report.topK.getOrElse("").take(MaxText),
+      report.limit.getOrElse(-1L),
+      report.millis
+    )
+  }
+}
+
+/** The newest scans of a process, at most `capacity`, each of at most a few KB. Thread-safe. */
+private[zonemap] final class PlanHistory(capacity: Int) {
+  private val records = new ArrayDeque[PlanRecord]
+
+  def add(record: PlanRecord): Unit = records.synchronized {
+    if (records.size == capacity) records.removeFirst()
+    records.addLast(record)
+  }
+
+  /** The newest first. */
+  def newest: Seq[PlanRecord] = records.synchronized(records.descendingIterator().asScala.toVector)
+}

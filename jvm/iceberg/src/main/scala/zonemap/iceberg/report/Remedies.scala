@@ -1,0 +1,97 @@
+package zonemap.iceberg.report
+
+/**
+ * The remedy for each code of the catalogues of reasons, for `why_not` and the reference page. A text in braces is an
+ * argument of the reason, or the name of the table.
+ */
+object Remedies {
+
+  private val Nothing = "Nothing."
+
+  private val scans: Seq[(String, String)] = Seq(
+    "EMPTY_TABLE" -> Nothing,
+    "NOT_COVERED" -> "Run the query again, or CALL zonemap.system.build(table => '{table}').",
+    "TOO_MANY_UNKNOWN_ENTRIES" -> "CALL zonemap.system.refresh(table => '{table}'), or raise plan.max-unknown-entries.",
+    "COLUMN_STATS_REQUESTED" -> Nothing,
+    "VARIANT_PROJECTED" -> "Select other columns, if the query needs no variant column.",
+    "SCHEMA_MISMATCH" -> "Filter by other columns, or read a snapshot that was written after the change of the schema.",
+    "NO_TABLE_UUID" -> "Upgrade the table to format version 2.",
+    "ENCRYPTED_TABLE" -> Nothing,
+    "FORMAT_VERSION" -> "Use a newer zonemap.",
+    "UNINDEXABLE" -> "CALL rewrite_manifests, which writes clean manifests.",
+    "STORE_DAMAGED" -> "CALL zonemap.system.build(table => '{table}'), and find the writer that changed the store.",
+    "STORE_SLOW" -> "Run the query again; if the reason comes back, set cold.cache-dir or raise plan.max-store-wait.",
+    "SHADOW_MISMATCH" -> "Report it, with the line of the log.",
+    "QUARANTINED" -> "Report it; CALL zonemap.system.build(table => '{table}') ends the quarantine.",
+    "PLANNER_FAILED" -> "The log has the error. After an OutOfMemoryError give the driver more memory; else report it.",
+    "DISABLED" -> "Set spark.sql.zonemap.enabled, or the read option zonemap.enabled, to true.",
+    "MALFORMED_CONF" -> "Correct the conf that the message names.",
+    "FOREIGN_PLANNER" -> "Query the table itself; for a REST table that its server plans: nothing.",
+    "NOT_A_QUERY_SCAN" -> Nothing,
+    "NOT_PLANNED_YET" -> "Look at EXPLAIN after the query ran."
+  )
+
+  private val conditions: Seq[(String, String)] = Seq(
+    "CONDITION_USER_FUNCTION" -> "Use functions of Spark, or add a comparison of the column that {name} implies.",
+    "CONDITION_NOT_DETERMINISTIC" -> Nothing,
+    "CONDITION_SUBQUERY" -> "Run the subquery first and write its result into the query, or write a join.",
+    "CONDITION_TEXT_INSIDE" ->
+      "CALL zonemap.system.build(table => '{table}', facts => 'ngrams({column})') if n-grams can evaluate the condition; a prefix such as LIKE 'abc%' uses bounds.",
+    "CONDITION_CAST" -> "Compare the column with a literal of its own type, or store the column in the other type.",
+    "CONDITION_METADATA_COLUMN" -> Nothing,
+    "CONDITION_COLUMN_TYPE" -> "Compare a field of the struct, or build facts of a key of the map.",
+    "CONDITION_NO_BOUNDS" ->
+      "CALL zonemap.system.build(table => '{table}', facts => 'bounds({name})'), or set write.metadata.metrics.column.{name} and rewrite the files.",
+    "CONDITION_COLUMNS" -> "Compare the columns directly (a < b), or add a condition on one of them.",
+    "CONDITION_FUNCTION" -> "Compare the bare column, or build the fact values of it.",
+    "CONDITION_NO_COLUMN" -> Nothing,
+    "CONDITION_NOT_PUSHED" -> Nothing,
+    "CONDITION_SWITCHED_OFF" -> "Set spark.sql.zonemap.expressions.enabled to true.",
+    "CONDITION_READ_OPTIONS" -> "Read without the option, or compare bare columns.",
+    "CONDITION_PRUNES" -> Nothing,
+    "CONDITION_OVERLAP" ->
+      "Sort the table by {column} (rewrite_data_files, strategy => 'sort'), or build a fact of it.",
+    "CONDITION_FILES_WITHOUT_BOUNDS" -> "CALL zonemap.system.build(table => '{table}', facts => 'bounds({column})').",
+    "CONDITION_KEEPS_MOST" -> "Add a condition with fewer values, if the query needs fewer rows.",
+    "CONDITION_NOT_NULL" -> Nothing,
+    "CONDITION_NOT_COUNTED" -> "Call why_not again."
+  )
+
+  private val operators: Seq[(String, String)] = Seq(
+    "TOPK_KEY" -> "Sort by a bare column.",
+    "TOPK_BETWEEN" -> "Sort and limit in a subquery, if that returns the same rows.",
+    "TOPK_NO_BOUND" -> "Sort the table by {column}, and filter by columns that prove whole files.",
+    "TOPK_OFF" -> "Set spark.sql.zonemap.topk to true.",
+    "LIMIT_BETWEEN" -> Nothing,
+    "LIMIT_NOT_PROVEN" -> "Filter by partitions or by columns that the table is sorted by.",
+    "LIMIT_OFF" -> "Set spark.sql.zonemap.limit to true.",
+    "JOIN_TYPE" -> "Use an inner join, if that returns the rows that you need.",
+    "JOIN_CONDITION" -> "Join on the bare column, with the same type on both sides.",
+    "JOIN_ALL_FILES" -> "Sort the table by the key, or build the fact bloom of it.",
+    "JOIN_OFF" -> "Set spark.sql.zonemap.join.static or spark.sql.zonemap.join.runtime to true.",
+    "AGGREGATE_FUNCTION" -> "Compute it in a query of its own; COUNT, MIN and MAX of bare columns come from the index.",
+    "AGGREGATE_GROUPING" -> "Group by a partition column, or by a monotone function of a column that the table is sorted by.",
+    "AGGREGATE_NOT_FROM_INDEX" -> "The row of the scan has the reason.",
+    "AGGREGATE_FEW_WHOLE_FILES" -> "Filter by the column that the table is sorted or partitioned by; compact deletes away.",
+    "AGGREGATE_SEVERAL_GROUPS" -> "Set the time zone to that of the partitions, or partition or sort by the column.",
+    "AGGREGATE_MANY_GROUPS" -> "Group by fewer columns.",
+    "AGGREGATE_BETWEEN" -> "Aggregate in a subquery, if that returns the same rows.",
+    "AGGREGATE_OFF" -> "Set spark.sql.zonemap.aggregates.enabled to true.",
+    "AGGREGATE_NOT_SEPARATE" -> Nothing,
+    "NO_SCAN" -> "Name an Iceberg table in the query; read a cached table without the cache."
+  )
+
+  private val all: Map[String, String] = (scans ++ conditions ++ operators).toMap
+
+  /** Every code with a remedy. */
+  val codes: Set[String] = all.keySet
+
+  /** The remedy as it is in the reference page. */
+  def template(code: String): String = all.getOrElse(code, "")
+
+  /** The remedy with these arguments and this table. */
+  def of(code: String, arguments: Map[String, String], table: String): String =
+    (arguments + ("table" -> table)).foldLeft(template(code)) { case (text, (name, value)) =>
+      text.replace(s"{$name}", value)
+    }
+}

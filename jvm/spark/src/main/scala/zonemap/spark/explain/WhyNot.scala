@@ -1,0 +1,214 @@
+package zonemap.spark.explain
+
+import java.util.Locale
+
+import org.apache.spark.sql.execution.SparkPlan
+
+import zonemap.core.predicate.Predicate
+import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect}
+import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.{ConditionEffect, PlanReport, Remedies, Survivable}
+import zonemap.spark.scan.SwapRule
+
+/**
+ * A row of `why_not`: a scan, a condition of it, or an operator above it.
+ *
+ * @param scan the number of the scan in the plan, from 1; 0 for a plan without a scan
+ * @param part "scan", "condition", or the subject of a line of EXPLAIN such as "top-k bound"
+ * @param became what the planner made of it; empty if nothing
+ * @param decidedBy the partitions, bounds and facts that evaluate a condition
+ * @param before files before this row, if the rows of a scan are applied one after the other; -1 if not counted
+ * @param after files after it
+ * @param alone files that this condition alone keeps
+ * @param code the reason or the effect; empty for an operator that prunes
+ */
+private[spark] final case class WhyNotRow(
+    scan: Int,
+    table: String,
+    part: String,
+    text: String,
+    became: String,
+    decidedBy: String,
+    before: Long,
+    after: Long,
+    alone: Long,
+    code: String,
+    arguments: Map[String, String],
+    message: String,
+    remedy: String)
+
+/**
+ * Explains each scan of a planned query, condition by condition, with numbers of files. It evaluates the conditions on
+ * the index again and executes nothing.
+ */
+private[spark] final class WhyNot(swap: SwapRule) {
+  import WhyNot._
+
+  private val finder = new ScanFinder(swap)
+
+  def of(plan: SparkPlan): Seq[WhyNotRow] = {
+    val scans = finder.of(plan)
+    if (scans.isEmpty) Seq(noScan)
+    else scans.zipWithIndex.flatMap { case (scan, i) => rowsOf(scan, i + 1) }
+  }
+
+  private def rowsOf(scan: FoundScan, number: Int): Seq[WhyNotRow] = {
+    val rows = scan match {
+      case stock: FoundScan.Stock     => stockRow(stock) +: stock.notes.map(noted(_, stock.table))
+      case indexed: FoundScan.Indexed => new IndexedRows(indexed).all
+    }
+    val table = rows.head.table
+    (rows ++ scan.afterPlanning.map(noted(_, table))).map(_.copy(scan = number))
+  }
+}
+
+private object WhyNot {
+  private val NotCounted = -1L
+
+  private val noScan: WhyNotRow =
+    row("", "scan", "").copy(
+      code = "NO_SCAN",
+      message = "the plan has no scan of an Iceberg table: it reads none, or cached data, or only metadata",
+      remedy = Remedies.template("NO_SCAN"))
+
+  private def row(table: String, part: String, text: String): WhyNotRow =
+    WhyNotRow(0, table, part, text, "", "", NotCounted, NotCounted, NotCounted, "", Map.empty, "", "")
+
+  private def stockRow(stock: FoundScan.Stock): WhyNotRow =
+    coded(row(stock.table, "scan", "").copy(became = "STOCK"), stock.reason)
+
+  private def coded(row: WhyNotRow, reason: Coded): WhyNotRow =
+    row.copy(
+      code = reason.code,
+      arguments = reason.arguments,
+      message = reason.message,
+      remedy = Remedies.of(reason.code, reason.arguments, row.table))
+
+  private def noted(note: ScanNote, table: String): WhyNotRow = {
+    val plain = row(table, note.subject, note.text)
+    note.reason.fold(plain.copy(became = note.text, message = note.line))(coded(plain, _))
+  }
+
+  /** The rows of a scan that was planned from the index. */
+  private final class IndexedRows(scan: FoundScan.Indexed) {
+    private val table = scan.table.baseName()
+
+    def all: Seq[WhyNotRow] =
+      scan.report.map(scanRow).toSeq ++ scan.notes.map(noted(_, table)) ++ scan.details.toSeq.flatMap { details =>
+        conditionRows(details) ++ operatorRows(details)
+      }
+
+    private def scanRow(report: PlanReport): WhyNotRow = {
+      val parts = Seq(
+        s"${ConditionEffect.count(report.keptAfterPartitions)} after partitions",
+        s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
+        report.facts.map(f => s"${ConditionEffect.count(f.kept)} after facts")
+      val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"
+      row(table, "scan", report.predicate).copy(
+        became = s"${report.mode.name}, tier ${report.tier.fold("-")(_.name)}",
+        before = report.considered,
+        after = report.kept,
+        alone = report.kept,
+        message = s"$kept: ${parts.mkString(", ")}"
+      )
+    }
+
+    private def operatorRows(details: FoundScan.ScanDetails): Seq[WhyNotRow] = {
+      val report = details.report
+      val used = report.topK.map(b => ScanNote("top-k bound", b)) ++
+        report.limit.map(n => ScanNote(s"limit $n", s"${report.kept} of ${report.considered} files"))
+      (used ++ details.operators).map(noted(_, table)).toSeq
+    }
+
+    private def conditionRows(details: FoundScan.ScanDetails): Seq[WhyNotRow] =
+      try {
+        val live = scan.table.pinned.liveFiles
+        live.fold(details.conditions.map(uncounted(_, "the index does not cover the snapshot any more")))(
+          counted(details.conditions, _))
+      } catch {
+        case Survivable(e) => details.conditions.map(uncounted(_, e.getMessage))
+      }
+
+    private def uncounted(condition: ConditionUse, why: String): WhyNotRow =
+      condition.outcome.fold(
+        reason => coded(plain(condition), Coded.of(reason.code, reason.message, reason)),
+        used => {
+          val effect = ConditionEffect.NotCounted(why)
+          coded(withUse(plain(condition), used), Coded.of(effect.code, effect.message, effect))
+        }
+      )
+
+    private def counted(conditions: Seq[ConditionUse], live: FileSet): Seq[WhyNotRow] = {
+      val used = conditions.flatMap(_.outcome.toOption)
+      var files = live
+      conditions.map { condition =>
+        val before = files
+        condition.outcome match {
+          case Left(reason) =>
+            coded(plain(condition), Coded.of(reason.code, reason.message, reason))
+              .copy(before = before.count, after = before.count, alone = live.count)
+          case Right(found) =>
+            files = keep(before, Seq(found))
+            val effect = effectOf(found, used, live)
+            coded(
+              withUse(plain(condition), found),
+              Coded.of(effect.effect.code, effect.effect.message, effect.effect))
+              .copy(
+                before = before.count,
+                after = files.count,
+                alone = keep(live, Seq(found)).count,
+                remedy = remedyOf(effect, table, found))
+        }
+      }
+    }
+
+    private def plain(condition: ConditionUse): WhyNotRow = row(table, "condition", condition.text)
+
+    private def withUse(row: WhyNotRow, used: UsedCondition): WhyNotRow =
+      row.copy(became = used.predicate.toString, decidedBy = used.means.mkString(", "))
+  }
+
+  private def keep(files: FileSet, conditions: Seq[UsedCondition]): FileSet =
+    files.keep(Predicate.and(conditions.map(_.filter): _*), Predicate.and(conditions.map(_.derived): _*))
+
+  /** The effect of a condition together with the other conditions on the same column; IS NOT NULL counts alone. */
+  private def effectOf(condition: UsedCondition, all: Seq[UsedCondition], live: FileSet): ColumnEffect = {
+    def columnOf(used: UsedCondition) =
+      ColumnEffect.single(used.predicate).map(_.id).filterNot(_ => ColumnEffect.isNotNull(used.predicate))
+    val column = columnOf(condition)
+    val (same, others) = all.partition { other =>
+      (other eq condition) || (column.isDefined && columnOf(other) == column)
+    }
+    val files = keep(live, others)
+    ColumnEffect.of(files, keep(files, same), Predicate.and(same.map(_.predicate): _*))
+  }
+
+  private def remedyOf(found: ColumnEffect, table: String, condition: UsedCondition): String =
+    found.effect match {
+      case overlap: ConditionEffect.Overlap =>
+        val sort = found.sorted.fold(s"No estimate of a sort by `${overlap.column}`: ${found.noEstimate}.") { n =>
+          s"Sorting by `${overlap.column}` would keep about ${files(n)}: rewrite_data_files(strategy => 'sort', " +
+            s"sort_order => '${overlap.column}')."
+        }
+        val bloom = found.bloomBytes.filterNot(_ => condition.means.exists(_.startsWith("the fact "))).map { bytes =>
+          s" A bloom filter of at most ${size(bytes)} would keep the files with the value and about " +
+            s"${Math.round(BloomEstimate.FalsePositives * 100)} % of the others: CALL zonemap.system.build(table => " +
+            s"'$table', facts => 'bloom(${overlap.column})')."
+        }
+        sort + bloom.getOrElse("")
+      case most: ConditionEffect.KeepsMost =>
+        found.sorted.fold("")(n => s"A sort would keep about ${files(n)}. ") +
+          Remedies.of(most.code, Map.empty, table)
+      case other =>
+        val arguments = Coded.of(other.code, other.message, other).arguments
+        Remedies.of(other.code, arguments, table)
+    }
+
+  private def files(count: Long): String = ConditionEffect.count(count) + (if (count == 1) " file" else " files")
+
+  /** Bytes in the unit that people read, rounded up. */
+  private def size(bytes: Long): String = {
+    def in(unit: Double, name: String) = "%.1f %s".formatLocal(Locale.ROOT, (bytes / unit * 10).ceil / 10, name)
+    if (bytes < 1000 * 1000) in(1000, "KB") else if (bytes < 1000L * 1000 * 1000) in(1e6, "MB") else in(1e9, "GB")
+  }
+}

@@ -1,0 +1,76 @@
+package zonemap.spark.procedure
+
+import org.apache.iceberg.spark.source.SparkTable
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.expressions.EqualTo
+import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+
+import zonemap.core.value.ValueText
+import zonemap.iceberg.settings.PlannerSettings
+import zonemap.spark.expression.BoundLiteral
+import zonemap.spark.scan.{SchemaColumns, SparkProcess, SparkTables, SwapRule}
+import zonemap.spark.shadow.{Verdict, Verification}
+
+/** The verdicts of one call of `verify`: of a query, or of queries with one condition each on a table. */
+private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkProcess, settings: PlannerSettings) {
+  import VerifyCall._
+
+  private val verification = new Verification(process)
+
+  def verdicts(query: Option[String], table: Option[String], maxFiles: Int, maxColumns: Int): Seq[Verdict] =
+    (query, table) match {
+      case (Some(text), None) => verification.of(spark, ReadQuery.of(spark, text, Verb), text, maxFiles)
+      case (None, Some(name)) =>
+        queriesOf(name, maxColumns).flatMap { case (text, plan) => verification.of(spark, plan, text, maxFiles) }
+      case (Some(_), Some(name)) =>
+        throw new IllegalArgumentException(
+          s"Cannot $Verb table '$name' and a query: a call checks one of them. Remove 'table' or 'query'.")
+      case (None, None) =>
+        throw new IllegalArgumentException(
+          s"Cannot $Verb nothing: the call names neither a query nor a table. Give query => 'SELECT ...' or table => " +
+            "'catalog.namespace.table'.")
+    }
+
+  /** The queries for a table, each with its text. */
+  private def queriesOf(name: String, maxColumns: Int): Seq[(String, QueryExecution)] = {
+    IcebergTables.requireIndexable(IcebergTables.load(spark, name, Verb), name, Verb)
+    val relation = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed.collectFirst {
+      case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found
+    }
+    val conditions = relation.toSeq.flatMap(conditionsOf(name, _)).take(maxColumns)
+    if (conditions.isEmpty)
+      throw new IllegalArgumentException(
+        s"Cannot $Verb '$name': max_columns is 0, or no column of it has bounds in a file. Give a query instead.")
+    conditions
+  }
+
+  private def conditionsOf(name: String, relation: DataSourceV2Relation): Iterator[(String, QueryExecution)] = {
+    val table = relation.table.asInstanceOf[SparkTable]
+    val inner = SparkTables.plannableTable(table)
+    val files = inner.flatMap(new SwapRule(process).pinned(table, _, settings).liveFiles).getOrElse {
+      throw new IllegalArgumentException(
+        s"Cannot $Verb '$name': the index does not cover its current snapshot. CALL zonemap.system.build(table => " +
+          s"'$name') indexes it.")
+    }
+    val columns = new SchemaColumns(relation, SparkTables.schema(table))
+    for {
+      attribute <- relation.output.iterator
+      column <- columns.column(attribute)
+      value <- files.someBound(column)
+      literal <- BoundLiteral.of(value, attribute.dataType)
+    } yield (
+      s"SELECT * FROM $name WHERE ${column.name} = ${ValueText.of(column.columnType, value)}",
+      execution(Filter(EqualTo(attribute, literal), relation)))
+  }
+
+  private def execution(plan: LogicalPlan): QueryExecution =
+    spark.sessionState.executePlan(plan, CommandExecutionMode.SKIP)
+}
+
+private object VerifyCall {
+  private val Verb = "verify"
+}
