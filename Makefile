@@ -16,6 +16,7 @@ ARCHIVE := build/spark-classes.jsa
 # The first Iceberg runtime in dev/jars.txt.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
 ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
+SQLITE_JAR := $(JARS)/sqlite-jdbc-$(shell sed -n 's/^org.xerial:sqlite-jdbc://p' dev/jars.txt).jar
 
 REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
 JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
@@ -25,7 +26,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo demo-ingest soak-ingest test test-jvm test-python campaign docs lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-ingest bench-report clean tools
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -40,6 +41,9 @@ wheel: $(WHEEL) ## build the Python wheel, with the jar inside, into dist
 
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
+
+demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
+	$(BIN)/zonemap demo-ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
 
 test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)
