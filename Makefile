@@ -45,6 +45,9 @@ demo: setup ## real flights in Iceberg: queries with the index off and on (build
 demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
 	$(BIN)/zonemap demo-ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
 
+soak-ingest: setup ## processes that append and commit are killed and stopped at random, beside maintenance: ROUNDS=n SEED=s
+	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))
+
 test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)
 	$(BIN)/python dev/run_tests.py jvm python
@@ -113,6 +116,10 @@ bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
 	$(call provenance,$(call result,strategies,strategies/results/strategies.json))
+
+bench-ingest: jars ## many writers of one table: direct commits against the queue, a soak, a streaming query (about an hour; SOAK=minutes)
+	dev/sbt "ingestBenchmark/run $(call work,ingest) $(call result,ingest,ingest/results/ingest.json) $(JARS) $(if $(QUICK),quick,full) $(SOAK)"
+	$(call provenance,$(call result,ingest,ingest/results/ingest.json))
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

@@ -94,8 +94,8 @@ def chaos(
         elif fault < 0.4:
             processes.stop(chooser.choice(writers), chooser.uniform(0.1, 3))
             done["writer stopped"] += 1
-        elif fault < 0.6:
-            processes.stop(chooser.choice(committers), chooser.uniform(0.1, 3))
+        elif fault < 0.5:
+            processes.stop(chooser.choice(committers), chooser.uniform(0.1, 2))
             done["committer stopped"] += 1
     processes.wake(everybody=True)
     return done

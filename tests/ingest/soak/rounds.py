@@ -6,7 +6,7 @@ import random
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -58,6 +58,7 @@ def run(spark: SparkSession, sqlite: Path, folder: Path, seeds: list[str], secon
     with Processes() as processes:
         for name in COMMITTERS:
             processes.start(name, partial(lake.start_committer, names, sqlite, warehouse, folder / f"{name}.log"))
+        _await(lambda: all(f"{names[-1]}:" in (folder / f"{name}.log").read_text() for name in COMMITTERS))
         for name, seed in zip(names, seeds, strict=True):
             yield _round(spark, sqlite, warehouse, folder / name, name, processes, random.Random(seed), seconds)
 
@@ -89,7 +90,7 @@ def _round(
             pool.submit(maintenance.run, stop, random.Random(chooser.random())),
         ]
         try:
-            _await_commit(oracle)
+            _await(lambda: oracle.seen)
             faults = chaos(processes, chooser, COMMITTERS, list(rows.LANES), seconds)
             violations = processes.ended()
             (folder / "stop").touch()
@@ -123,18 +124,16 @@ def _watch(oracle: Oracle, stop: threading.Event) -> None:
         oracle.catch_up()
 
 
-def _await_commit(oracle: Oracle) -> None:
-    """Waits for the first commit: the JVMs of the committers start slowly."""
+def _await(holds: Callable[[], object]) -> None:
     end = time.monotonic() + DRAIN_SECONDS
-    while not oracle.seen and time.monotonic() < end:
+    while not holds() and time.monotonic() < end:
         time.sleep(0.1)
 
 
 def _drain(spool: Path) -> list[str]:
     """Waits until no record is pending."""
-    end = time.monotonic() + DRAIN_SECONDS
-    while (left := list(spool.glob("pending/*/*.rec"))) and time.monotonic() < end:
-        time.sleep(0.1)
+    _await(lambda: not list(spool.glob("pending/*/*.rec")))
+    left = list(spool.glob("pending/*/*.rec"))
     return [f"{len(left)} records are pending after {DRAIN_SECONDS:g} s, the first is {min(left)}"] if left else []
 
 

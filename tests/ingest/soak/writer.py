@@ -26,7 +26,7 @@ def main(sqlite: Path, warehouse: str, table: str, lane: str, folder: Path) -> N
                     journal.write(path, "intended", k)
                     receipt = writer.write(rows.of(lane, k), seq=k if numbered else None)
                     journal.write(path, "accepted", k, *receipt.files)
-                    time.sleep(random.uniform(0, 0.05))
+                    time.sleep(random.uniform(0, 0.15))
         except Exception:
             traceback.print_exc()
             time.sleep(0.2)

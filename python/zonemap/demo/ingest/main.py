@@ -27,7 +27,7 @@ _START_SECONDS = 120.0
 _DRAIN_SECONDS = 60.0
 _LOG_WIDTH = 140
 #: The share of all appends at which each process is killed.
-_KILLS = ((0.25, COMMITTER), (0.6, f"writer-{WRITERS - 1}"))
+_KILLS = ((0.25, f"writer-{WRITERS - 1}"), (0.45, COMMITTER))
 
 
 def run(folder: Path, *, iceberg: str, sqlite: str) -> int:
@@ -52,7 +52,7 @@ def run(folder: Path, *, iceberg: str, sqlite: str) -> int:
     try:
         with Processes(lake) as processes, _progress(console) as progress:
             _start(lake, processes)
-            queries.look(spark, {0: 0.0})  # loads the classes of a query
+            queries.look(spark, lake, {0: 0.0})  # loads the classes of a query
             lake.go.touch()
             writing = time.monotonic()
             events, fresh = _watch(spark, lake, processes, progress, appends)
@@ -108,7 +108,7 @@ def _watch(
         while not crashes.done() or processes.check():
             times = accepted(lake)
             progress.update(task, completed=len(times))
-            found = queries.look(spark, times)
+            found = queries.look(spark, lake, times)
             if found is not None and not is_built:
                 zonemap.build(spark, TABLE)
                 is_built = True

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from zonemap.demo import compare
-from zonemap.demo.ingest.lake import ROWS_AN_APPEND, TABLE
-from zonemap.demo.lake import file_count
+from zonemap.demo.ingest.lake import ROWS_AN_APPEND, TABLE, Lake
 from zonemap.demo.queries import Query
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Fresh:
         return ""
 
 
-def look(spark: SparkSession, accepted: Mapping[int, float]) -> Fresh | None:
+def look(spark: SparkSession, lake: Lake, accepted: Mapping[int, float]) -> Fresh | None:
     """Queries the newest append that may be visible by now; None if it is not, as while no committer runs."""
     old = [append for append, at in accepted.items() if time.time() - at >= _LEAST_AGE_SECONDS]
     if not old:
@@ -57,4 +57,10 @@ def look(spark: SparkSession, accepted: Mapping[int, float]) -> Fresh | None:
     )
     found = compare.run(spark, query, enabled=True)
     age = time.time() - accepted[newest]
-    return Fresh(age, found, file_count(spark, TABLE), query) if found.rows else None
+    return Fresh(age, found, _file_count(lake), query) if found.rows else None
+
+
+def _file_count(lake: Lake) -> int:
+    with contextlib.closing(lake.catalog()) as catalog:
+        snapshot = catalog.load_table(TABLE.removeprefix("lake.")).current_snapshot()
+    return int(snapshot.summary["total-data-files"] or 0) if snapshot is not None and snapshot.summary else 0

@@ -52,7 +52,7 @@ def _stream(spark: SparkSession, lake: Lake, journal: Journal, sample: DataFrame
         source.parquet(str(lake.appends(number)))
         .writeStream.format(_FORMAT)
         .option("checkpointLocation", str(lake.folder / f"checkpoint-{number}"))
-        .trigger(processingTime="700 milliseconds")
+        .trigger(processingTime="1 second")
         .start(TABLE)
     )
     for epoch, (append, _) in enumerate([first, *left]):

@@ -12,7 +12,7 @@ from zonemap.demo.ingest.journal import Journal
 from zonemap.demo.ingest.lake import TABLE, Lake
 from zonemap.ingest import Writer
 
-_PAUSE_SECONDS = 0.6
+_PAUSE_SECONDS = 1.0
 
 
 def main(folder: Path, number: int) -> None:
