@@ -84,7 +84,8 @@ object BenchmarkCatalog {
       Map(
         "catalog-impl" -> "org.apache.iceberg.rest.RESTCatalog",
         CatalogProperties.URI -> s"http://127.0.0.1:$port",
-        CatalogProperties.FILE_IO_IMPL -> classOf[HadoopFileIO].getName),
+        CatalogProperties.FILE_IO_IMPL -> classOf[HadoopFileIO].getName
+      ),
       () => {
         server.getOutputStream.close() // the server ends with its input
         if (!server.waitFor(10, TimeUnit.SECONDS)) server.destroyForcibly(): Unit

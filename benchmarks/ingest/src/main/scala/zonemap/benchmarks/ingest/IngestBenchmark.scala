@@ -36,7 +36,8 @@ object IngestBenchmark {
     val (result, jars) = (Paths.get(arguments(1)), Paths.get(arguments(2)).toAbsolutePath)
     val sizes = Map("quick" -> Quick, "full" -> Full).getOrElse(arguments(3), throw new IllegalArgumentException(usage))
     deleteTree(folder)
-    val catalogs = Seq(BenchmarkCatalog.jdbc(folder.resolve("jdbc")), BenchmarkCatalog.rest(folder.resolve("rest"), jars))
+    val catalogs =
+      Seq(BenchmarkCatalog.jdbc(folder.resolve("jdbc")), BenchmarkCatalog.rest(folder.resolve("rest"), jars))
     val (loads, soak) =
       try {
         warmUp(catalogs)
@@ -72,13 +73,12 @@ object IngestBenchmark {
 
   private def shown(figures: Map[String, Any]): Map[String, Any] = {
     def number(key: String) = figures(key).toString.toDouble
-    println(
-      f"${figures("catalog")} ${figures("way")} ${figures("writers")} writers: ${number("appendsPerSecond")}%.1f appends/s, " +
-        f"${number("attemptsPerCommit")}%.2f attempts, accepted ${number("acceptedMillisP50")}%.1f / ${number("acceptedMillisP99")}%.0f ms, " +
-        f"visible ${number("visibleMillisP50")}%.0f / ${number("visibleMillisP99")}%.0f ms, " +
-        f"commit ${number("commitMillisP50")}%.0f / ${number("commitMillisP99")}%.0f ms, cpu ${number("cpuMillisAnAppend")}%.1f ms, " +
-        s"${figures("appends")} appends, ${figures("snapshots")} snapshots, ${figures("manifests")} manifests, " +
-        s"${figures("failures")} failures, ${figures("lost")} lost, ${figures("doubled")} doubled")
+    println(f"${figures("catalog")} ${figures("way")} ${figures("writers")} writers: ${number("appendsPerSecond")}%.1f appends/s, " +
+      f"${number("attemptsPerCommit")}%.2f attempts, accepted ${number("acceptedMillisP50")}%.1f / ${number("acceptedMillisP99")}%.0f ms, " +
+      f"visible ${number("visibleMillisP50")}%.0f / ${number("visibleMillisP99")}%.0f ms, " +
+      f"commit ${number("commitMillisP50")}%.0f / ${number("commitMillisP99")}%.0f ms, cpu ${number("cpuMillisAnAppend")}%.1f ms, " +
+      s"${figures("appends")} appends, ${figures("snapshots")} snapshots, ${figures("manifests")} manifests, " +
+      s"${figures("failures")} failures, ${figures("lost")} lost, ${figures("doubled")} doubled")
     figures
   }
 

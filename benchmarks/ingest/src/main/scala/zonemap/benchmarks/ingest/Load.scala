@@ -87,6 +87,7 @@ object Load {
       cpuMillis: Double): Map[String, Any] = {
     val (client, _) = catalog.client(table)
     val live = Using.resource(client.newScan().planFiles())(_.asScala.map(_.file().location()).toIndexedSeq)
+    val isLive = live.toSet
     val last = times.visible.values().asScala.max
     val seconds = (last - times.begun.values().asScala.min) / 1e9
     val commits = client.snapshots().asScala.size
@@ -112,7 +113,7 @@ object Load {
       "cpuMillisAnAppend" -> cpuMillis / live.distinct.size,
       "snapshots" -> commits,
       "manifests" -> client.currentSnapshot().allManifests(client.io()).size(),
-      "lost" -> (times.accepted.keySet().asScala -- live.toSet).size,
+      "lost" -> times.accepted.keySet().asScala.count(!isLive(_)),
       "doubled" -> (live.size - live.distinct.size)
     )
   }

@@ -4,6 +4,9 @@ import java.time.Clock
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
+
+import org.apache.iceberg.DataFile
 
 import zonemap.benchmarks.planning.Measure
 import zonemap.ingest.commit.{CommitLoop, IngestSettings}
@@ -50,10 +53,7 @@ object QueuedAppends {
   def open(catalog: BenchmarkCatalog, table: String, writer: Int, settings: IngestSettings) = {
     val client = catalog.client(table)._1
     val lane = LaneWriter.open(IngestTarget.spool(client, None), settings, "main", s"writer-$writer", "benchmark")
-    (
-      client,
-      (file: org.apache.iceberg.DataFile) =>
-        lane.append(lane.lastSeq + 1, Seq(file), System.currentTimeMillis()): Unit)
+    (client, (file: DataFile) => lane.append(lane.lastSeq + 1, Seq(file), System.currentTimeMillis()): Unit)
   }
 
   /** Waits until the queue is empty. */
@@ -63,12 +63,15 @@ object QueuedAppends {
   }
 
   /** Gives each data file the time at which the committer had proof of its snapshot. */
-  private def seen(catalog: BenchmarkCatalog, table: String, landed: ConcurrentHashMap[Long, Long], times: Times): Unit = {
+  private def seen(
+      catalog: BenchmarkCatalog,
+      table: String,
+      landed: ConcurrentHashMap[Long, Long],
+      times: Times): Unit = {
     val client = catalog.client(table)._1
-    for {
-      snapshot <- client.snapshots().asScala
-      at <- Option(landed.get(snapshot.snapshotId()))
-      file <- snapshot.addedDataFiles(client.io()).asScala
-    } times.visible.put(file.location(), at)
+    val atSequence = client.snapshots().asScala.map(s => s.sequenceNumber() -> landed.get(s.snapshotId())).toMap
+    Using.resource(client.newScan().planFiles())(_.asScala.foreach { task =>
+      times.visible.put(task.file().location(), atSequence(task.file().dataSequenceNumber()))
+    })
   }
 }

@@ -5,7 +5,9 @@ import java.nio.file.{Files => JFiles}
 import java.util.UUID
 
 import org.apache.iceberg.{DataFile, DataFiles, FileFormat, Files, PartitionSpec, Schema, Table}
-import org.apache.iceberg.data.{GenericAppenderFactory, GenericRecord}
+import org.apache.iceberg.data.GenericRecord
+import org.apache.iceberg.data.parquet.GenericParquetWriter
+import org.apache.iceberg.parquet.Parquet
 import org.apache.iceberg.types.Types
 
 /** The rows of one append: a small Parquet file of six columns, as a gateway writes it. */
@@ -28,7 +30,11 @@ object Rows {
     val folder = new File(table.location().stripPrefix("file:"), "data")
     JFiles.createDirectories(folder.toPath)
     val file = new File(folder, s"$writer-$number-${UUID.randomUUID()}.parquet")
-    val appender = new GenericAppenderFactory(Columns, Spec).newAppender(Files.localOutput(file), FileFormat.PARQUET)
+    val appender = Parquet
+      .write(Files.localOutput(file))
+      .schema(Columns)
+      .createWriterFunc((schema, kind) => GenericParquetWriter.create(schema, kind))
+      .build[GenericRecord]()
     try (0 until AnAppend).foreach(row => appender.add(record(writer, number, row)))
     finally appender.close()
     DataFiles

@@ -22,8 +22,10 @@ import zonemap.iceberg.upkeep.UpkeepProcess
  */
 final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
   private val spark = session()
-  private val epochMillis = Map("direct" -> mutable.ArrayBuffer.empty[Seq[Double]], "queue" -> mutable.ArrayBuffer.empty[Seq[Double]])
-  private val cpuMillis = Map("direct" -> mutable.ArrayBuffer.empty[Double], "queue" -> mutable.ArrayBuffer.empty[Double])
+  private val epochMillis =
+    Map("direct" -> mutable.ArrayBuffer.empty[Seq[Double]], "queue" -> mutable.ArrayBuffer.empty[Seq[Double]])
+  private val cpuMillis =
+    Map("direct" -> mutable.ArrayBuffer.empty[Double], "queue" -> mutable.ArrayBuffer.empty[Double])
 
   def run(): Map[String, Any] = {
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.db")
@@ -70,13 +72,15 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
     val (query, cost) = Measure.run {
       val query = start(way)
       val first = Option(query.lastProgress).fold(-1L)(_.batchId)
-      while (query.isActive && Option(query.lastProgress).fold(-1L)(_.batchId) < first + epochs + 1 && done(query) <= epochs)
+      while (query.isActive && Option(query.lastProgress).fold(-1L)(_.batchId) < first + epochs + 1 && done(
+          query) <= epochs)
         Thread.sleep(10)
       query.exception.foreach(throw _)
       query.stop()
       query
     }
-    val millis = query.recentProgress.toSeq.filter(_.numInputRows > 0).map(_.durationMs.get("triggerExecution").doubleValue())
+    val millis =
+      query.recentProgress.toSeq.filter(_.numInputRows > 0).map(_.durationMs.get("triggerExecution").doubleValue())
     if (counts) {
       epochMillis(way) += millis.drop(1).take(epochs)
       cpuMillis(way) += cost.cpuMillis / millis.size
@@ -105,7 +109,8 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
   }
 
   private def result(indexedMillis: Seq[Double]): Map[String, Any] = {
-    val (direct, queue) = (epochMillis("direct").map(t => Measure.median(t)), epochMillis("queue").map(t => Measure.median(t)))
+    val (direct, queue) =
+      (epochMillis("direct").map(t => Measure.median(t)), epochMillis("queue").map(t => Measure.median(t)))
     val (loss, from, to) = Stats.interval(direct.indices.map(n => 1 - direct(n) / queue(n)))
     val live = spark.sql("SELECT count(*), count(DISTINCT id), max(id) + 1 FROM lake.db.queue").collect().head
     Map(

@@ -43,7 +43,7 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
     val appends = times.accepted.size
     val (client, _) = catalog.client(Name)
     val live = client.currentSnapshot().summary().get("total-data-files").toInt
-    Map(
+    Map[String, Any](
       "minutes" -> minutes,
       "catalog" -> catalog.name,
       "writers" -> Writers,
@@ -52,7 +52,8 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
       "attempts" -> committer._2.attempts,
       "commits" -> committer._2.landed.size,
       "samples" -> samples.map(_.asJava).asJava
-    ) ++ Seq("heapMb", "snapshots", "manifests", "stateBytes", "commitMillis").map(key => s"${key}Growth" -> growth(key))
+    ) ++ Seq("heapMb", "snapshots", "manifests", "stateBytes", "commitMillis").map(key =>
+      s"${key}Growth" -> growth(key))
   }
 
   /** The median of the last third of the samples against that of the middle third: the first third fills up. */
