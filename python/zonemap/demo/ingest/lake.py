@@ -20,6 +20,7 @@ INTERVAL_SECONDS = 1.0
 
 _JVM_FLAGS = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Djdk.lang.Process.launchMechanism=VFORK"
 _MIB = 512
+_PROPERTIES = {"commit.retry.num-retries": "0"}
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,8 @@ class Lake:
         catalog = self.catalog()
         catalog.create_namespace("db")
         for name in (TABLE, DIRECT_TABLE):
-            catalog.create_table(name.removeprefix("lake."), flights.schema)
+            # PyIceberg's own retries are off: each refused commit is counted.
+            catalog.create_table(name.removeprefix("lake."), flights.schema, properties=_PROPERTIES)
         catalog.close()
         count: int = -(-flights.num_rows // ROWS_AN_APPEND)
         for append in range(count):

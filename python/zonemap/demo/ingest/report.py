@@ -14,7 +14,7 @@ from zonemap.demo.ingest.queries import Fresh
 
 
 def print_tables(
-    console: Console, counted: Counted, direct: Direct, events: Sequence[str], fresh: Fresh | None, seconds: float
+    console: Console, counted: Counted, direct: Direct, events: Sequence[str], fresh: Fresh | None
 ) -> None:
     """Prints what happened, the figures of the table, the comparison, and the query.
 
@@ -24,7 +24,6 @@ def print_tables(
         direct: The appends without a queue.
         events: What happened while it ran.
         fresh: The query of the newest rows.
-        seconds: Time from the first append to the last commit.
     """
     for event in events:
         console.print(event, highlight=False, markup=False)
@@ -39,22 +38,10 @@ def print_tables(
     table.add_row("lost", "", f"{counted.lost:,}")
     console.print(table)
     table = Table(title=f"{WRITERS} writers", title_justify="left")
-    for name in ("", "appends", "snapshots", "refused commits", "appends/s"):
+    for name in ("", "appends", "snapshots", "refused commits"):
         table.add_column(name, justify="right" if name else "left")
-    table.add_row(
-        "each commits by itself",
-        f"{direct.appends:,}",
-        f"{counted.direct_snapshots:,}",
-        f"{direct.refused:,}",
-        f"{direct.appends / direct.seconds:,.1f}, as fast as they can",
-    )
-    table.add_row(
-        "through the queue",
-        f"{counted.committed_appends:,}",
-        f"{counted.snapshots:,}",
-        "0",
-        f"{counted.committed_appends / seconds:,.1f}, with pauses",
-    )
+    table.add_row("commit by themselves", f"{direct.appends:,}", f"{counted.direct_snapshots:,}", f"{direct.refused:,}")
+    table.add_row("queue", f"{counted.committed_appends:,}", f"{counted.snapshots:,}", "0")
     console.print(table)
     lines = [
         f"accepted to committed: {counted.median_seconds:.1f} s in the median, and {counted.longest_seconds:.1f} s at "
