@@ -40,7 +40,7 @@ def section(document: dict[str, Any], image: str) -> str:
         [
             "## Append ingestion\n",
             f"![append ingestion]({image})\n",
-            f"Writers append small Parquet files of {document['rowsAnAppend']} rows to one table for "
+            f"Writers append copies of a small Parquet file of {document['rowsAnAppend']} rows to one table for "
             f"{document['secondsARun']} seconds, as threads with a client each, as fast as they can. They commit "
             "themselves, with Iceberg's retries, or append to the queue, which one committer commits every "
             f"{document['intervalMillis'] / 1000:g} s. Appends are counted from the table.\n",

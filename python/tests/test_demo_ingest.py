@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -68,7 +69,7 @@ def test_rows_are_counted(lake: Lake, accepted: tuple[int, ...], written: list[t
     accept(lake, *accepted)
     for first, last in written:
         append(lake, TABLE, flights(first, last))
-    found = counting.count(lake, ROWS)
+    found = counting.count(lake, ROWS, 0)
     assert found.failure == failure
     assert (found.accepted_appends, found.snapshots) == (len(accepted), len(written))
     assert found.committed_rows == sum(last - first + 1 for first, last in written)
@@ -84,7 +85,16 @@ def test_records_that_wait_or_are_refused_fail_the_demo(lake: Lake) -> None:
         folder = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / uuid / kind / "lane"
         folder.mkdir(parents=True)
         (folder / "1-a.rec").touch()
-    assert counting.count(lake, ROWS).failure == "1 records are in quarantine, 1 records still wait"
+    assert counting.count(lake, ROWS, 0).failure == "1 records are in quarantine, 1 records still wait"
+
+
+def test_the_median_leaves_out_appends_that_waited_for_the_killed_committer(lake: Lake) -> None:
+    accept(lake, 0)
+    append(lake, TABLE, flights(1, 2000))
+    prompt = counting.count(lake, ROWS, time.time() + 60)
+    waited = counting.count(lake, ROWS, time.time() - 60)
+    assert prompt.longest_seconds == waited.longest_seconds == prompt.median_seconds > 0
+    assert waited.median_seconds == 0
 
 
 def test_direct_appends_all_land(lake: Lake) -> None:
@@ -99,7 +109,9 @@ def test_direct_appends_all_land(lake: Lake) -> None:
 def test_the_tables_show_the_figures() -> None:
     console = Console(file=io.StringIO(), width=200)
     counted = counting.Counted(169, 336_776, 169, 336_776, 0, 0, 0, 0, 0, 200, 21, 32, 0.7, 9.3)
-    report.print_tables(console, counted, direct.Direct(32, 17), ["killed"], None)
+    report.print_tables(console, counted, direct.Direct(32, 17), [report.Crash(0, 5, "committer", 77, 40)], None)
     printed = console.file.getvalue()  # type: ignore[attr-defined]
-    assert all(text in printed for text in ("killed", "336,776", "17", "0.7 s in the median"))
+    assert all(
+        text in printed for text in ("kill -9 of committer (process 77)", "336,776", "17", "0.7 s in the median")
+    )
     assert replace(counted, lost=3).failure == "3 rows are lost"

@@ -31,8 +31,8 @@ class Counted:
         files: Data files of the table.
         snapshots: Snapshots of the table.
         direct_snapshots: Snapshots of the table without a queue.
-        median_seconds: Median time from accepted to committed, over all appends.
-        longest_seconds: The longest of these times.
+        median_seconds: Median time from accepted to committed, of appends that did not wait for the killed committer.
+        longest_seconds: The longest time from accepted to committed, of all appends.
     """
 
     accepted_appends: int
@@ -63,12 +63,14 @@ class Counted:
         return ", ".join(f"{count:,} {what}" for what, count in wrong.items() if count)
 
 
-def count(lake: Lake, rows: int) -> Counted:
+def count(lake: Lake, rows: int, killed_at: float) -> Counted:
     """Reads all data files of the table.
 
     Args:
         lake: The lake.
         rows: Number of all flights, whose ids begin with 1.
+        killed_at: When the committer was killed, in seconds since 1970. The appends of the next commit waited for the
+            new committer to start.
     """
     catalog = lake.catalog()
     table = catalog.load_table(TABLE.removeprefix("lake."))
@@ -86,7 +88,9 @@ def count(lake: Lake, rows: int) -> Counted:
         found.update(ids)
         for append in set(map(append_of, ids)):
             committed[append] = max(committed_at, committed.get(append, 0.0))
-    ages = [max(0.0, committed[append] - at) for append, at in times.items() if append in committed]
+    ages = {append: max(0.0, committed[append] - at) for append, at in times.items() if append in committed}
+    resumed = min((at for at in committed.values() if at > killed_at), default=0.0)
+    prompt = [age for append, age in ages.items() if committed[append] != resumed]
     spool = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / str(table.metadata.table_uuid)
     counted = Counted(
         accepted_appends=len(times),
@@ -101,8 +105,8 @@ def count(lake: Lake, rows: int) -> Counted:
         files=len(files),
         snapshots=len(table.metadata.snapshots),
         direct_snapshots=len(catalog.load_table(DIRECT_TABLE.removeprefix("lake.")).metadata.snapshots),
-        median_seconds=statistics.median(ages) if ages else 0.0,
-        longest_seconds=max(ages, default=0.0),
+        median_seconds=statistics.median(prompt) if prompt else 0.0,
+        longest_seconds=max(ages.values(), default=0.0),
     )
     catalog.close()
     return counted

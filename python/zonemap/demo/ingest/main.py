@@ -22,11 +22,11 @@ from zonemap.errors import ZonemapError
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_DIRECT_APPENDS = 32
+_DIRECT_APPENDS = 24
 _START_SECONDS = 120.0
 _DRAIN_SECONDS = 60.0
 _LOG_WIDTH = 140
-#: The share of all appends at which each process is killed.
+#: The share of all appends at which each process is killed; the committer is the last one.
 _KILLS = ((0.2, f"writer-{WRITERS - 1}"), (0.35, COMMITTER))
 
 
@@ -54,14 +54,14 @@ def run(folder: Path, *, iceberg: str, sqlite: str) -> int:
             _start(lake, processes)
             queries.warm_up(spark)
             lake.go.touch()
-            events, fresh = _watch(spark, lake, processes, progress, appends)
+            crashes, fresh = _watch(spark, lake, processes, progress, appends)
             _drain(lake, rows.num_rows)
         compared = direct.append(lake, _DIRECT_APPENDS)
-        counted = counting.count(lake, rows.num_rows)
+        counted = counting.count(lake, rows.num_rows, crashes[-1].at)
         failures = [counted.failure, "no query saw new rows" if fresh is None else fresh.failure(spark)]
     finally:
         spark.stop()
-    report.print_tables(console, counted, compared, events, fresh)
+    report.print_tables(console, counted, compared, crashes, fresh)
     console.print(f"total: {time.monotonic() - started:.0f} s", markup=False)
     for failure in filter(None, failures):
         console.print(f"FAILED: {failure}", markup=False)
@@ -97,14 +97,14 @@ def _start(lake: Lake, processes: Processes) -> None:
 
 def _watch(
     spark: SparkSession, lake: Lake, processes: Processes, progress: Progress, appends: int
-) -> tuple[list[str], queries.Fresh | None]:
-    """Kills and starts processes, and queries, until all writers have ended; returns the events and the best query."""
+) -> tuple[list[report.Crash], queries.Fresh | None]:
+    """Kills and starts processes, and queries, until all writers have ended; returns the crashes and the best query."""
     task = progress.add_task("accepted appends", total=appends)
     fresh: queries.Fresh | None = None
     with ThreadPoolExecutor(1) as pool:
-        crashes = pool.submit(_crash, lake, processes, appends)
+        crashing = pool.submit(_crash, lake, processes, appends)
         is_built = False
-        while not crashes.done() or processes.check():
+        while not crashing.done() or processes.check():
             times = accepted(lake)
             progress.update(task, completed=len(times))
             found = queries.look(spark, lake, times)
@@ -115,24 +115,21 @@ def _watch(
                 fresh = found
             time.sleep(0.1)
     progress.update(task, completed=len(accepted(lake)))
-    return crashes.result(), fresh
+    return crashing.result(), fresh
 
 
-def _crash(lake: Lake, processes: Processes, appends: int) -> list[str]:
-    """Kills each process of ``_KILLS`` when it is due, and starts it again; returns the events."""
+def _crash(lake: Lake, processes: Processes, appends: int) -> list[report.Crash]:
+    """Kills each process of ``_KILLS`` when it is due, and starts it again; returns the crashes."""
     started = time.monotonic()
-    events = []
+    found = []
     for share, name in _KILLS:
         while (count := len(accepted(lake))) < share * appends:
             if not processes.check():
                 raise ZonemapError(f"Cannot show a crash: the writers ended before '{name}' was killed.")
             time.sleep(0.05)
         process = processes.crash(name)
-        events.append(
-            f"after {time.monotonic() - started:.0f} s and {count:,} appends: kill -9 of {name} (process {process}), "
-            "which was started again"
-        )
-    return events
+        found.append(report.Crash(time.time(), time.monotonic() - started, name, process, count))
+    return found
 
 
 def _drain(lake: Lake, rows: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rich.console import Console
 from rich.table import Table
@@ -13,8 +14,27 @@ from zonemap.demo.ingest.lake import WRITERS
 from zonemap.demo.ingest.queries import Fresh
 
 
+@dataclass(frozen=True)
+class Crash:
+    """A process that was killed.
+
+    Attributes:
+        at: The time, in seconds since 1970.
+        seconds: The time since the first append.
+        name: The process.
+        process: Its id.
+        appends: Appends that were accepted by then.
+    """
+
+    at: float
+    seconds: float
+    name: str
+    process: int
+    appends: int
+
+
 def print_tables(
-    console: Console, counted: Counted, direct: Direct, events: Sequence[str], fresh: Fresh | None
+    console: Console, counted: Counted, direct: Direct, crashes: Sequence[Crash], fresh: Fresh | None
 ) -> None:
     """Prints what happened, the figures of the table, the comparison, and the query.
 
@@ -22,11 +42,16 @@ def print_tables(
         console: The terminal.
         counted: The figures of the table.
         direct: The appends without a queue.
-        events: What happened while it ran.
+        crashes: The processes that were killed.
         fresh: The query of the newest rows.
     """
-    for event in events:
-        console.print(event, highlight=False, markup=False)
+    for crash in crashes:
+        console.print(
+            f"after {crash.seconds:.0f} s and {crash.appends:,} appends: kill -9 of {crash.name} (process "
+            f"{crash.process}), which was started again",
+            highlight=False,
+            markup=False,
+        )
     table = Table(title="counted from the Parquet files of the table, without Spark and zonemap", title_justify="left")
     table.add_column("")
     table.add_column("appends", justify="right")
@@ -44,8 +69,8 @@ def print_tables(
     table.add_row("queue", f"{counted.committed_appends:,}", f"{counted.snapshots:,}", "0")
     console.print(table)
     lines = [
-        f"accepted to committed: {counted.median_seconds:.1f} s in the median, and {counted.longest_seconds:.1f} s at "
-        "most, because no committer ran for a while"
+        f"accepted to committed: {counted.median_seconds:.1f} s in the median; {counted.longest_seconds:.1f} s at "
+        "most, for appends that waited until the killed committer had started again"
     ]
     if fresh is not None:
         lines.append(

@@ -26,7 +26,7 @@ object IngestBenchmark {
       turns: Int,
       epochs: Int)
 
-  private val Quick = Sizes(Seq(1, 4, 16), 4, 0.5, 100000, 2, 3)
+  private val Quick = Sizes(Seq(1, 16), 4, 0.3, 100000, 2, 3)
   private val Full = Sizes(Seq(1, 4, 16, 64), 20, 30, 430000, 10, 10)
 
   def main(arguments: Array[String]): Unit = {

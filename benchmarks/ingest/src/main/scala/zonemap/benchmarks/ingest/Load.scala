@@ -50,30 +50,21 @@ object Load {
     val pool = Executors.newFixedThreadPool(load.writers)
     val clients = (0 until load.writers).map(open)
     val end = System.nanoTime() + load.seconds * 1000000000L
-    clients.zipWithIndex.foreach { case ((table, append), writer) =>
-      pool.submit((() => write(load, times, end, writer, table, append)): Runnable)
+    clients.foreach { case (table, append) =>
+      pool.submit((() => write(load, times, end, table, append)): Runnable)
     }
     pool.shutdown()
     require(pool.awaitTermination(load.seconds + 600L, TimeUnit.SECONDS), "the writers do not end")
   }
 
-  private def write(
-      load: Load,
-      times: Times,
-      end: Long,
-      writer: Int,
-      table: BaseTable,
-      append: DataFile => Unit): Unit = {
-    var number = 0
+  private def write(load: Load, times: Times, end: Long, table: BaseTable, append: DataFile => Unit): Unit =
     while (System.nanoTime() < end) {
-      val file = Rows.write(table, writer, number)
+      val file = Rows.write(table)
       times.begun.put(file.location(), System.nanoTime())
       append(file)
       times.accepted.put(file.location(), System.nanoTime())
-      number += 1
       if (load.pauseMillis > 0) Thread.sleep(load.pauseMillis)
     }
-  }
 
   /** The figures of a run, counted from the table. */
   def figures(
