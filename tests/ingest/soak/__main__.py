@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import random
+import signal
 import sys
 import time
 from pathlib import Path
@@ -23,6 +24,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=8.0, help="time of the faults of a round")
     parser.add_argument("--folder", type=Path, default=Path("build/soak"))
     options = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # ends the processes of the round
     print(f"seed {options.seed}", flush=True)
     started, wrong, number = time.monotonic(), 0, 0
     totals: dict[str, float] = {}
