@@ -28,7 +28,9 @@ def python_catalog(sqlite: Path, warehouse: str) -> SqlCatalog:
     return SqlCatalog("lake", uri=f"sqlite:///{sqlite}", warehouse=warehouse)
 
 
-def start_committer(names: Sequence[str], sqlite: Path, warehouse: str, log: Path) -> subprocess.Popen[bytes]:
+def start_committer(
+    names: Sequence[str], sqlite: Path, warehouse: str, log: Path, *, report_seconds: float
+) -> subprocess.Popen[bytes]:
     """Starts `zonemap commit-loop` in a process group of its own, with the JVM that it starts."""
     confs = {
         **catalog_confs(sqlite, warehouse),
@@ -41,7 +43,7 @@ def start_committer(names: Sequence[str], sqlite: Path, warehouse: str, log: Pat
         "spark.sql.zonemap.ingest.interval": "200ms",
     }
     settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
-    return start_python(["zonemap", "commit-loop", *names, "--every", "0.2", *settings], log)
+    return start_python(["zonemap", "commit-loop", *names, "--every", str(report_seconds), *settings], log)
 
 
 def start_python(module: Sequence[str], log: Path) -> subprocess.Popen[bytes]:

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 @contextmanager
 def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the command until the block ends."""
-    process = lake.start_committer([name], sqlite, warehouse, log)
+    process = lake.start_committer([name], sqlite, warehouse, log, report_seconds=0.2)
     try:
         yield process
     finally:

@@ -57,7 +57,8 @@ def run(spark: SparkSession, sqlite: Path, folder: Path, seeds: list[str], secon
     ]
     with Processes() as processes:
         for name in COMMITTERS:
-            processes.start(name, partial(lake.start_committer, names, sqlite, warehouse, folder / f"{name}.log"))
+            log = folder / f"{name}.log"
+            processes.start(name, partial(lake.start_committer, names, sqlite, warehouse, log, report_seconds=5))
         _await(lambda: all(f"{names[-1]}:" in (folder / f"{name}.log").read_text() for name in COMMITTERS))
         for name, seed in zip(names, seeds, strict=True):
             yield _round(spark, sqlite, warehouse, folder / name, name, processes, random.Random(seed), seconds)
