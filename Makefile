@@ -16,6 +16,7 @@ ARCHIVE := build/spark-classes.jsa
 # The first Iceberg runtime in dev/jars.txt.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
 ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
+SQLITE_JAR := $(JARS)/sqlite-jdbc-$(shell sed -n 's/^org.xerial:sqlite-jdbc://p' dev/jars.txt).jar
 
 REQUIREMENTS := dev/requirements.txt $(wildcard tests/requirements.txt benchmarks/requirements.txt)
 JVM_SOURCES := $(shell find jvm -path '*/src/main/*' -type f 2>/dev/null) build.sbt $(wildcard project/*.*)
@@ -25,7 +26,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -40,6 +41,12 @@ wheel: $(WHEEL) ## build the Python wheel, with the jar inside, into dist
 
 demo: setup ## real flights in Iceberg: queries with the index off and on (build/demo/report.html)
 	$(BIN)/zonemap demo --dir build/demo --iceberg $(ICEBERG_JAR)
+
+demo-ingest: setup ## eight processes append real flights through a queue, two are killed, and the table is counted (2 minutes)
+	$(BIN)/zonemap demo-ingest --dir build/demo-ingest --iceberg $(ICEBERG_JAR) --sqlite $(SQLITE_JAR)
+
+soak-ingest: setup ## processes that append and commit are killed and stopped at random, beside maintenance: ROUNDS=n SEED=s
+	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))
 
 test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)
@@ -112,6 +119,10 @@ bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"
 	$(call provenance,$(call result,strategies,strategies/results/strategies.json))
+
+bench-ingest: jars ## many writers of one table: direct commits against the queue, a soak, a streaming query (about an hour; SOAK=minutes)
+	dev/sbt "ingestBenchmark/run $(call work,ingest) $(call result,ingest,ingest/results/ingest.json) $(JARS) $(if $(QUICK),quick,full) $(SOAK)"
+	$(call provenance,$(call result,ingest,ingest/results/ingest.json))
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

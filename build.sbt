@@ -131,6 +131,14 @@ lazy val strategiesBenchmark = (project in file("benchmarks/strategies"))
   .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
   .settings(benchmarkSettings("strategies"))
 
+lazy val ingestBenchmark = (project in file("benchmarks/ingest"))
+  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark, strategiesBenchmark)
+  .settings(benchmarkSettings("ingest"))
+  .settings(
+    libraryDependencies += sqliteJdbc.withConfigurations(Some("provided")),
+    // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.
+    Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK")
+
 lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
   .enablePlugins(JmhPlugin)
   .dependsOn(core)
@@ -142,7 +150,7 @@ lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
 
 // Not part of the root: tests need none of them.
 lazy val benchmarks = (project in file("benchmarks"))
-  .aggregate(planningBenchmark, strategiesBenchmark, jmhBenchmark)
+  .aggregate(planningBenchmark, strategiesBenchmark, ingestBenchmark, jmhBenchmark)
   .settings(name := "zonemap-benchmarks", publish / skip := true)
 
 lazy val root = (project in file("."))

@@ -202,7 +202,17 @@ def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], 
     )
 
 
-@pytest.mark.parametrize("command", [["demo"], ["status", "t"]])
+def test_the_demo_of_ingestion_names_the_packages_that_are_missing(without: Callable[..., None]) -> None:
+    without("pyiceberg", "sqlalchemy")
+    result = RUNNER.invoke(cli.cli, ["demo-ingest"])
+    assert isinstance(result.exception, ZonemapError)
+    assert str(result.exception) == (
+        "Cannot run the demo: not installed: pyiceberg, sqlalchemy. "
+        "Install them: pip install 'zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]'."
+    )
+
+
+@pytest.mark.parametrize("command", [["demo"], ["demo-ingest"], ["status", "t"]])
 def test_commands_name_an_unsupported_spark(command: list[str], spark_version: Any) -> None:
     spark_version("4.0.1")
     result = RUNNER.invoke(cli.cli, command)

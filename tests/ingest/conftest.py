@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from ingest import lake
 from support import session
 
 
@@ -22,11 +23,7 @@ def spark(base: Path, sqlite: Path) -> Iterator[object]:
     yield session.start(
         {
             "spark.master": "local[2, 3]",
-            "spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}",
-            "spark.sql.catalog.lake.type": "jdbc",
-            "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{sqlite}",
-            "spark.sql.catalog.lake.jdbc.schema-version": "V1",
-            "spark.sql.catalog.lake.warehouse": f"file:{base / 'ingest'}",
+            **lake.catalog_confs(sqlite, f"file:{base / 'ingest'}"),
             "spark.sql.zonemap.upkeep.follow-commits": "true",
             "spark.sql.zonemap.upkeep.max-cpu-share": "1",
         }

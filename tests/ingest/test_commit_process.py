@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
-from support import product, session, tables
+from ingest import lake
+from support import product, tables
 from support.session import STOCK
 
 import zonemap
@@ -25,40 +24,19 @@ pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 @contextmanager
 def committer(name: str, sqlite: Path, warehouse: str, log: Path) -> Iterator[subprocess.Popen[bytes]]:
     """Runs the command until the block ends."""
-    confs = {
-        "spark.master": "local[1]",
-        "spark.ui.enabled": "false",
-        "spark.driver.memory": "512m",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": session.PLAIN_JVM_FLAGS,
-        "spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}",
-        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.lake.type": "jdbc",
-        "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{sqlite}",
-        "spark.sql.catalog.lake.jdbc.schema-version": "V1",
-        "spark.sql.catalog.lake.warehouse": warehouse,
-        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
-        "spark.sql.zonemap.ingest.interval": "200ms",
-    }
-    settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
-    command = [sys.executable, "-m", "zonemap", "commit-loop", name, "--every", "0.2", *settings]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=subprocess.STDOUT, env=environment, start_new_session=True
-        )
-        try:
-            yield process
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+    process = lake.start_committer([name], sqlite, warehouse, log, report_seconds=0.2)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 def test_process_is_killed_and_started_again(spark, sqlite: Path, base: Path, tmp_path: Path) -> None:
     name = tables.create(spark, "lake.ingest.python_process", "id BIGINT")
     warehouse = f"file:{base / 'ingest'}"
-    catalog = SqlCatalog("lake", uri=f"sqlite:///{sqlite}", warehouse=warehouse)
+    catalog = lake.python_catalog(sqlite, warehouse)
     numbers = iter(range(1_000_000))
     with Writer(name, catalog=catalog, lane="gateway") as writer:
 

@@ -94,14 +94,15 @@ def compare(spark: SparkSession, query: Query, table_files: int) -> Comparison:
     on: list[Run] = []
     runs = 1 + ROUNDS
     while len(on) < runs:
-        off.append(_run(spark, query, enabled=False))
-        on.append(_run(spark, query, enabled=True))
+        off.append(run(spark, query, enabled=False))
+        on.append(run(spark, query, enabled=True))
         if off[0].query_ms > _SLOW_MS:
             runs = ROUNDS
     return Comparison(query, table_files, tuple(off[-ROUNDS:]), tuple(on[-ROUNDS:]))
 
 
-def _run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
+def run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
+    """Runs the query once with the index off or on."""
     spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
     scans = _jvm.planned_scans(spark)
     start = time.perf_counter()

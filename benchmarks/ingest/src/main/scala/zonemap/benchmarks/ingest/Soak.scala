@@ -1,0 +1,102 @@
+package zonemap.benchmarks.ingest
+
+import java.lang.management.ManagementFactory
+import java.nio.file.{Files, Path}
+import java.time.Clock
+import java.util.concurrent.{Executors, TimeUnit}
+
+import scala.collection.mutable
+import scala.jdk.CollectionConverters._
+
+import zonemap.benchmarks.planning.Measure
+import zonemap.ingest.commit.{CommitLoop, IngestSettings}
+import zonemap.ingest.table.IngestTarget
+
+/** Four writers and a committer for a long time, with expiry: what grows? */
+final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSettings) {
+  import Soak._
+
+  private val samples = mutable.ArrayBuffer.empty[Map[String, Any]]
+
+  def run(): Map[String, Any] = {
+    catalog.create(Name)
+    val times = new Times
+    val load = Load(Writers, math.max(1, (minutes * 60).toInt), pauseMillis = 50)
+    val committer = catalog.client(Name)
+    val loop = new CommitLoop(
+      Seq[(String, () => IngestTarget)](Name -> (() => IngestTarget.spool(committer._1, None))),
+      settings,
+      Clock.systemUTC())
+    val sampler = Executors.newSingleThreadScheduledExecutor()
+    val every = math.max(1000L, (minutes * 60000 / Samples).toLong)
+    sampler.scheduleAtFixedRate(() => sample(), every, every, TimeUnit.MILLISECONDS)
+    try {
+      loop.start()
+      Load.run(load, times, writer => QueuedAppends.open(catalog, Name, writer, settings))
+      QueuedAppends.drain(target)
+    } finally {
+      sampler.shutdown()
+      sampler.awaitTermination(60, TimeUnit.SECONDS)
+      loop.close()
+    }
+    sample()
+    val appends = times.accepted.size
+    val (client, _) = catalog.client(Name)
+    val live = client.currentSnapshot().summary().get("total-data-files").toInt
+    Map[String, Any](
+      "minutes" -> minutes,
+      "catalog" -> catalog.name,
+      "writers" -> Writers,
+      "appends" -> appends,
+      "lostOrDoubled" -> (live - appends),
+      "attempts" -> committer._2.attempts,
+      "commits" -> committer._2.landed.size,
+      "samples" -> samples.map(_.asJava).asJava
+    ) ++ Seq("heapMb", "snapshots", "manifests", "stateBytes", "commitMillis").map(key =>
+      s"${key}Growth" -> growth(key))
+  }
+
+  /** The median of the last third of the samples against that of the middle third: the first third fills up. */
+  private def growth(key: String): Double = {
+    val third = math.max(1, samples.size / 3)
+    def median(of: Iterable[Map[String, Any]]) = Measure.median(of.map(_(key).toString.toDouble).toSeq)
+    median(samples.takeRight(third)) / median(samples.slice(third, 2 * third))
+  }
+
+  private def target = IngestTarget.spool(catalog.client(Name)._1, None)
+
+  private def sample(): Unit = {
+    val (client, _) = catalog.client(Name)
+    if (client.currentSnapshot() != null) {
+      client.expireSnapshots().expireOlderThan(System.currentTimeMillis()).retainLast(RetainedSnapshots).commit()
+      System.gc()
+      val states = files(client, "state")
+      val newest = client.snapshots().asScala.takeRight(20).map(_.timestampMillis()).toSeq
+      val gaps = newest.zip(newest.drop(1)).map { case (from, to) => (to - from).toDouble }
+      samples += Map[String, Any](
+        "heapMb" -> ManagementFactory.getMemoryMXBean.getHeapMemoryUsage.getUsed / 1e6,
+        "snapshots" -> client.snapshots().asScala.size,
+        "manifests" -> client.currentSnapshot().allManifests(client.io()).size(),
+        "dataFiles" -> client.currentSnapshot().summary().get("total-data-files").toInt,
+        "stateBytes" -> states.map(Files.size).maxOption.getOrElse(0L),
+        "stateFiles" -> states.size,
+        "pending" -> target.queue.names().size,
+        "commitMillis" -> (if (gaps.isEmpty) 0.0 else Measure.median(gaps))
+      )
+    }
+  }
+
+  private def files(client: org.apache.iceberg.Table, folder: String): Seq[Path] = {
+    val root = Path.of(target.files.root.stripPrefix("file:")).resolve(folder)
+    val listed = Files.list(root)
+    try listed.iterator().asScala.toIndexedSeq
+    finally listed.close()
+  }
+}
+
+private object Soak {
+  val Name = "soak"
+  val Writers = 4
+  val Samples = 60
+  val RetainedSnapshots = 100
+}

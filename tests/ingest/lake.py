@@ -1,0 +1,59 @@
+"""The JDBC catalog of the ingest tests: its confs for Spark, and the command that commits its queues."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyiceberg.catalog.sql import SqlCatalog
+from support import session
+
+
+def catalog_confs(sqlite: Path, warehouse: str) -> dict[str, str]:
+    """Returns the confs of the catalog `lake`, which commits atomically and which PyIceberg can open."""
+    return {
+        "spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}",
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "jdbc",
+        "spark.sql.catalog.lake.uri": f"jdbc:sqlite:{sqlite}",
+        "spark.sql.catalog.lake.jdbc.schema-version": "V1",
+        "spark.sql.catalog.lake.warehouse": warehouse,
+    }
+
+
+def python_catalog(sqlite: Path, warehouse: str) -> SqlCatalog:
+    return SqlCatalog("lake", uri=f"sqlite:///{sqlite}", warehouse=warehouse)
+
+
+def start_committer(
+    names: Sequence[str], sqlite: Path, warehouse: str, log: Path, *, report_seconds: float
+) -> subprocess.Popen[bytes]:
+    """Starts `zonemap commit-loop` in a process group of its own, with the JVM that it starts."""
+    confs = {
+        **catalog_confs(sqlite, warehouse),
+        "spark.master": "local[1]",
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "512m",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.extraJavaOptions": session.PLAIN_JVM_FLAGS,
+        "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+        "spark.sql.zonemap.ingest.interval": "200ms",
+    }
+    settings = [part for key, value in confs.items() for part in ("--conf", f"{key}={value}")]
+    return start_python(["zonemap", "commit-loop", *names, "--every", str(report_seconds), *settings], log)
+
+
+def start_python(module: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
+    """Starts `python -m module` in a process group of its own; it imports what this process can import."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", *module],
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=environment,
+            start_new_session=True,
+        )

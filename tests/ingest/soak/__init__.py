@@ -1,0 +1,5 @@
+"""Real processes that append to tables and commit them, and are killed and stopped at random while others maintain them.
+
+Two committers (`zonemap commit-loop`), four writers without a JVM, compaction, expiry and removal of orphan files work
+on one table of a JDBC catalog. The oracle is exact, see `oracle`.
+"""

@@ -1,0 +1,112 @@
+"""Compaction, expiry and removal of orphan files, while others write and commit."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from ingest.soak.oracle import Oracle
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from zonemap import ingest
+
+_DAY = 86_400
+
+
+class Maintenance:
+    """Maintains one table in a thread; the tasks come in random order.
+
+    Orphan files are planted. The removal of Iceberg is given an age that only the oldest planted files have, because it
+    does not know pending records. `ingest_gc` does: files of accepted appends are made as old as what it removes.
+
+    Args:
+        spark: The session.
+        name: The table.
+        data: Its folder of data files.
+        oracle: Reads each snapshot before it is expired.
+        accepted: Returns the paths of the files of all accepted appends.
+    """
+
+    def __init__(
+        self, spark: SparkSession, name: str, data: Path, oracle: Oracle, accepted: Callable[[], list[str]]
+    ) -> None:
+        self._spark, self._name, self._data, self._oracle, self._accepted = spark, name, data, oracle, accepted
+        self.done: Counter[str] = Counter()
+        self.failed: list[str] = []
+        self._planted: dict[str, list[Path]] = {"remove_orphan_files": [], "ingest_gc": []}
+
+    def run(self, stop: threading.Event, chooser: random.Random) -> None:
+        """Works until `stop` is set, and each task at least once."""
+        tasks = [self._compact, self._expire, self._remove_orphans, self._gc]
+        while not stop.is_set():
+            chooser.shuffle(tasks)
+            for task in tasks:
+                self._attempt(task)
+                if stop.wait(chooser.uniform(0.05, 0.4)) and all(self.done[done.__name__] for done in tasks):
+                    return
+
+    def left_over(self) -> list[str]:
+        """The planted files that a successful removal has left, and the tasks that never succeeded."""
+        left = [f"{path} was planted and not removed" for files in self._planted.values() for path in files]
+        return [found for found in left if Path(found.split(" was ")[0]).exists()] + [
+            f"{task} never succeeded: {self.failed}"
+            for task in ("_compact", "_expire", "_remove_orphans", "_gc")
+            if not self.done[task]
+        ]
+
+    def _attempt(self, task: Callable[[], None]) -> None:
+        """A task may fail, because another commit was faster or the database is locked; it is tried again later."""
+        try:
+            task()
+            self.done[task.__name__] += 1
+        except PySparkException as error:
+            self.done[f"{task.__name__} failed"] += 1
+            self.failed.append(f"{task.__name__}: {str(error)[:300]}")
+
+    def _compact(self) -> None:
+        self._call("rewrite_data_files", "options => map('rewrite-all', 'true')")
+
+    def _expire(self) -> None:
+        newest = self._oracle.catch_up()
+        if newest:
+            self._call("expire_snapshots", f"older_than => {_timestamp(newest / 1000)}, retain_last => 1")
+
+    def _remove_orphans(self) -> None:
+        planted = self._plant("remove_orphan_files", 10)
+        self._call("remove_orphan_files", f"older_than => {_timestamp(time.time() - 7 * _DAY)}")
+        self._planted["remove_orphan_files"].append(planted)
+
+    def _gc(self) -> None:
+        for path in self._accepted():
+            with contextlib.suppress(FileNotFoundError):  # compacted and expired
+                _age(Path(path), 4)
+        planted = self._plant("ingest_gc", 4)
+        ingest.gc(self._spark, self._name, dry_run=False, older_than_hours=72)
+        self._planted["ingest_gc"].append(planted)
+
+    def _plant(self, task: str, days: float) -> Path:
+        path = self._data / f"planted-for-{task}-{time.monotonic_ns()}.parquet"
+        self._data.mkdir(exist_ok=True)
+        path.write_bytes(b"nobody knows this file")
+        _age(path, days)
+        return path
+
+    def _call(self, procedure: str, arguments: str) -> None:
+        self._spark.sql(f"CALL lake.system.{procedure}(table => '{self._name}', {arguments})").collect()
+
+
+def _age(path: Path, days: float) -> None:
+    at = time.time() - days * _DAY
+    os.utime(path, (at, at))
+
+
+def _timestamp(seconds: float) -> str:
+    return f"TIMESTAMP '{datetime.fromtimestamp(seconds, UTC).isoformat(sep=' ', timespec='milliseconds')}'"

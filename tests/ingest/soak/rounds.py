@@ -1,0 +1,143 @@
+"""The rounds of a soak: each has a table of its own; the committers live on between rounds, unless they are killed."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ingest import lake
+from ingest.soak import journal, rows
+from ingest.soak.maintenance import Maintenance
+from ingest.soak.oracle import Oracle
+from ingest.soak.processes import Processes, chaos
+from pyspark.sql import SparkSession
+from support import tables
+
+COMMITTERS = ["committer-0", "committer-1"]
+DRAIN_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Done:
+    """One round.
+
+    Attributes:
+        figures: What happened, for people.
+        violations: What was wrong; empty if nothing was.
+    """
+
+    figures: dict[str, object]
+    violations: list[str]
+
+
+def run(spark: SparkSession, sqlite: Path, folder: Path, seeds: list[str], seconds: float) -> Iterator[Done]:
+    """Runs a round for each seed.
+
+    Args:
+        spark: A session whose catalog `lake` has the database `sqlite`; it maintains the tables.
+        sqlite: The database of the catalog.
+        folder: Folder of journals and logs.
+        seeds: One for each round.
+        seconds: How long the faults of a round go on.
+    """
+    warehouse = spark.conf.get("spark.sql.catalog.lake.warehouse")
+    spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.soak")
+    names = [
+        tables.create(spark, f"lake.soak.t{number}", rows.DDL, partitioned=rows.PARTITIONED)
+        for number in range(len(seeds))
+    ]
+    with Processes() as processes:
+        for name in COMMITTERS:
+            log = folder / f"{name}.log"
+            processes.start(name, partial(lake.start_committer, names, sqlite, warehouse, log, report_seconds=5))
+        _await(lambda: all(f"{names[-1]}:" in (folder / f"{name}.log").read_text() for name in COMMITTERS))
+        for name, seed in zip(names, seeds, strict=True):
+            yield _round(spark, sqlite, warehouse, folder / name, name, processes, random.Random(seed), seconds)
+
+
+def _round(
+    spark: SparkSession,
+    sqlite: Path,
+    warehouse: str,
+    folder: Path,
+    name: str,
+    processes: Processes,
+    chooser: random.Random,
+    seconds: float,
+) -> Done:
+    started = time.monotonic()
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    with closing(lake.python_catalog(sqlite, warehouse)) as catalog, ThreadPoolExecutor(2) as pool:
+        table = catalog.load_table(name.removeprefix("lake."))
+        location = Path(unquote(urlsplit(table.location()).path))
+        oracle = Oracle(catalog, name)
+        stop = threading.Event()
+        maintenance = Maintenance(spark, name, location / "data", oracle, lambda: _files(folder))
+        for lane in rows.LANES:
+            arguments = ["ingest.soak.writer", str(sqlite), warehouse, name, lane, str(folder)]
+            processes.start(lane, partial(lake.start_python, arguments, folder / f"{lane}.log"))
+        background = [
+            pool.submit(_watch, oracle, stop),
+            pool.submit(maintenance.run, stop, random.Random(chooser.random())),
+        ]
+        try:
+            _await(lambda: oracle.seen)
+            faults = chaos(processes, chooser, COMMITTERS, list(rows.LANES), seconds)
+            violations = processes.ended()
+            (folder / "stop").touch()
+            processes.join(rows.LANES, 60)
+            spool = location.parent / "_zonemap_ingest" / str(table.metadata.table_uuid)
+            violations += _drain(spool)
+        finally:
+            (folder / "stop").touch()
+            stop.set()
+        for thread in background:
+            thread.result()
+        journals = {lane: journal.read(folder / lane) for lane in rows.LANES}
+        violations += oracle.violations(journals) + maintenance.left_over()
+        violations += [f"{path.name} is in quarantine: {path.read_text()}" for path in spool.glob("quarantine/*/*.why")]
+        snapshots = oracle.seen
+    accepted = sum(len(found.accepted) for found in journals.values())
+    figures = {
+        "accepted": accepted,
+        "in doubt": sum(len(found.intended - found.accepted.keys()) for found in journals.values()),
+        "committed": len(snapshots[-1].appends),
+        "snapshots": len(snapshots),
+        **faults,
+        **{task.strip("_"): count for task, count in sorted(maintenance.done.items())},
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    return Done(figures, violations)
+
+
+def _watch(oracle: Oracle, stop: threading.Event) -> None:
+    while not stop.wait(0.1):
+        oracle.catch_up()
+
+
+def _await(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + DRAIN_SECONDS
+    while not holds() and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+def _drain(spool: Path) -> list[str]:
+    """Waits until no record is pending."""
+    _await(lambda: not list(spool.glob("pending/*/*.rec")))
+    left = list(spool.glob("pending/*/*.rec"))
+    return [f"{len(left)} records are pending after {DRAIN_SECONDS:g} s, the first is {min(left)}"] if left else []
+
+
+def _files(folder: Path) -> list[str]:
+    found = [path for lane in rows.LANES for files in journal.read(folder / lane).accepted.values() for path in files]
+    return [unquote(urlsplit(path).path) for path in found]
