@@ -10,6 +10,7 @@ import argparse
 import fcntl
 import os
 import queue
+import signal
 import sys
 import threading
 import time
@@ -53,9 +54,8 @@ class Turn:
             time.sleep(1.5)
 
 
-def work(number: int, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock) -> bool:
+def work(scratch: Scratch, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock) -> bool:
     """Runs guards of the queue in one copy of the sources until none is left; True if no verdict is unexpected."""
-    scratch = Scratch(WORK / f"tree-{number}", options.jars)
     scratch.refresh()
     expected = True
     turn = Turn(options.lock, options.turn)
@@ -108,14 +108,20 @@ def main(arguments: list[str]) -> int:
             waiting.put(guard)
         writing = threading.Lock()
         verdicts: list[bool] = []
+        scratches = [Scratch(WORK / f"tree-{n}", options.jars) for n in range(1, options.jobs + 1)]
         threads = [
-            threading.Thread(target=lambda n=n: verdicts.append(work(n, waiting, options, writing)))
-            for n in range(1, options.jobs + 1)
+            threading.Thread(target=lambda s=s: verdicts.append(work(s, waiting, options, writing)), daemon=True)
+            for s in scratches
         ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+        try:
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            for scratch in scratches:
+                scratch.close()
         expected = len(verdicts) == len(threads) and all(verdicts)
     report.PAGE.write_text(report.page(load(), report.read()), encoding="utf-8")
     return 0 if expected else 1

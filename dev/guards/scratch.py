@@ -22,7 +22,6 @@ BUILT = ("target", "project/target", "project/project", *(f"jvm/{m}/target" for 
 SOURCES = ("jvm", "project", "python", "tests", "dev")
 JAR = "jvm/spark/target/scala-2.13"
 
-END = re.compile(r"^\[(success|error)\] Total time|Not a valid (command|key|project)|Project loading failed|Expected ")
 FAILED_CASE = re.compile(r"^\[info\] - (.*) \*\*\* FAILED \*\*\*")
 RAN = re.compile(r"Tests: succeeded (\d+), failed (\d+)")
 FAILED_NODE = re.compile(r"^(?:FAILED|ERROR) (\S+)")
@@ -48,12 +47,17 @@ class Shell:
         self._folder = folder
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
+        self._commands = 0
 
     def run(self, command: str, seconds: float) -> list[str]:
         """Returns the lines that the command prints."""
         process = self._process or self._start()
         assert process.stdin is not None
-        process.stdin.write(command + "\n")
+        # sbt answers each command in order, and names a command that it does not know: the mark ends the output
+        self._commands += 1
+        mark = f"endOfCommand{self._commands}"
+        end = f"[error] Not a valid command: {mark}"
+        process.stdin.write(f"{command}\n{mark}\n")
         process.stdin.flush()
         until = time.monotonic() + seconds
         printed: list[str] = []
@@ -66,12 +70,13 @@ class Shell:
             if line is None:
                 self.close()
                 raise SbtEnded("sbt ended: " + " ".join(printed[-3:]))
-            printed.append(line)
-            if END.search(line):
+            if line.startswith(end):
                 return printed
+            printed.append(line)
 
     def _start(self) -> subprocess.Popen[str]:
         self._lines = queue.Queue()
+        self._commands = 0
         process = subprocess.Popen(
             [self._folder / "dev" / "sbt"],
             cwd=self._folder,
