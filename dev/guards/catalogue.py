@@ -64,8 +64,8 @@ class Guard:
         """Returns the source without the guard."""
         if text.count(self.find) != 1:
             raise ValueError(
-                f"Cannot switch off the guard '{self.id}': its text occurs {text.count(self.find)} times in {self.file}."
-                " Change 'find' until it occurs once."
+                f"Cannot switch off the guard '{self.id}': its text occurs {text.count(self.find)} times in"
+                f" {self.file}. Change 'find' until it occurs once."
             )
         return text.replace(self.find, self.replace)
 

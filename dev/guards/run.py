@@ -54,7 +54,9 @@ class Turn:
             time.sleep(1.5)
 
 
-def work(scratch: Scratch, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock) -> bool:
+def work(
+    scratch: Scratch, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock
+) -> bool:
     """Runs guards of the queue in one copy of the sources until none is left; True if no verdict is unexpected."""
     scratch.refresh()
     expected = True

@@ -18,7 +18,12 @@ from catalogue import ROOT, Guard
 KILLED, SURVIVED, BROKEN, SLOW, ERROR = "killed", "survived", "does not compile", "no end", "error"
 
 #: Folders of build output, copied once so that the first compilation of the copy is incremental.
-BUILT = ("target", "project/target", "project/project", *(f"jvm/{m}/target" for m in ("core", "iceberg", "ingest", "spark")))
+BUILT = (
+    "target",
+    "project/target",
+    "project/project",
+    *(f"jvm/{m}/target" for m in ("core", "iceberg", "ingest", "spark")),
+)
 SOURCES = ("jvm", "project", "python", "tests", "dev")
 JAR = "jvm/spark/target/scala-2.13"
 
@@ -36,7 +41,7 @@ class Verdict:
     seconds: int
 
 
-class SbtEnded(Exception):
+class SbtEndedError(Exception):
     """The shell ended, or ran a command for too long and was ended."""
 
 
@@ -66,10 +71,10 @@ class Shell:
                 line = self._lines.get(timeout=max(0.1, until - time.monotonic()))
             except queue.Empty:
                 self.close()
-                raise SbtEnded(f"no end after {seconds:.0f} s") from None
+                raise SbtEndedError(f"no end after {seconds:.0f} s") from None
             if line is None:
                 self.close()
-                raise SbtEnded("sbt ended: " + " ".join(printed[-3:]))
+                raise SbtEndedError("sbt ended: " + " ".join(printed[-3:]))
             if line.startswith(end):
                 return printed
             printed.append(line)
@@ -145,7 +150,7 @@ class Scratch:
         path.write_text(guard.switched_off(whole), encoding="utf-8")
         try:
             verdict, by = self._pytest(guard, seconds) if guard.is_python else self._scala(guard, seconds)
-        except (SbtEnded, subprocess.TimeoutExpired) as error:
+        except (SbtEndedError, subprocess.TimeoutExpired) as error:
             verdict, by = SLOW, str(error)[:200]
         finally:
             path.write_text(whole, encoding="utf-8")
