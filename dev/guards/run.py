@@ -38,12 +38,7 @@ class Turn:
         """Waits for the lock unless this turn still has it."""
         if self._file is None or self._until is not None:
             return
-        while True:
-            try:
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                time.sleep(0.5)
+        fcntl.flock(self._file, fcntl.LOCK_EX)
         self._until = time.monotonic() + self._seconds
 
     def pass_on(self) -> None:
