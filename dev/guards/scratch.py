@@ -75,7 +75,7 @@ class Shell:
             if line is None:
                 self.close()
                 raise SbtEndedError("sbt ended: " + " ".join(printed[-3:]))
-            if line.startswith(end):
+            if end in line:  # sbt prints its prompt before the answer
                 return printed
             printed.append(line)
 

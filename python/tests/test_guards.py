@@ -125,7 +125,7 @@ def test_a_shell_that_does_not_end_is_closed(tmp_path: Path) -> None:
     script.write_text(
         "#!/bin/bash\n"
         "while read -r line; do case $line in\n"
-        '  slow) sleep 60 ;; end*) echo "[error] Not a valid command: $line" ;; *) echo "ran $line" ;;\n'
+        '  slow) sleep 60 ;; end*) echo "> [error] Not a valid command: $line" ;; *) echo "ran $line" ;;\n'
         "esac; done\n"
     )
     script.chmod(0o755)

@@ -60,7 +60,9 @@ class OperatorTableTest extends AnyFunSuite {
     ("amount", wide, known(decimal("-" + "9" * 38), decimal("9" * 38))),
     ("price", DecimalType(18, 2), known(long(-5), long(999999999999999999L))),
     ("key", UuidType, known(uuid(new UUID(1, 0)), uuid(new UUID(5, 0)), tight = false)),
-    ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false))
+    ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false)),
+    ("low_nan", DoubleType, known(double(-5), double(-1), nans = Presence.Some)),
+    ("day", DateType, known(long(1), long(2)))
   )
 
   private val segment = TestModel.segment(
@@ -111,6 +113,7 @@ class OperatorTableTest extends AnyFunSuite {
     pair("inverted", Lt, "five") -> Maybe,
     pair("name", Lt, "id") -> Maybe,
     pair("key", Lt, "key_signs") -> Maybe,
+    pair("id", Lt, "day") -> Maybe,
     pair("amount", Lt, "price") -> Maybe,
     pair("no_upper", Lt, "surrogates") -> Maybe,
     pair("surrogates", Lt, "name") -> Nothing
@@ -129,6 +132,11 @@ class OperatorTableTest extends AnyFunSuite {
     pair("plain", Eq, "zero") -> Nothing,
     pair("maybe_nan", Eq, "one_nan") -> Maybe,
     pair("zero", Lt, "one_nan") -> Maybe,
+    pair("plain", Lt, "low_nan") -> Maybe,
+    pair("plain", LtEq, "low_nan") -> Maybe,
+    pair("low_nan", Lt, "plain") -> Maybe,
+    pair("plain", Eq, "low_nan") -> Nothing,
+    pair("maybe_nan", Eq, "low_nan") -> Maybe,
     pair("id", Eq, "id") -> Maybe
   )
 
