@@ -51,6 +51,12 @@ def current(guard: Guard, results: Mapping[str, Result]) -> Result | None:
     return found if found is not None and found["digest"] == guard.digest else None
 
 
+def is_settled(guard: Guard, results: Mapping[str, Result]) -> bool:
+    """Whether the present entry of a guard has the expected verdict."""
+    found = current(guard, results)
+    return found is not None and not unexpected(guard, found["verdict"])
+
+
 def page(guards: Sequence[Guard], results: Mapping[str, Result]) -> str:
     """Returns the text of docs/design/GUARDS.md."""
     verdicts = [found["verdict"] if (found := current(g, results)) else NOT_RUN for g in guards]

@@ -34,12 +34,14 @@ class Turn:
         self._seconds = seconds
         self._until: float | None = None
 
-    def take(self) -> None:
-        """Waits for the lock unless this turn still has it."""
-        if self._file is None or self._until is not None:
-            return
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+    def take(self) -> bool:
+        """Waits for the lock unless this turn still has it; returns whether the turn begins."""
+        if self._until is not None:
+            return False
+        if self._file is not None:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
         self._until = time.monotonic() + self._seconds
+        return True
 
     def pass_on(self) -> None:
         """Releases the lock if the turn is over, so that another build can take it."""
@@ -53,7 +55,6 @@ def work(
     scratch: Scratch, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock
 ) -> bool:
     """Runs guards of the queue in one copy of the sources until none is left; True if no verdict is unexpected."""
-    scratch.refresh()
     expected = True
     turn = Turn(options.lock, options.turn)
     try:
@@ -62,7 +63,8 @@ def work(
                 guard = waiting.get_nowait()
             except queue.Empty:
                 break
-            turn.take()
+            if turn.take():
+                scratch.refresh()
             verdict = scratch.judge(guard, options.seconds)
             turn.pass_on()
             wrong = report.unexpected(guard, verdict.verdict)
@@ -81,7 +83,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="ids, beginnings of ids, rules, names of source files or tests")
     parser.add_argument("--jobs", type=int, default=1, help="copies of the sources that work in parallel")
-    parser.add_argument("--pending", action="store_true", help="only guards without a verdict of their present entry")
+    parser.add_argument("--pending", action="store_true", help="only guards without the expected verdict")
     parser.add_argument("--page", action="store_true", help="write the page from the stored results and run nothing")
     parser.add_argument("--list", action="store_true", help="print the chosen guards and run nothing")
     parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="the jars of Python tests")
@@ -92,7 +94,7 @@ def main(arguments: list[str]) -> int:
 
     guards = load()
     results = report.read()
-    todo = [g for g in chosen(guards, options.only) if not (options.pending and report.current(g, results))]
+    todo = [g for g in chosen(guards, options.only) if not (options.pending and report.is_settled(g, results))]
     if options.list:
         print("\n".join(f"{guard.id} ({', '.join(guard.rules)}): {guard.test} {guard.case or ''}" for guard in todo))
         return 0

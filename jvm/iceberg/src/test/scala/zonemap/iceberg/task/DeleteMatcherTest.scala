@@ -11,7 +11,7 @@ import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder}
 import zonemap.iceberg.snapshot.{KeyedDeletes, LiveDeleteSegment, SegmentOrigin, SnapshotDeletes}
 import zonemap.iceberg.store.Level
 
-/** Deletion vectors of one data file, whose data sequence number is 3: which one applies, and when none can be chosen. */
+/** Deletion vectors of one data file with the data sequence number 3: which one applies, and when none can be chosen. */
 class DeleteMatcherTest extends AnyFunSuite {
   private val schema = new Schema(required(1, "id", Types.LongType.get()))
   private val templates = new ContentFileTemplates(Map(0 -> PartitionSpec.unpartitioned()))

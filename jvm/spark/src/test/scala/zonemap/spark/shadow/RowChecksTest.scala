@@ -172,7 +172,8 @@ class RowChecksTest extends SharedSession {
 
   test("a digest tells apart the column of a null, and how often a row occurs") {
     def digest(values: String): RowDigest = {
-      val plan = sql(s"SELECT CAST(a AS STRING), CAST(b AS STRING) FROM VALUES $values AS t(a, b)").queryExecution.analyzed
+      val texts = sql(s"SELECT CAST(a AS STRING), CAST(b AS STRING) FROM VALUES $values AS t(a, b)")
+      val plan = texts.queryExecution.analyzed
       val compared = Comparable(plan, Nil, AttributeSet(plan.output), AttributeSet.empty, values)
       val query = spark.asInstanceOf[ClassicSession].sessionState.executePlan(RowDigest.planOf(compared))
       RowDigest.read(query.executedPlan.executeCollectPublic().head)
