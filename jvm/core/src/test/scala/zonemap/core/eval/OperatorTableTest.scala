@@ -62,7 +62,8 @@ class OperatorTableTest extends AnyFunSuite {
     ("key", UuidType, known(uuid(new UUID(1, 0)), uuid(new UUID(5, 0)), tight = false)),
     ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false)),
     ("low_nan", DoubleType, known(double(-5), double(-1), nans = Presence.Some)),
-    ("day", DateType, known(long(1), long(2)))
+    ("day", DateType, known(long(1), long(2))),
+    ("key_low", UuidType, known(uuid(new UUID(0, 1)), uuid(new UUID(0, 2)), tight = false))
   )
 
   private val segment = TestModel.segment(
@@ -114,6 +115,8 @@ class OperatorTableTest extends AnyFunSuite {
     pair("name", Lt, "id") -> Maybe,
     pair("key", Lt, "key_signs") -> Maybe,
     pair("id", Lt, "day") -> Maybe,
+    pair("key", Lt, "key_low") -> Maybe,
+    pair("key", Eq, "key_low") -> Maybe,
     pair("amount", Lt, "price") -> Maybe,
     pair("no_upper", Lt, "surrogates") -> Maybe,
     pair("surrogates", Lt, "name") -> Nothing
