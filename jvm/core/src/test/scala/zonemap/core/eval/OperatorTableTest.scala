@@ -63,6 +63,7 @@ class OperatorTableTest extends AnyFunSuite {
     ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false)),
     ("low_nan", DoubleType, known(double(-5), double(-1), nans = Presence.Some)),
     ("day", DateType, known(long(1), long(2))),
+    ("key_halves", UuidType, known(uuid(new UUID(1, 5)), uuid(new UUID(2, 0)), tight = false)),
     ("key_low", UuidType, known(uuid(new UUID(0, 1)), uuid(new UUID(0, 2)), tight = false))
   )
 
@@ -166,6 +167,7 @@ class OperatorTableTest extends AnyFunSuite {
     on("id", GtEq, long(30)) -> All,
     on("id", Eq, long(29)) -> Nothing,
     on("id", Eq, long(30)) -> Maybe,
+    on("id", Eq, long(79)) -> Maybe,
     on("id", Eq, long(80)) -> Nothing,
     on("id", NotEq, long(29)) -> All,
     on("id", NotEq, long(30)) -> Maybe,
@@ -259,6 +261,7 @@ class OperatorTableTest extends AnyFunSuite {
     StartsWith(ref("name"), bytes("abb")) -> Nothing,
     StartsWith(ref("name"), bytes("abf")) -> Nothing,
     StartsWith(ref("name"), bytes("")) -> Maybe,
+    Contains(ref("name"), Seq(bytes("zz"))) -> Maybe,
     NotStartsWith(ref("name"), bytes("ab")) -> Nothing,
     NotStartsWith(ref("name"), bytes("abc")) -> Maybe,
     NotStartsWith(ref("name"), bytes("x")) -> Maybe,
@@ -302,7 +305,10 @@ class OperatorTableTest extends AnyFunSuite {
     // In signed order the bounds are [-5, 5]; in byte order they are inverted, so that no value can be excluded.
     on("key_signs", Eq, uuid(new UUID(100, 0))) -> Maybe,
     on("key_signs", Eq, uuid(new UUID(0, 0))) -> Maybe,
-    IsNull(ref("key_signs")) -> Nothing
+    IsNull(ref("key_signs")) -> Nothing,
+    // As unsigned bytes the uuid lies above the bounds, as two signed longs within them.
+    on("key_halves", Eq, uuid(new UUID(2, -1))) -> Maybe,
+    on("key_halves", Eq, uuid(new UUID(2, 1))) -> Nothing
   )
 
   table("unknown columns and types keep the file, beside clauses that prune")(
