@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -66,6 +66,10 @@ test-python: setup $(ARCHIVE) ## the Python and end-to-end tests only
 campaign: setup ## random tables and queries with the product on and off: CHECKS=n SEED=s JOBS=j; ROUND=r CHECK=c repeats one
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m campaign --folder ../build/campaign --checks $(or $(CHECKS),2000) --jobs $(or $(JOBS),2) \
 	  $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
+
+guards: setup ## switch off each safety check in turn and run the test that must then fail: ONLY=ids or rules, JOBS=j, PENDING=1
+	$(BIN)/python dev/guards/run.py --jars "$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" --jobs $(or $(JOBS),1) \
+	  $(if $(ONLY),--only "$(ONLY)") $(if $(PENDING),--pending)
 
 lint: $(BIN)/.requirements ## check style and types, and that the benchmarks compile
 	dev/lint

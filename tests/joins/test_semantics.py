@@ -76,6 +76,14 @@ def test_nan_null_and_zero_keys(spark, doubles, names: str) -> None:
         assert STOCK or read == files, f"{source}: {read}"
 
 
+def test_nan_among_the_rows_of_a_plan(spark, doubles) -> None:
+    """NaN is in no range of values and equals itself, so the files of NaN are read."""
+    join = f"SELECT f.n FROM {doubles} f JOIN VALUES {{}} AS v(k) ON f.x = v.k"
+    with product.raw_conf(spark, {"spark.sql.zonemap.join.runtime": "false"}):
+        read = [executed(spark, join.format(rows), "doubles") for rows in ("(10.5D)", "(10.5D), (double('NaN'))")]
+    assert STOCK or read == [1, 5]
+
+
 JOINED = "SELECT f.id, f.s FROM {s}.fact f JOIN {s}.one d ON f.id = d.k WHERE d.name IN ('n8', 'n160')"
 
 

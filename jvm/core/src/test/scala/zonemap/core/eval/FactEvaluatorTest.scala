@@ -5,7 +5,7 @@ import java.nio.ByteBuffer
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.{Rng, Seeded, TestModel, TestPredicates, Told}
-import zonemap.core.column.ColumnBounds
+import zonemap.core.column.{Bitmap, ColumnBounds, ColumnSpec}
 import zonemap.core.fact.{BlockBloom, Fact, FactBuilder, FactFile, FactHashes, FactKey, FactKind}
 import zonemap.core.io.ByteSource
 import zonemap.core.predicate._
@@ -116,6 +116,14 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
     assert(grams(Compare(message, CompareOp.Eq, text("timeout"))))
     assert(grams(In(message, SortedValues.of(Seq(text("timeout"), text("refused"))))))
     assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("x"))))))
+    assert(!grams(In(message, SortedValues.of(Seq(text("timeout"), text("disk full"))))), "one of the texts is there")
+  }
+
+  test("a set of values of another type refutes no part of a text (S78)") {
+    val bytes = "disk full".getBytes
+    assert(!excludes(parts("timeout"), FactKind.Values, BinaryType, bytes))
+    assert(!excludes(And(Seq(parts("timeout"), parts("refused"))), FactKind.Values, BinaryType, bytes))
+    assert(excludes(parts("timeout"), FactKind.Values, StringType, "disk full"))
   }
 
   test("blooms answer points, not orders; both zeros are one; other types are refused") {
@@ -220,6 +228,9 @@ class FactEvaluatorTest extends AnyFunSuite with Seeded {
       ColumnZone(LongType, ColumnBounds(ZoneValues.ofLong(5), ZoneValues.ofLong(6), true, Presence.None, Presence.None))
     assert(ZoneMatch.evaluate(is(a, 1), _ => Some(zone)) == Match.Some)
     assert(ZoneMatch.evaluate(CompareColumns(at(a), CompareOp.Lt, at(b)), _ => Some(zone)) == Match.Some)
+    val segment = TestModel.segment(Seq(ColumnSpec(1, LongType)), Seq(Array(zone.bounds)))
+    assert(SegmentEvaluator.mayMatch(segment, is(a, 1), Bitmap.full(1))(0))
+    assert(!SegmentEvaluator.mayMatch(segment, is(a, 1).copy(column = ColumnRef(1, LongType, "m")), Bitmap.full(1))(0))
   }
 
   test("leaves of one column are asked of its values once, together") {

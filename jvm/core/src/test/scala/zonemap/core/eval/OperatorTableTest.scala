@@ -60,7 +60,11 @@ class OperatorTableTest extends AnyFunSuite {
     ("amount", wide, known(decimal("-" + "9" * 38), decimal("9" * 38))),
     ("price", DecimalType(18, 2), known(long(-5), long(999999999999999999L))),
     ("key", UuidType, known(uuid(new UUID(1, 0)), uuid(new UUID(5, 0)), tight = false)),
-    ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false))
+    ("key_signs", UuidType, known(uuid(new UUID(-5, 0)), uuid(new UUID(5, 0)), tight = false)),
+    ("low_nan", DoubleType, known(double(-5), double(-1), nans = Presence.Some)),
+    ("day", DateType, known(long(1), long(2))),
+    ("key_halves", UuidType, known(uuid(new UUID(1, 5)), uuid(new UUID(2, 0)), tight = false)),
+    ("key_low", UuidType, known(uuid(new UUID(0, 1)), uuid(new UUID(0, 2)), tight = false))
   )
 
   private val segment = TestModel.segment(
@@ -111,6 +115,9 @@ class OperatorTableTest extends AnyFunSuite {
     pair("inverted", Lt, "five") -> Maybe,
     pair("name", Lt, "id") -> Maybe,
     pair("key", Lt, "key_signs") -> Maybe,
+    pair("id", Lt, "day") -> Maybe,
+    pair("key", Lt, "key_low") -> Maybe,
+    pair("key", Eq, "key_low") -> Maybe,
     pair("amount", Lt, "price") -> Maybe,
     pair("no_upper", Lt, "surrogates") -> Maybe,
     pair("surrogates", Lt, "name") -> Nothing
@@ -129,6 +136,11 @@ class OperatorTableTest extends AnyFunSuite {
     pair("plain", Eq, "zero") -> Nothing,
     pair("maybe_nan", Eq, "one_nan") -> Maybe,
     pair("zero", Lt, "one_nan") -> Maybe,
+    pair("plain", Lt, "low_nan") -> Maybe,
+    pair("plain", LtEq, "low_nan") -> Maybe,
+    pair("low_nan", Lt, "plain") -> Maybe,
+    pair("plain", Eq, "low_nan") -> Nothing,
+    pair("maybe_nan", Eq, "low_nan") -> Maybe,
     pair("id", Eq, "id") -> Maybe
   )
 
@@ -155,6 +167,7 @@ class OperatorTableTest extends AnyFunSuite {
     on("id", GtEq, long(30)) -> All,
     on("id", Eq, long(29)) -> Nothing,
     on("id", Eq, long(30)) -> Maybe,
+    on("id", Eq, long(79)) -> Maybe,
     on("id", Eq, long(80)) -> Nothing,
     on("id", NotEq, long(29)) -> All,
     on("id", NotEq, long(30)) -> Maybe,
@@ -248,6 +261,7 @@ class OperatorTableTest extends AnyFunSuite {
     StartsWith(ref("name"), bytes("abb")) -> Nothing,
     StartsWith(ref("name"), bytes("abf")) -> Nothing,
     StartsWith(ref("name"), bytes("")) -> Maybe,
+    Contains(ref("name"), Seq(bytes("zz"))) -> Maybe,
     NotStartsWith(ref("name"), bytes("ab")) -> Nothing,
     NotStartsWith(ref("name"), bytes("abc")) -> Maybe,
     NotStartsWith(ref("name"), bytes("x")) -> Maybe,
@@ -291,7 +305,10 @@ class OperatorTableTest extends AnyFunSuite {
     // In signed order the bounds are [-5, 5]; in byte order they are inverted, so that no value can be excluded.
     on("key_signs", Eq, uuid(new UUID(100, 0))) -> Maybe,
     on("key_signs", Eq, uuid(new UUID(0, 0))) -> Maybe,
-    IsNull(ref("key_signs")) -> Nothing
+    IsNull(ref("key_signs")) -> Nothing,
+    // As unsigned bytes the uuid lies above the bounds, as two signed longs within them.
+    on("key_halves", Eq, uuid(new UUID(2, -1))) -> Maybe,
+    on("key_halves", Eq, uuid(new UUID(2, 1))) -> Nothing
   )
 
   table("unknown columns and types keep the file, beside clauses that prune")(

@@ -165,6 +165,17 @@ class VectorisedTest extends AnyFunSuite with Seeded {
     assert(pruned.toArray.toSeq == Seq(0))
   }
 
+  test("uuids that only one of the two orders puts into a file, in one block with uuids of the other sign") {
+    def uuid(high: Long, low: Long) = ZoneValues.ofUuid(new java.util.UUID(high, low))
+    def known(lo: ZoneValue, hi: ZoneValue) = Array(ColumnBounds(lo, hi, tight = false, Presence.None, Presence.None))
+    val rows = Seq(known(uuid(1, 0), uuid(2, 0)), known(uuid(-5, 0), uuid(-3, 5)))
+    val segment = TestModel.segment(specs(Seq(UuidType)), rows)
+    // as two signed longs it lies in the second file, as unsigned bytes above all files
+    val equal = Compare(ColumnRef(1, UuidType, "key"), CompareOp.Eq, uuid(-3, -1))
+    assert(SegmentEvaluator.mayMatch(segment, equal, Bitmap.full(2)).toArray.toSeq == Seq(1))
+    assert(SegmentEvaluator.rootMatch(segment, equal) == Match.Some)
+  }
+
   test("root zone says of the segment what holds for each row") {
     rounds(200) { rng =>
       val types = Seq.fill(3)(rng.pick(TestModel.types))

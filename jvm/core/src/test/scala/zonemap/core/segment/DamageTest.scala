@@ -6,9 +6,10 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.{Rng, Seeded, TestModel}
 import zonemap.core.column.{Bitmap, ColumnSpec}
+import zonemap.core.container.{Container, ContainerReader, ContainerWriter, SectionKey, SectionKind}
 import zonemap.core.eval.SegmentEvaluator
 import zonemap.core.fact.FactKind
-import zonemap.core.io.{CorruptIndexException, Input}
+import zonemap.core.io.{ByteSource, CorruptIndexException, Input}
 import zonemap.core.predicate.{ColumnId, ColumnRef, Compare, CompareOp, Or, StartsWith}
 import zonemap.core.value.{BytesValue, DoubleType, LongType, LongValue, StringType}
 import zonemap.core.version.{FactRef, SegmentRef, VersionFile}
@@ -160,6 +161,17 @@ class DamageTest extends AnyFunSuite with Seeded {
       intercept[CorruptIndexException](DeleteSegment.open(bytes))
       intercept[CorruptIndexException](VersionFile.decode(bytes)): Unit
     }
+  }
+
+  test("a segment with provenances of some of its files only") {
+    def read(rows: Int): Provenances = {
+      val container = new ContainerWriter(Container.KindData)
+      container.packed(SectionKey(SectionKind.Provenances), Array[Byte](1, 0))
+      val reader = ContainerReader.open(ByteSource.ofBytes(container.finish()), Container.KindData)
+      Provenances.read(reader, rows)
+    }
+    assert((0 until 2).map(read(2)(_)) == Seq(Provenance.Engine, Provenance.Unknown))
+    intercept[CorruptIndexException](read(3))
   }
 
   test("a future format version is named") {

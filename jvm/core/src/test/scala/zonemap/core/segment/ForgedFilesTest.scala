@@ -6,7 +6,7 @@ import java.nio.file.Paths
 import scala.sys.process.{Process, ProcessLogger}
 
 import org.scalatest.funsuite.AnyFunSuite
-import zonemap.core.io.{CorruptIndexException, Input}
+import zonemap.core.io.{CorruptIndexException, Input, Output}
 
 /**
  * Files with valid checksums whose counts claim far more data than there is are refused, and reading them needs little
@@ -55,6 +55,13 @@ class ForgedFilesTest extends AnyFunSuite {
     val segment = Segment.open(builder.build())
     assert(segment.rows == 40000 && segment.partitions.size == 40000)
     assert(segment.partitions.last.values.toSeq == tuples.last.toSeq)
+  }
+
+  test("a list of more items than its bytes allow is refused before an item is read") {
+    def list = new Input(java.nio.ByteBuffer.wrap(new Output().varint(100).raw(new Array[Byte](100)).toBytes))
+    assert(list.count(1, most = 100) == 100)
+    intercept[CorruptIndexException](list.count(1, most = 99))
+    intercept[CorruptIndexException](list.count(2))
   }
 
   test("memory that runs out while a file is decoded is damage of the file") {

@@ -16,7 +16,9 @@ class BoundsReaderTest extends AnyFunSuite {
     optional(2, "l", Types.LongType.get()),
     optional(3, "d", Types.DoubleType.get()),
     optional(4, "s", Types.StringType.get()),
-    optional(5, "st", Types.StructType.of(optional(6, "a", Types.IntegerType.get()))),
+    optional(5, "st", Types.StructType.of(
+        optional(6, "a", Types.IntegerType.get()),
+        optional(10, "f", Types.DoubleType.get()))),
     optional(7, "list", Types.ListType.ofOptional(8, Types.IntegerType.get())),
     optional(9, "dec", Types.DecimalType.of(30, 2))
   )
@@ -130,7 +132,13 @@ class BoundsReaderTest extends AnyFunSuite {
       "st.a",
       orc,
       Stats.range(1, 5),
-      ColumnBounds(n(1), n(5), tight = false, Unknown, no))
+      ColumnBounds(n(1), n(5), tight = false, Unknown, no)),
+    (
+      "a struct's leaf of doubles: the counts leave out null structs",
+      "st.f",
+      parquet,
+      Stats(Some(10), Some(0), Some(10)),
+      ColumnBounds(null, null, tight = false, Unknown, some))
   )
 
   for ((name, column, format, stats, expected) <- cases)
@@ -143,7 +151,7 @@ class BoundsReaderTest extends AnyFunSuite {
 
   test("list elements and map entries are not indexed, struct leaves are") {
     def ids(names: String*) = names.map(table.schema.findField(_).fieldId()).toSet
-    assert(columns.fieldIds.toSet == ids("i", "l", "d", "s", "st.a", "dec"))
-    assert(columns.nested == ids("st.a"))
+    assert(columns.fieldIds.toSet == ids("i", "l", "d", "s", "st.a", "st.f", "dec"))
+    assert(columns.nested == ids("st.a", "st.f"))
   }
 }

@@ -31,6 +31,16 @@ class BoundExpressionsTest extends AnyFunSuite {
     ).foreach { case (expressions, fitting) => assert(BoundScan.fitting(expressions, schema) == fitting) }
   }
 
+  test("a proof for all rows needs the column, with a type of the same order") {
+    val bounds = ColumnBounds(LongValue(3), LongValue(4), tight = true, Presence.None, Presence.None)
+    def answer(condition: Predicate) =
+      ZoneMatch.evaluate(BoundScan.proving(condition, schema), _ => Some(ColumnZone(LongType, bounds)))
+    assert(answer(in(1, LongType)) == Match.All)
+    Seq(in(7, LongType), in(1, DateType), And(Seq(in(1, LongType), in(7, LongType)))).foreach { condition =>
+      assert(answer(condition) == Match.Some, condition)
+    }
+  }
+
   test("a file is ruled out, and never taken whole") {
     def answer(lower: Long, upper: Long) = {
       val bounds = ColumnBounds(LongValue(lower), LongValue(upper), tight = true, Presence.None, Presence.None)

@@ -3,11 +3,12 @@ package zonemap.iceberg.prune
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{DataFile, PartitionSpec, TableProperties}
+import org.apache.iceberg.{DataFile, EnvironmentContext, PartitionSpec, TableProperties}
 import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.scalatest.funsuite.AnyFunSuite
 
-import zonemap.core.predicate.{Compare, CompareOp, InRanges, True, ValueRanges}
+import zonemap.core.predicate.{Compare, CompareOp, InRanges, IsNull, True, ValueRanges}
+import zonemap.core.rule.Match
 import zonemap.core.value.{ZoneValue, ZoneValues}
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning, ZoneMapBatchScan}
@@ -42,7 +43,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
 
   private def answered(t: TestTable): Boolean = filesAnswered(t) > 0
 
-  private def filesAnswered(t: TestTable): Int = {
+  private def filesAnswered(t: TestTable, aggregate: FileAggregate = FileAggregate.Greatest(id)): Int = {
     val r = relation(t, Covering)
     val scan = r.newBatchScan().asInstanceOf[ZoneMapBatchScan]
     val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
@@ -51,7 +52,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
         r.pinned,
         scan.planned().get.files,
         tasks,
-        AggregateQuestion(True, Nil, Seq(FileAggregate.Greatest(id))))
+        AggregateQuestion(True, Nil, Seq(aggregate)))
       .fold(_ => 0, _.files.size)
   }
 
@@ -157,6 +158,59 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     val found = relation(t, Covering).withExpressions(one, "digest", java.util.List.of())
     assert(plan(found, Expressions.alwaysTrue(), identity).size == 1, "the tuple alone decides")
     assert(!hasTopK(t) && !tellsJoins(t))
+  }
+
+  test("a partition of null, whose files' counts deny nulls: the tuple alone decides") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("id").build())
+    t.append(TestFiles.data(t, ids(10, 19), Seq(null)))
+    val found = relation(t, Covering).withExpressions(IsNull(id), "digest", java.util.List.of())
+    assert(plan(found, Expressions.alwaysTrue(), identity).size == 1)
+  }
+
+  test("doubtful files prove no part of a condition, and their counts are no answers") {
+    val (doubtful, engines) = (table(_.appendOfUnknownWriter(_)), table(_.append(_)))
+    isMapped(doubtful)
+    def proofs(t: TestTable): (Match, Int) = {
+      val pinned = relation(t, Covering).pinned
+      val segment = pinned.covered.get.index.segments.head.segment
+      val above = pinned.trust.rowMatch(segment, Compare(id, CompareOp.Gt, long(1000)))
+      (above(0), filesAnswered(t, FileAggregate.CountValues(id)))
+    }
+    assert(proofs(doubtful) == ((Match.Some, 0)))
+    assert(proofs(engines) == ((Match.None, 4)))
+  }
+
+  test("files of a spec that is not known are doubtful") {
+    val pinned = relation(table(_.append(_)), Covering).pinned
+    val segment = pinned.covered.get.index.segments.head.segment
+    assert(pinned.trust.isValid(segment, id.fieldId)(0))
+    assert(!pinned.trustOf(_ => None).isValid(segment, id.fieldId)(0))
+  }
+
+  test("files rewritten by another program are not an engine's") {
+    val t = TestTable.create(schema)
+    val old = file(t, 0, 9)
+    t.appendOfUnknownWriter(old)
+    t.load().newRewrite().deleteFile(old).addFile(file(t, 0, 9)).set("engine-name", "trino").commit()
+    assert(!answered(t))
+  }
+
+  test("a cherry-picked append is neither an engine's nor an import") {
+    val t = table(_.append(_))
+    t.load().newAppend().appendFile(file(t, 50, 59)).stageOnly().set("spark.app.id", "tests").commit()
+    val staged = t.load().snapshots().asScala.maxBy(_.sequenceNumber()).snapshotId()
+    t.append(file(t, 40, 49))
+    EnvironmentContext.put(EnvironmentContext.ENGINE_NAME, "spark")
+    try t.load().manageSnapshots().cherrypick(staged).commit()
+    finally EnvironmentContext.remove(EnvironmentContext.ENGINE_NAME): Unit
+    assert(keptByDerived(t) == 0 && filesAnswered(t) == 5, "six files, one of them picked")
+  }
+
+  test("format version 1 numbers no snapshot, so the writers of its files are unknown") {
+    val t = TestTable.create(schema, formatVersion = 1)
+    t.append(file(t, 0, 9))
+    t.appendOfUnknownWriter(file(t, 10, 19))
+    assert(!answered(t) && keptByDerived(t) == 0)
   }
 
   private def planStock(t: TestTable, filter: Expression): Int = stock(t, filter).size

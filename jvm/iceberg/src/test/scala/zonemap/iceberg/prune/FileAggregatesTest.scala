@@ -211,6 +211,25 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     assert(answer(t, ofIds) == ((1, Set("10 3 4"))))
   }
 
+  test("a task that is a part of a file: it is read") {
+    val r = relation(table(disjoint(2): _*), Covering)
+    val (tasks, Some(plan)) = planned(r, Expressions.alwaysTrue()): @unchecked
+    def answered(asked: FileScanTask*) =
+      IndexQuestions
+        .aggregates(r.pinned, plan.files, asked.toIndexedSeq, AggregateQuestion(True, Nil, ofIds))
+        .map(_.files.asScala.toSet)
+    assert(answered(tasks: _*) == Right(tasks.map(_.file().location()).toSet))
+    val part = tasks.head.split(500).asScala.head
+    assert(answered(part, tasks.last) == Right(Set(tasks.last.file().location())))
+  }
+
+  test("GROUP BY a column of one value beside nulls, and of one double: the files are read") {
+    val nulls = Map("p" -> Stats.range(1, 1).copy(nulls = Some(3L)))
+    assert(answer(table(nulls), Seq(CountRows), grouping = Seq(p)) == ((0, Set.empty)))
+    val double = Map("d" -> Stats.range(1d, 1d).copy(nans = Some(0L)))
+    assert(answer(table(double), Seq(CountRows), grouping = Seq(d)) == ((0, Set.empty)))
+  }
+
   test("files without a record count") {
     val t = TestTable.create(schema)
     t.append(TestFiles.data(t, ids(1, 2), records = 0), TestFiles.data(t, ids(3, 4)))

@@ -3,6 +3,8 @@ package zonemap.spark.shadow
 import org.apache.iceberg.Table
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.SparkContext
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.functions.{col, udf}
 
 import zonemap.spark.{PlanningCounters, SharedSession}
@@ -148,11 +150,39 @@ class RowChecksTest extends SharedSession {
       "a limit in a subquery" -> (() => sql(s"SELECT id FROM $t WHERE id IN (SELECT id FROM $t LIMIT 5)").collect()),
       "a condition on a sum of doubles" -> (() =>
         sql(s"SELECT p FROM $t GROUP BY p HAVING sum(id / 3D) > 100").collect()),
+      "a text of a sum of doubles" -> (() => sql(s"SELECT CAST(sum(id / 3D) AS STRING) FROM $t GROUP BY p").collect()),
       "a map" -> (() => sql(s"SELECT map(id, s) FROM $t").collect()),
       "a window" -> (() => sql(s"SELECT row_number() OVER (ORDER BY p) FROM $t").collect()),
       "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
     )
     queries.foreach { case (what, action) => assert(sampled()(action()) == Seen(0, 1, 0), what) }
+  }
+
+  private val pairs = "VALUES (1, 2), (3, 2), (5, 6) AS t(a, b)"
+
+  test("of first rows the sorted values are determined, of other limits the number of rows, of inner limits nothing") {
+    def determined(query: String) =
+      Determined.rows(sql(query).queryExecution.analyzed).map(found => (found.countOnly, found.plan.output.size))
+    assert(determined(s"SELECT a, b FROM $pairs") == Right((false, 2)))
+    assert(determined(s"SELECT a, b FROM $pairs ORDER BY b LIMIT 1") == Right((false, 1)))
+    assert(determined(s"SELECT a, b FROM $pairs LIMIT 1") == Right((true, 2)))
+    assert(determined(s"SELECT max(a) FROM (SELECT a FROM $pairs LIMIT 1)").isLeft)
+    assert(determined(s"SELECT a FROM $pairs WHERE a IN (SELECT b FROM $pairs LIMIT 1)").isLeft)
+  }
+
+  test("a digest tells apart the column of a null, and how often a row occurs") {
+    def digest(values: String): RowDigest = {
+      val texts = sql(s"SELECT CAST(a AS STRING), CAST(b AS STRING) FROM VALUES $values AS t(a, b)")
+      val plan = texts.queryExecution.analyzed
+      val compared = Comparable(plan, Nil, AttributeSet(plan.output), AttributeSet.empty, values)
+      val query = spark.asInstanceOf[ClassicSession].sessionState.executePlan(RowDigest.planOf(compared))
+      RowDigest.read(query.executedPlan.executeCollectPublic().head)
+    }
+    def differ(left: String, right: String): Boolean = digest(left).differenceTo(digest(right)).isDefined
+    assert(!differ("('a', 'b'), ('c', NULL)", "('c', NULL), ('a', 'b')"))
+    assert(differ("('a', NULL)", "(NULL, 'a')"))
+    assert(differ("('a', 'b')", "('a', 'b'), ('a', 'b')"))
+    assert(differ("('a', 'b')", "('a', 'c')"))
   }
 
   test("writes are not run again") {
