@@ -1,0 +1,119 @@
+"""The partition tuples of a segment (docs/design/FORMAT.md, "Partitions")."""
+
+from __future__ import annotations
+
+import math
+import struct
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from zonemap.pyiceberg.damage import DamagedError
+from zonemap.pyiceberg.wire import Cursor
+
+_LEAST_BYTES = 5
+_MOST_SCALE, _MOST_DECIMAL_BYTES = 1000, 64
+_I32 = struct.Struct("<i")
+
+#: The payload lengths of tags; tags 6, 7 and 8 have a length of their own.
+_FIXED_BYTES = {0: 0, 1: 1, 2: 4, 3: 8, 4: 4, 5: 8, 9: 16}
+_TEXT, _BINARY, _DECIMAL = 6, 7, 8
+
+
+class Partitions:
+    """Finds where each tuple begins, and decodes only the tuples that are used."""
+
+    def __init__(self, data: bytes, most: int) -> None:
+        self._data = data
+        cursor = Cursor(data)
+        count = cursor.count(_LEAST_BYTES, most)
+        starts = [0] * count
+        position = cursor.position
+        try:
+            for ordinal in range(count):
+                starts[ordinal] = position
+                position = self._end_of(position)
+        except IndexError as error:
+            raise DamagedError("cut partition tuples") from error
+        if position != len(data):
+            raise DamagedError("partition tuples that do not fill their section")
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def spec_id(self, ordinal: int) -> int:
+        """The spec of a tuple."""
+        found: int = _I32.unpack_from(self._data, self._start(ordinal))[0]
+        return found
+
+    def values(self, ordinal: int) -> list[Any]:
+        """The values of a tuple, as PyIceberg has them in a record of a manifest."""
+        cursor = Cursor(self._data)
+        cursor.position = self._start(ordinal) + 4
+        return [_value(cursor) for _ in range(cursor.count(1))]
+
+    def _start(self, ordinal: int) -> int:
+        if not 0 <= ordinal < len(self._starts):
+            raise DamagedError(f"partition {ordinal} of {len(self._starts)}")
+        return self._starts[ordinal]
+
+    def _end_of(self, position: int) -> int:
+        data = self._data
+        position += 4
+        count = data[position]
+        position += 1
+        if count >= 0x80:
+            count, position = self._varint(position - 1)
+        for _ in range(count):
+            tag = data[position]
+            position += 1
+            fixed = _FIXED_BYTES.get(tag)
+            if fixed is not None:
+                position += fixed
+            elif tag in {_TEXT, _BINARY, _DECIMAL}:
+                length, position = self._varint(position + (4 if tag == _DECIMAL else 0))
+                position += length
+            else:
+                raise DamagedError(f"a partition value of kind {tag}")
+        return position
+
+    def _varint(self, position: int) -> tuple[int, int]:
+        cursor = Cursor(self._data)
+        cursor.position = position
+        if self._data[position] < 0x80:
+            return self._data[position], position + 1
+        return cursor.varint(), cursor.position
+
+
+def _value(cursor: Cursor) -> Any:
+    tag = cursor.byte()
+    if tag == 0:
+        return None
+    if tag == 1:
+        return cursor.byte() != 0
+    if tag == 2:
+        return cursor.i32()
+    if tag == 3:
+        return cursor.i64()
+    if tag in {4, 5}:
+        form = "<f" if tag == 4 else "<d"
+        number = struct.unpack(form, cursor.raw(struct.calcsize(form)))[0]
+        # One object stands for NaN, so that partitions of NaN are equal and have their deletes.
+        return math.nan if math.isnan(number) else number
+    if tag == _TEXT:
+        return cursor.text()
+    if tag == _BINARY:
+        return cursor.bytes()
+    if tag == _DECIMAL:
+        return _decimal(cursor)
+    # The two halves of a uuid are numbers, so that their bytes are little-endian.
+    return UUID(bytes=cursor.raw(8)[::-1] + cursor.raw(8)[::-1])
+
+
+def _decimal(cursor: Cursor) -> Decimal:
+    scale, unscaled = cursor.i32(), cursor.bytes()
+    if abs(scale) > _MOST_SCALE or len(unscaled) > _MOST_DECIMAL_BYTES:
+        raise DamagedError("a decimal that is too large")
+    number = int.from_bytes(unscaled, "big", signed=True)
+    return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
