@@ -86,8 +86,10 @@ class TaskMaker:
 
     def tasks(self, segment: Segment, rows: Rows) -> list[FileScanTask]:
         """Returns the tasks of rows, without those whose partition has no match."""
-        if not self._keeps_empty:
+        if len(rows) and not self._keeps_empty:
             rows = rows[segment.numbers(RECORD_COUNT, rows) != 0]
+        if not len(rows):
+            return []
         ordinals = segment.numbers(PARTITION, rows)
         partitions = {ordinal: self._partition(segment, ordinal) for ordinal in np.unique(ordinals).tolist()}
         left = {ordinal for ordinal, found in partitions.items() if found.residual is not None}
