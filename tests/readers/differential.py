@@ -70,8 +70,7 @@ def _key(value: Any) -> Any:
 def _literal(value: Any) -> Any:
     if isinstance(value, dt.datetime):
         if value.tzinfo is not None:
-            value = value.astimezone(dt.UTC).isoformat()
-            return value
+            return value.astimezone(dt.UTC).isoformat()
         return value.isoformat()
     if isinstance(value, dt.date | dt.time):
         return value.isoformat()
@@ -82,7 +81,9 @@ def _literal(value: Any) -> Any:
     return value
 
 
-def random_expression(seed: random.Random, table: Table, values: dict[str, list[Any]], depth: int = 2) -> BooleanExpression:
+def random_expression(
+    seed: random.Random, table: Table, values: dict[str, list[Any]], depth: int = 2
+) -> BooleanExpression:
     """A filter over columns of the table, with literals near the values of its rows."""
     if depth and seed.random() < 0.6:
         left, right = (random_expression(seed, table, values, depth - 1) for _ in range(2))

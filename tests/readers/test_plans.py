@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from pyiceberg.expressions import AlwaysTrue, EqualTo, GreaterThan, In
 from pyiceberg.table import StaticTable, Table
-from readers import differential
 from support import product, tables
 from support.session import STOCK
 
 import zonemap.pyiceberg as zonemap_pyiceberg
+from readers import differential
 from zonemap.pyiceberg import Fallback
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -71,7 +71,9 @@ def insert(spark, table: str, seed: random.Random, kinds: dict[str, str], places
     selects = []
     for place in places:
         values = (
-            "(" + ", ".join("NULL" if place == 3 and c in "ifs" else value(seed, k, place) for c, k in kinds.items()) + ")"
+            "("
+            + ", ".join("NULL" if place == 3 and c in "ifs" else value(seed, k, place) for c, k in kinds.items())
+            + ")"
             for _ in range(rows)
         )
         selects.append(f"SELECT * FROM VALUES {', '.join(values)}")
@@ -110,7 +112,7 @@ def partitioned(spark, seed: random.Random, name: str) -> str:
     props = {"write.delete.mode": "merge-on-read"}
     columns = ", ".join(f"{column} {kind}" for column, kind in kinds.items())
     table = tables.create(spark, name, columns, partitioned="bucket(2, i), truncate(3, s), days(at)", props=props)
-    insert(spark, table, seed, kinds, range(0, 3), rows=4)
+    insert(spark, table, seed, kinds, range(3), rows=4)
     spark.sql(f"DELETE FROM {table} WHERE i % 3 = 0")
     spark.sql(f"ALTER TABLE {table} DROP PARTITION FIELD days(at)")
     spark.sql(f"ALTER TABLE {table} ADD PARTITION FIELD d")

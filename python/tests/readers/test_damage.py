@@ -126,7 +126,7 @@ def test_a_segment_of_another_snapshot(make: Callable[..., Table]) -> None:
     before = version_of(table).read_bytes()
     with table.transaction() as change:
         change.delete("id < 10")
-        change.append(numbered(range(0, 10)))
+        change.append(numbered(range(10)))
     snapshot = table.current_snapshot()
     version = decode_version(before)
     refs = [(ref.name, ref.size, ref.live[0][1]) for ref in version.segments]
@@ -158,7 +158,9 @@ def test_a_version_file_of_any_damage(table: Table) -> None:
         decode_version(data + b"\0")
 
 
-@pytest.mark.parametrize("options", [Options(), Options(boundaries=3, detail=0, packed_codes=True, compressed=True)], ids=["plain", "packed"])
+@pytest.mark.parametrize(
+    "options", [Options(), Options(boundaries=3, detail=0, packed_codes=True, compressed=True)], ids=["plain", "packed"]
+)
 def test_a_segment_of_any_damage(table: Table, options: Options) -> None:
     write_index(table, options)
     path = segment_of(table)

@@ -121,10 +121,21 @@ def test_files_and_tasks_have_the_form_of_pyiceberg(ranges: Table) -> None:
     write_index(ranges)
     scan = ranges.scan(row_filter="id >= 35 and name < 'name-0045'")
     stock, ours = list(scan.plan_files()), plan_files(scan)
-    for theirs, task in zip(sorted(stock, key=lambda t: t.file.file_path), sorted(ours, key=lambda t: t.file.file_path), strict=True):
+    for theirs, task in zip(
+        sorted(stock, key=lambda t: t.file.file_path), sorted(ours, key=lambda t: t.file.file_path), strict=True
+    ):
         assert task.residual == theirs.residual
         assert task.delete_files == theirs.delete_files == set()
-        for name in ("content", "file_format", "partition", "record_count", "file_size_in_bytes", "split_offsets", "sort_order_id", "spec_id"):
+        for name in (
+            "content",
+            "file_format",
+            "partition",
+            "record_count",
+            "file_size_in_bytes",
+            "split_offsets",
+            "sort_order_id",
+            "spec_id",
+        ):
             assert getattr(task.file, name) == getattr(theirs.file, name), name
     assert scan.to_arrow().num_rows == sum(1 for _ in range(35, 45))
 
@@ -255,7 +266,9 @@ def test_partitions(make: Callable[..., Table]) -> None:
 
     def file(n: int) -> pa.Table:
         rows = numbered(range(n * 10, n * 10 + 10))
-        return rows.append_column("day", pa.array([dt.datetime(2020, 1, 1 + n % 3)] * 10, pa.timestamp("us"))).cast(schema)
+        return rows.append_column("day", pa.array([dt.datetime(2020, 1, 1 + n % 3)] * 10, pa.timestamp("us"))).cast(
+            schema
+        )
 
     table = make([file(0)])
     with table.update_spec() as change:

@@ -391,7 +391,9 @@ def folder_of(table: Table) -> Path:
     return Path(location) / "_zonemaps_v2" / str(table.metadata.table_uuid)
 
 
-def write_index(table: Table, options: Options | None = None, *, contradicted: int | None = None, **changes: Any) -> Path:
+def write_index(
+    table: Table, options: Options | None = None, *, contradicted: int | None = None, **changes: Any
+) -> Path:
     """Writes the index of the current snapshot; `changes` replace fields of the version. Returns the folder."""
     options = options or Options()
     snapshot = table.current_snapshot()

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from zonemap.errors import ZonemapError
 
 if TYPE_CHECKING:
-    from zonemap.pyiceberg.result import Fallback, Plan
     from zonemap.pyiceberg.planner import plan, plan_files
+    from zonemap.pyiceberg.result import Fallback, Plan
 
 __all__ = ["Fallback", "Plan", "plan", "plan_files"]
 

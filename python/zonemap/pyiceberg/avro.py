@@ -41,7 +41,8 @@ def read_fields(data: bytes, field_ids: Sequence[int]) -> list[list[Any]]:
     if decoder.read(len(_MAGIC)) != _MAGIC:
         raise DamagedError("not an Avro file")
     header = _map(decoder)
-    codec = KNOWN_CODECS[header.get("avro.codec", b"null").decode()]
+    name = header.get("avro.codec", b"null").decode()
+    codec = next(found for known, found in KNOWN_CODECS.items() if known == name)
     sync = decoder.read(_SYNC_BYTES)
     places = {field_id: place for place, field_id in enumerate(field_ids)}
     fields = [
@@ -83,16 +84,16 @@ def _reader(schema: Any) -> _Read:
     if isinstance(schema, str):
         return _PRIMITIVES[schema]
     kind = schema["type"]
-    if kind == "array":
-        return _items(_reader(schema["items"]))
-    if kind == "map":
-        return _items(_both(_PRIMITIVES["bytes"], _reader(schema["values"])))
-    if kind == "record":
-        return _both(*(_reader(field["type"]) for field in schema["fields"]))
-    if kind == "fixed":
-        size = schema["size"]
-        return lambda decoder: decoder.read(size)
-    return _reader(kind)
+    make = _GROUPS.get(kind)
+    return _reader(kind) if make is None else make(schema)
+
+
+_GROUPS: dict[str, Callable[[Any], _Read]] = {
+    "array": lambda schema: _items(_reader(schema["items"])),
+    "map": lambda schema: _items(_both(_PRIMITIVES["bytes"], _reader(schema["values"]))),
+    "record": lambda schema: _both(*(_reader(field["type"]) for field in schema["fields"])),
+    "fixed": lambda schema: lambda decoder: decoder.read(schema["size"]),
+}
 
 
 def _union(branches: list[_Read]) -> _Read:

@@ -83,7 +83,9 @@ class Container:
         start = file.size - _TAIL_BYTES - length
         if length % _ENTRY.itemsize or start < _HEADER_BYTES:
             raise DamagedError(f"{file.name}: a section table of {length} bytes")
-        table = end[-_TAIL_BYTES - length : -_TAIL_BYTES] if length + _TAIL_BYTES <= len(end) else file.read(start, length)
+        table = (
+            end[-_TAIL_BYTES - length : -_TAIL_BYTES] if length + _TAIL_BYTES <= len(end) else file.read(start, length)
+        )
         if crc32c(table) != crc:
             raise DamagedError(f"{file.name}: the checksum of the section table does not match")
         self._entries = self._decode(np.frombuffer(table, dtype=_ENTRY), start)

@@ -1,9 +1,9 @@
 """CRC-32C of large buffers with numpy, because neither Python nor PyArrow computes it.
 
-A CRC is linear over GF(2): the register after ``a`` followed by ``b`` is the register after ``a``, moved past the length
-of ``b``, XOR the register of ``b`` alone. A buffer is therefore read as rows of 4-byte words. One vector operation moves
-all words of a row past the next row and adds that row. This leaves one row, which is folded into shorter rows, and the
-last words are computed byte by byte.
+A CRC is linear over GF(2): the register after ``a`` followed by ``b`` is the register after ``a``, moved past the
+length of ``b``, XOR the register of ``b`` alone. A buffer is therefore read as rows of 4-byte words. One vector
+operation moves all words of a row past the next row and adds that row. This leaves one row, which is folded into
+shorter rows, and the last words are computed byte by byte.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ def crc32c_of_each(buffers: Sequence[bytes]) -> list[int]:
         start = width - len(buffer)
         row[start:] = np.frombuffer(buffer, dtype=np.uint8)
         row[start : start + 4] ^= 0xFF
-    rows = table.view("<u4").astype(np.uint32)
+    rows: _Words = table.view("<u4").astype(np.uint32)
     for words in _EACH_WIDTHS:
-        row = rows[:, :words]
+        folded: _Words = rows[:, :words]
         for start in range(words, rows.shape[1], words):
-            row = _shifted(row, words * 4) ^ rows[:, start : start + words]
-        rows = row
+            folded = _shifted(folded, words * 4) ^ rows[:, start : start + words]
+        rows = folded
     found: list[int] = (_shifted(rows, 4)[:, 0] ^ np.uint32(_ALL)).tolist()
     return [each if len(data) >= 4 else crc32c(data) for each, data in zip(found, buffers, strict=True)]
 
@@ -123,7 +123,8 @@ def _shift_columns(count: int) -> _Words:
         return np.array([table[(1 << bit) & 0xFF] ^ ((1 << bit) >> 8) for bit in range(32)], dtype=np.uint32)
     half = _shift_columns(count // 2)
     is_set = (half[:, None] >> np.arange(32, dtype=np.uint32)) & np.uint32(1)
-    return np.bitwise_xor.reduce(half * is_set, axis=1)
+    columns: _Words = np.bitwise_xor.reduce(half * is_set, axis=1)
+    return columns
 
 
 def _spread(columns: _Words) -> _Words:

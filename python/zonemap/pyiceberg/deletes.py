@@ -30,15 +30,11 @@ class DeleteSegment:
 
     def __init__(self, container: Container) -> None:
         self._container = container
-        self.manifests = SegmentManifests(
-            container.section(Kind.MANIFESTS), container.most_items(Kind.MANIFESTS)
-        )
+        self.manifests = SegmentManifests(container.section(Kind.MANIFESTS), container.most_items(Kind.MANIFESTS))
 
     def add_to(self, index: DeleteFileIndex, live: Iterable[tuple[int, int]]) -> None:
         """Adds the delete files of ranges of manifests to PyIceberg's look-up."""
-        partitions = Partitions(
-            self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS)
-        )
+        partitions = Partitions(self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS))
         cursor = Cursor(self._container.section(Kind.DELETE_FILES))
         count = cursor.count(_LEAST_BYTES, self._container.most_items(Kind.DELETE_FILES))
         if count != self.manifests.rows:

@@ -47,10 +47,12 @@ class _Fixed:
         self._is_none = is_none
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
+        """Decides zones by their codes."""
         none = np.full(len(lower), self._is_none)
         return Decision(none, np.zeros(len(lower), dtype=bool))
 
     def by_values(self, bounds: Bounds, lower: _Codes, upper: _Codes) -> Mask:
+        """Decides rows by their exact bounds."""
         return np.full(len(lower), self._is_none)
 
 
@@ -110,6 +112,7 @@ class Intervals:
         self._unstarted = max(0, len(ends) - len(starts))
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
+        """Decides zones by their codes."""
         ended_least, ended_most = _looked_up(self.ends.counts(dictionary), lower, _NO_LOWER, 0)
         begun_least, begun_most = _looked_up(self.starts.counts(dictionary), upper, _NO_UPPER, len(self.starts))
         # The intervals that begin at or below the upper bound all end at or below the lower bound.
@@ -118,6 +121,7 @@ class Intervals:
         return Decision(none, maybe_none & ~none)
 
     def by_values(self, bounds: Bounds, lower: _Codes, upper: _Codes) -> Mask:
+        """Decides rows by their exact bounds."""
         ended = np.where(lower == _NO_LOWER, 0, self.ends.below(bounds.lower))
         begun = np.where(upper == _NO_UPPER, len(self.starts), self.starts.below(bounds.upper))
         none: Mask = begun + self._unstarted <= ended
@@ -131,12 +135,14 @@ class OutsideInterval:
         self._start, self._end = Points([start]), Points([end])
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
+        """Decides zones by their codes."""
         begun_least, begun_most = _looked_up(self._start.counts(dictionary), lower, _NO_LOWER, 0)
         ended_least, ended_most = _looked_up(self._end.counts(dictionary), upper, _NO_UPPER, 1)
         none = (begun_least == 1) & (ended_most == 0)
         return Decision(none, (begun_most == 1) & (ended_least == 0) & ~none)
 
     def by_values(self, bounds: Bounds, lower: _Codes, upper: _Codes) -> Mask:
+        """Decides rows by their exact bounds."""
         is_there = (lower != _NO_LOWER) & (upper != _NO_UPPER)
         none: Mask = is_there & (self._start.below(bounds.lower) == 1) & (self._end.below(bounds.upper) == 0)
         return none
@@ -149,12 +155,14 @@ class OtherValues:
         self._values = values
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
+        """Decides zones by their codes."""
         codes = np.array(dictionary.codes(self._values), dtype=np.int64)
         meets = tight & (lower == upper) & (lower != _NO_LOWER) & np.isin(lower, codes)
         none = meets & (lower % 2 == 1)
         return Decision(none, meets & ~none)
 
     def by_values(self, bounds: Bounds, lower: _Codes, upper: _Codes) -> Mask:
+        """Decides rows by their exact bounds."""
         listed = set(self._values)
         pairs = zip(list(bounds.lower), list(bounds.upper), strict=True)
         return np.array([low == high and low in listed for low, high in pairs], dtype=bool)
@@ -169,21 +177,25 @@ class UuidPoints:
         self._as_longs = Intervals([(v, False) for v in signed], [(v, True) for v in signed])
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
+        """Decides zones by their codes."""
         found = self._as_bytes.by_codes(dictionary, lower, upper, tight)
         is_there = (lower != _NO_LOWER) & (upper != _NO_UPPER)
         # The order of signed longs is not that of codes, so that exact bounds always decide.
         return Decision(np.zeros(len(lower), dtype=bool), is_there & (found.none | found.open))
 
     def by_values(self, bounds: Bounds, lower: _Codes, upper: _Codes) -> Mask:
+        """Decides rows by their exact bounds."""
         lows, highs = [_signed(v) for v in bounds.lower], [_signed(v) for v in bounds.upper]
         is_ordered = np.array([low <= high for low, high in zip(lows, highs, strict=True)], dtype=bool)
         unsigned = self._as_bytes.by_values(bounds, lower, upper)
-        return unsigned & is_ordered & self._as_longs.by_values(Bounds(lows, highs), lower, upper)
+        none: Mask = unsigned & is_ordered & self._as_longs.by_values(Bounds(lows, highs), lower, upper)
+        return none
 
 
 def _signed(value: Any) -> bytes:
     """Returns bytes that are in the order of the uuid's two signed longs."""
-    return bytes((value[0] ^ 0x80,)) + value[1:8] + bytes((value[8] ^ 0x80,)) + value[9:]
+    found: bytes = bytes((value[0] ^ 0x80,)) + value[1:8] + bytes((value[8] ^ 0x80,)) + value[9:]
+    return found
 
 
 def _looked_up(counts: tuple[_Counts, _Counts], codes: _Codes, absent: int, at_absent: int) -> tuple[_Counts, _Counts]:

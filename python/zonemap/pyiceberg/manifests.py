@@ -7,7 +7,6 @@ in which a segment stores these fields, so that no object is made of a field.
 from __future__ import annotations
 
 import struct
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -61,7 +60,8 @@ class ListedManifests:
         if found != self.counts:
             lacks, strangers = (self.counts - found).total(), (found - self.counts).total()
             raise DamagedError(
-                f"the version lacks {lacks} manifests that its snapshot lists, and names {strangers} that it does not list"
+                f"the version lacks {lacks} manifests that its snapshot lists, "
+                f"and names {strangers} that it does not list"
             )
 
 
@@ -145,10 +145,6 @@ class SegmentManifests:
         """Returns the rows of ranges of ordinals."""
         return [(self._starts[first], self._starts[end]) for first, end in live]
 
-    def spec_id(self, row: int) -> int:
-        """Returns the spec of the manifest that a row belongs to."""
-        return _spec_id(self._identities[bisect_right(self._starts, row) - 1])
-
 
 def _end_of_fields(cursor: Cursor) -> int:
     """Returns the position behind the fields of a manifest, without decoding them."""
@@ -165,9 +161,3 @@ def _end_of_fields(cursor: Cursor) -> int:
     if position > len(data):
         raise DamagedError("a cut manifest")
     return position
-
-
-def _spec_id(identity: bytes) -> int:
-    cursor = Cursor(identity)
-    cursor.raw(cursor.varint())
-    return _FIXED.unpack_from(identity, cursor.position)[2]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -87,27 +88,17 @@ class Partitions:
 
 
 def _value(cursor: Cursor) -> Any:
-    tag = cursor.byte()
-    if tag == 0:
-        return None
-    if tag == 1:
-        return cursor.byte() != 0
-    if tag == 2:
-        return cursor.i32()
-    if tag == 3:
-        return cursor.i64()
-    if tag in {4, 5}:
-        form = "<f" if tag == 4 else "<d"
-        number = struct.unpack(form, cursor.raw(struct.calcsize(form)))[0]
-        # One object stands for NaN, so that partitions of NaN are equal and have their deletes.
-        return math.nan if math.isnan(number) else number
-    if tag == _TEXT:
-        return cursor.text()
-    if tag == _BINARY:
-        return cursor.bytes()
-    if tag == _DECIMAL:
-        return _decimal(cursor)
-    # The two halves of a uuid are numbers, so that their bytes are little-endian.
+    return _READERS[cursor.byte()](cursor)
+
+
+def _number(cursor: Cursor, form: struct.Struct) -> float:
+    number: float = form.unpack(cursor.raw(form.size))[0]
+    # One object stands for NaN, so that partitions of NaN are equal and have their deletes.
+    return math.nan if math.isnan(number) else number
+
+
+def _uuid(cursor: Cursor) -> UUID:
+    # The two halves are numbers, so that their bytes are little-endian.
     return UUID(bytes=cursor.raw(8)[::-1] + cursor.raw(8)[::-1])
 
 
@@ -117,3 +108,18 @@ def _decimal(cursor: Cursor) -> Decimal:
         raise DamagedError("a decimal that is too large")
     number = int.from_bytes(unscaled, "big", signed=True)
     return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+
+
+#: Reads the payload of each tag. Tags are checked before.
+_READERS: dict[int, Callable[[Cursor], Any]] = {
+    0: lambda cursor: None,
+    1: lambda cursor: cursor.byte() != 0,
+    2: Cursor.i32,
+    3: Cursor.i64,
+    4: lambda cursor: _number(cursor, struct.Struct("<f")),
+    5: lambda cursor: _number(cursor, struct.Struct("<d")),
+    _TEXT: Cursor.text,
+    _BINARY: Cursor.bytes,
+    _DECIMAL: _decimal,
+    9: _uuid,
+}

@@ -18,8 +18,8 @@ from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.deletes import DeleteSegment, EqualityDeletesError
 from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.manifests import read_list
-from zonemap.pyiceberg.result import Fallback, Plan
 from zonemap.pyiceberg.predicate import convert
+from zonemap.pyiceberg.result import Fallback, Plan
 from zonemap.pyiceberg.segment import Segment, rows_in
 from zonemap.pyiceberg.store import Store, store_folder
 from zonemap.pyiceberg.tasks import TaskMaker
@@ -66,7 +66,7 @@ def plan(scan: DataScan, *, location: str | None = None) -> Plan:
         fallback, detail = Fallback.EQUALITY_DELETES, str(error)
     except OSError as error:
         fallback, detail = Fallback.UNREADABLE, f"{type(error).__name__}: {error}"
-    except Exception as error:  # noqa: BLE001 - the index may cost speed, and never a query
+    except Exception as error:
         fallback, detail = Fallback.FAILED, f"{type(error).__name__}: {error}"
     found = Plan(list(scan.plan_files()), None, fallback, detail)
     _LOG.log(logging.INFO if fallback in _EXPECTED else logging.WARNING, "PyIceberg planned the scan: %s", found.reason)
@@ -115,9 +115,7 @@ class _Opened:
     def __init__(self, scan: DataScan, version: Version, store: Store, files: ExitStack) -> None:
         self._scan = scan
         self._version = version
-        self._data = [
-            (Segment(files.enter_context(_opened(store, ref, DATA))), ref.live) for ref in version.segments
-        ]
+        self._data = [(Segment(files.enter_context(_opened(store, ref, DATA))), ref.live) for ref in version.segments]
         self._deletes = [
             (DeleteSegment(files.enter_context(_opened(store, ref, DELETES))), ref.live)
             for ref in version.delete_segments

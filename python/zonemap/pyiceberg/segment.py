@@ -77,9 +77,7 @@ class Segment:
     @cached_property
     def partitions(self) -> Partitions:
         """The partition tuples of the rows."""
-        return Partitions(
-            self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS)
-        )
+        return Partitions(self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS))
 
     def column(self, field_id: int) -> Column | None:
         """The bounds of a column; None if the segment has none."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.expressions.visitors import expression_evaluator, inclusive_projection, residual_evaluator_of
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat

@@ -1,4 +1,4 @@
-"""Which files may be left out by their bounds for conditions that PyIceberg does not compare with bounds (S6 to S10)."""
+"""Which files may be left out for conditions that PyIceberg does not compare with bounds (SOUNDNESS, S6 to S10)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.transforms import IdentityTransform
 
@@ -89,8 +88,12 @@ class Trust:
             if position == _OF_FILE:
                 continue
             given = values.get(ordinal, ())
-            found[row] = position >= len(given) or position < 0 or not _allows(
-                column, flags, lower if has_lower else None, upper if has_upper else None, given[position]
+            found[row] = (
+                position >= len(given)
+                or position < 0
+                or not _allows(
+                    column, flags, lower if has_lower else None, upper if has_upper else None, given[position]
+                )
             )
         return found
 
@@ -117,6 +120,6 @@ def _allows(column: Column, flags: int, lower: Value | None, upper: Value | None
     if isinstance(value, float) and math.isnan(value):
         return nulls != _EVERY_ROW and nans != _NO_ROW
     encoded: Any = encode(value, column.type)
-    if encoded is None or nulls == _EVERY_ROW or nans == _EVERY_ROW:
+    if encoded is None or _EVERY_ROW in {nulls, nans}:
         return False
     return (lower is None or lower <= encoded) and (upper is None or encoded <= upper)
