@@ -38,7 +38,7 @@ def lake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_every_block_of_the_page(lake: Any, capsys: pytest.CaptureFixture[str]) -> None:
     names: dict[str, Any] = {}
     for block in BLOCKS:
-        exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102
+        exec(compile(block, str(PAGE), "exec"), names)
     assert capsys.readouterr().out == "True 1 of 20 \n"
     ids = list(range(120, 140))
     assert names["rows"]["id"].to_pylist() == ids
