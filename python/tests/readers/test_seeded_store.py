@@ -64,8 +64,8 @@ def test_files(data: Segment) -> None:
     assert data.numbers(5, rows).tolist() == [row // 64 for row in rows.tolist()]
     assert set(data.formats) == {"PARQUET", "ORC"}
     assert all(1000 <= size < 1000 + (1 << 20) for size in data.numbers(2, np.arange(ROWS)).tolist())
-    assert {data.sort_order(row) for row in range(ROWS)} == {None, 0, 1, 2}
-    offsets = [data.split_offsets(row) for row in range(ROWS)]
+    assert set(data.sort_orders(np.arange(ROWS))) == {None, 0, 1, 2}
+    offsets = data.split_offsets(np.arange(ROWS))
     assert {None if each is None else tuple(each) for each in offsets} == {None, (), (4,), (4, 4 + 128 * 1024 * 1024)}
 
 

@@ -18,17 +18,18 @@ from zonemap.pyiceberg.damage import DamagedError
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
 
-_Read: TypeAlias = Callable[[BinaryDecoder], Any]
+#: Reads the next value of one decoder.
+_Read: TypeAlias = Callable[[], Any]
 
-_PRIMITIVES: dict[str, _Read] = {
-    "null": lambda decoder: None,
-    "boolean": lambda decoder: decoder.read_boolean(),
-    "int": lambda decoder: decoder.read_int(),
-    "long": lambda decoder: decoder.read_int(),
-    "float": lambda decoder: decoder.read_float(),
-    "double": lambda decoder: decoder.read_double(),
-    "bytes": lambda decoder: decoder.read_bytes(),
-    "string": lambda decoder: decoder.read_bytes(),
+#: The methods that read primitives. Texts are read as bytes.
+_PRIMITIVES = {
+    "boolean": "read_boolean",
+    "int": "read_int",
+    "long": "read_int",
+    "float": "read_float",
+    "double": "read_double",
+    "bytes": "read_bytes",
+    "string": "read_bytes",
 }
 
 
@@ -46,18 +47,18 @@ def read_fields(data: bytes, field_ids: Sequence[int]) -> list[list[Any]]:
     sync = decoder.read(_SYNC_BYTES)
     places = {field_id: place for place, field_id in enumerate(field_ids)}
     fields = [
-        (places.get(field.get("field-id", -1)), _reader(field["type"]))
-        for field in json.loads(header["avro.schema"])["fields"]
+        (places.get(field.get("field-id", -1)), field["type"]) for field in json.loads(header["avro.schema"])["fields"]
     ]
     records = []
     while decoder.tell() < len(data):
         count, size = decoder.read_int(), decoder.read_int()
         block = decoder.read(size)
         inner = new_decoder(codec.decompress(block) if codec else block)
+        readers = [(place, _reader(schema, inner)) for place, schema in fields]
         for _ in range(count):
             record: list[Any] = [None] * len(field_ids)
-            for place, read in fields:
-                value = read(inner)
+            for place, read in readers:
+                value = read()
                 if place is not None:
                     record[place] = value
             records.append(record)
@@ -77,43 +78,48 @@ def _map(decoder: BinaryDecoder) -> dict[str, bytes]:
     return found
 
 
-def _reader(schema: Any) -> _Read:
+def _reader(schema: Any, decoder: BinaryDecoder) -> _Read:
     """Returns a function that reads a value; values that are no primitives are read past."""
     if isinstance(schema, list):
-        return _union([_reader(branch) for branch in schema])
-    if isinstance(schema, str):
-        return _PRIMITIVES[schema]
-    kind = schema["type"]
-    make = _GROUPS.get(kind)
-    return _reader(kind) if make is None else make(schema)
+        return _union([_reader(branch, decoder) for branch in schema], decoder)
+    kind = schema if isinstance(schema, str) else schema["type"]
+    if kind == "null":
+        return lambda: None
+    if kind in _PRIMITIVES:
+        method: _Read = getattr(decoder, _PRIMITIVES[kind])
+        return method
+    if not isinstance(kind, str):
+        return _reader(kind, decoder)
+    return _GROUPS[kind](schema, decoder)
 
 
-_GROUPS: dict[str, Callable[[Any], _Read]] = {
-    "array": lambda schema: _items(_reader(schema["items"])),
-    "map": lambda schema: _items(_both(_PRIMITIVES["bytes"], _reader(schema["values"]))),
-    "record": lambda schema: _both(*(_reader(field["type"]) for field in schema["fields"])),
-    "fixed": lambda schema: lambda decoder: decoder.read(schema["size"]),
+_GROUPS: dict[str, Callable[[Any, BinaryDecoder], _Read]] = {
+    "array": lambda schema, decoder: _items(_reader(schema["items"], decoder), decoder),
+    "map": lambda schema, decoder: _items(_both(decoder.read_bytes, _reader(schema["values"], decoder)), decoder),
+    "record": lambda schema, decoder: _both(*(_reader(field["type"], decoder) for field in schema["fields"])),
+    "fixed": lambda schema, decoder: lambda: decoder.read(schema["size"]),
 }
 
 
-def _union(branches: list[_Read]) -> _Read:
-    return lambda decoder: branches[decoder.read_int()](decoder)
+def _union(branches: list[_Read], decoder: BinaryDecoder) -> _Read:
+    branch = decoder.read_int
+    return lambda: branches[branch()]()
 
 
 def _both(*readers: _Read) -> _Read:
-    def read(decoder: BinaryDecoder) -> None:
+    def read() -> None:
         for each in readers:
-            each(decoder)
+            each()
 
     return read
 
 
-def _items(item: _Read) -> _Read:
-    def read(decoder: BinaryDecoder) -> None:
+def _items(item: _Read, decoder: BinaryDecoder) -> _Read:
+    def read() -> None:
         while count := decoder.read_int():
             if count < 0:
                 decoder.read_int()
             for _ in range(abs(count)):
-                item(decoder)
+                item()
 
     return read

@@ -69,12 +69,18 @@ class Points:
         self._before = [value for value, is_after in places if not is_after]
         self._after = [value for value, is_after in places if is_after]
         self._places = places
+        self._counts: dict[Dictionary, tuple[_Counts, _Counts]] = {}
 
     def __len__(self) -> int:
         return len(self._places)
 
     def counts(self, dictionary: Dictionary) -> tuple[_Counts, _Counts]:
         """Returns for each code the least and the greatest number of places at or below a bound of this code."""
+        if dictionary not in self._counts:
+            self._counts[dictionary] = self._count(dictionary)
+        return self._counts[dictionary]
+
+    def _count(self, dictionary: Dictionary) -> tuple[_Counts, _Counts]:
         codes = dictionary.codes([value for value, _ in self._places])
         keys = np.array([2 * code + place[1] for code, place in zip(codes, self._places, strict=True)], dtype=np.int32)
         every = np.arange(2 * dictionary.size + 1, dtype=np.int32)

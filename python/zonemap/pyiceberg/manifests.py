@@ -10,6 +10,7 @@ import struct
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from typing import Any
 
@@ -21,7 +22,6 @@ from zonemap.pyiceberg.wire import Cursor
 
 _LEAST_BYTES = 42
 _FIXED = struct.Struct("<qiiqq")
-_I32, _I64 = struct.Struct("<i"), struct.Struct("<q")
 
 #: The lengths of the optional fields behind the fixed ones, in order.
 _OPTIONAL_BYTES = (8, 8, 4, 4, 4, 8, 8, 8)
@@ -90,11 +90,17 @@ def read_list(io: FileIO, location: str) -> ListedManifests:
 
 def _stored(entry: list[Any]) -> bytes:
     # The lists of tables of format 1 have no content and no sequence numbers, which are 0 then.
-    path, fixed = entry[0], (number or 0 for number in entry[1:6])
-    parts = [_varint(len(path)), path, _FIXED.pack(*fixed)]
-    for value, length in zip(entry[6:], _OPTIONAL_BYTES, strict=True):
-        parts.append(b"\0" if value is None else b"\1" + (_I64 if length == 8 else _I32).pack(value))
-    return b"".join(parts)
+    path, fixed, rest = entry[0], (number or 0 for number in entry[1:6]), entry[6:]
+    values = [item for value in rest for item in ((0,) if value is None else (1, value))]
+    return b"".join((_varint(len(path)), path, _form(tuple(value is None for value in rest)).pack(*fixed, *values)))
+
+
+@cache
+def _form(is_absent: tuple[bool, ...]) -> struct.Struct:
+    """Returns the layout of the fields behind the path, for these absent ones."""
+    optional = ("q" if length == 8 else "i" for length in _OPTIONAL_BYTES)
+    parts = ("B" if absent else f"B{form}" for form, absent in zip(optional, is_absent, strict=True))
+    return struct.Struct(_FIXED.format + "".join(parts))
 
 
 def _varint(value: int) -> bytes:

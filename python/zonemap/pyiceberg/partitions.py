@@ -28,15 +28,11 @@ class Partitions:
         self._data = data
         cursor = Cursor(data)
         count = cursor.count(_LEAST_BYTES, most)
-        starts = [0] * count
-        position = cursor.position
         try:
-            for ordinal in range(count):
-                starts[ordinal] = position
-                position = self._end_of(position)
+            starts, end = _starts(data, cursor.position, count)
         except IndexError as error:
             raise DamagedError("cut partition tuples") from error
-        if position != len(data):
+        if end != len(data):
             raise DamagedError("partition tuples that do not fill their section")
         self._starts = starts
 
@@ -59,32 +55,39 @@ class Partitions:
             raise DamagedError(f"partition {ordinal} of {len(self._starts)}")
         return self._starts[ordinal]
 
-    def _end_of(self, position: int) -> int:
-        data = self._data
+
+def _starts(data: bytes, position: int, count: int) -> tuple[list[int], int]:
+    """Returns where each tuple begins, and where the last ends. This loop sees each value of all tuples."""
+    starts = []
+    for _ in range(count):
+        starts.append(position)
         position += 4
-        count = data[position]
+        values = data[position]
         position += 1
-        if count >= 0x80:
-            count, position = self._varint(position - 1)
-        for _ in range(count):
+        if values >= 0x80:
+            values, position = _varint(data, position - 1)
+        for _ in range(values):
             tag = data[position]
             position += 1
-            fixed = _FIXED_BYTES.get(tag)
-            if fixed is not None:
-                position += fixed
-            elif tag in {_TEXT, _BINARY, _DECIMAL}:
-                length, position = self._varint(position + (4 if tag == _DECIMAL else 0))
-                position += length
-            else:
+            if tag in _FIXED_BYTES:
+                position += _FIXED_BYTES[tag]
+                continue
+            if tag not in {_TEXT, _BINARY, _DECIMAL}:
                 raise DamagedError(f"a partition value of kind {tag}")
-        return position
+            if tag == _DECIMAL:
+                position += 4
+            length = data[position]
+            position += 1
+            if length >= 0x80:
+                length, position = _varint(data, position - 1)
+            position += length
+    return starts, position
 
-    def _varint(self, position: int) -> tuple[int, int]:
-        cursor = Cursor(self._data)
-        cursor.position = position
-        if self._data[position] < 0x80:
-            return self._data[position], position + 1
-        return cursor.varint(), cursor.position
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    cursor = Cursor(data)
+    cursor.position = position
+    return cursor.varint(), cursor.position
 
 
 def _value(cursor: Cursor) -> Any:

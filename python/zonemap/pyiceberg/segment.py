@@ -39,13 +39,28 @@ class _Shape:
 
 @dataclass(frozen=True)
 class _Numbers:
-    """A fixed array. A null has the number `least - 1`, and `is_null` tells it apart."""
+    """A fixed array, as it is stored. Without codes every code is 0."""
 
-    values: npt.NDArray[np.int64]
-    is_null: npt.NDArray[np.bool_] | None
+    shape: _Shape
+    codes: npt.NDArray[Any] | None
 
-    def of(self, row: int) -> int | None:
-        return None if self.is_null is not None and self.is_null[row] else int(self.values[row])
+    def at(self, items: Rows | slice) -> npt.NDArray[np.int64]:
+        """The numbers of items. That of a null has no meaning."""
+        codes = self._codes_at(items).astype(np.uint64)
+        origin = np.uint64((self.shape.least - self.shape.nullable) % (1 << 64))
+        return (codes + origin).view(np.int64)
+
+    def optional_at(self, rows: Rows) -> list[int | None]:
+        numbers: list[int | None] = self.at(rows).tolist()
+        if not self.shape.nullable:
+            return numbers
+        return [n if code else None for n, code in zip(numbers, self._codes_at(rows).tolist(), strict=True)]
+
+    def _codes_at(self, items: Rows | slice) -> npt.NDArray[Any]:
+        if self.codes is not None:
+            return self.codes[items]
+        count = items.stop - items.start if isinstance(items, slice) else len(items)
+        return np.zeros(count, dtype=np.uint8)
 
 
 class Segment:
@@ -88,28 +103,19 @@ class Segment:
 
     def numbers(self, slot: int, rows: Rows) -> npt.NDArray[np.int64]:
         """Returns the numbers of rows in a fixed array without nulls."""
-        return self._array(slot).values[rows]
+        return self._array(slot).at(rows)
 
-    def number(self, slot: int, row: int) -> int:
-        """Returns the number of one row in a fixed array without nulls."""
-        return int(self._array(slot).values[row])
+    def sort_orders(self, rows: Rows) -> list[int | None]:
+        """The sort order ids of files."""
+        return self._array(_SORT_ORDER).optional_at(rows)
 
-    def sort_order(self, row: int) -> int | None:
-        """The sort order id of a file."""
-        return self._array(_SORT_ORDER).of(row)
-
-    def split_offsets(self, row: int) -> list[int] | None:
-        """The split offsets of a file; None if it has none."""
-        count = self._array(_SPLIT_COUNT).of(row)
-        if count is None:
-            return None
-        start = int(self._split_starts[row])
-        shape = self._shapes[_SPLIT_OFFSETS - 1]
-        if shape.width == 0:
-            # Equal offsets are stored without bytes, so that nothing but the number of one file is bounded.
-            return [shape.least] * count
-        offsets: list[int] = self._array(_SPLIT_OFFSETS, self._split_total).values[start : start + count].tolist()
-        return offsets
+    def split_offsets(self, rows: Rows) -> list[list[int] | None]:
+        """The split offsets of files; None for a file that has none."""
+        counts = self._array(_SPLIT_COUNT).optional_at(rows)
+        starts = self._split_starts(rows).tolist()
+        return [
+            None if count is None else self._offsets(start, count) for start, count in zip(starts, counts, strict=True)
+        ]
 
     def are_imported(self, rows: Rows, is_mapped: bool) -> npt.NDArray[np.bool_]:
         """Whether readers may return other values than the manifests of these rows describe (S7)."""
@@ -150,34 +156,43 @@ class Segment:
             raise DamagedError(f"{len(codes)} provenances of {self.rows} rows")
         return codes
 
-    def _array(self, slot: int, items: int | None = None) -> _Numbers:
+    def _array(self, slot: int) -> _Numbers:
         if slot not in self._numbers:
-            self._numbers[slot] = self._load(slot, self.rows if items is None else items)
+            self._numbers[slot] = self._load(slot)
         return self._numbers[slot]
 
-    def _load(self, slot: int, items: int) -> _Numbers:
+    def _load(self, slot: int) -> _Numbers:
+        items = self._split_total if slot == _SPLIT_OFFSETS else self.rows
         shape = self._shapes[slot - 1]
         form = _WIDTHS[shape.width]
         if form is None or not items:
-            codes = np.broadcast_to(np.zeros(1, dtype=np.uint64), (items,))
-        else:
-            section = self._container.section(Kind.FIXED, slot)
-            if len(section) != items * shape.width:
-                raise DamagedError(f"{len(section)} bytes in slot {slot} for {items} items")
-            codes = np.frombuffer(section, dtype=form).astype(np.uint64)
-        origin = np.uint64((shape.least - shape.nullable) % (1 << 64))
-        return _Numbers((codes + origin).view(np.int64), codes == 0 if shape.nullable else None)
+            return _Numbers(shape, None)
+        section = self._container.section(Kind.FIXED, slot)
+        if len(section) != items * shape.width:
+            raise DamagedError(f"{len(section)} bytes in slot {slot} for {items} items")
+        return _Numbers(shape, np.frombuffer(section, dtype=form))
 
-    @cached_property
-    def _split_starts(self) -> npt.NDArray[np.int64]:
-        counts = self._array(_SPLIT_COUNT)
-        present = counts.values if counts.is_null is None else np.where(counts.is_null, 0, counts.values)
+    def _offsets(self, start: int, count: int) -> list[int]:
+        found: list[int] = self._array(_SPLIT_OFFSETS).at(slice(start, start + count)).tolist()
+        return found
+
+    def _split_starts(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Where the split offsets of files begin. All counts are checked first."""
+        array = self._array(_SPLIT_COUNT)
         most = _MOST_ALIKE_OFFSETS if self._shapes[_SPLIT_OFFSETS - 1].width == 0 else self._split_total
-        if len(present) and (present.min() < 0 or present.max() > most):
-            raise DamagedError("a file of an impossible number of split offsets")
-        starts: npt.NDArray[np.int64] = np.concatenate(([0], np.cumsum(present)))
-        if starts[-1] != self._split_total:
-            raise DamagedError(f"{starts[-1]} split offsets, but {self._split_total} are stored")
+        if array.codes is None:
+            count = 0 if array.shape.nullable else array.shape.least
+            total, starts = count * self.rows, rows.astype(np.int64) * min(count, most)
+            is_plausible = 0 <= count <= most
+        else:
+            counts = array.at(slice(0, self.rows))
+            if array.shape.nullable:
+                counts = np.where(array.codes == 0, 0, counts)
+            is_plausible = bool(counts.min() >= 0 and counts.max() <= most)
+            ends = np.cumsum(counts)
+            total, starts = int(ends[-1]), (ends - counts)[rows]
+        if not is_plausible or total != self._split_total:
+            raise DamagedError(f"{total} split offsets, but {self._split_total} are stored")
         return starts
 
 

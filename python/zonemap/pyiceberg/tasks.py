@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression
 from pyiceberg.expressions.visitors import expression_evaluator, inclusive_projection, residual_evaluator_of
-from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+from pyiceberg.manifest import DATA_FILE_TYPE, DEFAULT_READ_VERSION, DataFile, DataFileContent, FileFormat
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import DataScan, FileScanTask
@@ -19,6 +20,9 @@ from pyiceberg.typedef import Record
 from zonemap.pyiceberg.column import Rows
 from zonemap.pyiceberg.damage import DamagedError
 from zonemap.pyiceberg.segment import DATA_SEQUENCE, FILE_SIZE, FORMAT, PARTITION, RECORD_COUNT, Segment
+
+#: The places of the fields in the record of a data file; `DataFile.from_args` takes ten times as long as the record.
+_PLACES = {field.name: place for place, field in enumerate(DATA_FILE_TYPE[DEFAULT_READ_VERSION].fields)}
 
 
 @dataclass(frozen=True)
@@ -99,23 +103,22 @@ class TaskMaker:
             return []
         formats = [FileFormat(name) for name in segment.formats]
         columns = zip(
-            rows.tolist(),
             segment.paths(rows),
             segment.numbers(FORMAT, rows).tolist(),
             ordinals.tolist(),
             segment.numbers(RECORD_COUNT, rows).tolist(),
             segment.numbers(FILE_SIZE, rows).tolist(),
+            segment.split_offsets(rows),
+            segment.sort_orders(rows),
             segment.numbers(DATA_SEQUENCE, rows).tolist(),
             strict=True,
         )
         tasks = []
-        for row, path, form, ordinal, records, size, sequence in columns:
+        for path, form, ordinal, records, size, splits, sort_order, sequence in columns:
             partition = partitions[ordinal]
             if not 0 <= form < len(formats):
                 raise DamagedError(f"a file of format {form} of {len(formats)}")
-            file = _data_file(
-                path, formats[form], partition, records, size, segment.split_offsets(row), segment.sort_order(row)
-            )
+            file = _data_file(path, formats[form], partition, records, size, splits, sort_order)
             deletes = self._deletes.for_data_file(sequence, file, partition_key=partition.record)
             residual = AlwaysTrue() if partition.residual is None else partition.residual
             tasks.append(FileScanTask(file, delete_files=deletes, residual=residual))
@@ -139,15 +142,15 @@ def _data_file(
     splits: list[int] | None,
     sort_order: int | None,
 ) -> DataFile:
-    file = DataFile.from_args(
-        content=DataFileContent.DATA,
-        file_path=path,
-        file_format=form,
-        partition=partition.record,
-        record_count=records,
-        file_size_in_bytes=size,
-        split_offsets=splits,
-        sort_order_id=sort_order,
-    )
+    values: list[Any] = [None] * len(_PLACES)
+    values[_PLACES["content"]] = DataFileContent.DATA
+    values[_PLACES["file_path"]] = path
+    values[_PLACES["file_format"]] = form
+    values[_PLACES["partition"]] = partition.record
+    values[_PLACES["record_count"]] = records
+    values[_PLACES["file_size_in_bytes"]] = size
+    values[_PLACES["split_offsets"]] = splits
+    values[_PLACES["sort_order_id"]] = sort_order
+    file = DataFile(*values)
     file.spec_id = partition.spec_id
     return file
