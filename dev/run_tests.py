@@ -35,7 +35,7 @@ AT_ONCE = 3  # a suite keeps less than one of two cores busy
 # Folders whose tests share one process, and so a warm JVM. The groups with the longest run time come first; all other
 # folders run after these groups.
 TOGETHER = (
-    ("joins", "topk", "expressions", "facts", "trust"),
+    ("joins", "topk", "expressions", "facts", "trust", "readers"),
     ("differential",),
     ("sql",),
     ("layouts",),

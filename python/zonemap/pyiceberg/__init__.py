@@ -1,0 +1,39 @@
+"""Plans scans of PyIceberg from the stored index, without a JVM.
+
+    from zonemap.pyiceberg import plan_files
+
+    tasks = plan_files(table.scan(row_filter="id between 7 and 9"))
+
+This needs PyArrow, NumPy and PyIceberg (``pip install 'zonemap[pyiceberg]'``). Importing this package imports none of
+them. The index is built by Spark, with ``zonemap.build`` or its upkeep, and is only read here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from zonemap.errors import ZonemapError
+
+if TYPE_CHECKING:
+    from zonemap.pyiceberg.planner import plan, plan_files
+    from zonemap.pyiceberg.result import Fallback, Plan
+
+__all__ = ["Fallback", "Plan", "plan", "plan_files"]
+
+_LIBRARIES = {"numpy", "pyarrow", "pyiceberg"}
+
+
+def __getattr__(name: str) -> Any:
+    """Loads the planner when it is first used, because it needs an extra of this package."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from zonemap.pyiceberg import planner, result  # noqa: PLC0415 - an extra of this package
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in _LIBRARIES:
+            raise
+        raise ZonemapError(
+            f"Cannot use zonemap.pyiceberg: '{error.name}' is not installed. "
+            "Install it: pip install 'zonemap[pyiceberg]'."
+        ) from error
+    return getattr(planner if name in {"plan", "plan_files"} else result, name)

@@ -1,0 +1,175 @@
+"""Opens segment files: the container of sections (docs/design/FORMAT.md, section 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from zonemap.pyiceberg.crc import crc32c, crc32c_of_each
+from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
+from zonemap.pyiceberg.store import TAIL_BYTES, File
+from zonemap.pyiceberg.wire import FREE_BLOCK_BYTES, Cursor, decompressed, most_items
+
+_MAGIC = b"ZMSEGMNT"
+_HEADER_BYTES, _TAIL_BYTES = 64, 16
+_FORMAT = 1
+_ENTRY = np.dtype(
+    [
+        ("kind", "<u2"),
+        ("encoding", "<u2"),
+        ("id", "<i4"),
+        ("offset", "<i8"),
+        ("length", "<i8"),
+        ("raw", "<i8"),
+        ("crc", "<u4"),
+    ]
+)
+_BLOCK = np.dtype([("offset", "<u4"), ("length", "<u4"), ("raw", "<u4"), ("crc", "<u4")])
+_MOST_LENGTH = (1 << 31) - 1
+
+DATA, DELETES = 1, 2
+
+
+class Kind(IntEnum):
+    """The kinds of sections."""
+
+    META = 1
+    MANIFESTS = 2
+    PARTITIONS = 3
+    FIXED = 4
+    PATH_INDEX = 5
+    PATH_DATA = 6
+    HEAD = 7
+    CODES = 8
+    FLAGS = 9
+    EXACT_INDEX = 10
+    EXACT_DATA = 11
+    PACKED_CODES = 12
+    PACKED_EXACT = 13
+    PROVENANCES = 14
+    DELETE_FILES = 20
+
+
+@dataclass(frozen=True)
+class _Entry:
+    compressed: bool
+    offset: int
+    length: int
+    raw: int
+    crc: int
+
+
+class Container:
+    """The sections of an open file by kind and id.
+
+    Args:
+        file: the file; the container reads it until `close`.
+        kind: `DATA` or `DELETES`.
+    """
+
+    def __init__(self, file: File, kind: int) -> None:
+        self._file = file
+        if file.size < _HEADER_BYTES + _TAIL_BYTES:
+            raise DamagedError(f"{file.name}: {file.size} bytes are too few for a segment")
+        self._check_header(kind)
+        end = file.read(max(0, file.size - TAIL_BYTES), min(file.size, TAIL_BYTES))
+        tail = Cursor(end[-_TAIL_BYTES:])
+        length, crc = tail.u32(), tail.u32()
+        if tail.raw(8) != _MAGIC:
+            raise DamagedError(f"{file.name}: the file is cut off")
+        start = file.size - _TAIL_BYTES - length
+        if length % _ENTRY.itemsize or start < _HEADER_BYTES:
+            raise DamagedError(f"{file.name}: a section table of {length} bytes")
+        table = (
+            end[-_TAIL_BYTES - length : -_TAIL_BYTES] if length + _TAIL_BYTES <= len(end) else file.read(start, length)
+        )
+        if crc32c(table) != crc:
+            raise DamagedError(f"{file.name}: the checksum of the section table does not match")
+        self._entries = self._decode(np.frombuffer(table, dtype=_ENTRY), start)
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+    def has(self, kind: Kind, item: int = 0) -> bool:
+        """Whether the section exists."""
+        return (kind, item) in self._entries
+
+    def section(self, kind: Kind, item: int = 0) -> bytes:
+        """Reads a section and checks its CRC."""
+        entry = self._entry(kind, item)
+        stored = self._file.read(entry.offset, entry.length)
+        if crc32c(stored) != entry.crc:
+            raise DamagedError(f"{self._file.name}: the checksum of section {kind.name} {item} does not match")
+        return decompressed(stored, entry.raw) if entry.compressed else stored
+
+    def most_items(self, kind: Kind, item: int = 0) -> int:
+        """Returns the largest number of items of a section that holds a list."""
+        return most_items(self._entry(kind, item).length)
+
+    def blocks(self, index: Kind, data: Kind, item: int = 0) -> Blocks:
+        """Returns the blocks of a section that is checked block by block."""
+        rows = self.section(index, item)
+        if len(rows) % _BLOCK.itemsize:
+            raise DamagedError(f"{self._file.name}: section {index.name} {item} of {len(rows)} bytes")
+        entry = self._entry(data, item)
+        return Blocks(self._file, np.frombuffer(rows, dtype=_BLOCK), entry.offset, entry.length)
+
+    def _entry(self, kind: Kind, item: int) -> _Entry:
+        found = self._entries.get((kind, item))
+        if found is None:
+            raise DamagedError(f"{self._file.name}: section {kind.name} {item} is missing")
+        return found
+
+    def _check_header(self, kind: int) -> None:
+        data = self._file.read(0, _HEADER_BYTES)
+        header = Cursor(data)
+        if header.raw(8) != _MAGIC:
+            raise DamagedError(f"{self._file.name}: not a segment")
+        form, found = header.u16(), header.u16()
+        if form != _FORMAT:
+            raise UnsupportedFormatError(f"{self._file.name}: unsupported format version {form}")
+        if header.u32() != crc32c(data[:12]):
+            raise DamagedError(f"{self._file.name}: the checksum of the header does not match")
+        if found != kind:
+            raise DamagedError(f"{self._file.name}: a segment of kind {found}, not {kind}")
+
+    def _decode(self, rows: np.ndarray, limit: int) -> dict[tuple[int, int], _Entry]:
+        known = set(Kind)
+        entries = {}
+        for kind, encoding, item, offset, length, raw, crc in rows.tolist():
+            if encoding > 1:
+                raise DamagedError(f"{self._file.name}: a section of encoding {encoding}")
+            if min(offset, length, raw) < 0 or raw > _MOST_LENGTH or offset + length > limit:
+                raise DamagedError(f"{self._file.name}: a section outside the file")
+            if not encoding and raw != length:
+                raise DamagedError(f"{self._file.name}: a section of {length} bytes for {raw} bytes")
+            if kind in known:
+                entries[kind, item] = _Entry(bool(encoding), offset, length, raw, crc)
+        return entries
+
+
+class Blocks:
+    """Blocks that are compressed and checked one by one."""
+
+    def __init__(self, file: File, rows: np.ndarray, offset: int, length: int) -> None:
+        self._file = file
+        self._rows = rows
+        self._offset = offset
+        self.length = length
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def read(self, ordinals: Sequence[int]) -> list[bytes]:
+        """Reads blocks, each in a request of its own."""
+        rows = self._rows[list(ordinals)].tolist()
+        if any(offset + length > self.length for offset, length, _, _ in rows):
+            raise DamagedError(f"{self._file.name}: a block outside its section")
+        frames = [self._file.read(self._offset + offset, length) for offset, length, _, _ in rows]
+        if crc32c_of_each(frames) != [crc for _, _, _, crc in rows]:
+            raise DamagedError(f"{self._file.name}: the checksum of a block does not match")
+        return [decompressed(frame, row[2], FREE_BLOCK_BYTES) for frame, row in zip(frames, rows, strict=True)]

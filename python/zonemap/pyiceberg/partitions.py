@@ -1,0 +1,128 @@
+"""The partition tuples of a segment (docs/design/FORMAT.md, "Partitions")."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from zonemap.pyiceberg.damage import DamagedError
+from zonemap.pyiceberg.wire import Cursor
+
+_LEAST_BYTES = 5
+_MOST_SCALE, _MOST_DECIMAL_BYTES = 1000, 64
+_I32 = struct.Struct("<i")
+
+#: The payload lengths of tags; tags 6, 7 and 8 have a length of their own.
+_FIXED_BYTES = {0: 0, 1: 1, 2: 4, 3: 8, 4: 4, 5: 8, 9: 16}
+_TEXT, _BINARY, _DECIMAL = 6, 7, 8
+
+
+class Partitions:
+    """Finds where each tuple begins, and decodes only the tuples that are used."""
+
+    def __init__(self, data: bytes, most: int) -> None:
+        self._data = data
+        cursor = Cursor(data)
+        count = cursor.count(_LEAST_BYTES, most)
+        try:
+            starts, end = _starts(data, cursor.position, count)
+        except IndexError as error:
+            raise DamagedError("cut partition tuples") from error
+        if end != len(data):
+            raise DamagedError("partition tuples that do not fill their section")
+        self._starts = starts
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def spec_id(self, ordinal: int) -> int:
+        """The spec of a tuple."""
+        found: int = _I32.unpack_from(self._data, self._start(ordinal))[0]
+        return found
+
+    def values(self, ordinal: int) -> list[Any]:
+        """The values of a tuple, as PyIceberg has them in a record of a manifest."""
+        cursor = Cursor(self._data)
+        cursor.position = self._start(ordinal) + 4
+        return [_value(cursor) for _ in range(cursor.count(1))]
+
+    def _start(self, ordinal: int) -> int:
+        if not 0 <= ordinal < len(self._starts):
+            raise DamagedError(f"partition {ordinal} of {len(self._starts)}")
+        return self._starts[ordinal]
+
+
+def _starts(data: bytes, position: int, count: int) -> tuple[list[int], int]:
+    """Returns where each tuple begins, and where the last ends. This loop sees each value of all tuples."""
+    starts = []
+    for _ in range(count):
+        starts.append(position)
+        position += 4
+        values = data[position]
+        position += 1
+        if values >= 0x80:
+            values, position = _varint(data, position - 1)
+        for _ in range(values):
+            tag = data[position]
+            position += 1
+            if tag in _FIXED_BYTES:
+                position += _FIXED_BYTES[tag]
+                continue
+            if tag not in {_TEXT, _BINARY, _DECIMAL}:
+                raise DamagedError(f"a partition value of kind {tag}")
+            if tag == _DECIMAL:
+                position += 4
+            length = data[position]
+            position += 1
+            if length >= 0x80:
+                length, position = _varint(data, position - 1)
+            position += length
+    return starts, position
+
+
+def _varint(data: bytes, position: int) -> tuple[int, int]:
+    cursor = Cursor(data)
+    cursor.position = position
+    return cursor.varint(), cursor.position
+
+
+def _value(cursor: Cursor) -> Any:
+    return _READERS[cursor.byte()](cursor)
+
+
+def _number(cursor: Cursor, form: struct.Struct) -> float:
+    number: float = form.unpack(cursor.raw(form.size))[0]
+    # One object stands for NaN, so that partitions of NaN are equal and have their deletes.
+    return math.nan if math.isnan(number) else number
+
+
+def _uuid(cursor: Cursor) -> UUID:
+    # The two halves are numbers, so that their bytes are little-endian.
+    return UUID(bytes=cursor.raw(8)[::-1] + cursor.raw(8)[::-1])
+
+
+def _decimal(cursor: Cursor) -> Decimal:
+    scale, unscaled = cursor.i32(), cursor.bytes()
+    if abs(scale) > _MOST_SCALE or len(unscaled) > _MOST_DECIMAL_BYTES:
+        raise DamagedError("a decimal that is too large")
+    number = int.from_bytes(unscaled, "big", signed=True)
+    return Decimal((int(number < 0), tuple(map(int, str(abs(number)))), -scale))
+
+
+#: Reads the payload of each tag. Tags are checked before.
+_READERS: dict[int, Callable[[Cursor], Any]] = {
+    0: lambda cursor: None,
+    1: lambda cursor: cursor.byte() != 0,
+    2: Cursor.i32,
+    3: Cursor.i64,
+    4: lambda cursor: _number(cursor, struct.Struct("<f")),
+    5: lambda cursor: _number(cursor, struct.Struct("<d")),
+    _TEXT: Cursor.text,
+    _BINARY: Cursor.bytes,
+    _DECIMAL: _decimal,
+    9: _uuid,
+}

@@ -1,0 +1,222 @@
+"""The filter of a scan as a tree of conditions on field ids, without NOT (docs/design/SOUNDNESS.md, section 3)."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import reduce
+from typing import Any, TypeAlias
+
+from pyiceberg.expressions import (
+    AlwaysFalse,
+    AlwaysTrue,
+    BooleanExpression,
+    BoundEqualTo,
+    BoundGreaterThan,
+    BoundGreaterThanOrEqual,
+    BoundIn,
+    BoundIsNaN,
+    BoundIsNull,
+    BoundLessThan,
+    BoundLessThanOrEqual,
+    BoundLiteralPredicate,
+    BoundNotEqualTo,
+    BoundNotIn,
+    BoundNotNaN,
+    BoundNotNull,
+    BoundNotStartsWith,
+    BoundPredicate,
+    BoundReference,
+    BoundSetPredicate,
+    BoundStartsWith,
+)
+from pyiceberg.expressions import And as BoundAnd
+from pyiceberg.expressions import Or as BoundOr
+
+from zonemap.pyiceberg.types import StoredType, type_of
+
+#: PyIceberg compares an IN list with bounds only if it has at most this many elements.
+_MOST_ELEMENTS = 200
+
+
+class Op(Enum):
+    """The comparison of a leaf."""
+
+    LESS = "<"
+    AT_MOST = "<="
+    MORE = ">"
+    AT_LEAST = ">="
+    AMONG = "in"
+    NOT_AMONG = "not in"
+    IS_NULL = "is null"
+    NOT_NULL = "is not null"
+    IS_NAN = "is nan"
+    NOT_NAN = "is not nan"
+    PREFIX = "starts with"
+    NOT_PREFIX = "does not start with"
+
+
+_OPS: dict[type[BoundPredicate], Op] = {
+    BoundLessThan: Op.LESS,
+    BoundLessThanOrEqual: Op.AT_MOST,
+    BoundGreaterThan: Op.MORE,
+    BoundGreaterThanOrEqual: Op.AT_LEAST,
+    BoundEqualTo: Op.AMONG,
+    BoundIn: Op.AMONG,
+    BoundNotEqualTo: Op.NOT_AMONG,
+    BoundNotIn: Op.NOT_AMONG,
+    BoundIsNull: Op.IS_NULL,
+    BoundNotNull: Op.NOT_NULL,
+    BoundIsNaN: Op.IS_NAN,
+    BoundNotNaN: Op.NOT_NAN,
+    BoundStartsWith: Op.PREFIX,
+    BoundNotStartsWith: Op.NOT_PREFIX,
+}
+
+#: The leaves that null rows make true, and those that NaN rows make true (S24 to S38).
+_TRUE_FOR_NULL = {Op.NOT_AMONG, Op.IS_NULL, Op.NOT_NAN, Op.NOT_PREFIX}
+_TRUE_FOR_NAN = {Op.MORE, Op.AT_LEAST, Op.NOT_AMONG, Op.NOT_NULL, Op.IS_NAN}
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A condition on one column.
+
+    Attributes:
+        type: the type of the column in the schema that the filter is bound to.
+        literals: the literals. A literal of a float column is there both as it is and rounded to a float, because
+            readers compare rows with one or the other. For `NOT_AMONG` it is there only as it is.
+    """
+
+    field_id: int
+    type: StoredType
+    op: Op
+    literals: tuple[Any, ...] = ()
+
+    @property
+    def is_true_for_null(self) -> bool:
+        """Whether a null row may make the condition true."""
+        return self.op in _TRUE_FOR_NULL
+
+    @property
+    def is_true_for_nan(self) -> bool:
+        """Whether a NaN row may make the condition true: NaN is greater than every number."""
+        return self.op in _TRUE_FOR_NAN
+
+
+@dataclass(frozen=True)
+class And:
+    """All conditions hold. Without conditions it is true."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """One of the conditions holds. Without conditions it is false."""
+
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A condition that proves nothing."""
+
+
+Node: TypeAlias = Leaf | And | Or | Unknown
+
+TRUE, FALSE = And(()), Or(())
+
+
+def convert(bound: BooleanExpression) -> Node:
+    """Returns the tree of a bound expression without NOT. A part that is not understood proves nothing."""
+    if isinstance(bound, AlwaysTrue):
+        return TRUE
+    if isinstance(bound, AlwaysFalse):
+        return FALSE
+    if isinstance(bound, BoundAnd):
+        return all_of(convert(bound.left), convert(bound.right))
+    if isinstance(bound, BoundOr):
+        return any_of(convert(bound.left), convert(bound.right))
+    return _leaf(bound) or Unknown()
+
+
+def all_of(*nodes: Node) -> Node:
+    """Joins conditions by AND; unknown ones among them prove nothing and are left out."""
+    children: list[Node] = []
+    for node in nodes:
+        children += node.children if isinstance(node, And) else () if isinstance(node, Unknown) else (node,)
+    if FALSE in children:
+        return FALSE
+    if not children and any(isinstance(node, Unknown) for node in nodes):
+        return Unknown()
+    return children[0] if len(children) == 1 else And(tuple(children))
+
+
+def any_of(*nodes: Node) -> Node:
+    """Joins conditions by OR."""
+    if any(isinstance(node, Unknown) or node == TRUE for node in nodes):
+        return TRUE if TRUE in nodes else Unknown()
+    children: list[Node] = []
+    for node in nodes:
+        children += node.children if isinstance(node, Or) else (node,)
+    return children[0] if len(children) == 1 else Or(tuple(children))
+
+
+def fields(node: Node) -> frozenset[int]:
+    """Returns the field ids of a tree."""
+    if isinstance(node, Leaf):
+        return frozenset((node.field_id,))
+    if isinstance(node, And | Or):
+        return reduce(lambda found, child: found | fields(child), node.children, frozenset[int]())
+    return frozenset()
+
+
+def weakened(node: Node, is_kept: Callable[[Leaf], bool]) -> Node:
+    """Returns the tree with leaves that are not kept as unknown conditions: it is true for at least the same rows."""
+    if isinstance(node, Leaf):
+        return node if is_kept(node) else Unknown()
+    if isinstance(node, And):
+        return all_of(*(weakened(child, is_kept) for child in node.children)) if node.children else node
+    if isinstance(node, Or):
+        return any_of(*(weakened(child, is_kept) for child in node.children)) if node.children else node
+    return node
+
+
+def is_icebergs(leaf: Leaf) -> bool:
+    """Whether PyIceberg compares the leaf with bounds too (S9)."""
+    if leaf.op is Op.AMONG:
+        return len(leaf.literals) <= _MOST_ELEMENTS
+    return leaf.op not in {Op.NOT_AMONG, Op.NOT_PREFIX, Op.NOT_NAN}
+
+
+def _leaf(bound: BooleanExpression) -> Leaf | None:
+    op = _OPS.get(type(bound))  # type: ignore[arg-type]
+    if op is None or not isinstance(bound, BoundPredicate) or not isinstance(bound.term, BoundReference):
+        return None
+    field = bound.term.ref().field
+    found = type_of(field.field_type)
+    if found is None:
+        # A group has no bounds, and no counts that the index holds.
+        return None
+    literals: tuple[Any, ...] = ()
+    if isinstance(bound, BoundSetPredicate):
+        literals = tuple(bound.value_set)
+    elif isinstance(bound, BoundLiteralPredicate):
+        literals = (bound.literal.value,)
+    if any(isinstance(literal, float) and math.isnan(literal) for literal in literals):
+        return None
+    if found.name == "float" and op is not Op.NOT_AMONG:
+        literals = tuple(each for literal in literals for each in _with_rounded(literal))
+    return Leaf(field.field_id, found, op, literals)
+
+
+def _with_rounded(literal: float) -> tuple[float, ...]:
+    try:
+        rounded: float = struct.unpack("<f", struct.pack("<f", literal))[0]
+    except (OverflowError, struct.error):
+        return (literal,)
+    return (literal,) if rounded == literal else (literal, rounded)

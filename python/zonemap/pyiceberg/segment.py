@@ -1,0 +1,226 @@
+"""Data segments: one row for each data file (docs/design/FORMAT.md, section 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from zonemap.pyiceberg.column import Column, Rows
+from zonemap.pyiceberg.container import Blocks, Container, Kind
+from zonemap.pyiceberg.damage import DamagedError
+from zonemap.pyiceberg.manifests import SegmentManifests
+from zonemap.pyiceberg.partitions import Partitions
+from zonemap.pyiceberg.wire import Cursor
+
+_ZONE_ROWS, _PATH_ROWS = 1024, 256
+_SLOTS = 10
+_WIDTHS = {0: None, 1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}
+_LEAST_FRAME_BYTES = 8
+_MOST_ALIKE_OFFSETS = 65536
+_BLOCKS_AT_ONCE = 256
+
+FORMAT, FILE_SIZE, RECORD_COUNT, PARTITION, DATA_SEQUENCE = 1, 2, 3, 4, 5
+_SORT_ORDER, _SPLIT_COUNT, _SPLIT_OFFSETS = 8, 9, 10
+
+_BY_ENGINE, _IMPORTED = 1, 2
+
+
+@dataclass(frozen=True)
+class _Shape:
+    nullable: bool
+    width: int
+    least: int
+
+
+@dataclass(frozen=True)
+class _Numbers:
+    """A fixed array, as it is stored. Without codes every code is 0."""
+
+    shape: _Shape
+    codes: npt.NDArray[Any] | None
+
+    def at(self, items: Rows | slice) -> npt.NDArray[np.int64]:
+        """The numbers of items. That of a null has no meaning."""
+        codes = self._codes_at(items).astype(np.uint64)
+        origin = np.uint64((self.shape.least - self.shape.nullable) % (1 << 64))
+        return (codes + origin).view(np.int64)
+
+    def optional_at(self, rows: Rows) -> list[int | None]:
+        numbers: list[int | None] = self.at(rows).tolist()
+        if not self.shape.nullable:
+            return numbers
+        return [n if code else None for n, code in zip(numbers, self._codes_at(rows).tolist(), strict=True)]
+
+    def _codes_at(self, items: Rows | slice) -> npt.NDArray[Any]:
+        if self.codes is not None:
+            return self.codes[items]
+        count = items.stop - items.start if isinstance(items, slice) else len(items)
+        return np.zeros(count, dtype=np.uint8)
+
+
+class Segment:
+    """An open data segment. Each section is read at most once, when it is first used."""
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+        meta = Cursor(container.section(Kind.META))
+        self.rows, zone, path, frame = meta.u32(), meta.u32(), meta.u32(), meta.u32()
+        if (zone, path, frame) != (_ZONE_ROWS, _PATH_ROWS, _ZONE_ROWS):
+            raise DamagedError(f"zones of {zone} rows, paths of {path}, frames of {frame}")
+        self.formats = [meta.text() for _ in range(meta.count(1))]
+        self._split_total = meta.u32()
+        self._shapes = [_shape(meta) for _ in range(_SLOTS)]
+        meta.end("the meta section")
+        self._paths = self._open_paths()
+        self._columns: dict[int, Column | None] = {}
+        self._numbers: dict[int, _Numbers] = {}
+
+    @cached_property
+    def manifests(self) -> SegmentManifests:
+        """The manifests whose entries are the rows."""
+        section = self._container.section(Kind.MANIFESTS)
+        found = SegmentManifests(section, self._container.most_items(Kind.MANIFESTS))
+        if found.rows != self.rows:
+            raise DamagedError(f"manifests of {found.rows} rows in a segment of {self.rows}")
+        return found
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """The partition tuples of the rows."""
+        return Partitions(self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS))
+
+    def column(self, field_id: int) -> Column | None:
+        """The bounds of a column; None if the segment has none."""
+        if field_id not in self._columns:
+            is_there = self._container.has(Kind.HEAD, field_id)
+            self._columns[field_id] = Column(self._container, field_id, self.rows) if is_there else None
+        return self._columns[field_id]
+
+    def numbers(self, slot: int, rows: Rows) -> npt.NDArray[np.int64]:
+        """Returns the numbers of rows in a fixed array without nulls."""
+        return self._array(slot).at(rows)
+
+    def sort_orders(self, rows: Rows) -> list[int | None]:
+        """The sort order ids of files."""
+        return self._array(_SORT_ORDER).optional_at(rows)
+
+    def split_offsets(self, rows: Rows) -> list[list[int] | None]:
+        """The split offsets of files; None for a file that has none."""
+        counts = self._array(_SPLIT_COUNT).optional_at(rows)
+        starts = self._split_starts(rows).tolist()
+        return [
+            None if count is None else self._offsets(start, count) for start, count in zip(starts, counts, strict=True)
+        ]
+
+    def are_imported(self, rows: Rows, is_mapped: bool) -> npt.NDArray[np.bool_]:
+        """Whether readers may return other values than the manifests of these rows describe (S7)."""
+        codes = self._provenances
+        found = codes[rows] if len(codes) != 1 else np.full(len(rows), codes[0])
+        imported: npt.NDArray[np.bool_] = (found == _IMPORTED) | ((found != _BY_ENGINE) & is_mapped)
+        return imported
+
+    def paths(self, rows: Rows) -> list[str]:
+        """The paths of files, whose rows ascend."""
+        blocks = np.unique(rows // _PATH_ROWS).tolist()
+        found = []
+        wanted = rows.tolist()
+        place = 0
+        for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
+            some = blocks[start : start + _BLOCKS_AT_ONCE]
+            for block, data in zip(some, self._paths.read(some), strict=True):
+                first = place
+                while place < len(wanted) and wanted[place] < (block + 1) * _PATH_ROWS:
+                    place += 1
+                found += _texts(data, [row - block * _PATH_ROWS for row in wanted[first:place]])
+        return found
+
+    def _open_paths(self) -> Blocks:
+        blocks = self._container.blocks(Kind.PATH_INDEX, Kind.PATH_DATA)
+        expected = -(-self.rows // _PATH_ROWS)
+        # The bytes of paths bound the number of rows for which memory is taken.
+        if len(blocks) != expected or blocks.length < expected * _LEAST_FRAME_BYTES:
+            raise DamagedError(f"{len(blocks)} blocks of paths for {self.rows} rows")
+        return blocks
+
+    @cached_property
+    def _provenances(self) -> npt.NDArray[np.uint8]:
+        if not self._container.has(Kind.PROVENANCES):
+            return np.zeros(1, dtype=np.uint8)
+        codes = np.frombuffer(self._container.section(Kind.PROVENANCES), dtype=np.uint8)
+        if len(codes) not in {1, self.rows} or (codes > _IMPORTED).any():
+            raise DamagedError(f"{len(codes)} provenances of {self.rows} rows")
+        return codes
+
+    def _array(self, slot: int) -> _Numbers:
+        if slot not in self._numbers:
+            self._numbers[slot] = self._load(slot)
+        return self._numbers[slot]
+
+    def _load(self, slot: int) -> _Numbers:
+        items = self._split_total if slot == _SPLIT_OFFSETS else self.rows
+        shape = self._shapes[slot - 1]
+        form = _WIDTHS[shape.width]
+        if form is None or not items:
+            return _Numbers(shape, None)
+        section = self._container.section(Kind.FIXED, slot)
+        if len(section) != items * shape.width:
+            raise DamagedError(f"{len(section)} bytes in slot {slot} for {items} items")
+        return _Numbers(shape, np.frombuffer(section, dtype=form))
+
+    def _offsets(self, start: int, count: int) -> list[int]:
+        found: list[int] = self._array(_SPLIT_OFFSETS).at(slice(start, start + count)).tolist()
+        return found
+
+    def _split_starts(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """Where the split offsets of files begin. All counts are checked first."""
+        array = self._array(_SPLIT_COUNT)
+        most = _MOST_ALIKE_OFFSETS if self._shapes[_SPLIT_OFFSETS - 1].width == 0 else self._split_total
+        if array.codes is None:
+            count = 0 if array.shape.nullable else array.shape.least
+            total, starts = count * self.rows, rows.astype(np.int64) * min(count, most)
+            is_plausible = 0 <= count <= most
+        else:
+            counts = array.at(slice(0, self.rows))
+            if array.shape.nullable:
+                counts = np.where(array.codes == 0, 0, counts)
+            is_plausible = bool(counts.min() >= 0 and counts.max() <= most)
+            ends = np.cumsum(counts)
+            total, starts = int(ends[-1]), (ends - counts)[rows]
+        if not is_plausible or total != self._split_total:
+            raise DamagedError(f"{total} split offsets, but {self._split_total} are stored")
+        return starts
+
+
+def _shape(meta: Cursor) -> _Shape:
+    nullable, width = meta.byte(), meta.byte()
+    if nullable > 1 or width not in _WIDTHS:
+        raise DamagedError(f"a fixed array of {width} bytes an item")
+    return _Shape(bool(nullable), width, meta.i64())
+
+
+def _texts(data: bytes, places: list[int]) -> list[str]:
+    """Returns the texts at ascending places of a run of texts, and reads no further than the last."""
+    cursor = Cursor(data)
+    found = []
+    reached = 0
+    for place in places:
+        for _ in range(reached, place):
+            length = data[cursor.position] if cursor.remaining else 0x80
+            if length < 0x80:
+                cursor.position += 1 + length
+            else:
+                cursor.raw(cursor.varint())
+        found.append(cursor.text())
+        reached = place + 1
+    return found
+
+
+def rows_in(ranges: Sequence[tuple[int, int]]) -> Rows:
+    """Returns the rows of ranges as one array."""
+    parts: list[Any] = [np.arange(first, end, dtype=np.intp) for first, end in ranges]
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)

@@ -1,0 +1,125 @@
+"""Which files may be left out for conditions that PyIceberg does not compare with bounds (SOUNDNESS, S6 to S10)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.transforms import IdentityTransform
+
+from zonemap.pyiceberg.column import NO_LOWER, NO_UPPER, Column, Rows
+from zonemap.pyiceberg.dictionary import Value
+from zonemap.pyiceberg.evaluate import Evaluator
+from zonemap.pyiceberg.intervals import Mask
+from zonemap.pyiceberg.predicate import Node, fields, is_icebergs, weakened
+from zonemap.pyiceberg.segment import PARTITION, Segment
+from zonemap.pyiceberg.types import encode
+
+_NO_ROW, _EVERY_ROW = 1, 3
+_NULLS, _NANS = 3, 5
+
+
+@dataclass(frozen=True)
+class Trust:
+    """How far bounds describe the values that readers return.
+
+    Attributes:
+        is_mapped: whether the table has a name mapping, by which readers find columns of files without field ids.
+        contradicted: the columns for which some manifest has wrong bounds.
+        specs: the partition specs of the table by id.
+    """
+
+    is_mapped: bool
+    contradicted: frozenset[int]
+    specs: Mapping[int, PartitionSpec]
+
+    def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
+        """Returns the rows that may hold a row of the table for which the tree is true."""
+        whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
+        # For every file, conditions that PyIceberg compares with the same bounds.
+        shared = weakened(whole, is_icebergs)
+        left = evaluator.may_match(shared, segment, rows)
+        if shared == whole or not len(left):
+            return left
+        doubted = self._are_doubtful(whole, segment, left)
+        matching = np.zeros(segment.rows, dtype=bool)
+        matching[evaluator.may_match(whole, segment, left[~doubted])] = True
+        matching[left[doubted]] = True
+        return left[matching[left]]
+
+    def _are_doubtful(self, node: Node, segment: Segment, rows: Rows) -> Mask:
+        found = segment.are_imported(rows, self.is_mapped)
+        for field_id in fields(node):
+            column = segment.column(field_id)
+            if column is not None:
+                found = found | self._contradict_tuples(column, field_id, segment, rows)
+        return found
+
+    def _contradict_tuples(self, column: Column, field_id: int, segment: Segment, rows: Rows) -> Mask:
+        """Whether the bounds of an identity partition column miss the value of the tuple (S8)."""
+        found = np.zeros(len(rows), dtype=bool)
+        ordinals = segment.numbers(PARTITION, rows)
+        positions = {
+            ordinal: self._position(segment.partitions.spec_id(ordinal), field_id)
+            for ordinal in np.unique(ordinals).tolist()
+        }
+        if all(position == _OF_FILE for position in positions.values()):
+            return found
+        zones = column.zones_of(rows)
+        bounds = column.bounds_of(rows, zones)
+        values: dict[int, Any] = {
+            ordinal: segment.partitions.values(ordinal) for ordinal, position in positions.items() if position >= 0
+        }
+        zipped = zip(
+            ordinals.tolist(),
+            zones.flags.tolist(),
+            (zones.lower != NO_LOWER).tolist(),
+            (zones.upper != NO_UPPER).tolist(),
+            list(bounds.lower),
+            list(bounds.upper),
+            strict=True,
+        )
+        for row, (ordinal, flags, has_lower, has_upper, lower, upper) in enumerate(zipped):
+            position = positions[ordinal]
+            if position == _OF_FILE:
+                continue
+            given = values.get(ordinal, ())
+            found[row] = (
+                position >= len(given)
+                or position < 0
+                or not _allows(
+                    column, flags, lower if has_lower else None, upper if has_upper else None, given[position]
+                )
+            )
+        return found
+
+    def _position(self, spec_id: int, field_id: int) -> int:
+        """Returns the place of the column's value in tuples of a spec."""
+        spec = self.specs.get(spec_id)
+        if spec is None:
+            return _UNKNOWN
+        for position, field in enumerate(spec.fields):
+            if field.source_id == field_id and isinstance(field.transform, IdentityTransform):
+                return position
+        return _OF_FILE
+
+
+#: Places of a column that is no identity partition, and of one of a spec that the table does not have.
+_OF_FILE, _UNKNOWN = -1, -2
+
+
+def _allows(column: Column, flags: int, lower: Value | None, upper: Value | None, value: Any) -> bool:
+    """Whether bounds and counts of a file allow a value in every row."""
+    nulls, nans = flags >> _NULLS & 3, flags >> _NANS & 3
+    if value is None:
+        return nulls != _NO_ROW
+    if isinstance(value, float) and math.isnan(value):
+        return nulls != _EVERY_ROW and nans != _NO_ROW
+    encoded: Any = encode(value, column.type)
+    if encoded is None or _EVERY_ROW in {nulls, nans}:
+        return False
+    return (lower is None or lower <= encoded) and (upper is None or encoded <= upper)

@@ -1,0 +1,211 @@
+"""Plans of zonemap.pyiceberg from indexes that Spark builds, against PyIceberg's own plans and against rows."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyiceberg.expressions import AlwaysTrue, EqualTo, GreaterThan, In
+from pyiceberg.table import StaticTable, Table
+from support import product, tables
+from support.session import STOCK
+
+import zonemap.pyiceberg as zonemap_pyiceberg
+from readers import differential
+from zonemap.pyiceberg import Fallback
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+EVERY_TYPE = {
+    "i": "INT",
+    "l": "BIGINT",
+    "f": "FLOAT",
+    "d": "DOUBLE",
+    "price": "DECIMAL(9, 2)",
+    "big": "DECIMAL(30, 4)",
+    "day": "DATE",
+    "at": "TIMESTAMP",
+    "local": "TIMESTAMP_NTZ",
+    "s": "STRING",
+    "b": "BINARY",
+    "o": "BOOLEAN",
+}
+EXPRESSIONS = 120
+
+
+def loaded(spark, table: str) -> Table:
+    """The table as PyIceberg reads it from its newest metadata file."""
+    operations = tables.java_table(spark, table).operations()
+    return StaticTable.from_metadata(operations.current().metadataFileLocation())
+
+
+def value(seed: random.Random, kind: str, place: int) -> str:
+    """A value of a column as SQL: near the place of its file, or NULL, or a special one."""
+    if seed.random() < 0.15:
+        return "NULL"
+    n = place * 8 + seed.randrange(12)
+    specials = {"FLOAT": ("NaN", "-0.0", "Infinity"), "DOUBLE": ("NaN", "-0.0", "-Infinity")}
+    if kind in specials and seed.random() < 0.1:
+        return f"CAST('{seed.choice(specials[kind])}' AS {kind})"
+    return {
+        "INT": f"{n}",
+        "BIGINT": f"CAST({n * 10**11} AS BIGINT)",
+        "FLOAT": f"CAST({n / 10} AS FLOAT)",
+        "DOUBLE": f"CAST({n / 10} AS DOUBLE)",
+        "DECIMAL(9, 2)": f"CAST({n - 40}.25 AS DECIMAL(9, 2))",
+        "DECIMAL(30, 4)": f"CAST({(n - 40) * 10**20}.5 AS DECIMAL(30, 4))",
+        "DATE": f"DATE_ADD(DATE'2020-01-01', {n})",
+        "TIMESTAMP": f"TIMESTAMP'2020-01-01' + INTERVAL {n} HOUR",
+        "TIMESTAMP_NTZ": f"TIMESTAMP_NTZ'2020-01-01' + INTERVAL {n} HOUR",
+        # Bounds are cut to 16 characters; characters beyond the 16-bit plane sort after U+FFEE in UTF-8 only.
+        "STRING": f"'{'p' * seed.choice((0, 15, 16, 20))}{seed.choice(('', 'é', chr(0xFFEE), chr(0x1F600)))}{n:05d}'",
+        "BINARY": f"X'{n:06x}{'ff' * seed.choice((0, 16))}'",
+        "BOOLEAN": seed.choice(("true", "false")),
+    }[kind]
+
+
+def insert(spark, table: str, seed: random.Random, kinds: dict[str, str], places: range, rows: int = 5) -> None:
+    """Appends one file for each place, in one commit."""
+    selects = []
+    for place in places:
+        values = (
+            "("
+            + ", ".join("NULL" if place == 3 and c in "ifs" else value(seed, k, place) for c, k in kinds.items())
+            + ")"
+            for _ in range(rows)
+        )
+        selects.append(f"SELECT * FROM VALUES {', '.join(values)}")
+    spark.sql(f"INSERT INTO {table} {' UNION ALL '.join(selects)}")
+
+
+def every_type(spark, seed: random.Random, name: str) -> str:
+    columns = ", ".join(f"{column} {kind}" for column, kind in EVERY_TYPE.items())
+    table = tables.create(spark, name, columns)
+    insert(spark, table, seed, EVERY_TYPE, range(8))
+    return table
+
+
+def evolved(spark, seed: random.Random, name: str) -> str:
+    """Columns that are promoted, renamed, dropped and added again, with a default position of files before."""
+    kinds = {"i": "INT", "f": "FLOAT", "price": "DECIMAL(9, 2)", "s": "STRING", "gone": "BIGINT"}
+    table = tables.create(spark, name, ", ".join(f"{column} {kind}" for column, kind in kinds.items()))
+    insert(spark, table, seed, kinds, range(4))
+    for change in (
+        "ALTER COLUMN i TYPE BIGINT",
+        "ALTER COLUMN f TYPE DOUBLE",
+        "ALTER COLUMN price TYPE DECIMAL(20, 2)",
+        "RENAME COLUMN s TO text",
+        "DROP COLUMN gone",
+        "ADD COLUMN gone BIGINT",
+    ):
+        spark.sql(f"ALTER TABLE {table} {change}")
+    later = {"i": "BIGINT", "f": "DOUBLE", "price": "DECIMAL(9, 2)", "text": "STRING", "gone": "BIGINT"}
+    insert(spark, table, seed, later, range(2, 6))
+    return table
+
+
+def partitioned(spark, seed: random.Random, name: str) -> str:
+    """Every transform, two specs, and position deletes of whole files, of rows, and of partitions."""
+    kinds = {"i": "INT", "s": "STRING", "at": "TIMESTAMP", "d": "DOUBLE"}
+    props = {"write.delete.mode": "merge-on-read"}
+    columns = ", ".join(f"{column} {kind}" for column, kind in kinds.items())
+    table = tables.create(spark, name, columns, partitioned="bucket(2, i), truncate(3, s), days(at)", props=props)
+    insert(spark, table, seed, kinds, range(3), rows=4)
+    spark.sql(f"DELETE FROM {table} WHERE i % 3 = 0")
+    spark.sql(f"ALTER TABLE {table} DROP PARTITION FIELD days(at)")
+    spark.sql(f"ALTER TABLE {table} ADD PARTITION FIELD d")
+    insert(spark, table, seed, kinds, range(1, 3), rows=4)
+    spark.sql(f"DELETE FROM {table} WHERE i % 5 = 0 OR d > 1.5")
+    return table
+
+
+@pytest.fixture(scope="module", params=[every_type, evolved, partitioned], ids=lambda made: made.__name__)
+def table(request: pytest.FixtureRequest, base: Path) -> Table:
+    """A random table with an index, read with PyIceberg."""
+    from support import session
+
+    spark = session.get()
+    make: Callable[..., str] = request.param
+    name = make(spark, random.Random(11), f"lake.readers.{make.__name__}")
+    product.build(spark, name)
+    return loaded(spark, name)
+
+
+def test_random_filters_keep_the_files_that_pyiceberg_keeps_or_fewer(table: Table) -> None:
+    values = differential.values_of(table)
+    rows = differential.Rows(table)
+    pruned = 0
+    for number in range(EXPRESSIONS):
+        seed = random.Random(number)
+        expression = differential.random_expression(seed, table, values)
+        try:
+            stock, ours, extra = differential.compare(table, expression, rows)
+        except TypeError as error:
+            # PyIceberg itself compares None with a literal in a partition of nulls
+            assert "NoneType" in str(error), f"{number}: {expression}"
+            continue
+        # NaN is above all numbers for the index and for SQL, and for no comparison of PyIceberg
+        assert not extra or "Than" in str(expression), f"{number}: {extra} files more: {expression}"
+        pruned += stock - ours
+    assert pruned >= 0
+
+
+def test_a_plan_names_the_tasks_that_pyiceberg_names(table: Table) -> None:
+    stock = list(table.scan().plan_files())
+    ours = zonemap_pyiceberg.plan(table.scan())
+    assert (ours.is_from_index, ours.data_files, len(ours.tasks)) == (True, len(stock), len(stock))
+    rows = differential.Rows(table)
+    assert differential.compare(table, AlwaysTrue(), rows) == (len(stock), len(stock), 0)
+
+
+def test_a_snapshot_without_a_version_is_planned_by_pyiceberg(spark) -> None:
+    name = tables.range_table(spark, "lake.readers.behind", files=4)
+    product.build(spark, name)
+    assert len(zonemap_pyiceberg.plan_files(loaded(spark, name).scan(row_filter=EqualTo("id", 11)))) == 1
+    tables.append(spark, name, tables.ranges(1, 10, start=40), tables.RANGES_DDL)
+    later = loaded(spark, name)
+    plan = zonemap_pyiceberg.plan(later.scan(row_filter=GreaterThan("id", 38)))
+    assert (plan.fallback, len(plan.tasks)) == (Fallback.NO_VERSION, 2)
+    # the snapshot before still has its version
+    before = later.metadata.snapshots[0].snapshot_id
+    old = zonemap_pyiceberg.plan(later.scan(row_filter=GreaterThan("id", 35), snapshot_id=before))
+    assert (old.is_from_index, len(old.tasks)) == (True, 1)
+    product.call(spark, "refresh", name)
+    assert zonemap_pyiceberg.plan(later.scan(row_filter=GreaterThan("id", 38))).is_from_index
+
+
+def test_a_long_list_prunes_where_pyiceberg_reads_everything(spark) -> None:
+    name = tables.range_table(spark, "lake.readers.long_list", files=8)
+    product.build(spark, name)
+    scan = loaded(spark, name).scan(row_filter=In("id", {*range(30, 40), *range(1000, 1300)}))
+    assert len(list(scan.plan_files())) == 8
+    assert len(zonemap_pyiceberg.plan_files(scan)) == 1
+
+
+def test_inexact_codes_of_a_large_segment(spark) -> None:
+    """More files than a dictionary of 120 boundaries tells apart, so that exact bounds decide."""
+    files = 600
+    name = tables.create(spark, "lake.readers.many", "id BIGINT, s STRING, d DOUBLE, m INT")
+    rows = [[(i * 7919 % 6007, f"k{i * 31 % 997:04d}-{i}", i / 3, i)] for i in range(files)]
+    tables.append(spark, name, rows, "id BIGINT, s STRING, d DOUBLE, m INT")
+    product.build(spark, name)
+    table = loaded(spark, name)
+    rows_of = differential.Rows(table)
+    values = differential.values_of(table)
+    for number in range(40):
+        expression = differential.random_expression(random.Random(1000 + number), table, values, depth=1)
+        stock, ours, extra = differential.compare(table, expression, rows_of)
+        assert not extra, f"{number}: {expression}"
+        assert ours <= stock
+
+
+def test_the_index_under_a_location_of_its_own(spark, base: Path) -> None:
+    name = tables.range_table(spark, "lake.readers.elsewhere", files=3)
+    with product.conf(spark, store_location=str(base / "indexes")):
+        product.build(spark, name)
+    scan = loaded(spark, name).scan(row_filter="id = 5")
+    assert zonemap_pyiceberg.plan(scan).fallback is Fallback.NO_VERSION
+    found = zonemap_pyiceberg.plan(scan, location=str(base / "indexes"))
+    assert (found.is_from_index, len(found.tasks)) == (True, 1)
