@@ -38,7 +38,8 @@ private[zonemap] object SortEstimate {
       Left(s"${files.count - found.size} files have no bounds of ${column.name}")
     else if (different < needed(found.size, ranges) && column.columnType != DateType)
       Left(
-        s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is unknown")
+        s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is " +
+          "unknown")
     else {
       val scale = ValueScale.of(column.columnType, found.iterator.flatMap(f => Iterator(f.lower, f.upper)))
       Right(found.groupBy(_.partition).valuesIterator.map(new Group(_, scale, ranges, different).kept).sum)
@@ -66,8 +67,10 @@ private[zonemap] object SortEstimate {
         def encoded(value: ZoneValue) = Option(value).flatMap(column.columnType.reencode(_, stored.columnType))
         rows.forEach { row =>
           if (isValid(row) && stored.nulls(row) != Presence.All)
-            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row)) if lower.compare(upper) <= 0)
-              found += Bounded(keys(segment.partitionOrdinal(row)), lower, upper, segment.recordCount(row).toDouble.max(1))
+            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row)) if lower.compare(upper) <= 0) {
+              val records = segment.recordCount(row).toDouble.max(1)
+              found += Bounded(keys(segment.partitionOrdinal(row)), lower, upper, records)
+            }
         }
       }
     }
