@@ -53,8 +53,8 @@ private[zonemap] object ColumnEffect {
       plain: ConditionEffect): ColumnEffect = {
     val estimate = SortEstimate.of(files, column, ranges)
     val overlaps = FileIntervals.of(files, Seq(column)).overlaps
-    def isOverlapping =
-      estimate.fold(_ => plain.isInstanceOf[ConditionEffect.KeepsMost] && overlaps.averageDepth >= 2, _ * 2 <= kept.count)
+    def isLikely = plain.isInstanceOf[ConditionEffect.KeepsMost] && overlaps.averageDepth >= 2
+    def isOverlapping = estimate.fold(_ => isLikely, _ * 2 <= kept.count)
     if (!isOverlapping) ColumnEffect(plain, estimate.toOption, estimate.left.getOrElse(""))
     else {
       val share = overlaps.counts.count(_ > 0).toDouble / overlaps.counts.length.max(1)
@@ -104,7 +104,7 @@ private[zonemap] object ColumnEffect {
       case Compare(_, CompareOp.LtEq, value) => Some(ValueRanges.between(null, ValueRanges.successor(value)))
       case Compare(_, CompareOp.Gt, value)   => Option(ValueRanges.successor(value)).map(ValueRanges.between(_, null))
       case Compare(_, CompareOp.GtEq, value) => Some(ValueRanges.between(value, null))
-      case In(_, values)                     => Some(ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)))
+      case In(_, values) => Some(ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)))
       case InRanges(_, ranges)               => Some(ranges)
       case StartsWith(_, prefix)             => Some(ValueRanges.between(prefix, prefix.prefixSuccessor.orNull))
       case NotNull(_)                        => Some(ValueRanges.everything)

@@ -114,7 +114,8 @@ private[zonemap] object FileIntervals {
   }
 
   private final class ListEnds extends Ends {
-    private val (lowers, uppers) = (mutable.ArrayBuffer.empty[Seq[ZoneValue]], mutable.ArrayBuffer.empty[Seq[ZoneValue]])
+    private val lowers = mutable.ArrayBuffer.empty[Seq[ZoneValue]]
+    private val uppers = mutable.ArrayBuffer.empty[Seq[ZoneValue]]
 
     override def add(lower: Seq[ZoneValue], upper: Seq[ZoneValue]): Unit = {
       lowers += lower

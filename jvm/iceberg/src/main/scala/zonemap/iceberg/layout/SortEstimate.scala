@@ -14,8 +14,8 @@ import zonemap.iceberg.prune.FileSet
  *
  * The estimate uses the bounds and the numbers of rows of the files, and reads no row. It takes the rows of a file to be
  * spread evenly between its bounds, and the rows of the table to be spread evenly over the different values; of these
- * there are at least as many as the bounds show. If values are very uneven, the estimate is too low for the frequent
- * ones.
+ * there are at least as many as the bounds show, and each day between the bounds of a date occurs. If values are very
+ * uneven, the estimate is too low for the frequent ones.
  */
 private[zonemap] object SortEstimate {
 
@@ -38,10 +38,12 @@ private[zonemap] object SortEstimate {
       Left(s"${files.count - found.size} files have no bounds of ${column.name}")
     else if (different < needed(found.size, ranges) && column.columnType != DateType)
       Left(
-        s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is unknown")
+        s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is " +
+          "unknown")
     else {
       val scale = ValueScale.of(column.columnType, found.iterator.flatMap(f => Iterator(f.lower, f.upper)))
-      Right(found.groupBy(_.partition).valuesIterator.map(new Group(_, scale, ranges, different).kept).sum)
+      val isDense = column.columnType == DateType
+      Right(found.groupBy(_.partition).valuesIterator.map(new Group(_, scale, ranges, different, isDense).kept).sum)
     }
   }
 
@@ -66,16 +68,27 @@ private[zonemap] object SortEstimate {
         def encoded(value: ZoneValue) = Option(value).flatMap(column.columnType.reencode(_, stored.columnType))
         rows.forEach { row =>
           if (isValid(row) && stored.nulls(row) != Presence.All)
-            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row)) if lower.compare(upper) <= 0)
-              found += Bounded(keys(segment.partitionOrdinal(row)), lower, upper, segment.recordCount(row).toDouble.max(1))
+            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row)) if lower.compare(upper) <= 0) {
+              val records = segment.recordCount(row).toDouble.max(1)
+              found += Bounded(keys(segment.partitionOrdinal(row)), lower, upper, records)
+            }
         }
       }
     }
     found.toIndexedSeq
   }
 
-  /** The files of one partition. */
-  private final class Group(files: IndexedSeq[Bounded], scale: ValueScale, ranges: ValueRanges, different: Int) {
+  /**
+   * The files of one partition.
+   *
+   * @param isDense whether all values between the bounds are taken to occur, as days do
+   */
+  private final class Group(
+      files: IndexedSeq[Bounded],
+      scale: ValueScale,
+      ranges: ValueRanges,
+      different: Int,
+      isDense: Boolean) {
     private val lower = files.iterator.map(_.lower).min
     private val upper = files.iterator.map(_.upper).max
     private val rowsOfFile = files.iterator.map(_.rows).sum / files.size
@@ -88,7 +101,8 @@ private[zonemap] object SortEstimate {
       else {
         val matching = files.iterator.map(f => f.rows * scale.share(wanted, f.lower, f.upper)).sum
         val points = wanted.iterator.count(isPoint)
-        val ofPoints = points * rowsOfFile * files.size / different.max(points)
+        val values = if (isDense) scale.width(lower, upper).max(different.toDouble) else different.toDouble
+        val ofPoints = points * rowsOfFile * files.size / values.max(points.toDouble)
         val filled = Math.max(matching, ofPoints) / rowsOfFile
         Math.min(files.size.toDouble, filled + touched).round.max(1L)
       }

@@ -38,9 +38,8 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
   /** The queries for a table, each with its text. */
   private def queriesOf(name: String, maxColumns: Int): Seq[(String, QueryExecution)] = {
     IcebergTables.requireIndexable(IcebergTables.load(spark, name, Verb), name, Verb)
-    val relation = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed.collectFirst {
-      case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found
-    }
+    val read = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed
+    val relation = read.collectFirst { case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found }
     val conditions = relation.toSeq.flatMap(conditionsOf(name, _)).take(maxColumns)
     if (conditions.isEmpty)
       throw new IllegalArgumentException(

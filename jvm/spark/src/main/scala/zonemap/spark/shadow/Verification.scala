@@ -72,10 +72,12 @@ private[spark] final class Verification(process: SparkProcess) {
       query: QueryExecution,
       scans: Seq[FoundScan],
       maxFiles: Int): Seq[Verdict] = {
-    val plain = sessions.open(ZoneMapConf.Enabled.key -> "false", "spark.sql.iceberg.aggregate-push-down.enabled" -> "false")
+    val plain =
+      sessions.open(ZoneMapConf.Enabled.key -> "false", "spark.sql.iceberg.aggregate-push-down.enabled" -> "false")
     val files = new PrunedFiles(plain, RowCheck.freed(query.normalized, Seq(ZoneMapConf.Enabled.option)))
     scans.map {
-      case stock: FoundScan.Stock => notChecked("pruned files", stock.table, s"Iceberg planned the scan: ${stock.reason.code}")
+      case stock: FoundScan.Stock =>
+        notChecked("pruned files", stock.table, s"Iceberg planned the scan: ${stock.reason.code}")
       case indexed: FoundScan.Indexed =>
         val table = indexed.table.baseName()
         try ofPruned(indexed, files, maxFiles).fold(notChecked("pruned files", table, _), _.copy(table = table))
@@ -83,10 +85,7 @@ private[spark] final class Verification(process: SparkProcess) {
     }
   }
 
-  private def ofPruned(
-      scan: FoundScan.Indexed,
-      pruned: PrunedFiles,
-      maxFiles: Int): Either[String, Verdict] =
+  private def ofPruned(scan: FoundScan.Indexed, pruned: PrunedFiles, maxFiles: Int): Either[String, Verdict] =
     for {
       details <- scan.details.toRight("Spark uses the scan in a way that is not known")
       planned <- IcebergScans.planned(details.use.scan.scan).toRight("the plan of the scan is not known")

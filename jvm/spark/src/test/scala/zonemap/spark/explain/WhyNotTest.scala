@@ -111,7 +111,8 @@ class WhyNotTest extends SharedSession {
     made
     val calls = new AtomicInteger
     spark.udf.register("counted", udf { (x: Long) => calls.incrementAndGet(); x > 3 })
-    assert(whyNot("SELECT id FROM lake.db.examples WHERE counted(id)").exists(text(_, "code") == "CONDITION_USER_FUNCTION"))
+    val rows = whyNot("SELECT id FROM lake.db.examples WHERE counted(id)")
+    assert(rows.exists(text(_, "code") == "CONDITION_USER_FUNCTION"), rows)
     assert(calls.get == 0)
   }
 

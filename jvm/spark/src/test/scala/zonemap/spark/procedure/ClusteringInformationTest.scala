@@ -107,7 +107,8 @@ class ClusteringInformationTest extends SharedSession {
     val empty = s"table => '$table', columns => array('id')"
     assert(errorOf(empty).contains(s"Cannot compute the clustering of '$table': the table has no snapshot. Write to"))
     sql(s"INSERT INTO $table VALUES (1, array(1))")
-    assert(errorOf(empty).contains("NOT_COVERED") && errorOf(empty).contains(s"CALL zonemap.system.build(table => '$table')"))
+    val uncovered = errorOf(empty)
+    assert(uncovered.contains("NOT_COVERED") && uncovered.contains(s"CALL zonemap.system.build(table => '$table')"))
     build(table)
     sql("CREATE OR REPLACE TEMP VIEW clustering_view AS SELECT 1 AS id")
     val cases = Seq(
