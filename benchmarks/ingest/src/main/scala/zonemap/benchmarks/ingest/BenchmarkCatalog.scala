@@ -1,6 +1,6 @@
 package zonemap.benchmarks.ingest
 
-import java.io.File
+import java.io.{File, OutputStream}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.TimeUnit
 
@@ -71,6 +71,7 @@ object BenchmarkCatalog {
       s"${System.getProperty("java.home")}/bin/java",
       "-XX:+UseSerialGC",
       "-Xmx512m",
+      "-Dlog4j2.level=OFF", // it would log each conflict with its stack
       "-cp",
       serverClassPath(jars),
       "tests/catalogs/RestServer.java",
@@ -78,6 +79,7 @@ object BenchmarkCatalog {
       folder.resolve("warehouse").toString
     ).redirectError(folder.resolve("stderr").toFile).start()
     val port = server.inputReader().readLine()
+    drain(server)
     require(port != null, s"The REST catalog did not start: ${Files.readString(folder.resolve("stderr"))}")
     new BenchmarkCatalog(
       "rest",
@@ -91,6 +93,13 @@ object BenchmarkCatalog {
         if (!server.waitFor(10, TimeUnit.SECONDS)) server.destroyForcibly(): Unit
       }
     )
+  }
+
+  /** Reads and drops the output of the server, which would hang when the pipe is full. */
+  private def drain(server: Process): Unit = {
+    val thread = new Thread(() => server.getInputStream.transferTo(OutputStream.nullOutputStream()): Unit, "rest-output")
+    thread.setDaemon(true)
+    thread.start()
   }
 
   /** The server needs Iceberg's separate jars, and of this class path only Spark's libraries. */

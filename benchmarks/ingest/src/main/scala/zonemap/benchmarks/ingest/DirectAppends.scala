@@ -1,8 +1,10 @@
 package zonemap.benchmarks.ingest
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
-import org.apache.iceberg.exceptions.CommitFailedException
+import org.apache.iceberg.{BaseTable, DataFile}
+import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
 
 import zonemap.benchmarks.planning.Measure
 
@@ -16,32 +18,29 @@ object DirectAppends {
     catalog.create(table)
     val times = new Times
     val clients = (0 until load.writers).map(_ => catalog.client(table))
-    val (_, cost) = Measure.run {
-      Load.run(
-        load,
-        times,
-        writer => {
-          val client = clients(writer)._1
-          (
-            client,
-            file => {
-              var isOver = false
-              while (!isOver) {
-                try {
-                  client.newFastAppend().appendFile(file).commit()
-                  isOver = true
-                } catch {
-                  case _: CommitFailedException =>
-                    times.failures.incrementAndGet()
-                    client.refresh()
-                }
-              }
-              times.visible.put(file.location(), System.nanoTime()): Unit
-            })
-        }
-      )
-    }
+    val (_, cost) = Measure.run(Load.run(load, writer => (clients(writer)._1, append(clients(writer)._1, times, _))))
     val landed = clients.flatMap(_._2.landed.asScala)
     Load.figures("direct", catalog, table, load, times, clients.map(_._2.attempts).sum, landed, cost.cpuMillis)
   }
+
+  private def append(client: BaseTable, times: Times, file: DataFile): Unit = {
+    times.timed(file) {
+      while (!hasLanded(client, times, file)) client.refresh()
+    }
+    times.visible.put(file.location(), times.accepted.get(file.location())): Unit
+  }
+
+  private def hasLanded(client: BaseTable, times: Times, file: DataFile): Boolean =
+    try {
+      client.newFastAppend().appendFile(file).commit()
+      true
+    } catch {
+      case _: CommitFailedException =>
+        times.failures.incrementAndGet()
+        false
+      case _: CommitStateUnknownException =>
+        times.failures.incrementAndGet()
+        client.refresh()
+        Using.resource(client.newScan().planFiles())(_.asScala.exists(_.file().location() == file.location()))
+    }
 }

@@ -36,6 +36,8 @@ object IngestBenchmark {
     val (result, jars) = (Paths.get(arguments(1)), Paths.get(arguments(2)).toAbsolutePath)
     val sizes = Map("quick" -> Quick, "full" -> Full).getOrElse(arguments(3), throw new IllegalArgumentException(usage))
     deleteTree(folder)
+    val sink = new SinkThroughput(folder.resolve("sink"), sizes.rowsAnEpoch, sizes.turns, sizes.epochs).run()
+    println(sink)
     val catalogs =
       Seq(BenchmarkCatalog.jdbc(folder.resolve("jdbc")), BenchmarkCatalog.rest(folder.resolve("rest"), jars))
     val (loads, soak) =
@@ -46,8 +48,6 @@ object IngestBenchmark {
         (loads, new Soak(catalogs.head, minutes, Interval).run())
       } finally catalogs.foreach(_.close())
     println(soak - "samples")
-    val sink = new SinkThroughput(folder.resolve("sink"), sizes.rowsAnEpoch, sizes.turns, sizes.epochs).run()
-    println(sink)
     write(result, sizes, loads, soak, sink)
     deleteTree(folder)
   }

@@ -35,6 +35,13 @@ final class Times {
   /** Appends that had to be repeated by the writer, because a commit failed after all attempts of Iceberg. */
   val failures = new AtomicLong
 
+  /** Runs one append of a data file, and notes when it begins and ends. */
+  def timed(file: DataFile)(append: => Unit): Unit = {
+    begun.put(file.location(), System.nanoTime())
+    append
+    accepted.put(file.location(), System.nanoTime()): Unit
+  }
+
   def millis(to: ConcurrentHashMap[String, Long]): Seq[Double] =
     to.asScala.iterator.map { case (path, at) => (at - begun.get(path)) / 1e6 }.toSeq
 }
@@ -46,23 +53,20 @@ object Load {
    *
    * @param open makes the append of one writer, which returns when the append is accepted
    */
-  def run(load: Load, times: Times, open: Int => (BaseTable, DataFile => Unit)): Unit = {
+  def run(load: Load, open: Int => (BaseTable, DataFile => Unit)): Unit = {
     val pool = Executors.newFixedThreadPool(load.writers)
     val clients = (0 until load.writers).map(open)
     val end = System.nanoTime() + load.seconds * 1000000000L
-    clients.foreach { case (table, append) =>
-      pool.submit((() => write(load, times, end, table, append)): Runnable)
+    val running = clients.map { case (table, append) =>
+      pool.submit((() => write(load, end, table, append)): Runnable)
     }
     pool.shutdown()
-    require(pool.awaitTermination(load.seconds + 600L, TimeUnit.SECONDS), "the writers do not end")
+    running.foreach(_.get(load.seconds + 600L, TimeUnit.SECONDS)) // throws the failure of a writer
   }
 
-  private def write(load: Load, times: Times, end: Long, table: BaseTable, append: DataFile => Unit): Unit =
+  private def write(load: Load, end: Long, table: BaseTable, append: DataFile => Unit): Unit =
     while (System.nanoTime() < end) {
-      val file = Rows.write(table)
-      times.begun.put(file.location(), System.nanoTime())
-      append(file)
-      times.accepted.put(file.location(), System.nanoTime())
+      append(Rows.write(table))
       if (load.pauseMillis > 0) Thread.sleep(load.pauseMillis)
     }
 

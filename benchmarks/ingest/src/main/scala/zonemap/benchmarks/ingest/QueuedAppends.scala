@@ -32,7 +32,12 @@ object QueuedAppends {
       try
         Measure.run {
           loop.start()
-          Load.run(load, times, writer => open(catalog, table, writer, settings))
+          Load.run(
+            load,
+            writer => {
+              val (client, append) = open(catalog, table, writer, settings)
+              (client, file => times.timed(file)(append(file)))
+            })
           drain(IngestTarget.spool(catalog.client(table)._1, None))
         }
       finally loop.close()

@@ -32,6 +32,7 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
     val tables = Seq("direct", "queue").map(way => way -> create(way)).toMap
     spark.sql("CALL zonemap.system.ingest_start(table => 'lake.db.queue')").collect()
     Seq("direct", "queue").foreach(turn(_, counts = false))
+    drain()
     tables.keys.foreach(way => spark.sql(s"CALL zonemap.system.build(table => 'lake.db.$way')").collect())
     val coverage = new Coverage(tables("queue"))
     coverage.start()
@@ -39,7 +40,7 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
       val order = if (n % 2 == 0) Seq("direct", "queue") else Seq("queue", "direct")
       order.foreach(turn(_, counts = true))
     }
-    spark.sql("CALL zonemap.system.ingest_wait(table => 'lake.db.queue', timeout_seconds => 120)").collect()
+    drain()
     UpkeepProcess.ofJvm.upkeep.await(120000)
     val indexed = coverage.stop()
     spark.sql("CALL zonemap.system.ingest_stop(table => 'lake.db.queue')").collect()
@@ -48,7 +49,11 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
     figures
   }
 
-  private def session(): SparkSession =
+  private def drain(): Unit =
+    spark.sql("CALL zonemap.system.ingest_wait(table => 'lake.db.queue', timeout_seconds => 120)").collect(): Unit
+
+  private def session(): SparkSession = {
+    Files.createDirectories(folder)
     BenchmarkSession.withLake(
       folder.resolve("warehouse").toString,
       Map(
@@ -56,12 +61,13 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
         "spark.sql.catalog.lake.type" -> "jdbc",
         "spark.sql.catalog.lake.uri" -> s"jdbc:sqlite:$folder/sink.db?busy_timeout=20000",
         "spark.sql.catalog.lake.jdbc.schema-version" -> "V1",
+        "spark.sql.catalog.zonemap" -> "zonemap.spark.ZoneMapCatalog",
         "spark.sql.zonemap.ingest.interval" -> s"${SinkThroughput.IntervalMillis}ms"
       )
     )
+  }
 
   private def create(name: String): Table = {
-    Files.createDirectories(folder)
     spark.sql(s"""CREATE TABLE lake.db.$name (id BIGINT, ts TIMESTAMP, device BIGINT, metric INT, value DOUBLE,
       host STRING) USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none')""")
     Spark3Util.loadIcebergTable(spark, s"lake.db.$name")
@@ -71,10 +77,7 @@ final class SinkThroughput(folder: Path, rows: Int, turns: Int, epochs: Int) {
   private def turn(way: String, counts: Boolean): Unit = {
     val (query, cost) = Measure.run {
       val query = start(way)
-      val first = Option(query.lastProgress).fold(-1L)(_.batchId)
-      while (query.isActive && Option(query.lastProgress).fold(-1L)(_.batchId) < first + epochs + 1 && done(
-          query) <= epochs)
-        Thread.sleep(10)
+      while (query.isActive && done(query) <= epochs) Thread.sleep(10)
       query.exception.foreach(throw _)
       query.stop()
       query

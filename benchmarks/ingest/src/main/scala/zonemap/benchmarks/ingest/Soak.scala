@@ -4,9 +4,12 @@ import java.lang.management.ManagementFactory
 import java.nio.file.{Files, Path}
 import java.time.Clock
 import java.util.concurrent.{Executors, TimeUnit}
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
+
+import org.apache.iceberg.DataFile
 
 import zonemap.benchmarks.planning.Measure
 import zonemap.ingest.commit.{CommitLoop, IngestSettings}
@@ -17,10 +20,14 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
   import Soak._
 
   private val samples = mutable.ArrayBuffer.empty[Map[String, Any]]
+  private val appends = new AtomicLong
+  catalog.create(Name)
+
+  /** The client that looks at the table; the heap would grow with a new one for each sample. */
+  private val client = catalog.client(Name)._1
+  private val target = IngestTarget.spool(client, None)
 
   def run(): Map[String, Any] = {
-    catalog.create(Name)
-    val times = new Times
     val load = Load(Writers, math.max(1, (minutes * 60).toInt), pauseMillis = 50)
     val committer = catalog.client(Name)
     val loop = new CommitLoop(
@@ -32,7 +39,7 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
     sampler.scheduleAtFixedRate(() => sample(), every, every, TimeUnit.MILLISECONDS)
     try {
       loop.start()
-      Load.run(load, times, writer => QueuedAppends.open(catalog, Name, writer, settings))
+      Load.run(load, open)
       QueuedAppends.drain(target)
     } finally {
       sampler.shutdown()
@@ -40,15 +47,13 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
       loop.close()
     }
     sample()
-    val appends = times.accepted.size
-    val (client, _) = catalog.client(Name)
     val live = client.currentSnapshot().summary().get("total-data-files").toInt
     Map[String, Any](
       "minutes" -> minutes,
       "catalog" -> catalog.name,
       "writers" -> Writers,
-      "appends" -> appends,
-      "lostOrDoubled" -> (live - appends),
+      "appends" -> appends.get,
+      "lostOrDoubled" -> (live - appends.get),
       "attempts" -> committer._2.attempts,
       "commits" -> committer._2.landed.size,
       "samples" -> samples.map(_.asJava).asJava
@@ -63,14 +68,22 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
     median(samples.takeRight(third)) / median(samples.slice(third, 2 * third))
   }
 
-  private def target = IngestTarget.spool(catalog.client(Name)._1, None)
+  private def open(writer: Int) = {
+    val (table, append) = QueuedAppends.open(catalog, Name, writer, settings)
+    (
+      table,
+      (file: DataFile) => {
+        append(file)
+        appends.incrementAndGet(): Unit
+      })
+  }
 
   private def sample(): Unit = {
-    val (client, _) = catalog.client(Name)
+    client.refresh()
     if (client.currentSnapshot() != null) {
       client.expireSnapshots().expireOlderThan(System.currentTimeMillis()).retainLast(RetainedSnapshots).commit()
       System.gc()
-      val states = files(client, "state")
+      val states = stateFiles()
       val newest = client.snapshots().asScala.takeRight(20).map(_.timestampMillis()).toSeq
       val gaps = newest.zip(newest.drop(1)).map { case (from, to) => (to - from).toDouble }
       samples += Map[String, Any](
@@ -86,9 +99,8 @@ final class Soak(catalog: BenchmarkCatalog, minutes: Double, settings: IngestSet
     }
   }
 
-  private def files(client: org.apache.iceberg.Table, folder: String): Seq[Path] = {
-    val root = Path.of(target.files.root.stripPrefix("file:")).resolve(folder)
-    val listed = Files.list(root)
+  private def stateFiles(): Seq[Path] = {
+    val listed = Files.list(Path.of(target.files.root.stripPrefix("file:")).resolve("state"))
     try listed.iterator().asScala.toIndexedSeq
     finally listed.close()
   }
