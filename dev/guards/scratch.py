@@ -77,7 +77,8 @@ class Shell:
                 raise SbtEndedError("sbt ended: " + " ".join(printed[-3:]))
             if end in line:  # sbt prints its prompt before the answer
                 return printed
-            printed.append(line)
+            if "endOfCommand" not in line:  # the rest of the answer to the mark before
+                printed.append(line)
 
     def _start(self) -> subprocess.Popen[str]:
         self._lines = queue.Queue()
