@@ -68,7 +68,7 @@ campaign: setup ## random tables and queries with the product on and off: CHECKS
 	  $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
 
 guards: setup ## switch off each safety check in turn and run the test that must then fail: ONLY=ids or rules, JOBS=j, PENDING=1
-	$(BIN)/python dev/guards/run.py --jars "$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" --jobs $(or $(JOBS),1) \
+	$(BIN)/python dev/guards/run.py --jars "$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" --jobs $(or $(JOBS),1) --baseline \
 	  $(if $(ONLY),--only "$(ONLY)") $(if $(PENDING),--pending)
 
 lint: $(BIN)/.requirements ## check style and types, and that the benchmarks compile

@@ -66,7 +66,7 @@ def page(guards: Sequence[Guard], results: Mapping[str, Result]) -> str:
         "",
         "`make guards` generates this page from `dev/guards`. Each row is one safety check of the product, a *guard*.",
         "The guard was switched off in a copy of the sources, and the named test was run. *killed* means that the test",
-        "failed. *survived* is allowed only for a guard that is redundant; the last section gives the reason.",
+        "failed. *survived* is allowed only for a guard that is redundant; a section below the table gives the reason.",
         "The columns *Guard* and *Rule* lead to `dev/guards/entries` and to [SOUNDNESS](SOUNDNESS.md).",
         "",
         f"{len(guards)} guards: " + ", ".join(f"{count} {name}" for name, count in counts.items()) + ".",

@@ -54,9 +54,16 @@ class Turn:
 
 
 def work(
-    scratch: Scratch, waiting: queue.SimpleQueue[Guard], options: argparse.Namespace, writing: threading.Lock
+    scratch: Scratch,
+    waiting: queue.SimpleQueue[Guard],
+    baseline: list[Guard],
+    options: argparse.Namespace,
+    writing: threading.Lock,
 ) -> bool:
-    """Runs guards of the queue in one copy of the sources until none is left; True if no verdict is unexpected."""
+    """Runs guards of the queue in one copy of the sources until none is left; True if no verdict is unexpected.
+
+    The suites of the guards in `baseline` are run first, without a change.
+    """
     expected = True
     turn = Turn(options.lock, options.turn)
     try:
@@ -67,6 +74,10 @@ def work(
                 break
             if turn.take():
                 scratch.refresh()
+            if baseline:
+                failed, baseline = scratch.failing(baseline, options.seconds), []
+                print("\n".join(f"!! fails with all guards on: {case}" for case in failed), flush=True)
+                expected = expected and not failed
             verdict = scratch.judge(guard, options.seconds)
             turn.pass_on()
             wrong = report.unexpected(guard, verdict.verdict)
@@ -87,6 +98,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--jobs", type=int, default=1, help="copies of the sources that work in parallel")
     parser.add_argument("--pending", action="store_true", help="only guards without the expected verdict")
     parser.add_argument("--page", action="store_true", help="write the page from the stored results and run nothing")
+    parser.add_argument("--baseline", action="store_true", help="first run the chosen Scala suites without a change")
     parser.add_argument("--list", action="store_true", help="print the chosen guards and run nothing")
     parser.add_argument("--jars", type=Path, default=ROOT / "build" / "jars", help="the jars of Python tests")
     parser.add_argument("--lock", type=Path, help="a file to lock while guards run, for builds that share the machine")
@@ -110,10 +122,12 @@ def main(arguments: list[str]) -> int:
         writing = threading.Lock()
         verdicts: list[bool] = []
         scratches = [Scratch(WORK / f"tree-{n}", options.jars) for n in range(1, options.jobs + 1)]
-        threads = [
-            threading.Thread(target=lambda s=s: verdicts.append(work(s, waiting, options, writing)), daemon=True)
-            for s in scratches
-        ]
+        first = todo if options.baseline else []
+
+        def run(scratch: Scratch) -> None:
+            verdicts.append(work(scratch, waiting, first if scratch is scratches[0] else [], options, writing))
+
+        threads = [threading.Thread(target=run, args=(scratch,), daemon=True) for scratch in scratches]
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
         try:
             for thread in threads:

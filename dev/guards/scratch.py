@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -77,7 +78,8 @@ class Shell:
                 raise SbtEndedError("sbt ended: " + " ".join(printed[-3:]))
             if end in line:  # sbt prints its prompt before the answer
                 return printed
-            printed.append(line)
+            if "endOfCommand" not in line:  # the rest of the answer to the mark before
+                printed.append(line)
 
     def _start(self) -> subprocess.Popen[str]:
         self._lines = queue.Queue()
@@ -155,6 +157,20 @@ class Scratch:
         finally:
             path.write_text(whole, encoding="utf-8")
         return Verdict(verdict, by, round(time.monotonic() - started))
+
+    def failing(self, guards: Iterable[Guard], seconds: float) -> list[str]:
+        """Runs the suites of the guards without a change, and returns the cases that fail."""
+        suites: dict[str, set[str]] = {}
+        for guard in guards:
+            if not guard.is_python:
+                suites.setdefault(guard.module, set()).add(f"*.{guard.suite}")
+        failed = []
+        for module, names in sorted(suites.items()):
+            printed = self._shell.run(f"{module}/testOnly {' '.join(sorted(names))}", seconds * len(names))
+            failed += [found[1] for line in printed if (found := FAILED_CASE.search(line))]
+            if not any(RAN.search(line) for line in printed):
+                failed.append(f"{module}: {_first_error(printed)}")
+        return failed
 
     def _scala(self, guard: Guard, seconds: float) -> tuple[str, str]:
         case = f' -- -z "{guard.case}"' if guard.case else ""

@@ -141,6 +141,13 @@ class ExpressionConverterTest extends AnyFunSuite {
     })
   }
 
+  test("a list with a literal that the column cannot hold is unknown") {
+    def decimals(texts: String*) = in("dec", texts.map(new java.math.BigDecimal(_)): _*)
+    val dec7 = ColumnRef(7, DecimalType(9, 2), "dec")
+    assert(convert(decimals("1.25", "1.50")) == In(dec7, SortedValues.of(Seq(dec(125), dec(150)))))
+    assert(convert(decimals("1.25", "1000000000.00")).isInstanceOf[Unknown])
+  }
+
   test("names bind by case as the scan says; unknown names fail") {
     assert(convert(lessThan("I", 5), caseSensitive = false) == Compare(i, CompareOp.Lt, n(5)))
     intercept[ValidationException](convert(lessThan("I", 5)))

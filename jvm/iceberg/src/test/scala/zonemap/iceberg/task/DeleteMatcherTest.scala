@@ -59,11 +59,12 @@ class DeleteMatcherTest extends AnyFunSuite {
 
   test("several vectors: none is chosen (S72)") {
     val error = intercept[IllegalArgumentException](applying(vector(4, 4), vector(5, 44)))
-    assert(error.getMessage == s"Cannot plan data file '$path': the snapshot has 2 deletion vectors for it, not one.")
+    assert(
+      error.getMessage.contains(s"Cannot plan data file '$path': the snapshot has 2 deletion vectors for it, not one."))
   }
 
   test("a vector that is older than the file is an error") {
     val error = intercept[IllegalArgumentException](applying(vector(2, 4)))
-    assert(error.getMessage.startsWith("Cannot apply a deletion vector of sequence number 2 to a data file of 3"))
+    assert(error.getMessage.contains("Cannot apply a deletion vector of sequence number 2 to a data file of 3"))
   }
 }
