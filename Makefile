@@ -26,7 +26,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -119,6 +119,11 @@ bench-tpch: setup ## the 22 queries of TPC-H, tables ordered by time, by key, an
 bench-atlas: setup ## the query of Netflix's Atlas table over metadata of 2,700,000 files, and over rows (about 25 minutes)
 	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,atlas)/db/atlas $(if $(QUICK),50000,2700000)"
 	cd benchmarks && ../$(BIN)/python -m atlas ../$(call work,atlas) ../$(call result,atlas,atlas/results/atlas.json) ../$(ICEBERG_JAR)
+
+bench-pyiceberg: setup ## plans of readers without Spark over metadata of 100,000 files: the index, PyIceberg, Polars (about 10 minutes)
+	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/readers/requirements.txt
+	dev/sbt "planningBenchmark/runMain zonemap.benchmarks.planning.AtlasTable $(call work,readers)/db/atlas $(if $(QUICK),10000,100000)"
+	cd benchmarks && ../$(BIN)/python -m readers ../$(call work,readers) ../$(call result,readers,readers/results/readers.json) ../$(ICEBERG_JAR) $(if $(QUICK),2)
 
 bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 	dev/sbt "strategiesBenchmark/run $(call work,strategies) $(call result,strategies,strategies/results/strategies.json) $(if $(QUICK),20000 1000:2,430000 1000:30 100000:30 1000000:30)"

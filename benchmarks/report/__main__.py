@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from report import atlas, ingest, kernel, matrix, pages, planning, pruning, strategies, tpch
+from report import atlas, ingest, kernel, matrix, pages, planning, pruning, readers, strategies, tpch
 
 SUITES = {
     planning: "planning/results/planning.json",
@@ -18,6 +18,7 @@ SUITES = {
     tpch: "tpch/results/tpch.json",
     atlas: "atlas/results/atlas.json",
     ingest: "ingest/results/ingest.json",
+    readers: "readers/results/readers.json",
 }
 HEAD = """<!-- Generated from benchmarks/*/results by `make bench-report`: do not edit. -->
 

@@ -46,15 +46,14 @@ def read_fields(data: bytes, field_ids: Sequence[int]) -> list[list[Any]]:
     codec = next(found for known, found in KNOWN_CODECS.items() if known == name)
     sync = decoder.read(_SYNC_BYTES)
     places = {field_id: place for place, field_id in enumerate(field_ids)}
-    fields = [
-        (places.get(field.get("field-id", -1)), field["type"]) for field in json.loads(header["avro.schema"])["fields"]
-    ]
+    schema = json.loads(header["avro.schema"])
+    fields = [(places.get(field.get("field-id", -1)), field["type"]) for field in schema["fields"]]
     records = []
     while decoder.tell() < len(data):
         count, size = decoder.read_int(), decoder.read_int()
         block = decoder.read(size)
         inner = new_decoder(codec.decompress(block) if codec else block)
-        readers = [(place, _reader(schema, inner)) for place, schema in fields]
+        readers = [(place, _reader(kind, inner)) for place, kind in fields]
         for _ in range(count):
             record: list[Any] = [None] * len(field_ids)
             for place, read in readers:
@@ -103,7 +102,11 @@ _GROUPS: dict[str, Callable[[Any, BinaryDecoder], _Read]] = {
 
 def _union(branches: list[_Read], decoder: BinaryDecoder) -> _Read:
     branch = decoder.read_int
-    return lambda: branches[branch()]()
+
+    def read() -> Any:
+        return branches[branch()]()
+
+    return read
 
 
 def _both(*readers: _Read) -> _Read:

@@ -64,7 +64,7 @@ class Column:
 
     def zones_of(self, rows: Rows) -> Zones:
         """Returns the codes and flags of rows, which ascend."""
-        blocks = np.unique(rows // BLOCK_ROWS)
+        blocks = _distinct(rows // BLOCK_ROWS)
         lower = self._lower(blocks)
         return Zones(
             _among(lower, blocks, rows), _among(self._upper(blocks, lower), blocks, rows), self._flags_of(rows)
@@ -207,9 +207,19 @@ def _numbers(stored: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint16
 
 def _among(codes: Codes, blocks: Rows, rows: Rows) -> Codes:
     """Returns the codes of rows from the codes of whole blocks."""
+    first, last = int(rows[0]), int(rows[-1])
+    if last - first + 1 == len(rows):
+        # Rows without a gap are in blocks without a gap.
+        start = first % BLOCK_ROWS
+        return codes.reshape(-1)[start : start + len(rows)]
     places = np.searchsorted(blocks, rows // BLOCK_ROWS)
     found: Codes = codes.reshape(-1)[places * BLOCK_ROWS + rows % BLOCK_ROWS]
     return found
+
+
+def _distinct(ascending: Rows) -> Rows:
+    """Returns each number of an ascending array once."""
+    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
 
 
 def _zones(head: Cursor, count: int) -> Zones:

@@ -124,12 +124,15 @@ class SegmentManifests:
         cursor = Cursor(section)
         self._identities = []
         counts = []
+        specs = set()
         for _ in range(cursor.count(_LEAST_BYTES, most)):
             start = cursor.position
-            cursor.position = _end_of_fields(cursor)
+            fixed, cursor.position = _fields(cursor)
+            specs.add(_FIXED.unpack_from(section, fixed)[2])
             self._identities.append(section[start : cursor.position])
             counts.append(cursor.varint())
         cursor.end("the manifests")
+        self._spec_ids = frozenset(specs)
         self._starts = [0, *accumulate(counts)]
 
     @property
@@ -147,15 +150,20 @@ class SegmentManifests:
             found += [(self._identities[each], starts[each + 1] - starts[each]) for each in range(first, end)]
         return found
 
+    def spec_ids(self) -> frozenset[int]:
+        """Returns the specs of the manifests, which are those of their files."""
+        return self._spec_ids
+
     def row_ranges(self, live: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         """Returns the rows of ranges of ordinals."""
         return [(self._starts[first], self._starts[end]) for first, end in live]
 
 
-def _end_of_fields(cursor: Cursor) -> int:
-    """Returns the position behind the fields of a manifest, without decoding them."""
+def _fields(cursor: Cursor) -> tuple[int, int]:
+    """Returns where the fixed fields of a manifest begin, and where all its fields end, without decoding them."""
     length = cursor.varint()
-    data, position = cursor.data, cursor.position + length + _FIXED.size
+    fixed = cursor.position + length
+    data, position = cursor.data, fixed + _FIXED.size
     try:
         for size in _OPTIONAL_BYTES:
             presence = data[position]
@@ -166,4 +174,4 @@ def _end_of_fields(cursor: Cursor) -> int:
         raise DamagedError("a cut manifest") from error
     if position > len(data):
         raise DamagedError("a cut manifest")
-    return position
+    return fixed, position

@@ -117,6 +117,11 @@ class Segment:
             None if count is None else self._offsets(start, count) for start, count in zip(starts, counts, strict=True)
         ]
 
+    def may_be_imported(self, is_mapped: bool) -> bool:
+        """Whether `are_imported` may be true for any row."""
+        codes = self._provenances
+        return bool(((codes == _IMPORTED) | ((codes != _BY_ENGINE) & is_mapped)).any())
+
     def are_imported(self, rows: Rows, is_mapped: bool) -> npt.NDArray[np.bool_]:
         """Whether readers may return other values than the manifests of these rows describe (S7)."""
         codes = self._provenances
@@ -205,18 +210,25 @@ def _shape(meta: Cursor) -> _Shape:
 
 def _texts(data: bytes, places: list[int]) -> list[str]:
     """Returns the texts at ascending places of a run of texts, and reads no further than the last."""
-    cursor = Cursor(data)
     found = []
-    reached = 0
-    for place in places:
-        for _ in range(reached, place):
-            length = data[cursor.position] if cursor.remaining else 0x80
-            if length < 0x80:
-                cursor.position += 1 + length
-            else:
-                cursor.raw(cursor.varint())
-        found.append(cursor.text())
-        reached = place + 1
+    reached = position = 0
+    cursor = Cursor(data)
+    try:
+        for place in places:
+            for _ in range(reached, place):
+                length = data[position]
+                position += 1
+                if length >= 0x80:
+                    cursor.position = position - 1
+                    length = cursor.varint()
+                    position = cursor.position
+                position += length
+            cursor.position = position
+            found.append(cursor.text())
+            position = cursor.position
+            reached = place + 1
+    except IndexError as error:
+        raise DamagedError("a cut block of paths") from error
     return found
 
 

@@ -42,14 +42,23 @@ class Trust:
         whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
         # For every file, conditions that PyIceberg compares with the same bounds.
         shared = weakened(whole, is_icebergs)
+        if shared == whole or not self._may_be_doubtful(whole, segment):
+            return evaluator.may_match(whole, segment, rows)
         left = evaluator.may_match(shared, segment, rows)
-        if shared == whole or not len(left):
+        if not len(left):
             return left
         doubted = self._are_doubtful(whole, segment, left)
         matching = np.zeros(segment.rows, dtype=bool)
         matching[evaluator.may_match(whole, segment, left[~doubted])] = True
         matching[left[doubted]] = True
         return left[matching[left]]
+
+    def _may_be_doubtful(self, node: Node, segment: Segment) -> bool:
+        """Whether the segment may have a file whose bounds readers contradict, without a look at single files."""
+        specs = segment.manifests.spec_ids()
+        return segment.may_be_imported(self.is_mapped) or any(
+            self._position(spec, field_id) != _OF_FILE for spec in specs for field_id in fields(node)
+        )
 
     def _are_doubtful(self, node: Node, segment: Segment, rows: Rows) -> Mask:
         found = segment.are_imported(rows, self.is_mapped)

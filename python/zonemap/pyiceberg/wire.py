@@ -77,6 +77,9 @@ class Cursor:
 
     def varint(self) -> int:
         """Reads a varint of at most five bytes."""
+        if self.position < len(self.data) and self.data[self.position] < 0x80:
+            self.position += 1
+            return self.data[self.position - 1]
         value = 0
         for shift in range(0, 35, 7):
             byte = self.byte()

@@ -1,0 +1,1 @@
+"""Plans of readers without Spark: zonemap.pyiceberg, PyIceberg, and Polars with its own reader of manifests."""

@@ -1,0 +1,45 @@
+"""The report section about plans without Spark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import matplotlib.pyplot as plt
+
+from report import pages
+
+SIDES = {"pyiceberg": "PyIceberg", "polars": "Polars, polars_iceberg", "index": "the index"}
+
+
+def plot(document: dict[str, Any], path: Path) -> None:
+    figure, axes = plt.subplots(figsize=(8, 2.6))
+    bars = [
+        (f"{name}: {row['query']}", row[side]["cpuMillis"], pages.OURS if side == "index" else pages.STOCK)
+        for row in document["plans"]
+        for side, name in SIDES.items()
+    ][::-1]
+    axes.barh([name for name, _, _ in bars], [millis for _, millis, _ in bars], color=[color for _, _, color in bars])
+    axes.set_xscale("log")
+    axes.set_xlabel(f"first plan of {document['files']:,} files without Spark, CPU ms (log scale)")
+    pages.save(figure, path)
+
+
+def section(document: dict[str, Any], image: str) -> str:
+    rows = [
+        (
+            row["query"],
+            *(f"{pages.millis(row[side]['cpuMillis'])} ({row[side]['files']:,})" for side in SIDES),
+        )
+        for row in document["plans"]
+    ]
+    return "\n".join(
+        [
+            "## Readers without Spark\n",
+            f"![readers]({image})\n",
+            "The first plan of a Python process: CPU milliseconds and, in brackets, the files that are left. Libraries "
+            f"and the table's metadata are loaded before. Metadata of {document['files']:,} files, 30 columns; the "
+            f"index has {document['indexBytes'] / 1e6:,.0f} MB. No reader has data files to read.\n",
+            pages.table(("", *SIDES.values()), rows),
+        ]
+    )
