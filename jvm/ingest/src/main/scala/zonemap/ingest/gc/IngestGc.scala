@@ -51,10 +51,16 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it"))
   }
 
-  /** Of candidates that another procedure found, the files that are not pending and not in quarantine. */
+  /**
+   * Of candidates that another procedure found, the files that are not pending, not in quarantine and not in the table.
+   * A record that was pending when the candidates were found may be committed now, so that it left the queue.
+   */
   def withoutPending(candidates: Seq[String]): Seq[String] = {
-    val queued = queuedFiles.map(FileGc.withoutScheme)
-    candidates.filterNot(location => queued(FileGc.withoutScheme(location)))
+    checkQueue()
+    val files = candidates.map(StoredIngestFile(_, 0, 0))
+    new FileGc(() => queuedFiles, () => ReachableFiles.of(refreshed(), target.operations.io()), () => files)
+      .garbage(0, clock.millis())
+      .map(_.path)
   }
 
   /** A root without the queue of the table has no pending record, so all files of pending records would be garbage. */
