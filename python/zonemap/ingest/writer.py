@@ -350,7 +350,7 @@ class Writer:
         tail = LaneTail.of(pending, found.watermark(self.lane), found.holes_of(self.lane))
         self._last = tail.last
         skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)
-        self._next = max(self._next, min(tail.last + 1 + skipped, lanes.GREATEST_SEQ))
+        self._next = max(self._next, tail.last + 1 + skipped)
         return tail
 
     def _refresh(self) -> None:
