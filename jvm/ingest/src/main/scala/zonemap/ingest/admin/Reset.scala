@@ -29,7 +29,16 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   }
 
   private def knownState(branch: String): Option[LaneState] =
-    BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
+    try BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
+    catch {
+      case e: IngestStoppedException =>
+        throw new IllegalArgumentException(
+          s"Cannot reset the ingestion of '${target.name}' with the watermarks that the table has: ${e.code}, they are " +
+            "lost. Call ingest_reset with forget_known => true and the last append of each lane in watermarks, or " +
+            s"restore the files of '${target.files.root}'.",
+          e
+        )
+    }
 
   private def stateOf(
       view: TableView,

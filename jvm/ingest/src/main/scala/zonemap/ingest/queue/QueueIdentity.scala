@@ -14,6 +14,7 @@ import zonemap.ingest.store.IngestFiles
 private[queue] object QueueIdentity {
   private val Format = 1
   private val MaxBytes = 4096
+  private val SettleMillis = 1500L
 
   /** The identity; `None` if the file does not exist. */
   def read(files: IngestFiles): Option[String] = files.read(SpoolNames.QueueId, MaxBytes).map { bytes =>
@@ -26,7 +27,12 @@ private[queue] object QueueIdentity {
     }
   }
 
-  /** Creates the identity; if another process creates one at the same time, both return the same. */
+  /**
+   * Creates the identity; if another process creates one at the same time, both return the same.
+   *
+   * In a store without atomic creation the last one that was written counts. This process may have written it before
+   * another one did, and so it reads the identity after the time that a creation takes.
+   */
   def create(files: IngestFiles, nowMillis: Long): String = {
     val json = JsonUtil.generate(
       json => {
@@ -38,7 +44,8 @@ private[queue] object QueueIdentity {
       },
       false
     )
-    files.create(SpoolNames.QueueId, json.getBytes(UTF_8))
+    files.create(SpoolNames.QueueId, json.getBytes(UTF_8)): Unit
+    if (!files.createsAtomically) Thread.sleep(SettleMillis)
     read(files).getOrElse(
       throw new IllegalStateException(
         s"Cannot open the queue '${files.root}': the file '${SpoolNames.QueueId}' vanished after it was created. " +

@@ -1,9 +1,9 @@
 package zonemap.ingest.queue
 
-import scala.collection.mutable.ArrayBuffer
+import scala.util.control.NonFatal
 
 import zonemap.ingest.record._
-import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 
 /**
  * The queue that needs no server: one immutable file for each record, below `pending/<lane>/` of the ingest root of the
@@ -13,6 +13,7 @@ import zonemap.ingest.store.IngestFiles
  */
 private[zonemap] final class SpoolQueue private (files: IngestFiles, override val identity: String)
     extends CommitQueue {
+  private val undeleted = new UndeletedRecords
 
   override def append(record: IngestRecord): Receipt = {
     val bytes = RecordCodec.encode(record)
@@ -28,26 +29,31 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   }
 
   override def poll(limits: PollLimits): Poll = {
-    val ordered = inTurn(names()).iterator
-    val records = ArrayBuffer.empty[Delivered]
-    var bytes = 0L
-    while (ordered.hasNext && records.size < limits.maxRecords && bytes < limits.maxBytes)
-      deliver(ordered.next()).foreach { delivered =>
-        records += delivered
-        bytes += delivered.bytes.length
-      }
-    Poll(records.toSeq, complete = !ordered.hasNext)
+    val listing = files.listing(SpoolNames.Pending)
+    val listed = recordsOf(listing.files)
+    undeleted.retain(listed.map(_.name))
+    val order = PollOrder.of(listed.filterNot(record => undeleted.contains(record.name)), limits.deferred)
+    val delivery = new PollDelivery(limits, readAll).run(order)
+    val unlisted = listing.unlisted.flatMap { case (path, why) =>
+      SpoolNames.laneOf(SpoolNames.Pending, path).map(lane => StuckRecord(RecordName(lane, -1, "", 0), why))
+    }
+    Poll(delivery.delivered, delivery.isComplete, unlisted ++ delivery.failed, undeleted.all)
   }
 
-  /** The first record of each lane, then the second of each, and so on: a long lane does not hold up the others. */
-  private def inTurn(names: Seq[RecordName]): Seq[RecordName] =
-    names
-      .groupBy(_.lane)
-      .values
-      .flatMap(_.sortBy(name => (name.seq, name.appendedAtMillis, name.nonce)).zipWithIndex)
-      .toSeq
-      .sortBy { case (name, turn) => (turn, name.appendedAtMillis, name.lane) }
-      .map(_._1)
+  /** The records of these names, each with its result; `None` if it was settled meanwhile. */
+  private def readAll(names: Seq[RecordName]): Seq[Either[StuckRecord, Option[Delivered]]] =
+    files.inParallel(names) { name =>
+      try
+        deliver(name) match {
+          case Some(Delivered(_, Left(_), _)) if isUnfinished(name) =>
+            Left(StuckRecord(name, "its record may not be written to its end yet"))
+          case delivered => Right(delivered)
+        }
+      catch { case NonFatal(e) => Left(StuckRecord(name, s"its record cannot be read: $e")) }
+    }
+
+  private def isUnfinished(name: RecordName): Boolean =
+    files.showsUnfinished && System.currentTimeMillis() - name.appendedAtMillis < SpoolQueue.UnfinishedMillis
 
   /** The record of that name; `None` if it was settled meanwhile. */
   private def deliver(name: RecordName): Option[Delivered] =
@@ -68,13 +74,28 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   override def pendingOf(lane: String): Seq[Delivered] =
     namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}").sortBy(_.seq).flatMap(deliver)
 
-  private def namesIn(folder: String): Seq[RecordName] =
-    files.list(folder).flatMap(file => SpoolNames.parse(SpoolNames.Pending, file.path, file.modifiedAtMillis))
+  private def namesIn(folder: String): Seq[RecordName] = recordsOf(files.list(folder)).map(_.name)
 
-  override def settle(records: Seq[RecordName]): Unit = records.foreach(name => files.delete(pathOf(name)))
+  private def recordsOf(stored: Seq[StoredIngestFile]): Seq[ListedRecord] = stored.flatMap { file =>
+    SpoolNames.parse(SpoolNames.Pending, file.path, file.modifiedAtMillis).map(ListedRecord(_, file.sizeBytes))
+  }
+
+  /** Removes the records, and some of those that could not be removed before. */
+  override def settle(records: Seq[RecordName]): Unit = {
+    val results = files.inParallel(records ++ undeleted.next()) { name =>
+      try {
+        files.delete(pathOf(name))
+        name -> None
+      } catch { case NonFatal(e) => name -> Some(s"its record cannot be deleted: $e") }
+    }
+    results.foreach {
+      case (name, None)      => undeleted.remove(name)
+      case (name, Some(why)) => undeleted.add(StuckRecord(name, why))
+    }
+  }
 
   override def pendingFiles(): Iterator[String] =
-    names().iterator.flatMap(deliver).flatMap { delivered =>
+    names().iterator.grouped(SpoolQueue.Chunk).flatMap(files.inParallel(_)(deliver)).flatten.flatMap { delivered =>
       delivered.content match {
         case Right(record) => record.files.map(DataFilePath.of)
         case Left(problem) =>
@@ -85,8 +106,12 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     }
 
   override def stats(): QueueStats = {
-    val pending = files.list(SpoolNames.Pending).filter(_.path.endsWith(".rec"))
-    QueueStats(pending.size.toLong, pending.map(_.sizeBytes).sum, pending.map(_.modifiedAtMillis).minOption)
+    val pending = recordsOf(files.listing(SpoolNames.Pending).files)
+    QueueStats(
+      pending.size.toLong,
+      pending.map(_.sizeBytes).sum,
+      pending.map(_.name.appendedAtMillis).minOption,
+      pending.groupMapReduce(_.name.lane)(_ => 1L)(_ + _))
   }
 
   override def close(): Unit = ()
@@ -96,6 +121,10 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 }
 
 private[zonemap] object SpoolQueue {
+  private val Chunk = 64
+
+  /** After this time, a record that is not whole has lost its writer. */
+  private val UnfinishedMillis = 10 * 60 * 1000L
 
   /** Opens the queue of an ingest root, and creates its identity if the root has none. */
   def open(files: IngestFiles, nowMillis: Long): SpoolQueue =
