@@ -17,8 +17,8 @@ from pathlib import Path
 
 from support import session
 
-from campaign import queries, worlds
-from campaign.rounds import TURNS, Rounds, Totals
+from campaign import worlds
+from campaign.rounds import PLANNED, QUERIES, Rounds, Totals
 
 ALL_KINDS_FROM = 2000  # number of checks from which each kind must have occurred
 
@@ -28,7 +28,7 @@ def main() -> int:
     folder = Path(options.folder) / options.seed
     if options.round is not None:
         return _replay(options, folder)
-    rounds = math.ceil(options.checks / (TURNS * len(queries.KINDS)))
+    rounds = math.ceil(options.checks / (PLANNED + QUERIES))
     if options.worker is not None:
         return _work(options, folder, rounds)
     print(f"seed {options.seed}: {rounds} rounds, journal in {folder}", flush=True)
