@@ -17,7 +17,7 @@ from support import session
 
 from campaign import dml, queries, questions, worlds
 from campaign.batch import Batch
-from campaign.judge import Judge, Verdict
+from campaign.judge import Judge, Verdict, class_of
 from campaign.queries import Check
 from campaign.replay import Asked, PrunedFiles, Statements, ask, script, write
 from campaign.shrink import shrunk
@@ -136,7 +136,11 @@ class Rounds:
                 questions.draw(random.Random(f"{seed}/planned/{n}"), world, n, read, relation, n % 3 == 0)
                 for n in shown
             ]
-            for n, question, verdict in zip(shown, asked, batch.check(asked), strict=True):
+            try:
+                verdicts = batch.check(asked)
+            except (Py4JJavaError, PySparkException) as error:  # Iceberg cannot read the relation
+                verdicts = [Verdict("alike", class_of(error))] * len(asked)
+            for n, question, verdict in zip(shown, asked, verdicts, strict=True):
                 done.reads[read] += 1
                 self._count(done, world, question.kind, PLANNED_FROM + n, question, verdict)
         done.by_index += batch.planned_by_index
