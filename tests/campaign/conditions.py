@@ -21,6 +21,7 @@ _TYPES_OF_CASTS = {
     "binary": ("STRING",),
 }
 MAX_DEPTH = 3
+COLLATIONS = ("UTF8_LCASE", "UNICODE_CI", "UNICODE", "UTF8_BINARY_RTRIM", "UTF8_BINARY")
 
 
 def draw(rng: random.Random, columns: list[Column]) -> Predicate:
@@ -45,7 +46,9 @@ def _leaf(rng: random.Random, columns: list[Column]) -> Predicate:
     if form < 0.7:
         return functions.predicate(rng, columns)
     column = rng.choice(columns)
-    made = rng.choice((_cast, _cast, _columns, _in_with_nulls, _pattern, _null_safe, _of_rid, _several_ranges))
+    made = rng.choice(
+        (_cast, _cast, _columns, _in_with_nulls, _pattern, _collated, _null_safe, _of_rid, _several_ranges)
+    )
     return Predicate(made(rng, column, columns), frozenset([column.kind]), made.__name__.strip("_"))
 
 
@@ -85,6 +88,25 @@ def _pattern(rng: random.Random, column: Column, columns: list[Column]) -> str:
     before, after = rng.choice((("", "%"), ("%", "%"), ("%", ""), ("_", "%"), ("", "_"), ("", "%0"), ("", "")))
     word = rng.choice(("LIKE", "LIKE", "NOT LIKE", "ILIKE"))
     return f"{column.name} {word} {quote(before + part + after)}"
+
+
+def _collated(rng: random.Random, column: Column, columns: list[Column]) -> str:
+    """Compares a text in an order or equality other than that of its bytes, or padded with spaces."""
+    if column.kind not in STRINGS:
+        return _columns(rng, column, columns)
+    whole = value(rng, column)
+    text = quote(rng.choice((whole, whole.upper(), whole.swapcase(), whole + "  ", whole[:4])))
+    x = f"{column.name} COLLATE {rng.choice(COLLATIONS)}"
+    return rng.choice(
+        (
+            f"{x} {rng.choice(COMPARE)} {text}",
+            f"{x} IN ({text}, 'K000001')",
+            f"startswith({x}, {text})",
+            f"{x} BETWEEN {text} AND {quote(whole + 'zz')}",
+            f"rpad({column.name}, 40, ' ') = rpad({text}, 40, ' ')",
+            f"{column.name} = CAST({text} AS CHAR(40))",
+        )
+    )
 
 
 def _null_safe(rng: random.Random, column: Column, _: list[Column]) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 from support import iceberg_api, product, session, tables
+
+from campaign import other_writers
 
 Step = tuple[str, tuple[Any, ...]]
 
@@ -109,6 +112,24 @@ def equality_delete(spark: SparkSession, table: str, column: str, values: list[A
     iceberg_api.equality_delete(spark, table, column, values)
 
 
+def damage(spark: SparkSession, table: str, seed: str) -> None:
+    """Flips a byte of a file of the index, cuts the file, or removes it; then the process forgets all indexes."""
+    rng = random.Random(seed)
+    files = product.store_files(tables.location(spark, table))
+    for path in rng.sample(files, min(len(files), rng.choice((1, 1, 2)))):
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+        held = bytearray(path.read_bytes())
+        how = rng.choice(("flip", "flip", "cut", "remove"))
+        if how == "remove" or not held:
+            path.unlink()
+            continue
+        place = rng.randrange(len(held))
+        if how == "flip":
+            held[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(held[:place] if how == "cut" else held)
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
+
+
 STEPS: dict[str, Callable[..., None]] = {
     "sql": sql,
     "conf": conf,
@@ -118,6 +139,8 @@ STEPS: dict[str, Callable[..., None]] = {
     "add_default": add_default,
     "loosen": loosen,
     "equality_delete": equality_delete,
+    "damage": damage,
+    "pyiceberg": other_writers.pyiceberg,
 }
 
 
