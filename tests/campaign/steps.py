@@ -112,6 +112,22 @@ def equality_delete(spark: SparkSession, table: str, column: str, values: list[A
     iceberg_api.equality_delete(spark, table, column, values)
 
 
+def other_tuples(spark: SparkSession, table: str, column: str, shift: int) -> None:
+    """Rewrites the entries of all data files with another value of their identity partition; the files stay the same."""
+    files = iceberg_api.data_files(spark, table)
+    loaded = tables.java_table(spark, table)
+    place = loaded.spec().fields().size() - 1
+    rewrite = loaded.newRewrite()
+    for file in files.values():
+        held = file.partition().get(place, spark._jvm.java.lang.Integer(0).getClass())
+        if held is not None:
+            path = f"{column}={held + shift}"
+            made = spark._jvm.org.apache.iceberg.DataFiles.builder(loaded.spec()).copy(file).withPartitionPath(path)
+            rewrite.deleteFile(file).addFile(made.build())
+    rewrite.commit()
+    spark.sql(f"REFRESH TABLE {table}")
+
+
 def damage(spark: SparkSession, table: str, seed: str) -> None:
     """Flips a byte of a file of the index, cuts the file, or removes it; then the process forgets all indexes."""
     rng = random.Random(seed)
@@ -139,6 +155,7 @@ STEPS: dict[str, Callable[..., None]] = {
     "add_default": add_default,
     "loosen": loosen,
     "equality_delete": equality_delete,
+    "other_tuples": other_tuples,
     "damage": damage,
     "pyiceberg": other_writers.pyiceberg,
 }

@@ -223,6 +223,20 @@ def extremes(rng: random.Random, spark: Notebook, seed: str, table: str) -> Worl
     return World("extremes", recipe, spark)
 
 
+def constants(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates files with field ids whose partition tuples hold another value than their rows; readers return the tuple's."""
+    recipe = plain(rng, seed, table, "int", "string", version=2)
+    few = recipe.columns[-1]
+    few.style, few.null_rate = "constant", 0
+    recipe.partitioned = few.name
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(5, 7))
+    shift = rng.choice((1, 1000, -250_000))
+    spark.noted("other_tuples", table, few.name, shift)
+    few.seen += [v + shift for v in few.seen]
+    return World("constants", recipe, spark, aim=[few])
+
+
 def by_pyiceberg(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     """Creates a table with PyIceberg; Spark may add rows."""
     recipe = plain(rng, seed, table, "int", "string", "timestamp")
@@ -244,6 +258,7 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     copied,
     formats,
     extremes,
+    constants,
     by_pyiceberg,
 )
 
