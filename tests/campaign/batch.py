@@ -17,7 +17,7 @@ from campaign.questions import Question
 from campaign.worlds import keys_of
 
 CHUNK = 192  # questions whose conditions are evaluated together
-MAX_CONFIRMED = 12  # of the questions about one relation
+MAX_RUN = 12  # questions about one relation that are run because they seem wrong
 WRONG = "WRONG"
 TOGETHER = 24  # branches of one UNION ALL
 ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
@@ -82,11 +82,7 @@ class Batch:
                 found = self._chunk([questions[n] for n in places], relation)
             for place, verdict in zip(places, found, strict=True):
                 verdicts[place] = verdict
-        seem_wrong = [n for n, verdict in enumerate(verdicts) if verdict.result == WRONG]
-        for place in seem_wrong[:MAX_CONFIRMED]:
-            verdicts[place] = self._confirmed(questions[place], verdicts[place])
-        for place in seem_wrong[MAX_CONFIRMED:]:
-            verdicts[place] = Verdict("undecided", verdicts[place].details)
+        self._confirm(questions, verdicts)
         return verdicts
 
     def _rank(self, questions: Sequence[Question]) -> None:
@@ -222,11 +218,20 @@ class Batch:
                 out.append({str(ranked.texts[n]).replace(*ZEROS) for n in filled if ranked.places[n] == best})
         return out
 
+    def _confirm(self, questions: Sequence[Question], verdicts: list[Verdict]) -> None:
+        """Excludes faults of Iceberg: first by its own plan, then by runs with the product on and off."""
+        runs = 0
+        for n, question in enumerate(questions):
+            if verdicts[n].result != WRONG:
+                continue
+            stock = self._stock_verdict(question)
+            if stock is not None:
+                verdicts[n] = stock
+            elif question.kind != "files_of_statement":  # a statement cannot be run twice
+                runs += 1
+                verdicts[n] = self._confirmed(question, verdicts[n]) if runs <= MAX_RUN else Verdict("undecided")
+
     def _confirmed(self, question: Question, verdict: Verdict) -> Verdict:
-        """Excludes faults of Iceberg: first by its own plan, then by a run with the product on and off."""
-        stock = self._stock_verdict(question)
-        if stock is not None or question.kind == "files_of_statement":  # a statement cannot be run twice
-            return stock or verdict
         check = question.as_check()
         try:
             found = self.judge.pruned_files(check) if check.condition else self.judge.check(check)

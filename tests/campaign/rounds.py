@@ -27,6 +27,7 @@ from campaign.worlds import World
 QUERIES = 12  # queries of a round that are run; each kind occurs in turn
 PLANNED = 2400  # questions of a round for the batch oracle
 PLANNED_FROM = 100_000  # the number of the first of these questions
+KINDS_A_ROUND = 5  # the first kind of query moves on by so many kinds with each round
 OTHER_READS = 2  # relations of a table that the batch oracle reads in addition to its current state
 STATEMENTS = 3
 STATEMENT = 1000  # the number of the first statement of a round
@@ -69,9 +70,9 @@ class Round:
         return json.dumps(vars(self) | {"findings": [vars(finding) for finding in self.findings]})
 
 
-def _read_of(number: int, planned: int) -> int:
-    """Returns the place of the relation of a question: the first half reads the first, each other relation a quarter."""
-    return max(0, 4 * number // planned - 1)
+def _read_of(number: int) -> int:
+    """Returns the place of the relation of a question: half of them read the first, and a quarter each other one."""
+    return (0, 0, 1, 2)[number // len(questions.KINDS) % 4]
 
 
 class Rounds:
@@ -110,7 +111,7 @@ class Rounds:
         self._planned(done, world, seed, only)
         for turn in range(self.queries):
             if only is None or only == turn:
-                drawn = queries.draw(random.Random(f"{seed}/{turn}"), world, number * self.queries + turn)
+                drawn = queries.draw(random.Random(f"{seed}/{turn}"), world, number * KINDS_A_ROUND + turn)
                 self._query(done, world, judge, drawn, turn)
         if number % DML_EVERY == 0 and (only is None or STATEMENT <= only < PLANNED_FROM):
             self._statements(done, world, random.Random(f"{seed}/statements"), seed)
@@ -127,7 +128,7 @@ class Rounds:
         reads = [("now", world.table), *(queries.relation(rng, world) for _ in range(OTHER_READS))]
         batch = Batch(self.spark, world.table)
         for place, (read, relation) in enumerate(reads):
-            shown = [n for n in range(self.planned) if _read_of(n, self.planned) == place]
+            shown = [n for n in range(self.planned) if _read_of(n) == place]
             if only is not None:
                 shown = [n for n in shown if only == PLANNED_FROM + n]
             if not shown:

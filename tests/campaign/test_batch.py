@@ -85,6 +85,6 @@ def test_a_file_that_is_left_out_is_noticed(spark, monkeypatch) -> None:
     assert [v.result for v in Batch(spark, table).check(filters)] == ["equal"] * 5
     # a condition that matches more rows than the statement's: the files of rows 0 to 6 are not planned
     other = [Question("files_of_filter", "SELECT rid FROM {t} WHERE rid = 7", table, "rid <= 7", confs={ANSI: "false"})]
-    monkeypatch.setattr(Batch, "_confirmed", lambda self, question, verdict: verdict)
+    monkeypatch.setattr(Batch, "_confirm", lambda self, questions, verdicts: None)
     assert [v.result for v in Batch(spark, table).check(other)] == ["WRONG"]
     spark.sql(f"DROP TABLE {table}")
