@@ -8,6 +8,8 @@ import org.apache.iceberg.ContentScanTask;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedMutableProjection;
 import org.apache.spark.sql.catalyst.expressions.Literal;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTableWithFilters;
@@ -17,6 +19,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Union;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import scala.jdk.javaapi.CollectionConverters;
@@ -193,13 +196,17 @@ public class Probe {
   private void evaluate(String held, InternalRow[] rows, String[] all, int from, int to, String[] lines) {
     List parts;
     LogicalPlan child;
+    Inlined inlined = new Inlined();
     try {
       StringBuilder select = new StringBuilder("SELECT *");
       for (int i = from; i < to; i++) select.append(", (").append(all[i]).append(") AS p").append(i);
       LogicalPlan plan = execution(select.append(" FROM ").append(held).toString()).optimizedPlan();
       if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
-      child = ((Project) plan).child();
       parts = CollectionConverters.asJava(((Project) plan).projectList());
+      child = ((Project) plan).child();
+      for (; child instanceof Project; child = ((Project) child).child()) inlined.add(((Project) child).projectList());
+      // the rows have the columns of this leaf; an expression over any other node would read beyond them
+      if (!(child instanceof LogicalRDD)) throw new IllegalStateException("not over rows: " + child);
     } catch (Throwable error) {
       if (to - from == 1) {
         lines[from] = failure(error);
@@ -212,7 +219,7 @@ public class Probe {
     }
     int before = parts.size() - (to - from);
     for (int i = from; i < to; i++) {
-      List one = java.util.Collections.singletonList(((Alias) parts.get(before + i - from)).child());
+      List one = java.util.Collections.singletonList(inlined.over(((Alias) parts.get(before + i - from)).child()));
       scala.collection.immutable.Seq expressions = CollectionConverters.asScala(one).toSeq();
       lines[i] = line(new InterpretedMutableProjection(expressions, child.output()), rows);
     }
@@ -259,6 +266,37 @@ public class Probe {
     String text = error.getClass().getSimpleName() + ": " + error.getMessage();
     text = text.replace('\n', ' ');
     return "!" + (text.length() > MAX_MESSAGE ? text.substring(0, MAX_MESSAGE) : text);
+  }
+
+  /** Replaces columns that a projection below computes, such as common parts of a BETWEEN, by their expressions. */
+  public static class Inlined extends scala.runtime.AbstractPartialFunction {
+    private final Map computed = new HashMap();
+
+    void add(Object projectList) {
+      Iterator parts = CollectionConverters.asJava((scala.collection.immutable.Seq) projectList).iterator();
+      while (parts.hasNext()) {
+        Object part = parts.next();
+        if (part instanceof Alias) computed.put(((Alias) part).exprId(), ((Alias) part).child());
+      }
+    }
+
+    Expression over(Expression expression) {
+      Expression before = null;
+      Expression after = expression;
+      while (before != after) {
+        before = after;
+        after = (Expression) before.transform(this);
+      }
+      return after;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof AttributeReference && computed.containsKey(((AttributeReference) node).exprId());
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      return isDefinedAt(node) ? computed.get(((AttributeReference) node).exprId()) : otherwise.apply(node);
+    }
   }
 
   /** A partial function that takes every node; Java has no literal for it. */
