@@ -1,13 +1,14 @@
 """Runs the campaign: `python -m campaign --checks 1000 --seed 7`. A stopped run continues where it was stopped.
 
 Each worker starts its own JVM. Workers append a line for each round to journals under --folder, in a folder for each
-seed; a run that is started again continues with the missing rounds. The exit code is 1 if a check is wrong, a worker
+seed; a run that is started again with the same sources continues with the missing rounds. The exit code is 1 if a check is wrong, a worker
 fails, or a kind of check never occurs.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import math
 import random
 import subprocess
@@ -15,10 +16,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from support import session
 
-from campaign import queries, worlds
-from campaign.rounds import TURNS, Rounds, Totals
+from campaign import worlds
+from campaign.rounds import PLANNED, QUERIES, Rounds, Totals
 
 ALL_KINDS_FROM = 2000  # number of checks from which each kind must have occurred
 
@@ -28,7 +31,7 @@ def main() -> int:
     folder = Path(options.folder) / options.seed
     if options.round is not None:
         return _replay(options, folder)
-    rounds = math.ceil(options.checks / (TURNS * len(queries.KINDS)))
+    rounds = math.ceil(options.checks / (PLANNED + QUERIES))
     if options.worker is not None:
         return _work(options, folder, rounds)
     print(f"seed {options.seed}: {rounds} rounds, journal in {folder}", flush=True)
@@ -77,24 +80,40 @@ def _replay(options: argparse.Namespace, folder: Path) -> int:
 
 def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
     folder.mkdir(parents=True, exist_ok=True)
-    done = _journal(folder)
-    with tempfile.TemporaryDirectory() as base, (folder / f"journal-{options.worker}.jsonl").open("a") as journal:
+    done, failed = _journal(folder), 0
+    with tempfile.TemporaryDirectory() as base, _journal_of(folder, options.worker).open("a") as journal:
         session.use_directory(Path(base))
         runner = Rounds(session.start(), options.seed, folder / "findings", tries=options.tries)
         for number in range(options.worker, rounds, options.jobs):
-            if number not in done and (not options.worlds or worlds.kind_of(number) in options.worlds.split(",")):
+            if number in done or (options.worlds and worlds.kind_of(number) not in options.worlds.split(",")):
+                continue
+            try:
                 finished = runner.run(number)
-                journal.write(finished.line() + "\n")
-                journal.flush()
-                print(f"round {number} {finished.world}: {dict(finished.results)} {finished.seconds} s", flush=True)
+            except (Py4JJavaError, PySparkException) as error:  # not in the journal, so it runs again next time
+                failed += 1
+                print(f"round {number} failed: {str(error)[:500]}", flush=True)
+                continue
+            journal.write(finished.line() + "\n")
+            journal.flush()
+            print(f"round {number} {finished.world}: {dict(finished.results)} {finished.seconds} s", flush=True)
         session.stop()
-    return 0
+    return 1 if failed else 0
+
+
+def _journal_of(folder: Path, worker: int | str) -> Path:
+    """Returns the path of a worker's journal. Its name has a digest of the sources that determine the rounds."""
+    tests = Path(__file__).parent.parent
+    digest = hashlib.sha256()
+    for source in sorted([*tests.glob("campaign/*.py"), *tests.glob("campaign/*.java"), *tests.glob("support/fuzz/*")]):
+        if source.is_file() and not source.name.startswith("test_"):
+            digest.update(source.read_bytes())
+    return folder / f"journal-{digest.hexdigest()[:8]}-{worker}.jsonl"
 
 
 def _journal(folder: Path) -> dict[int, str]:
     """Returns the lines of the finished rounds by number, without lines that were written incompletely."""
     found = {}
-    for path in sorted(folder.glob("journal-*.jsonl")):
+    for path in sorted(folder.glob(_journal_of(folder, "*").name)):
         for line in path.read_text().splitlines():
             if line.endswith("}"):
                 found[int(line.partition('"number": ')[2].partition(",")[0])] = line

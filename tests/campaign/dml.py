@@ -13,7 +13,7 @@ from support.fuzz import predicates
 from support.fuzz.values import TYPES
 
 from campaign import functions
-from campaign.judge import Verdict, _class_of, _difference, bag
+from campaign.judge import Verdict, bag, class_of, difference
 from campaign.worlds import World, keys_of
 
 
@@ -59,7 +59,7 @@ def run(spark: SparkSession, twins: tuple[str, str], text: str) -> Verdict:
     with product.off(spark):
         off, on = (bag(spark.sql(f"SELECT * FROM {table}").collect()) for table in twins)
     if off != on:
-        return Verdict("WRONG", _difference(off, on))
+        return Verdict("WRONG", difference(off, on))
     return Verdict("alike", expected) if expected else Verdict("equal")
 
 
@@ -68,4 +68,4 @@ def _failure(spark: SparkSession, text: str, table: str, keys: str) -> Any:
         spark.sql(text.replace("{t}", table).replace("{k}", keys_of(keys))).collect()
         return None
     except (Py4JJavaError, PySparkException) as error:
-        return _class_of(error)
+        return class_of(error)

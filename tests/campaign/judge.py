@@ -82,22 +82,26 @@ class Judge:
                         sql = f"SELECT DISTINCT _file FROM {relation} WHERE {check.condition}"
                         lost &= {row[0] for row in self.spark.sql(sql).collect()}
             except (Py4JJavaError, PySparkException) as error:
-                return Verdict("alike", _class_of(error))
+                return Verdict("alike", class_of(error))
         if not lost:
             return Verdict("equal")
         return Verdict("WRONG", f"files with matching rows are left out of the plan: {sorted(lost)[:3]}")
 
-    def _relation(self, check: Check) -> str:
-        return _SNAPSHOT.sub(lambda m: str(self.snapshots[int(m.group(1))]), check.relation)
+    def placed(self, relation: str) -> str:
+        """Returns the text of a relation with the ids of its snapshots."""
+        return _SNAPSHOT.sub(lambda m: str(self.snapshots[int(m.group(1))]), relation)
 
-    def _text(self, sql: str, relation: str) -> str:
+    def _relation(self, check: Check) -> str:
+        return self.placed(check.relation)
+
+    def text(self, sql: str, relation: str) -> str:
         return sql.replace("{t}", relation).replace("{k}", keys_of(self.table))
 
     def _rows(self, sql: str, relation: str) -> Outcome:
         try:
-            return Outcome(bag(self.spark.sql(self._text(sql, relation)).collect()))
+            return Outcome(bag(self.spark.sql(self.text(sql, relation)).collect()))
         except (Py4JJavaError, PySparkException) as error:
-            return Outcome(None, _class_of(error))
+            return Outcome(None, class_of(error))
 
     def _run(self, check: Check, relation: str) -> Outcome:
         return self._rows(check.sql, relation)
@@ -115,7 +119,7 @@ class Judge:
         if truth != off.rows:
             lost_less = not off.rows - on.rows and not on.rows - truth
             return Verdict("stock errs" if lost_less else "undecided")
-        return Verdict("WRONG", _difference(off.rows, on.rows))
+        return Verdict("WRONG", difference(off.rows, on.rows))
 
     def _compare_errors(self, off: Outcome, on: Outcome) -> Verdict:
         if on.rows is None and off.rows is None:
@@ -151,10 +155,10 @@ class Judge:
         self._held = relation
 
 
-def _class_of(error: Exception) -> str:
+def class_of(error: Exception) -> str:
     condition = getattr(error, "getCondition", lambda: None)()
     return condition or str(error).splitlines()[0][:200]
 
 
-def _difference(off: Counter, on: Counter) -> str:
+def difference(off: Counter, on: Counter) -> str:
     return f"lost {list((off - on).items())[:4]}, extra {list((on - off).items())[:4]}"

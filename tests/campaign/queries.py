@@ -290,7 +290,7 @@ def relation(rng: random.Random, world: World) -> tuple[str, str]:
         "incremental": f"{table} WITH (`start-snapshot-id` = '{{s{first}}}')",
         "increment": f"{table} WITH (`start-snapshot-id` = '{{s{first}}}', `end-snapshot-id` = '{{s{first + 1}}}')",
         "version": f"{table} VERSION AS OF {{s{later}}}",
-        "option": f"{table} WITH (`snapshot-id` = '{{s{later}}}')",
+        "option": f"{table} WITH (`versionAsOf` = '{{s{later}}}')",
         "branch": f"{table}.branch_{world.branch}",
         "split": f"{table} WITH (`split-size` = '1000')",
     }[kind]

@@ -10,8 +10,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from campaign import dml, steps
+from campaign.batch import Batch
 from campaign.judge import Judge, Verdict
 from campaign.queries import Check
+from campaign.questions import Question
 from campaign.steps import Step
 
 
@@ -30,12 +32,14 @@ class PrunedFiles:
     check: Check
 
 
-Asked = Check | PrunedFiles | Statements
+Asked = Check | PrunedFiles | Statements | Question
 
 
 def ask(spark: SparkSession, table: str, asked: Asked) -> Verdict:
     if isinstance(asked, Check):
         return Judge(spark, table).check(asked)
+    if isinstance(asked, Question):
+        return Batch(spark, table).check([asked])[0]
     if isinstance(asked, PrunedFiles):
         return Judge(spark, table).pruned_files(asked.check)
     verdicts = (dml.run(spark, (asked.stock, table), text) for text in asked.texts)
@@ -62,6 +66,7 @@ from decimal import Decimal  # noqa: F401
 from math import inf, nan  # noqa: F401
 
 from campaign.queries import Check  # noqa: F401
+from campaign.questions import Keys, Order, Question  # noqa: F401
 from campaign.replay import PrunedFiles, Statements, replay  # noqa: F401
 
 STEPS = [

@@ -15,15 +15,20 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import session
 
-from campaign import dml, queries, worlds
-from campaign.judge import Judge, Verdict
+from campaign import dml, queries, questions, worlds
+from campaign.batch import Batch
+from campaign.judge import Judge, Verdict, class_of
 from campaign.queries import Check
 from campaign.replay import Asked, PrunedFiles, Statements, ask, script, write
 from campaign.shrink import shrunk
 from campaign.steps import Step, run
 from campaign.worlds import World
 
-TURNS = 3  # queries of each kind in a round
+QUERIES = 12  # queries of a round that are run; each kind occurs in turn
+PLANNED = 2400  # questions of a round for the batch oracle
+PLANNED_FROM = 100_000  # the number of the first of these questions
+KINDS_A_ROUND = 5  # the first kind of query moves on by so many kinds with each round
+OTHER_READS = 2  # relations of a table that the batch oracle reads in addition to its current state
 STATEMENTS = 3
 STATEMENT = 1000  # the number of the first statement of a round
 DML_EVERY = 3  # rounds between statements; no divisor of the number of kinds, so each kind gets some
@@ -44,6 +49,7 @@ class Finding:
     sql: str
     details: str
     script: str | None = None
+    position: int = 0  # number of checks of the round until the finding
 
 
 @dataclass
@@ -53,6 +59,7 @@ class Round:
     number: int
     world: str
     checks: int = 0
+    by_index: int = 0
     seconds: float = 0.0
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
@@ -63,15 +70,32 @@ class Round:
         return json.dumps(vars(self) | {"findings": [vars(finding) for finding in self.findings]})
 
 
+def _read_of(number: int) -> int:
+    """Returns the place of the relation of a question: half of them read the first, and a quarter each other one."""
+    return (0, 0, 1, 2)[number // len(questions.KINDS) % 4]
+
+
 class Rounds:
     """Runs rounds of one seed and writes the scripts of findings to a folder."""
 
-    def __init__(self, spark: SparkSession, seed: str, folder: Path, turns: int = TURNS, tries: int = 0) -> None:
-        """`turns`: queries of each kind in a round. `tries`: attempts to shorten the script of a finding."""
+    def __init__(
+        self,
+        spark: SparkSession,
+        seed: str,
+        folder: Path,
+        tries: int = 0,
+        run: int = QUERIES,
+        planned: int = PLANNED,
+    ) -> None:
+        """`run` and `planned`: queries of a round that are run, and questions that are only planned.
+
+        `tries`: attempts to shorten the script of a finding.
+        """
         self.spark = spark
         self.seed = seed
         self.folder = folder
-        self.queries = turns * len(queries.KINDS)
+        self.queries = run
+        self.planned = planned
         self.tries = tries
         self._scripts: Counter = Counter()
         self._found: list[tuple[Finding, World, Asked, str]] = []
@@ -84,10 +108,12 @@ class Rounds:
         seed = f"{self.seed}/{number}"
         world = worlds.make(self.spark, kind, seed, f"lake.campaign.r{number}")
         judge = Judge(self.spark, world.table)
+        self._planned(done, world, seed, only)
         for turn in range(self.queries):
             if only is None or only == turn:
-                self._query(done, world, judge, queries.draw(random.Random(f"{seed}/{turn}"), world, turn), turn)
-        if number % DML_EVERY == 0 and (only is None or only >= STATEMENT):
+                drawn = queries.draw(random.Random(f"{seed}/{turn}"), world, number * KINDS_A_ROUND + turn)
+                self._query(done, world, judge, drawn, turn)
+        if number % DML_EVERY == 0 and (only is None or STATEMENT <= only < PLANNED_FROM):
             self._statements(done, world, random.Random(f"{seed}/statements"), seed)
         for table in (world.table, worlds.keys_of(world.table)):
             self.spark.sql(f"DROP TABLE IF EXISTS {table}")
@@ -95,6 +121,30 @@ class Rounds:
         self._write_scripts(done)
         done.seconds = round(time.monotonic() - started, 1)
         return done
+
+    def _planned(self, done: Round, world: World, seed: str, only: int | None) -> None:
+        """Checks the questions that are only planned: half of them read the current state."""
+        rng = random.Random(f"{seed}/reads")
+        reads = [("now", world.table), *(queries.relation(rng, world) for _ in range(OTHER_READS))]
+        batch = Batch(self.spark, world.table)
+        for place, (read, relation) in enumerate(reads):
+            shown = [n for n in range(self.planned) if _read_of(n) == place]
+            if only is not None:
+                shown = [n for n in shown if only == PLANNED_FROM + n]
+            if not shown:
+                continue
+            asked = [
+                questions.draw(random.Random(f"{seed}/planned/{n}"), world, n, read, relation, n % 3 == 0)
+                for n in shown
+            ]
+            try:
+                verdicts = batch.check(asked)
+            except (Py4JJavaError, PySparkException) as error:  # Iceberg cannot read the relation
+                verdicts = [Verdict("alike", class_of(error))] * len(asked)
+            for n, question, verdict in zip(shown, asked, verdicts, strict=True):
+                done.reads[read] += 1
+                self._count(done, world, question.kind, PLANNED_FROM + n, question, verdict)
+        done.by_index += batch.planned_by_index
 
     def _query(self, done: Round, world: World, judge: Judge, check: Check, turn: int) -> None:
         done.reads[check.tags[0]] += 1
@@ -125,7 +175,9 @@ class Rounds:
         check = asked.check if isinstance(asked, PrunedFiles) else asked
         read, tags = ("now", []) if isinstance(check, Statements) else (check.tags[0], list(check.tags))
         sql = check.texts[-1] if isinstance(check, Statements) else check.sql
-        finding = Finding(world.kind, kind, turn, [*sorted(world.tags), *tags], sql, verdict.details)
+        finding = Finding(
+            world.kind, kind, turn, [*sorted(world.tags), *tags], sql, verdict.details, position=done.checks
+        )
         self._scripts[world.kind, kind, read] += 1
         if self._scripts[world.kind, kind, read] <= SCRIPTS_OF_A_KIND:
             self._found.append((finding, world, asked, sql))
@@ -155,6 +207,7 @@ class Totals:
 
     rounds: int = 0
     checks: int = 0
+    by_index: int = 0
     worlds: Counter = field(default_factory=Counter)
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
@@ -165,6 +218,7 @@ class Totals:
         made = json.loads(line)
         self.rounds += 1
         self.checks += made["checks"]
+        self.by_index += made["by_index"]
         self.worlds[made["world"]] += made["checks"]
         for name in ("kinds", "reads", "results"):
             getattr(self, name).update(made[name])
@@ -174,13 +228,14 @@ class Totals:
         """Returns the kinds of tables, checks and reads without a check."""
         wanted = {
             "worlds": [world.__name__ for world in worlds.WORLDS],
-            "kinds": [*(kind.__name__ for kind in queries.KINDS), PRUNED, CHANGED],
+            "kinds": [*(kind.__name__ for kind in queries.KINDS), *questions.NAMES, PRUNED, CHANGED],
             "reads": queries.READS,
         }
         return [f"{of} {name}" for of, names in wanted.items() for name in names if not getattr(self, of)[name]]
 
     def text(self) -> str:
-        lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong"]
+        planned = f"{self.by_index} planned scans of batches by the index"
+        lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong, {planned}"]
         for name in ("results", "worlds", "kinds", "reads"):
             lines.append(f"  {name}: " + ", ".join(f"{k} {n}" for k, n in sorted(getattr(self, name).items())))
         return "\n".join(lines)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+import random
 import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 from support import iceberg_api, product, session, tables
+
+from campaign import other_writers
 
 Step = tuple[str, tuple[Any, ...]]
 
@@ -109,6 +112,40 @@ def equality_delete(spark: SparkSession, table: str, column: str, values: list[A
     iceberg_api.equality_delete(spark, table, column, values)
 
 
+def other_tuples(spark: SparkSession, table: str, column: str, shift: int) -> None:
+    """Rewrites the entries of all data files with another value of their identity partition; the files stay the same."""
+    files = iceberg_api.data_files(spark, table)
+    loaded = tables.java_table(spark, table)
+    place = loaded.spec().fields().size() - 1
+    rewrite = loaded.newRewrite()
+    for file in files.values():
+        held = file.partition().get(place, spark._jvm.java.lang.Integer(0).getClass())
+        if held is not None:
+            path = f"{column}={held + shift}"
+            made = spark._jvm.org.apache.iceberg.DataFiles.builder(loaded.spec()).copy(file).withPartitionPath(path)
+            rewrite.deleteFile(file).addFile(made.build())
+    rewrite.commit()
+    spark.sql(f"REFRESH TABLE {table}")
+
+
+def damage(spark: SparkSession, table: str, seed: str) -> None:
+    """Flips a byte of a file of the index, cuts the file, or removes it; then the process forgets all indexes."""
+    rng = random.Random(seed)
+    files = product.store_files(tables.location(spark, table))
+    for path in rng.sample(files, min(len(files), rng.choice((1, 1, 2)))):
+        path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+        held = bytearray(path.read_bytes())
+        how = rng.choice(("flip", "flip", "cut", "remove"))
+        if how == "remove" or not held:
+            path.unlink()
+            continue
+        place = rng.randrange(len(held))
+        if how == "flip":
+            held[place] ^= 1 << rng.randrange(8)
+        path.write_bytes(held[:place] if how == "cut" else held)
+    spark._jvm.zonemap.spark.HeldIndexes.forget()
+
+
 STEPS: dict[str, Callable[..., None]] = {
     "sql": sql,
     "conf": conf,
@@ -118,6 +155,9 @@ STEPS: dict[str, Callable[..., None]] = {
     "add_default": add_default,
     "loosen": loosen,
     "equality_delete": equality_delete,
+    "other_tuples": other_tuples,
+    "damage": damage,
+    "pyiceberg": other_writers.pyiceberg,
 }
 
 

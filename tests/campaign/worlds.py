@@ -15,6 +15,7 @@ from support.fuzz.recipe import Column, Recipe
 from support.fuzz.values import JAVA_TYPES, SPAN, TYPES
 
 from campaign import steps
+from campaign.other_writers import ARROW
 from campaign.steps import BASE, Notebook
 
 KEYS = "lake.campaign.keys"
@@ -200,6 +201,52 @@ def loose(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     return World("loose", recipe, spark, aim=[c for c in recipe.columns if c.name in held])
 
 
+def formats(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table of ORC files, of Avro files, or of files of all formats."""
+    recipe = plain(rng, seed, table, "int", "double", "timestamp")
+    recipe.formats = rng.choice((["orc"], ["orc"], ["avro"], ["orc", "avro", "parquet"]))
+    recipes.create(spark, recipe)
+    for _ in range(3):
+        recipes.append(spark, recipe, rng.randint(2, 4))
+    return World("formats", recipe, spark, set(recipe.formats))
+
+
+def extremes(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table in which most values are the ends of a type's range, NaN, -0.0, or texts that bounds truncate."""
+    recipe = plain(rng, seed, table, *rng.sample(("float", "double", "int", "long", "date", "emoji", "timestamp"), 4))
+    for column in recipe.columns:
+        column.special_rate = rng.choice((0.3, 0.7))
+    recipe.props = dict(rng.choice(recipes.PROPERTIES))
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(4, 6))
+    recipes.append(spark, recipe, rng.randint(3, 5))
+    return World("extremes", recipe, spark)
+
+
+def constants(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates files with field ids whose partition tuples hold another value than their rows; readers return the tuple's."""
+    recipe = plain(rng, seed, table, "int", "string", version=2)
+    few = recipe.columns[-1]
+    few.style, few.null_rate = "constant", 0
+    recipe.partitioned = few.name
+    recipes.create(spark, recipe)
+    recipes.append(spark, recipe, rng.randint(5, 7))
+    shift = rng.choice((1, 1000, -250_000))
+    spark.noted("other_tuples", table, few.name, shift)
+    few.seen += [v + shift for v in few.seen]
+    return World("constants", recipe, spark, aim=[few])
+
+
+def by_pyiceberg(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Creates a table with PyIceberg; Spark may add rows."""
+    recipe = plain(rng, seed, table, "int", "string", "timestamp")
+    recipe.columns = [c for c in recipe.columns if "." not in c.name and c.kind in ARROW]
+    rows = recipes.batch(recipe, rng.randint(5, 8))
+    slices = [[(row[0], *row[2:]) for row in part] for part in rows.slices]
+    spark.noted("pyiceberg", table, [(c.name, c.kind) for c in recipe.columns], slices)
+    return World("by_pyiceberg", recipe, spark)
+
+
 WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     native,
     imported,
@@ -209,6 +256,10 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     loose,
     deletes,
     copied,
+    formats,
+    extremes,
+    constants,
+    by_pyiceberg,
 )
 
 
@@ -227,6 +278,9 @@ def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
         first = _snapshots(spark, table) - 1
         for _ in range(rng.choice((1, 2))):
             recipes.append(notebook, world.recipe, 2)
+            if rng.random() < 0.3:  # a segment of its own, not merged with the others
+                world.tags.add("refreshed")
+                notebook.sql(f"CALL zonemap.system.refresh(table => '{table}')")
         world.older = list(range(first, _snapshots(spark, table) - 1))
         world.tags.add("stale")
         if rng.random() < 0.5:
@@ -251,6 +305,9 @@ def _indexed(rng: random.Random, world: World) -> None:
     top = [c.name for c in world.columns if "." not in c.name]
     more = {"built": "", "facts": _facts(world, top), "columns": f", columns => array('rid', '{top[0]}')"}[how]
     world.notebook.sql(f"CALL zonemap.system.build(table => '{world.table}'{more})")
+    if rng.random() < 0.2:
+        world.tags.add("damaged")
+        world.notebook.noted("damage", world.table, str(rng.random()))
 
 
 def _facts(world: World, names: list[str]) -> str:

@@ -180,7 +180,8 @@ def batch(recipe: Recipe, slices: int) -> Batch:
     as_column = {c.name: TYPES[c.kind].select.format(f"`{c.sent_name}`") for c in recipe.columns}
     leaves = ", ".join(f"'{c.name[3:]}', {as_column[c.name]}" for c in recipe.columns if "." in c.name)
     select = ["rid", *(f"{as_column[c.name]} AS {c.name}" for c in recipe.columns if "." not in c.name)]
-    select.append(f"IF(no_struct, NULL, named_struct({leaves})) AS st")
+    if leaves:
+        select.append(f"IF(no_struct, NULL, named_struct({leaves})) AS st")
     return Batch(data, sent, select, rng.choice(recipe.formats))
 
 

@@ -1,0 +1,312 @@
+import java.lang.reflect.Method;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.Iterator;
+import java.util.List;
+import java.util.Map;
+import org.apache.iceberg.ContentScanTask;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.expressions.Alias;
+import org.apache.spark.sql.catalyst.expressions.AttributeReference;
+import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.InterpretedMutableProjection;
+import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTableWithFilters;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
+import org.apache.spark.sql.catalyst.plans.logical.Project;
+import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.classic.SparkSession;
+import org.apache.spark.sql.connector.read.Scan;
+import org.apache.spark.sql.execution.CommandExecutionMode;
+import org.apache.spark.sql.execution.LogicalRDD;
+import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Plans many queries and evaluates many conditions in one call from Python. It uses no class of the product.
+ *
+ * <p>Texts are joined by SEPARATOR, results by line breaks. Janino compiles this file in the JVM of the session.
+ */
+public class Probe {
+  private static final String SEPARATOR = "\u0001";
+  private static final int MAX_MESSAGE = 160;
+
+  private final SparkSession spark;
+  private final Map numbers = new HashMap();
+
+  public Probe(SparkSession spark) {
+    this.spark = spark;
+  }
+
+  /** Sets the data files of the table: the file at place i has number i in all results. */
+  public void setFiles(String paths) {
+    numbers.clear();
+    String[] all = paths.split(SEPARATOR);
+    for (int i = 0; i < all.length; i++) numbers.put(all[i], Integer.valueOf(i));
+  }
+
+  /**
+   * Plans each statement without running it. A line is the planned files, as text of '0' and '1' by number; "=" and the
+   * values of its only row, if the plan reads no table; "!" and the error; "-" if the plan deletes by metadata.
+   */
+  public String plan(String statements, boolean readsValues) {
+    String[] all = statements.split(SEPARATOR);
+    StringBuilder lines = new StringBuilder();
+    for (int i = 0; i < all.length; i++) {
+      try {
+        lines.append(planned(all[i], readsValues));
+      } catch (Throwable error) {
+        lines.append(failure(error));
+      }
+      lines.append('\n');
+    }
+    return lines.toString();
+  }
+
+  /** Runs a query with one row; returns "=" and its values, or "!" and the error. */
+  public String run(String query) {
+    try {
+      return "=" + values(execution(query));
+    } catch (Throwable error) {
+      return failure(error);
+    }
+  }
+
+  private String planned(String statement, boolean readsValues) throws Exception {
+    QueryExecution execution = execution(statement);
+    List scans = new ArrayList();
+    if (!collect(execution.optimizedPlan(), scans)) return "-";
+    return scans.isEmpty() && readsValues ? "=" + values(execution) : marked(scans);
+  }
+
+  /**
+   * Plans queries as the branches of one UNION ALL, which takes half the time. Branch i has a column "branch" with the
+   * value i. Returns a line for each branch, as `plan` does; one line with the error if the plan fails.
+   */
+  public String planTogether(String union, int branches) {
+    try {
+      String[] lines = new String[branches];
+      LogicalPlan plan = execution(union).optimizedPlan();
+      List children = new ArrayList();
+      if (plan instanceof Union) children.addAll(CollectionConverters.asJava(plan.children()));
+      else children.add(plan);
+      for (int i = 0; i < children.size(); i++) {
+        LogicalPlan child = (LogicalPlan) children.get(i);
+        List scans = new ArrayList();
+        collect(child, scans);
+        // Spark replaces a branch that reads nothing by an empty relation, which has no number
+        if (!scans.isEmpty()) lines[branchOf(child)] = marked(scans);
+      }
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < branches; i++) all.append(lines[i] == null ? marked(new ArrayList()) : lines[i]).append('\n');
+      return all.toString();
+    } catch (Throwable error) {
+      return failure(error);
+    }
+  }
+
+  private static int branchOf(LogicalPlan plan) {
+    Iterator nodes = CollectionConverters.asJava(plan.collectWithSubqueries(new Nodes())).iterator();
+    while (nodes.hasNext()) {
+      Object node = nodes.next();
+      if (node instanceof Project) {
+        Iterator parts = CollectionConverters.asJava(((Project) node).projectList()).iterator();
+        while (parts.hasNext()) {
+          Object part = parts.next();
+          if (part instanceof Alias && ((Alias) part).name().equals("branch") && ((Alias) part).child() instanceof Literal)
+            return ((Integer) ((Literal) ((Alias) part).child()).value()).intValue();
+        }
+      }
+    }
+    throw new IllegalStateException("a branch without a number: " + plan);
+  }
+
+  private String marked(List scans) throws Exception {
+    char[] files = new char[numbers.size()];
+    java.util.Arrays.fill(files, '0');
+    for (int i = 0; i < scans.size(); i++) mark((Scan) scans.get(i), files);
+    return new String(files);
+  }
+
+  /** Collects the scans of a plan and of its subqueries; false if the plan deletes whole files by metadata. */
+  private static boolean collect(LogicalPlan plan, List scans) {
+    Iterator nodes = CollectionConverters.asJava(plan.collectWithSubqueries(new Nodes())).iterator();
+    while (nodes.hasNext()) {
+      Object node = nodes.next();
+      if (node instanceof DeleteFromTableWithFilters) return false;
+      if (node instanceof DataSourceV2ScanRelation) scans.add(((DataSourceV2ScanRelation) node).scan());
+    }
+    return true;
+  }
+
+  private void mark(Scan scan, char[] files) throws Exception {
+    Method inner = method(scan.getClass(), "inner");
+    if (inner != null) {
+      mark((Scan) inner.invoke(scan, new Object[0]), files);
+      return;
+    }
+    Method tasks = method(scan.getClass(), "tasks");
+    if (tasks == null) throw new IllegalStateException("a scan without tasks: " + scan.getClass());
+    Iterator found = ((List) tasks.invoke(scan, new Object[0])).iterator();
+    while (found.hasNext()) {
+      Object number = numbers.get(((ContentScanTask) found.next()).file().location());
+      if (number != null) files[((Integer) number).intValue()] = '1';
+    }
+  }
+
+  private String values(QueryExecution execution) {
+    Row[] rows = execution.executedPlan().executeCollectPublic();
+    if (rows.length != 1) return rows.length + " rows";
+    return rows[0].mkString(SEPARATOR);
+  }
+
+  /**
+   * Evaluates conditions on the rows of a query, with an error of one row or condition alone. A line has a character for
+   * each row: '1' TRUE, '0' FALSE, 'n' NULL, '!' an error; or the line is "!" and the error of the whole condition.
+   */
+  public String evaluate(String held, String conditions) throws Exception {
+    String[] all = conditions.split(SEPARATOR);
+    String[] lines = new String[all.length];
+    InternalRow[] rows = rows(held);
+    evaluate(held, rows, all, 0, all.length, lines);
+    StringBuilder out = new StringBuilder();
+    for (int i = 0; i < lines.length; i++) out.append(lines[i]).append('\n');
+    return out.toString();
+  }
+
+  private String lastHeld;
+  private InternalRow[] lastRows;
+
+  private InternalRow[] rows(String held) throws Exception {
+    if (!held.equals(lastHeld)) {
+      lastRows = execution("SELECT * FROM " + held).executedPlan().executeCollect();
+      lastHeld = held;
+    }
+    return lastRows;
+  }
+
+  /** Forgets the rows of an evaluated query, whose view has changed. */
+  public void forget() {
+    lastHeld = null;
+    lastRows = null;
+  }
+
+  private void evaluate(String held, InternalRow[] rows, String[] all, int from, int to, String[] lines) {
+    List parts;
+    LogicalPlan child;
+    Inlined inlined = new Inlined();
+    try {
+      StringBuilder select = new StringBuilder("SELECT *");
+      for (int i = from; i < to; i++) select.append(", (").append(all[i]).append(") AS p").append(i);
+      LogicalPlan plan = execution(select.append(" FROM ").append(held).toString()).optimizedPlan();
+      if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
+      parts = CollectionConverters.asJava(((Project) plan).projectList());
+      child = ((Project) plan).child();
+      for (; child instanceof Project; child = ((Project) child).child()) inlined.add(((Project) child).projectList());
+      // the rows have the columns of this leaf; an expression over any other node would read beyond them
+      if (!(child instanceof LogicalRDD)) throw new IllegalStateException("not over rows: " + child);
+    } catch (Throwable error) {
+      if (to - from == 1) {
+        lines[from] = failure(error);
+        return;
+      }
+      int middle = (from + to) / 2;
+      evaluate(held, rows, all, from, middle, lines);
+      evaluate(held, rows, all, middle, to, lines);
+      return;
+    }
+    int before = parts.size() - (to - from);
+    for (int i = from; i < to; i++) {
+      List one = java.util.Collections.singletonList(inlined.over(((Alias) parts.get(before + i - from)).child()));
+      scala.collection.immutable.Seq expressions = CollectionConverters.asScala(one).toSeq();
+      lines[i] = line(new InterpretedMutableProjection(expressions, child.output()), rows);
+    }
+  }
+
+  private static String line(InterpretedMutableProjection condition, InternalRow[] rows) {
+    char[] marks = new char[rows.length];
+    for (int i = 0; i < rows.length; i++) {
+      try {
+        InternalRow value = condition.apply(rows[i]);
+        marks[i] = value.isNullAt(0) ? 'n' : (value.getBoolean(0) ? '1' : '0');
+      } catch (Throwable error) {
+        marks[i] = '!';
+      }
+    }
+    return new String(marks);
+  }
+
+  private QueryExecution execution(String query) throws Exception {
+    LogicalPlan parsed = spark.sessionState().sqlParser().parsePlan(query);
+    return spark.sessionState().executePlan(parsed, CommandExecutionMode.SKIP());
+  }
+
+  private final Map methods = new HashMap();
+
+  private Method method(Class of, String name) {
+    String key = of.getName() + "." + name;
+    if (!methods.containsKey(key)) {
+      Method found = null;
+      for (Class c = of; c != null && found == null; c = c.getSuperclass()) {
+        try {
+          found = c.getDeclaredMethod(name, new Class[0]);
+          found.setAccessible(true);
+        } catch (NoSuchMethodException absent) {
+          found = null;
+        }
+      }
+      methods.put(key, found);
+    }
+    return (Method) methods.get(key);
+  }
+
+  private static String failure(Throwable error) {
+    String text = error.getClass().getSimpleName() + ": " + error.getMessage();
+    text = text.replace('\n', ' ');
+    return "!" + (text.length() > MAX_MESSAGE ? text.substring(0, MAX_MESSAGE) : text);
+  }
+
+  /** Replaces columns that a projection below computes, such as common parts of a BETWEEN, by their expressions. */
+  public static class Inlined extends scala.runtime.AbstractPartialFunction {
+    private final Map computed = new HashMap();
+
+    void add(Object projectList) {
+      Iterator parts = CollectionConverters.asJava((scala.collection.immutable.Seq) projectList).iterator();
+      while (parts.hasNext()) {
+        Object part = parts.next();
+        if (part instanceof Alias) computed.put(((Alias) part).exprId(), ((Alias) part).child());
+      }
+    }
+
+    Expression over(Expression expression) {
+      Expression before = null;
+      Expression after = expression;
+      while (before != after) {
+        before = after;
+        after = (Expression) before.transform(this);
+      }
+      return after;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return node instanceof AttributeReference && computed.containsKey(((AttributeReference) node).exprId());
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      return isDefinedAt(node) ? computed.get(((AttributeReference) node).exprId()) : otherwise.apply(node);
+    }
+  }
+
+  /** A partial function that takes every node; Java has no literal for it. */
+  public static class Nodes extends scala.runtime.AbstractPartialFunction {
+    public boolean isDefinedAt(Object node) {
+      return true;
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      return node;
+    }
+  }
+}

@@ -1,0 +1,259 @@
+"""The batch oracle: thousands of statements are planned but not run, and every file that they need must be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from support import product
+
+from campaign.held import Held
+from campaign.judge import Judge, Verdict
+from campaign.probe import Probe
+from campaign.questions import Question
+from campaign.worlds import keys_of
+
+CHUNK = 192  # questions whose conditions are evaluated together
+MAX_RUN = 12  # questions about one relation that are run because they seem wrong
+WRONG = "WRONG"
+TOGETHER = 24  # branches of one UNION ALL
+ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
+#: Statements that cannot be branches of a UNION ALL, or whose values are compared.
+ALONE = ("values_of_aggregates", "files_of_statement")
+RUN_EVERY = 3  # of so many aggregates that read files, one is run
+ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
+Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
+
+_probes: dict[int, Probe] = {}
+
+
+def probe_of(spark: SparkSession) -> Probe:
+    """The probe of the session's JVM."""
+    key = id(spark._jvm)
+    if key not in _probes:
+        _probes.clear()
+        _probes[key] = Probe(spark)
+    return _probes[key]
+
+
+def _reads_values(question: Question) -> bool:
+    """Whether a plan without a scan may be run; a statement would change the table."""
+    return question.kind == "values_of_aggregates"
+
+
+def _chunks(questions: Sequence[Question]) -> list[list[int]]:
+    """Returns the places of questions that are planned together: with equal confs, some kinds apart."""
+
+    def group(n: int) -> tuple[str, str]:
+        kind = questions[n].kind
+        return str(questions[n].confs), kind if kind in ALONE else ""
+
+    chunks = []
+    for _, places in groupby(sorted(range(len(questions)), key=group), key=group):
+        left = list(places)
+        chunks += [left[start : start + CHUNK] for start in range(0, len(left), CHUNK)]
+    return chunks
+
+
+class Batch:
+    """Checks questions about one table."""
+
+    def __init__(self, spark: SparkSession, table: str) -> None:
+        self.spark = spark
+        self.table = table
+        self.judge = Judge(spark, table)
+        self.probe = probe_of(spark)
+        self.planned_by_index = 0
+        self._chunk_number = 0
+        self._aggregates = 0
+        self._is_replay = False
+
+    def check(self, questions: Sequence[Question]) -> list[Verdict]:
+        """Returns a verdict for each question; all questions must be about one relation."""
+        relation = self.judge.placed(questions[0].relation)
+        self.held = Held(self.spark, self.probe, relation, keys_of(self.table))
+        self.held.join([(q.keys.column, q.keys.key) for q in questions if q.keys])
+        self._rank(questions)
+        self._is_replay = len(questions) == 1
+        verdicts: list[Verdict] = [Verdict("alike")] * len(questions)
+        for places in _chunks(questions):
+            with product.raw_conf(self.spark, questions[places[0]].confs):
+                found = self._chunk([questions[n] for n in places], relation)
+            for place, verdict in zip(places, found, strict=True):
+                verdicts[place] = verdict
+        self._confirm(questions, verdicts)
+        return verdicts
+
+    def _rank(self, questions: Sequence[Question]) -> None:
+        names = {q.order.column for q in questions if q.order}
+        names |= {v.partition(" ")[2] for q in questions for v in q.values if v != "*"}
+        heads = [q.statement.partition(" FROM ")[0] for q in questions if q.values]
+        binary = {n for n in names if any(f"hex({f}({n}))" in head for head in heads for f in ("min", "max"))}
+        self.held.rank(sorted(names), binary)
+
+    def _chunk(self, questions: Sequence[Question], relation: str) -> list[Verdict]:
+        marks = self.held.matches([q.condition for q in questions])
+        before = product.counters(self.spark).planned_scans
+        with product.on(self.spark):
+            lines = self._plan(questions, relation)
+        self.planned_by_index += product.counters(self.spark).planned_scans - before
+        return [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
+
+    def _plan(self, questions: Sequence[Question], relation: str) -> list[str]:
+        texts = [self.judge.text(q.statement, relation) for q in questions]
+        if questions[0].kind in ALONE:
+            return self.probe.plan(texts, reads_values=_reads_values(questions[0]))
+        lines: list[str] = []
+        for start in range(0, len(texts), TOGETHER):
+            some = texts[start : start + TOGETHER]
+            self._chunk_number += 1
+            if self._chunk_number % ALONE_EVERY == 0 or len(some) == 1:
+                lines += self.probe.plan(some)
+            else:
+                numbered = (f"SELECT 1 AS one, {n} AS branch FROM ({text})" for n, text in enumerate(some))
+                lines += self.probe.plan_together(list(numbered))
+        return lines
+
+    def _verdict(self, question: Question, marks: str, line: str, relation: str) -> Verdict:
+        if line.startswith("!"):
+            return self._failed(question, line, relation)
+        if "!" in marks:
+            return Verdict("alike", "the condition fails")
+        if line.startswith("-"):
+            return Verdict("alike", "deletes by metadata")
+        values = Probe.values(line)
+        if values is not None:
+            if not question.values:
+                return Verdict("undecided", line)
+            return self._compare(question, marks, values)
+        if question.values:  # the index provides the values of some files, and the plan reads the others
+            self._aggregates += 1
+            is_run = self._aggregates % RUN_EVERY == 0 or self._is_replay
+            return self._run(question, marks, relation) if is_run else Verdict("alike", "reads files")
+        planned = int(line, 2) if line else 0
+        needed, problem = self._needs(question, marks, planned)
+        lost = needed & ~planned
+        if lost or problem:
+            return Verdict(WRONG, problem or f"files with needed rows are left out: {self._names(lost)}")
+        return Verdict("equal")
+
+    def _run(self, question: Question, marks: str, relation: str) -> Verdict:
+        """Runs an aggregate that combines values of the index with rows of the files that are left."""
+        with product.on(self.spark):
+            line = self.probe.run(self.judge.text(question.statement, relation))
+        values = Probe.values(line)
+        return Verdict("alike", line) if values is None else self._compare(question, marks, values)
+
+    def _compare(self, question: Question, marks: str, values: list[str]) -> Verdict:
+        expected = self._values(question, marks)
+        same = all(v.replace(*ZEROS) in e for v, e in zip(values, expected, strict=True))
+        return Verdict("equal") if same else Verdict(WRONG, f"{values} instead of {expected}")
+
+    def _failed(self, question: Question, line: str, relation: str) -> Verdict:
+        text = self.judge.text(question.statement, relation)
+        with product.off(self.spark):
+            stock = self.probe.plan([text], _reads_values(question))[0]
+        return Verdict("alike", line) if stock.startswith("!") else Verdict(WRONG, f"planning fails: {line}")
+
+    def _names(self, lost: int) -> list[str]:
+        text = format(lost, f"0{len(self.held.paths)}b")
+        return [path for path, bit in zip(self.held.paths, text, strict=True) if bit == "1"][:3]
+
+    def _needs(self, question: Question, marks: str, planned: int) -> Needs:
+        """Returns the files that the statement needs; for ties and LIMIT, the number of rows in planned files decides."""
+        bits = self.held.bits
+        rows = [n for n, mark in enumerate(marks) if mark == "1"]
+        if question.keys:
+            tiers, wanted = self.held.tiers(question.keys.column, question.keys.key), question.keys.tier
+            rows = [n for n in rows if (wanted in tiers[n] if wanted is not None else tiers[n])]
+        if question.order is not None:
+            return self._first(question, rows, planned)
+        if question.rows is not None:
+            read = sum(1 for n in rows if bits[n] & planned)
+            wanted = min(question.rows, len(rows))
+            return 0, None if read >= wanted else f"{read} matching rows are read instead of {wanted}"
+        needed = 0
+        for n in rows:
+            needed |= bits[n]
+        return needed, None
+
+    def _first(self, question: Question, rows: list[int], planned: int) -> Needs:
+        order, bits, wanted = question.order, self.held.bits, question.rows or 0
+        places = self.held.ranked(order.column).places
+
+        def key(n: int) -> tuple[int, int, int]:
+            place = places[n]
+            null = (0 if order.nulls_first else 2) if place is None else 1
+            sign = -1 if order.descending else 1
+            return null, sign * (place or 0), self.held.rids[n] if order.by_rid else 0
+
+        ordered = sorted(rows, key=key)[:wanted]
+        if not ordered:
+            return 0, None
+        last, needed = key(ordered[-1]), 0
+        for n in ordered:
+            if key(n) < last or order.by_rid:
+                needed |= bits[n]
+        ties = sum(1 for n in ordered if key(n) == last)
+        read = sum(1 for n in rows if key(n) == last and bits[n] & planned)
+        return needed, None if read >= ties else f"{read} rows of the last value are read instead of {ties}"
+
+    def _values(self, question: Question, marks: str) -> list[set[str]]:
+        """Returns, for each aggregate, the texts that are right: equal values may have several, such as 0.0 and -0.0."""
+        rows = [n for n, mark in enumerate(marks) if mark == "1"]
+        out: list[set[str]] = []
+        for value in question.values:
+            function, _, name = value.partition(" ")
+            if function == "*":
+                out.append({str(len(rows))})
+                continue
+            ranked = self.held.ranked(name)
+            filled = [n for n in rows if ranked.places[n] is not None]
+            if function == "count":
+                out.append({str(len(filled))})
+            elif not filled:
+                out.append({"null"})
+            else:
+                best = (min if function == "min" else max)(ranked.places[n] for n in filled)
+                out.append({str(ranked.texts[n]).replace(*ZEROS) for n in filled if ranked.places[n] == best})
+        return out
+
+    def _confirm(self, questions: Sequence[Question], verdicts: list[Verdict]) -> None:
+        """Excludes faults of Iceberg: first by its own plan, then by runs with the product on and off."""
+        runs = 0
+        for n, question in enumerate(questions):
+            if verdicts[n].result != WRONG:
+                continue
+            stock = self._stock_verdict(question)
+            if stock is not None:
+                verdicts[n] = stock
+            elif question.kind != "files_of_statement":  # a statement cannot be run twice
+                runs += 1
+                verdicts[n] = self._confirmed(question, verdicts[n]) if runs <= MAX_RUN else Verdict("undecided")
+
+    def _confirmed(self, question: Question, verdict: Verdict) -> Verdict:
+        check = question.as_check()
+        try:
+            found = self.judge.pruned_files(check) if check.condition else self.judge.check(check)
+        except (Py4JJavaError, PySparkException) as error:
+            return Verdict("undecided", str(error)[:200])
+        if found.result == "equal":  # Iceberg's readers do not return the rows either
+            return Verdict("stock errs", verdict.details)
+        return Verdict(found.result, f"{verdict.details}; {found.details}")
+
+    def _stock_verdict(self, question: Question) -> Verdict | None:
+        """Returns "stock errs" if Iceberg plans no file that the product leaves out; None if it does."""
+        if question.values:  # the index or Iceberg may provide the values without a scan
+            return None
+        text = self.judge.text(question.statement, self.judge.placed(question.relation))
+        with product.raw_conf(self.spark, question.confs):
+            with product.on(self.spark):
+                ours = self.probe.plan([text])[0]
+            with product.off(self.spark):
+                stock = self.probe.plan([text])[0]
+        if set(ours) | set(stock) <= {"0", "1"} and ours and stock:
+            return None if int(stock, 2) & ~int(ours, 2) else Verdict("stock errs", "Iceberg plans no other file")
+        return None

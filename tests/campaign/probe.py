@@ -1,0 +1,56 @@
+"""Plans many queries and evaluates many conditions with a few calls into the JVM, see Probe.java."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_SOURCE = Path(__file__).with_name("Probe.java")
+_SEPARATOR = "\x01"
+
+
+class Probe:
+    """One probe for each session. A line of a result begins with "!" if the statement or condition failed."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        jvm = spark._jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(_SOURCE.read_text(encoding="utf-8"))
+        arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
+        arguments[0] = spark._jsparkSession
+        self._java = compiler.getClassLoader().loadClass("Probe").getConstructors()[0].newInstance(arguments)
+
+    def set_files(self, paths: Sequence[str]) -> None:
+        """Numbers the data files of a table; all results name files by these numbers. Forgets evaluated rows."""
+        self._java.setFiles(_SEPARATOR.join(paths))
+        self._java.forget()
+
+    def evaluate(self, held: str, conditions: Sequence[str]) -> list[str]:
+        """Returns, for each condition, a character for each row of the view: '1', '0', 'n' for NULL, '!' for an error."""
+        return self._java.evaluate(held, _SEPARATOR.join(conditions)).splitlines() if conditions else []
+
+    def plan(self, statements: Sequence[str], reads_values: bool = False) -> list[str]:
+        """Plans each statement without running it; returns the planned files as text of '0' and '1'.
+
+        With `reads_values`, the line of a plan without a scan is "=" and the values of its only row.
+        """
+        return self._java.plan(_SEPARATOR.join(statements), reads_values).splitlines() if statements else []
+
+    def plan_together(self, queries: Sequence[str]) -> list[str]:
+        """Plans queries as the branches of one UNION ALL; each selects the number of its branch AS branch."""
+        if len(queries) < 2:
+            return self.plan(queries)
+        lines = self._java.planTogether(" UNION ALL ".join(f"({q})" for q in queries), len(queries)).splitlines()
+        return lines if len(lines) == len(queries) else self.plan(queries)
+
+    def run(self, query: str) -> str:
+        """Runs a query with one row; returns a line with its values."""
+        return str(self._java.run(query))
+
+    @staticmethod
+    def values(line: str) -> list[str] | None:
+        """Returns the values of a line of `plan`; None if the plan reads files."""
+        return line[1:].split(_SEPARATOR) if line.startswith("=") else None
