@@ -18,6 +18,7 @@ _BLOCK_ROWS = 1024
 _ENTRY = np.dtype([("base", "<i8"), ("width", "u1"), ("origin", "u1")])
 _PADDING = 8
 _MOST_PARTIAL_BITS = 56
+_FRAMES_AT_ONCE = 64
 
 Longs = npt.NDArray[np.int64]
 
@@ -109,13 +110,14 @@ class ExactFrames:
 
     def of(self, rows: npt.NDArray[np.intp], lower: npt.NDArray[Any], upper: npt.NDArray[Any]) -> Bounds:
         """Returns the bounds of rows; their codes are not used."""
+        self._load(np.unique(rows // _BLOCK_ROWS).tolist())
         if not self._is_long:
             return self._bytes_of(rows)
         blocks = rows // _BLOCK_ROWS
         lowers, uppers = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
         for block in np.unique(blocks).tolist():
             places = blocks == block
-            frame = self._frame(block)
+            frame = self._decoded[block]
             lowers[places] = np.asarray(frame.lower)[rows[places] % _BLOCK_ROWS]
             uppers[places] = np.asarray(frame.upper)[rows[places] % _BLOCK_ROWS]
         return Bounds(lowers, uppers)
@@ -123,17 +125,19 @@ class ExactFrames:
     def _bytes_of(self, rows: npt.NDArray[np.intp]) -> Bounds:
         lowers, uppers = [], []
         for row in rows.tolist():
-            frame = self._frame(row // _BLOCK_ROWS)
+            frame = self._decoded[row // _BLOCK_ROWS]
             lowers.append(frame.lower[row % _BLOCK_ROWS])
             uppers.append(frame.upper[row % _BLOCK_ROWS])
         return Bounds(lowers, uppers)
 
-    def _frame(self, block: int) -> Bounds:
-        if block not in self._decoded:
-            count = min(_BLOCK_ROWS, self._rows - block * _BLOCK_ROWS)
-            raw = self._blocks.read([block])[0]
-            self._decoded[block] = _long_frame(raw, count) if self._is_long else _bytes_frame(raw, count)
-        return self._decoded[block]
+    def _load(self, blocks: list[int]) -> None:
+        """Reads the frames of blocks that are not held, a few at once."""
+        missing = [block for block in blocks if block not in self._decoded]
+        decode = _long_frame if self._is_long else _bytes_frame
+        for start in range(0, len(missing), _FRAMES_AT_ONCE):
+            some = missing[start : start + _FRAMES_AT_ONCE]
+            for block, raw in zip(some, self._blocks.read(some), strict=True):
+                self._decoded[block] = decode(raw, min(_BLOCK_ROWS, self._rows - block * _BLOCK_ROWS))
 
 
 def _long_frame(raw: bytes, count: int) -> Bounds:

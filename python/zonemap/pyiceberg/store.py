@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
-from urllib.parse import unquote
 
 from pyiceberg.io import FileIO
 
@@ -94,5 +93,5 @@ def store_folder(table_location: str, table_uuid: str, store_location: str | Non
 def _local(location: str) -> str | None:
     """Returns the path of a location on this machine; None for other locations."""
     if location.startswith("file:"):
-        return re.sub("^/+", "/", unquote(location.removeprefix("file:")))
+        return re.sub("^/+", "/", location.removeprefix("file:"))
     return location if location.startswith("/") else None
