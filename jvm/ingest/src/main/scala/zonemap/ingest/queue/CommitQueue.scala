@@ -1,6 +1,8 @@
 package zonemap.ingest.queue
 
-import zonemap.ingest.record.{IngestRecord, RecordProblem}
+import scala.collection.mutable.ArrayBuffer
+
+import zonemap.ingest.record.{IngestRecord, RecordCodec, RecordProblem}
 
 /**
  * The durable receipt of an accepted record. The record will be committed exactly once, or it is quarantined and
@@ -41,12 +43,56 @@ private[zonemap] final case class Delivered(
     content: Either[RecordProblem, IngestRecord],
     bytes: Array[Byte])
 
+private[zonemap] object Delivered {
+
+  /** The record in these bytes, which must have that name. */
+  def of(name: RecordName, bytes: Array[Byte]): Delivered = {
+    val content = RecordCodec.decode(bytes).flatMap { record =>
+      if (record.lane == name.lane && record.seq == name.seq && record.nonce == name.nonce) Right(record)
+      else
+        Left(
+          RecordProblem(
+            RecordProblem.Invalid,
+            s"its name is not that of its content, lane '${record.lane}' seq ${record.seq} nonce ${record.nonce}"))
+    }
+    Delivered(name, content, bytes)
+  }
+}
+
 /**
  * The result of one poll.
  *
  * @param complete whether the limits left nothing out
  */
 private[zonemap] final case class Poll(records: Seq[Delivered], complete: Boolean)
+
+private[zonemap] object Poll {
+
+  /**
+   * Delivers records up to the limits: the first record of each lane, then the second of each, and so on, so that a long
+   * lane does not hold up the others.
+   *
+   * @param deliver the record of that name; `None` if it was settled meanwhile
+   */
+  def inTurn[A](records: Seq[A], limits: PollLimits)(nameOf: A => RecordName)(deliver: A => Option[Delivered]): Poll = {
+    val ordered = records
+      .map(record => nameOf(record) -> record)
+      .groupBy(_._1.lane)
+      .values
+      .flatMap(_.sortBy { case (name, _) => (name.seq, name.appendedAtMillis, name.nonce) }.zipWithIndex)
+      .toSeq
+      .sortBy { case ((name, _), turn) => (turn, name.appendedAtMillis, name.lane) }
+      .iterator
+    val delivered = ArrayBuffer.empty[Delivered]
+    var bytes = 0L
+    while (ordered.hasNext && delivered.size < limits.maxRecords && bytes < limits.maxBytes)
+      deliver(ordered.next()._1._2).foreach { record =>
+        delivered += record
+        bytes += record.bytes.length
+      }
+    Poll(delivered.toSeq, complete = !ordered.hasNext)
+  }
+}
 
 /** The records to deliver in one poll, at most; at least one record is delivered. */
 private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long)
@@ -61,6 +107,15 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
 
   /** The UUID of this incarnation of the queue; a queue that is deleted and created again has another one. */
   def identity: String
+
+  /** The kind and the place of the queue, for people. */
+  def description: String
+
+  /**
+   * Makes this queue the one that the ingest root names. The files of the root may name an earlier incarnation, which
+   * no longer exists; a person has decided to go on without it.
+   */
+  def adopt(): Unit
 
   /**
    * Appends a record. After a normal return it is durable.

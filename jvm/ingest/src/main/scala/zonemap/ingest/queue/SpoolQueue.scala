@@ -1,7 +1,5 @@
 package zonemap.ingest.queue
 
-import scala.collection.mutable.ArrayBuffer
-
 import zonemap.ingest.record._
 import zonemap.ingest.store.IngestFiles
 
@@ -14,12 +12,13 @@ import zonemap.ingest.store.IngestFiles
 private[zonemap] final class SpoolQueue private (files: IngestFiles, override val identity: String)
     extends CommitQueue {
 
+  override def description: String = "spool"
+
+  /** A spool is part of its root, which therefore names it already. */
+  override def adopt(): Unit = ()
+
   override def append(record: IngestRecord): Receipt = {
-    val bytes = RecordCodec.encode(record)
-    if (bytes.length > RecordCodec.MaxBytes)
-      throw new IllegalArgumentException(
-        s"Cannot append the record ${record.seq} of lane '${record.lane}': it has ${bytes.length} bytes, and " +
-          s"${RecordCodec.MaxBytes} are allowed. Append fewer data files at once.")
+    val bytes = RecordCodec.encodeChecked(record)
     val path = SpoolNames.record(SpoolNames.Pending, record.lane, record.seq, record.nonce)
     if (!files.create(path, bytes))
       throw new IllegalStateException(
@@ -27,41 +26,11 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     Receipt(record.tableUuid, record.branch, record.lane, record.seq, record.nonce, s"${files.root}/$path")
   }
 
-  override def poll(limits: PollLimits): Poll = {
-    val ordered = inTurn(names()).iterator
-    val records = ArrayBuffer.empty[Delivered]
-    var bytes = 0L
-    while (ordered.hasNext && records.size < limits.maxRecords && bytes < limits.maxBytes)
-      deliver(ordered.next()).foreach { delivered =>
-        records += delivered
-        bytes += delivered.bytes.length
-      }
-    Poll(records.toSeq, complete = !ordered.hasNext)
-  }
-
-  /** The first record of each lane, then the second of each, and so on: a long lane does not hold up the others. */
-  private def inTurn(names: Seq[RecordName]): Seq[RecordName] =
-    names
-      .groupBy(_.lane)
-      .values
-      .flatMap(_.sortBy(name => (name.seq, name.appendedAtMillis, name.nonce)).zipWithIndex)
-      .toSeq
-      .sortBy { case (name, turn) => (turn, name.appendedAtMillis, name.lane) }
-      .map(_._1)
+  override def poll(limits: PollLimits): Poll = Poll.inTurn(names(), limits)(name => name)(deliver)
 
   /** The record of that name; `None` if it was settled meanwhile. */
   private def deliver(name: RecordName): Option[Delivered] =
-    files.read(pathOf(name), RecordCodec.MaxBytes).map { bytes =>
-      val content = RecordCodec.decode(bytes).flatMap { record =>
-        if (record.lane == name.lane && record.seq == name.seq && record.nonce == name.nonce) Right(record)
-        else
-          Left(
-            RecordProblem(
-              RecordProblem.Invalid,
-              s"its name is not that of its content, lane '${record.lane}' seq ${record.seq} nonce ${record.nonce}"))
-      }
-      Delivered(name, content, bytes)
-    }
+    files.read(pathOf(name), RecordCodec.MaxBytes).map(Delivered.of(name, _))
 
   override def names(): Seq[RecordName] = namesIn(SpoolNames.Pending)
 
@@ -97,10 +66,23 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
 private[zonemap] object SpoolQueue {
 
-  /** Opens the queue of an ingest root, and creates its identity if the root has none. */
+  /**
+   * Opens the queue of an ingest root, and creates its identity if the root has none.
+   *
+   * @throws IllegalArgumentException if the root belongs to a queue of another kind
+   */
   def open(files: IngestFiles, nowMillis: Long): SpoolQueue =
-    new SpoolQueue(files, QueueIdentity.read(files).getOrElse(QueueIdentity.create(files, nowMillis)))
+    of(files, QueueIdentity.read(files).getOrElse(QueueIdentity.create(files, QueueIdentity.newSpool(nowMillis))))
 
   /** Opens the queue of an ingest root that has an identity; `None` if the root has none. */
-  def existing(files: IngestFiles): Option[SpoolQueue] = QueueIdentity.read(files).map(new SpoolQueue(files, _))
+  def existing(files: IngestFiles): Option[SpoolQueue] = QueueIdentity.read(files).map(of(files, _))
+
+  private def of(files: IngestFiles, identity: QueueIdentity): SpoolQueue = {
+    identity.topic.foreach { topic =>
+      throw new IllegalArgumentException(
+        s"Cannot open '${files.root}' as a spool: its queue is the Kafka topic '$topic'. Choose the queue 'kafka' for " +
+          "the table, as its other writers and committers do.")
+    }
+    new SpoolQueue(files, identity.id)
+  }
 }
