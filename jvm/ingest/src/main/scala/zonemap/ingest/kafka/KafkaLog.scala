@@ -67,10 +67,11 @@ private[kafka] final class KafkaLog(
       if (known > end.get(tp)) throw truncated(tp, known, end.get(tp))
       if (isMoved || log.position != before) consumer.seek(tp, log.position)
     }
-    isMoved = false
+    isMoved = true
     val deadline = System.nanoTime() + NoAnswerNanos
     cachedBytes = pending.flatMap(_.value).map(_.length.toLong).sum
     readUpTo(all.map(tp => tp -> end.get(tp).longValue()).toMap, settled, deadline)
+    isMoved = false
   }
 
   /** The partitions of the topic, which may have become more. */

@@ -14,9 +14,13 @@ private[zonemap] final class IngestTarget(
     val name: String,
     val table: Table with HasTableOperations,
     val queue: CommitQueue,
-    val files: IngestFiles) {
+    val files: IngestFiles)
+    extends AutoCloseable {
 
   def operations: TableOperations = table.operations()
+
+  /** Closes the queue. */
+  override def close(): Unit = queue.close()
 }
 
 private[zonemap] object IngestTarget {

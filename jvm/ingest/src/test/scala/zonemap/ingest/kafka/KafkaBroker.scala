@@ -34,6 +34,8 @@ final class KafkaBroker(folder: Path) extends AutoCloseable {
        |auto.create.topics.enable=false
        |num.network.threads=1
        |num.io.threads=2
+       |broker.session.timeout.ms=2000
+       |broker.heartbeat.interval.ms=500
        |offsets.topic.replication.factor=1
        |""".stripMargin
 
