@@ -95,7 +95,7 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(testSettings)
   .settings(
     name := "zonemap-spark",
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit),
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit, kafkaClients),
     Test / javaOptions += kafkaBrokerOption((ingest / update).value.select(configurationFilter(Broker.name))),
     Compile / resourceGenerators += Def.task {
       val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"

@@ -51,7 +51,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
       states.map(f =>
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it")) ++
-      spilled.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it"))
+      spilled.map(f =>
+        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it"))
   }
 
   /** Of candidates that another procedure found, the files that are not pending and not in quarantine. */

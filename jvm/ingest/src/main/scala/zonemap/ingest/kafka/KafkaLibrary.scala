@@ -16,6 +16,7 @@ private[zonemap] object KafkaLibrary {
         throw new IllegalStateException(
           s"Cannot open the Kafka queue of '$table': the class path has no Kafka client. Add $Artifact, for example to " +
             "spark.jars.packages, in each application that writes or commits.",
-          e)
+          e
+        )
     }
 }

@@ -79,9 +79,10 @@ private[kafka] final class KafkaLog(
     val now = topic
       .find()
       .filter(_.id == id)
-      .getOrElse(throw new IllegalStateException(
-        s"Cannot read the queue '${topic.name}': the Kafka topic was deleted. Records that were not committed are " +
-          "lost; ingest_status shows the next step."))
+      .getOrElse(
+        throw new IllegalStateException(
+          s"Cannot read the queue '${topic.name}': the Kafka topic was deleted. Records that were not committed are " +
+            "lost; ingest_status shows the next step."))
     (0 until now.partitions).foreach(p => partitions.getOrElseUpdate(p, new PartitionLog(topic.name, p)))
     val all = partitions.keys.map(new TopicPartition(topic.name, _)).toSeq
     if (consumer.assignment() != all.toSet.asJava) {
@@ -117,7 +118,7 @@ private[kafka] final class KafkaLog(
     val hasRoom = cachedBytes < MaxCachedBytes
     if (hasRoom) cachedBytes += value.length
     log.add(KafkaMessage.name(message) match {
-      case None       => log.unnamed(message.offset(), value, message.timestamp())
+      case None => log.unnamed(message.offset(), value, message.timestamp())
       case Some(name) =>
         LogEntry(
           message.partition(),
@@ -157,12 +158,17 @@ private[kafka] final class KafkaLog(
    * @return the removed records that a mark covers and that are pending nowhere else
    */
   def settle(keys: Set[(String, Long, String)]): Seq[LogEntry] = synchronized {
+    if (partitions.isEmpty) read(MaxAttempts)
     val removed = partitions.values.flatMap(_.remove(keys)).toSeq
-    val written = removed.map(_.partition).distinct.map { p =>
-      val mark = partitions(p).mark(id)
-      marks.write(mark)
-      p -> mark
-    }.toMap
+    val written = removed
+      .map(_.partition)
+      .distinct
+      .map { p =>
+        val mark = partitions(p).mark(id)
+        marks.write(mark)
+        p -> mark
+      }
+      .toMap
     val useless = written.keys.flatMap(p => partitions(p).takeUseless().map(p -> _)).toMap
     if (useless.nonEmpty) topic.trim(useless)
     val left = pending.map(_.key).toSet

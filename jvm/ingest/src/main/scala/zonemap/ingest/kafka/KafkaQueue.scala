@@ -36,7 +36,8 @@ private[zonemap] final class KafkaQueue private (
     incarnation.id,
     new SettledMarks(files, incarnation.id),
     createdAtMillis,
-    () => new KafkaConsumer(settings.client(Consumer: _*), new ByteArrayDeserializer, new ByteArrayDeserializer))
+    () => new KafkaConsumer(settings.client(Consumer: _*), new ByteArrayDeserializer, new ByteArrayDeserializer)
+  )
   @volatile private var hasProducer = false
   private lazy val producer = {
     hasProducer = true
@@ -69,7 +70,8 @@ private[zonemap] final class KafkaQueue private (
       record.lane,
       record.seq,
       record.nonce,
-      s"kafka topic ${topic.name}, partition ${sent.partition()}, offset ${sent.offset()}")
+      s"kafka topic ${topic.name}, partition ${sent.partition()}, offset ${sent.offset()}"
+    )
   }
 
   private def notAcknowledged(record: IngestRecord, cause: Throwable) = new IllegalStateException(
@@ -100,7 +102,7 @@ private[zonemap] final class KafkaQueue private (
     case Some(problem) => Some(Delivered(entry.name, Left(problem), entry.value.getOrElse(Array.emptyByteArray)))
     case None =>
       log.value(entry) match {
-        case None        => unlessSettled(entry, s"the Kafka topic '${topic.name}' no longer has it", Array.emptyByteArray)
+        case None => unlessSettled(entry, s"the Kafka topic '${topic.name}' no longer has it", Array.emptyByteArray)
         case Some(value) => SpilledRecord.parse(value).fold(decoded(entry, value))(spilled(entry, value, _))
       }
   }
@@ -190,14 +192,14 @@ private[zonemap] object KafkaQueue {
       case None =>
         val found = topic.find().getOrElse(topic.create())
         topic.checkConfigs()
+        if (found.replicas == 1)
+          logger.warn(s"The Kafka topic '${topic.name}' has one replica: accepted records are lost with its disk.")
         create(topic, found, files)
         open(settings, topic, files)
       case Some(named) =>
         checkNamed(named, topic, files)
         val found = topic.find().getOrElse(throw deleted(topic, files))
         topic.checkConfigs()
-        if (found.replicas == 1)
-          logger.warn(s"The Kafka topic '${topic.name}' has one replica: accepted records are lost with its disk.")
         new KafkaQueue(settings, topic, found, files, named.createdAtMillis)
     }
 

@@ -69,13 +69,15 @@ private[kafka] final class KafkaTopic(val name: String, admin: Admin) extends Au
       refuse(
         TopicConfig.CLEANUP_POLICY_CONFIG,
         "and compaction deletes records before they are committed",
-        s"Set ${TopicConfig.CLEANUP_POLICY_CONFIG}=${TopicConfig.CLEANUP_POLICY_DELETE}.")
+        s"Set ${TopicConfig.CLEANUP_POLICY_CONFIG}=${TopicConfig.CLEANUP_POLICY_DELETE}."
+      )
     val retention = value(TopicConfig.RETENTION_MS_CONFIG).toLong
     if (retention >= 0 && retention < LeastRetentionMillis)
       refuse(
         TopicConfig.RETENTION_MS_CONFIG,
         s"and Kafka may delete records before they are committed: the least is $LeastRetentionMillis",
-        s"Set ${TopicConfig.RETENTION_MS_CONFIG}=-1; committed records are deleted by the committer.")
+        s"Set ${TopicConfig.RETENTION_MS_CONFIG}=-1; committed records are deleted by the committer."
+      )
     if (value(TopicConfig.RETENTION_BYTES_CONFIG).toLong >= 0)
       refuse(
         TopicConfig.RETENTION_BYTES_CONFIG,
@@ -85,7 +87,8 @@ private[kafka] final class KafkaTopic(val name: String, admin: Admin) extends Au
       refuse(
         TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG,
         "and an election may drop records that were accepted",
-        s"Set ${TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG}=false.")
+        s"Set ${TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG}=false."
+      )
     if (value(TopicConfig.MAX_MESSAGE_BYTES_CONFIG).toInt < LeastMessageBytes)
       refuse(
         TopicConfig.MAX_MESSAGE_BYTES_CONFIG,
@@ -101,7 +104,9 @@ private[kafka] final class KafkaTopic(val name: String, admin: Admin) extends Au
   /** The first offset of each partition. */
   def beginnings(partitions: Int): Map[Int, Long] = {
     val all = (0 until partitions).map(p => new TopicPartition(name, p) -> OffsetSpec.earliest()).toMap
-    await(admin.listOffsets(all.asJava).all()).asScala.map { case (tp, found) => tp.partition() -> found.offset() }.toMap
+    await(admin.listOffsets(all.asJava).all()).asScala.map { case (tp, found) =>
+      tp.partition() -> found.offset()
+    }.toMap
   }
 
   /** Lets Kafka delete the records before these offsets. A failure is logged: the records are only not needed. */

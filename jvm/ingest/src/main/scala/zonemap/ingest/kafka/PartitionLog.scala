@@ -83,7 +83,8 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
     val problem = RecordProblem(
       RecordProblem.Invalid,
       s"offset $offset of partition $partition of the Kafka topic '$topic' has no lane, seq and nonce; another " +
-        "application writes to the topic")
+        "application writes to the topic"
+    )
     report(offset, s"kafka-unnamed-$partition", atMillis, problem).copy(value = Some(value))
   }
 

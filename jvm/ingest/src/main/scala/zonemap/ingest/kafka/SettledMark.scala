@@ -55,7 +55,8 @@ private[kafka] object SettledMark {
       JsonUtil.getString("queue-id", node),
       JsonUtil.getInt("partition", node),
       JsonUtil.getLong("up-to", node),
-      JsonUtil.getLongList("pending", node).asScala.map(_.longValue()).toSet)
+      JsonUtil.getLongList("pending", node).asScala.map(_.longValue()).toSet
+    )
   }
 }
 

@@ -26,7 +26,8 @@ private[kafka] final case class SpilledRecord(crc: Long, length: Int) {
           RecordProblem(
             RecordProblem.Damaged,
             s"its file '${files.root}/${path(name)}' has ${bytes.length} bytes, and the message names $length bytes " +
-              f"with the checksum $crc%08x"))
+              f"with the checksum $crc%08x"
+          ))
     }
 }
 

@@ -75,7 +75,8 @@ private[zonemap] object QueueIdentity {
       QueueIdentity(
         UUID.fromString(JsonUtil.getString("queue-id", node)).toString,
         Option.when(format == KafkaFormat)(JsonUtil.getString("kafka-topic", node)),
-        JsonUtil.getLong("created-ms", node))
+        JsonUtil.getLong("created-ms", node)
+      )
     }
   )
 }

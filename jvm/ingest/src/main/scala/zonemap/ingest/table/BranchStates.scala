@@ -90,7 +90,8 @@ private[zonemap] object BranchStates {
       throw new IngestStoppedException(
         StopCode.OtherQueue,
         s"Cannot start the ingestion of branch '$branch': the queue is $queueId, and '${files.root}' belongs to the " +
-          s"queue ${known.id}. The queue was deleted and created again; choose the watermarks with ingest_reset.")
+          s"queue ${known.id}. The queue was deleted and created again; choose the watermarks with ingest_reset."
+      )
     }
     val states = files.list(StateFile.Folder).filter(file => StateFile.isState(file.path)).map { file =>
       files.read(file.path, StateFile.MaxBytes).toRight("it vanished").flatMap(StateFile.decode)

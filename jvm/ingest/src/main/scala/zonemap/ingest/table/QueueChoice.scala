@@ -38,10 +38,9 @@ private[zonemap] final case class QueueChoice(
   }
 
   private def kafka(table: Table) = KafkaSettings(
-    valueOf(table, servers, ServersProperty).getOrElse(
-      throw new IllegalArgumentException(
-        s"Cannot open the Kafka queue of '${table.name()}': the bootstrap servers are missing. Set the table property " +
-          s"$ServersProperty or $ServersConf.")),
+    valueOf(table, servers, ServersProperty).getOrElse(throw new IllegalArgumentException(
+      s"Cannot open the Kafka queue of '${table.name()}': the bootstrap servers are missing. Set the table property " +
+        s"$ServersProperty or $ServersConf.")),
     clientConfig,
     valueOf(table, topicPrefix, PrefixProperty).getOrElse(KafkaSettings.DefaultPrefix)
   )

@@ -75,7 +75,10 @@ final class KafkaBroker(folder: Path) extends AutoCloseable {
 
   def admin[A](work: Admin => A): A = {
     val admin = Admin.create(
-      Map[String, AnyRef]("bootstrap.servers" -> servers, "default.api.timeout.ms" -> "10000", "request.timeout.ms" -> "5000").asJava)
+      Map[String, AnyRef](
+        "bootstrap.servers" -> servers,
+        "default.api.timeout.ms" -> "10000",
+        "request.timeout.ms" -> "5000").asJava)
     try work(admin)
     finally admin.close()
   }

@@ -6,6 +6,7 @@ import java.util.concurrent.{Callable, Executors, TimeUnit}
 
 import scala.util.{Failure, Success, Try}
 
+import org.apache.iceberg.ContentFileParser
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -13,7 +14,7 @@ import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.IngestGc
-import zonemap.ingest.record.UnreadableRecordException
+import zonemap.ingest.record.{Nonce, QueuedFile, UnreadableRecordException}
 import zonemap.ingest.table.{IngestTarget, QueueChoice, StopCode}
 import zonemap.ingest.write.LaneWriter
 
@@ -65,7 +66,8 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
   test("a record that is refused goes to quarantine with its bytes, and comes back when it is requeued") {
     val t = newTable(settings = IngestSettings(quarantineMillis = 0))
     t.append("a", t.dataFile("a0"))
-    val first = t.target.queue.poll(zonemap.ingest.queue.PollLimits(10, Long.MaxValue)).records.head.content.toOption.get
+    val first =
+      t.target.queue.poll(zonemap.ingest.queue.PollLimits(10, Long.MaxValue)).records.head.content.toOption.get
     val long = first.copy(lane = "b", prevSeq = -1, nonce = "00000000000000fe", writer = "w" * 2000000)
     t.target.queue.append(long.copy(branch = "nowhere"))
     t.pass()
@@ -79,7 +81,8 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
 
   test("the broker is killed and started again while 3 producers append and 2 committers commit") {
     val t = newTable()
-    val config = clientConfig("delivery.timeout.ms=2000\nrequest.timeout.ms=1500\ndefault.api.timeout.ms=2000\nretry.backoff.max.ms=200\n")
+    val config = clientConfig(
+      "delivery.timeout.ms=2000\nrequest.timeout.ms=1500\ndefault.api.timeout.ms=2000\nretry.backoff.max.ms=200\n")
     val target = IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config)))
     val pool = Executors.newFixedThreadPool(5)
     @volatile var isOver = false
@@ -95,7 +98,10 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
         }): Callable[Unit])
       }
       val committers = Seq.fill(2)(pool.submit((() => {
-        val committer = new Committer(IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config))), t.settings, Clock.systemUTC())
+        val committer = new Committer(
+          IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config))),
+          t.settings,
+          Clock.systemUTC())
         while (!isOver) Try(committer.pass())
       }): Callable[Unit]))
       Thread.sleep(700)
@@ -120,9 +126,9 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
   /** As a producer does: after a failure, the same files with the same number again. */
   private def append(lane: LaneWriter, seq: Long, file: org.apache.iceberg.DataFile, deadline: Long): Unit =
     Try(lane.append(seq, Seq(file), System.currentTimeMillis())) match {
-      case Success(_)                                       => ()
-      case Failure(_) if System.nanoTime() < deadline        => append(lane, seq, file, deadline)
-      case Failure(e)                                       => throw e
+      case Success(_)                                 => ()
+      case Failure(_) if System.nanoTime() < deadline => append(lane, seq, file, deadline)
+      case Failure(e)                                 => throw e
     }
 
   private def clientConfig(text: String): String =
@@ -133,14 +139,16 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     val config = clientConfig("delivery.timeout.ms=1500\nrequest.timeout.ms=1000\n")
     val target = IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config)))
     try {
-      val lane = LaneWriter.open(target, t.settings, "main", "a", "test")
-      lane.append(0, Seq(t.dataFile("a0")), System.currentTimeMillis())
+      LaneWriter.open(target, t.settings, "main", "a", "test").append(0, Seq(t.dataFile("a0")), t.clock.millis())
+      val first = target.queue.pendingOf("a").head.content.toOption.get
+      val files = Seq(QueuedFile(0, ContentFileParser.toJson(t.dataFile("a1"), t.table.spec())))
+      val second = first.copy(seq = 1, prevSeq = 0, nonce = Nonce.draw(), files = files)
       broker.signal("STOP")
       val failure =
-        try intercept[IllegalStateException](lane.append(1, Seq(t.dataFile("a1")), System.currentTimeMillis()))
+        try intercept[IllegalStateException](target.queue.append(second))
         finally broker.signal("CONT")
       assert(failure.getMessage.contains("append it again with the same number"), failure)
-      lane.append(1, Seq(t.dataFile("a1")), System.currentTimeMillis())
+      target.queue.append(second.copy(nonce = Nonce.draw()))
       val seqs = t.target.queue.pendingOf("a").map(_.name.seq)
       assert(seqs == Seq(0, 1, 1), "the brokers have appended the record without an answer")
       t.pass()
@@ -207,7 +215,12 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     t.target.queue.append(first.copy(seq = 1, prevSeq = 0, nonce = "00000000000000fe", writer = "w" * 2000000))
     val useless = "spilled/b/00000000000000000000-00000000000000ff.rec"
     t.target.files.create(useless, "never sent".getBytes)
-    val found = new IngestGc(t.target, t.clock).run(0, dryRun = true).map(_.location)
+    val day = 24 * 3600 * 1000L
+    Seq("spilled/a", "spilled/b").map(t.root.resolve).flatMap(folder => folder.toFile.listFiles().toSeq).foreach {
+      file =>
+        assert(file.setLastModified(System.currentTimeMillis() - day))
+    }
+    val found = new IngestGc(t.target, t.clock).run(day / 2, dryRun = true).map(_.location)
     assert(found == Seq(s"${t.target.files.root}/$useless"))
   }
 

@@ -58,12 +58,8 @@ class KafkaQueueTest extends CommitQueueContract with BeforeAndAfterEach {
     } finally producer.close()
   }
 
-  override protected def damage(queue: CommitQueue, lane: String, seq: Long): Unit = send(
-    place.get.topic,
-    lane.getBytes,
-    "torn",
-    "zonemap-seq" -> seq.toString,
-    "zonemap-nonce" -> "0123456789abcdef")
+  override protected def damage(queue: CommitQueue, lane: String, seq: Long): Unit =
+    send(place.get.topic, lane.getBytes, "torn", "zonemap-seq" -> seq.toString, "zonemap-nonce" -> "0123456789abcdef")
 
   private def reasonOf(body: => Any): String = intercept[Exception](body).getMessage
 
@@ -109,8 +105,8 @@ class KafkaQueueTest extends CommitQueueContract with BeforeAndAfterEach {
     val again = place.open()
     assert(keys(again.names()) == Seq("held" -> 5L) && again.stats().records == 1)
     assert(broker.admin(KafkaQueueTest.beginning(_, place.topic)) == 0)
-    again.settle(again.names())
-    assert(place.open().names().isEmpty && broker.admin(KafkaQueueTest.beginning(_, place.topic)) == 21)
+    place.open().settle(again.names())
+    assert(again.names().isEmpty && broker.admin(KafkaQueueTest.beginning(_, place.topic)) == 21)
   }
 
   test("a record that is longer than a message is a file, until it is settled") {
@@ -135,8 +131,7 @@ class KafkaQueueTest extends CommitQueueContract with BeforeAndAfterEach {
     val spilled = place.files.list(SpoolNames.Spilled).map(_.path).sorted
     place.files.replace(spilled.head, "short".getBytes)
     place.files.delete(spilled(1))
-    assert(
-      queue.pendingOf("a").map(_.content.left.toOption.get.code) == Seq(RecordProblem.Damaged, RecordProblem.Lost))
+    assert(queue.pendingOf("a").map(_.content.left.toOption.get.code) == Seq(RecordProblem.Damaged, RecordProblem.Lost))
   }
 
   test("a message of another application is reported") {

@@ -62,6 +62,7 @@ abstract class CommitQueueContract extends AnyFunSuite {
 
   test("the records of one lane are delivered in order, and a settled one is left out") {
     val queue = filled("a" -> 4, "b" -> 1)
+    queue.settle(Seq(RecordName("x", 1, Nonce.draw(), 0)))
     queue.settle(queue.names().filter(name => name.lane == "a" && name.seq == 1))
     assert(queue.pendingOf("a").map(_.name.seq) == Seq(0, 2, 3) && queue.pendingOf("x").isEmpty)
     assert(keys(queue.names()).sorted == Seq("a" -> 0L, "a" -> 2L, "a" -> 3L, "b" -> 0L))
@@ -107,9 +108,11 @@ abstract class CommitQueueContract extends AnyFunSuite {
       assert(keys(queue.poll(Unlimited)).sorted == expected.sorted)
       val (odd, even) = queue.names().partition(_.seq % 2 == 1)
       other.names()
-      Seq(queue -> odd, other -> even).map { case (q, names) =>
-        pool.submit((() => names.grouped(3).foreach(q.settle)): Runnable)
-      }.foreach(_.get())
+      Seq(queue -> odd, other -> even)
+        .map { case (q, names) =>
+          pool.submit((() => names.grouped(3).foreach(q.settle)): Runnable)
+        }
+        .foreach(_.get())
       Seq(queue, other).foreach(q => assert(q.names().isEmpty))
     } finally pool.shutdown()
   }

@@ -170,8 +170,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     new StructType().add("pointer", StringType, nullable = false)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "reset the ingestion of")
-    val pointer = withAdmin(table)(
-      _.reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known")))
+    val pointer =
+      withAdmin(table)(_.reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known")))
     ingest.refresh(spark, name)
     Seq(Seq(pointer))
   }

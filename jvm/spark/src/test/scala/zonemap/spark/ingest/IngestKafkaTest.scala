@@ -38,7 +38,8 @@ class IngestKafkaTest extends IngestSession {
     withConf(
       "spark.sql.zonemap.ingest.queue" -> "kafka",
       "spark.sql.zonemap.ingest.kafka.bootstrap-servers" -> broker.servers,
-      "spark.sql.zonemap.ingest.interval" -> "100ms") {
+      "spark.sql.zonemap.ingest.interval" -> "100ms"
+    ) {
       assert(call(s"ingest_start(table => '$t')").getBoolean(0))
       try {
         val stream = MemoryStream[java.lang.Long](spark, 2)(Encoders.LONG)
@@ -50,7 +51,7 @@ class IngestKafkaTest extends IngestSession {
         val waited = sql(s"CALL zonemap.system.ingest_wait(table => '$t', timeout_seconds => 60)").collect()
         assert(waited.forall(_.getAs[String]("state") == "visible"))
         assert(read(t).size == 30)
-      } finally assert(call(s"ingest_stop(table => '$t')").getBoolean(0))
+      } finally assert(call(s"ingest_stop(table => '$t')").getBoolean(0)): Unit
     }
     assert(errorOf(append(sql("SELECT 1L AS id"), t)).contains(s"its queue is the Kafka topic '${topic(t)}'"))
   }
