@@ -34,7 +34,7 @@ private[kafka] final class KafkaLog(
   /** Whether the consumer may stand elsewhere than at the positions of the partitions. */
   private var isMoved = true
 
-  /** The pending records now: those whose append has returned, and perhaps some whose append is under way. */
+  /** The pending records now: each whose append has returned, and perhaps some whose append is under way. */
   def refresh(): Seq[LogEntry] = synchronized {
     read(MaxAttempts)
     pending
@@ -153,7 +153,7 @@ private[kafka] final class KafkaLog(
   }
 
   /**
-   * Removes records, and writes marks that say so.
+   * Removes records, and writes marks that state it.
    *
    * @return the removed records that a mark covers and that are pending nowhere else
    */

@@ -16,7 +16,7 @@ import zonemap.ingest.store.IngestFiles
 
 /**
  * The queue in a Kafka topic of its table. The identity of the queue is the id of the topic. Records that are too long
- * for a message are files of the ingest root, and so are the marks of what is settled. Thread-safe; any number of
+ * for a message are files of the ingest root, and so are the marks of settled offsets. Thread-safe; any number of
  * processes may use the same topic.
  *
  * No offset takes part in the decision whether a record is committed: the watermarks of the table's state decide. Marks
@@ -208,7 +208,7 @@ private[zonemap] object KafkaQueue {
       throw new IllegalArgumentException(
         s"Cannot use the Kafka topic '${topic.name}' as the queue of '${files.root}': its queue is " +
           s"${named.topic.fold("a spool")(other => s"the Kafka topic '$other'")}. Use the same queue in all writers and " +
-          "committers of the table. To change it, stop the writers, commit what is pending, and delete " +
+          "committers of the table. To change it, stop the writers, commit all pending records, and delete " +
           s"'${SpoolNames.QueueId}' of the root; then run ingest_reset.")
 
   private def deleted(topic: KafkaTopic, files: IngestFiles) = new IllegalStateException(

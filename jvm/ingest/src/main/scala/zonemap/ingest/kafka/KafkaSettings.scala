@@ -9,8 +9,8 @@ import scala.util.Using
  * Where the Kafka queue of a table is.
  *
  * @param servers the bootstrap servers, such as `broker1:9092,broker2:9092`
- * @param clientConfig a local file with properties of Kafka clients, such as those of its security
- * @param topicPrefix what comes before the UUID of the table in the name of its topic
+ * @param clientConfig a local file with properties of Kafka clients, such as the properties of its security
+ * @param topicPrefix the text before the UUID of the table in the name of its topic
  */
 private[zonemap] final case class KafkaSettings(
     servers: String,
@@ -20,7 +20,7 @@ private[zonemap] final case class KafkaSettings(
   /** The topic of a table. The UUID keeps a table that is dropped and created again apart from the old one. */
   def topic(tableUuid: String): String = topicPrefix + tableUuid
 
-  /** The properties of a client: those of the file, then those that the queue depends on. */
+  /** The properties of a client: the ones of the file, then the ones that the queue depends on. */
   def client(required: (String, String)*): Properties = {
     val properties = new Properties
     clientConfig.foreach(load(properties, _))

@@ -43,7 +43,7 @@ private[kafka] object SettledMark {
         false
       ))
 
-  /** The mark; `None` if the bytes are none, as those of a writer that died within the write. */
+  /** The mark; `None` if the bytes are none, because their writer died within the write. */
   def decode(bytes: Array[Byte]): Option[SettledMark] = Framed.decode(bytes).toOption.flatMap { body =>
     try Some(JsonUtil.parse(body, (node: JsonNode) => parse(node)))
     catch { case NonFatal(_) => None }

@@ -42,7 +42,7 @@ private[kafka] final class SettledMarks(files: IngestFiles, queueId: String) {
     }
   }
 
-  /** Writes a mark durably, and then deletes those that it supersedes. */
+  /** Writes a mark durably, and then deletes the marks that it supersedes. */
   def write(mark: SettledMark): Unit = {
     val path = f"$Folder/${mark.partition}%d-${mark.upTo}%020d-${Nonce.draw()}.json"
     files.create(path, SettledMark.encode(mark)): Unit

@@ -167,7 +167,7 @@ class KafkaQueueTest extends CommitQueueContract with BeforeAndAfterEach {
     assert(keys(last.names()) == Seq("a" -> 5L) && keys(place.open().names()) == Seq("a" -> 5L))
   }
 
-  test("what a topic had before it became a queue is no loss") {
+  test("records of a topic from before it became a queue are no loss") {
     val place = new Place
     broker.createTopic(place.topic)
     send(place.topic, "old".getBytes, "old")

@@ -27,7 +27,7 @@ private[spark] object IngestConf {
     Prefix + "ingest.kafka.bootstrap-servers",
     "",
     "host:port, or several with commas between them, or empty",
-    "Kafka brokers of ingest queues of the kind kafka. Empty: those in the property " +
+    "Kafka brokers of ingest queues of the kind kafka. Empty: the brokers in the property " +
       "zonemap.ingest.kafka.bootstrap-servers of the table.",
     text => Some(Option.when(text.nonEmpty)(text))
   )
