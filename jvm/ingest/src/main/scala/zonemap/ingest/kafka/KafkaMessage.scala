@@ -11,8 +11,8 @@ import zonemap.ingest.queue.RecordName
 import zonemap.ingest.record.{IngestRecord, LaneName, Nonce}
 
 /**
- * The form of a record as a message: the key is its lane, so that a lane stays in one partition; its `seq` and nonce are
- * headers; the value is the bytes of the record, or a [[SpilledRecord]].
+ * The form of a record as a message: the key is its lane, so that a lane stays in one partition; its `seq` and nonce
+ * are headers; the value is the bytes of the record, or a [[SpilledRecord]].
  */
 private[kafka] object KafkaMessage {
   private val Seq = "zonemap-seq"

@@ -45,10 +45,11 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
   /**
    * Starts at the first pending offset, or catches up with the work of other committers.
    *
-   * Offsets before `existing` exist no longer. The committers delete settled records only, so a deleted record that is not
-   * settled is lost; it is replaced by one entry that reports the loss.
+   * Offsets before `existing` exist no longer. The committers delete settled records only, so a deleted record that is
+   * not settled is lost; it is replaced by one entry that reports the loss.
    *
-   * @param settled read after `existing`, so that it contains each mark that a committer wrote before it deleted records
+   * @param settled read after `existing`, so that it contains each mark that a committer wrote before it deleted
+   *   records
    * @param lostMillis a time before the loss
    */
   def align(existing: Long, settled: SettledOffsets, lostMillis: => Long): Unit = {
