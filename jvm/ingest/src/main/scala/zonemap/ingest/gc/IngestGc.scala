@@ -37,8 +37,9 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     checkAges(minAgeMillis, dryRun)
     val now = clock.millis()
     val folder = dataFolder(refreshed())
+    val former = new FormerQueues(target.operations.io(), target.files.root, target.table.location())
     val gc = new FileGc(
-      () => queuedFiles,
+      () => queuedFiles ++ former.pendingFiles,
       () => ReachableFiles.of(refreshed(), target.operations.io()),
       () => listed(folder),
       Some(folder))
@@ -48,7 +49,16 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     if (!dryRun) states.foreach(file => target.files.delete(file.path))
     data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
       states.map(f =>
-        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it"))
+        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it")) ++
+      unfinished(minAgeMillis, now, dryRun) ++
+      former.all
+  }
+
+  /** Temporary files whose writer died. */
+  private def unfinished(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    val old = target.files.temporary().filter(file => nowMillis - file.modifiedAtMillis > minAgeMillis)
+    if (!dryRun) old.foreach(file => target.files.delete(file.path))
+    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its writer has died"))
   }
 
   /**

@@ -53,6 +53,9 @@ private[zonemap] trait IngestFiles {
   /** As [[list]], but names the folders that cannot be listed instead of failing. */
   def listing(folder: String): IngestListing = IngestListing(list(folder), Nil)
 
+  /** All temporary files; a store that shows a file only when it is whole has none. */
+  def temporary(): Seq[StoredIngestFile] = Nil
+
   /** Deletes a file; a missing file is ignored. */
   def delete(path: String): Unit
 

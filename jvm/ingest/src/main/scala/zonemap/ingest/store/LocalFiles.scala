@@ -66,8 +66,10 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     IngestListing(visitor.found.toSeq, visitor.failed.map { case (path, error) => path -> error.toString }.toSeq)
   }
 
-  private def walk(below: String): Visitor = {
-    val visitor = new Visitor
+  override def temporary(): Seq[StoredIngestFile] = walk("", LocalFiles.isTemporary).found.toSeq
+
+  private def walk(below: String, isWanted: String => Boolean = !_.startsWith(".")): Visitor = {
+    val visitor = new Visitor(isWanted)
     val start = folder.resolve(below)
     if (Files.isDirectory(start)) Files.walkFileTree(start, visitor)
     visitor
@@ -117,12 +119,13 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
   private def flush(path: Path): Unit =
     Using.resource(FileChannel.open(path, StandardOpenOption.READ))(_.force(true))
 
-  private final class Visitor extends SimpleFileVisitor[Path] {
+  /** @param isWanted whether a file of that name is listed */
+  private final class Visitor(isWanted: String => Boolean) extends SimpleFileVisitor[Path] {
     val found: ArrayBuffer[StoredIngestFile] = ArrayBuffer.empty
     val failed: ArrayBuffer[(String, IOException)] = ArrayBuffer.empty
 
     override def visitFile(file: Path, attributes: BasicFileAttributes): FileVisitResult = {
-      if (!file.getFileName.toString.startsWith("."))
+      if (isWanted(file.getFileName.toString))
         found += StoredIngestFile(
           folder.relativize(file).toString,
           attributes.size(),
@@ -142,6 +145,8 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
 
 private[store] object LocalFiles {
   private val Attempts = 100
+
+  private def isTemporary(name: String): Boolean = name.startsWith(".") && name.endsWith(".tmp")
 
   /** The path of a location `/...` or `file:/...`; `None` for another scheme. */
   def pathOf(location: String): Option[Path] =

@@ -239,6 +239,38 @@ class IngestAdminTest extends AnyFunSuite {
     }
   }
 
+  test("gc deletes temporary files of writers that died, and retains young ones") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    val temporary = Seq("pending/.0.rec.0123456789abcdef.tmp", "state/.1.json.0123456789abcdef.tmp").map(t.root.resolve)
+    temporary.foreach { path =>
+      Files.createDirectories(path.getParent)
+      Files.writeString(path, "part")
+    }
+    age(t, 80)
+    val young = Files.writeString(t.root.resolve(".young.tmp"), "part")
+    val found = new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
+    assert(found.filter(_.reason.contains("writer has died")).size == 2)
+    assert(!temporary.exists(Files.exists(_)) && Files.exists(young))
+  }
+
+  test("gc names the queue of a table that was dropped and created again, and does not delete it") {
+    val catalog = IngestTables.jdbc(IngestTables.folder())
+    val t = IngestTables.in(catalog)
+    t.append("a", t.dataFile("a0"))
+    catalog.dropTable(org.apache.iceberg.catalog.TableIdentifier.of("db", "events"), false)
+    val again = IngestTables.in(catalog)
+    again.append("b", again.dataFile("b0"))
+    Files.setLastModifiedTime(
+      java.nio.file.Path.of(s"${t.table.location().stripPrefix("file:")}/data/a0.parquet"),
+      FileTime.fromMillis(System.currentTimeMillis() - 80 * Hour))
+    val old = again.target.files.root.replace(again.table.uuid().toString, t.table.uuid().toString)
+    val found = new IngestGc(again.target, again.clock).run(72 * Hour, dryRun = false)
+    assert(found.map(_.location) == Seq(s"$old/pending") && found.head.reason.startsWith("1 pending records"))
+    assert(Files.list(java.nio.file.Path.of(s"$old/pending/a")).count() == 1)
+  }
+
   test("gc refuses to run while pending records are old") {
     val t = IngestTables.hadoop()
     t.append("a", t.dataFile("a0"))
