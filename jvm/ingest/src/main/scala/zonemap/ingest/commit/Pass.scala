@@ -94,8 +94,13 @@ private[ingest] class Pass(
     queue.settle(moved ++ (passed.map(_.name) ++ unread).filter(name => states.isSettled(name.lane, name.seq)))
     val isMoved = moved.map(keyOf).toSet
     val listedKeys = listed.map(d => keyOf(d.name)).toSet
-    val unsettled = refused.keySet.filter(key => !isMoved(key) && (!poll.complete || listedKeys(key)))
-    (unsettled.map((RecordName(_, _, _, 0L)).tupled), moves.collect { case (name, Some(why)) => StuckRecord(name, why) })
+    val cutLanes = poll.unreadable.map(_.name.lane).toSet
+    val unsettled = refused.keySet.filter { case key @ (lane, _, _) =>
+      !isMoved(key) && (!poll.complete || cutLanes(lane) || listedKeys(key))
+    }
+    (
+      unsettled.map((RecordName(_, _, _, 0L)).tupled),
+      moves.collect { case (name, Some(why)) => StuckRecord(name, why) })
   }
 
   /** Puts a record into quarantine; the reason if the store does not take it. */

@@ -86,10 +86,19 @@ private[commit] final class TableLoop(
           failed(e, before)
           None
       }
-    val commits = last.results.map(_.outcome).collect { case commit: PassOutcome.Committed => commit.millis }
-    pace.worked((System.nanoTime() - started) / 1000000, commits.reduceOption(_ + _))
+    val millis = (System.nanoTime() - started) / 1000000
+    pace.worked(millis, if (after.isEmpty) Some(millis) else commitMillis(millis))
     after
   }
+
+  /** The part of a pass that its commits took; a commit without a known end may have taken the whole pass. */
+  private def commitMillis(passMillis: Long): Option[Long] = last.results
+    .map(_.outcome)
+    .collect {
+      case commit: PassOutcome.Committed                  => commit.millis
+      case PassOutcome.Fenced | _: PassOutcome.Unresolved => passMillis
+    }
+    .reduceOption(_ + _)
 
   private def pass(before: Option[Opened]): Opened = {
     val opened = before.getOrElse(open())

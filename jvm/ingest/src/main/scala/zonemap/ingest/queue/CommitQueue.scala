@@ -57,7 +57,7 @@ private[zonemap] final case class StuckRecord(name: RecordName, why: String)
 /**
  * The result of one poll.
  *
- * @param complete whether nothing was left out, by the limits or by the store
+ * @param complete whether the limits left nothing out
  * @param unreadable the first record of each lane that the store failed to read. The poll leaves out the records behind it
  * @param undeleted settled records that the queue could not delete. The queue tries again, and delivers none of them
  */

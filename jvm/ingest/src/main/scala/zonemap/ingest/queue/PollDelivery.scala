@@ -49,9 +49,7 @@ private[queue] final class PollDelivery(
   private def take(left: Iterator[ListedRecord]): Seq[ListedRecord] = {
     val chunk = ArrayBuffer.empty[ListedRecord]
     var planned = bytes
-    while (
-      left.hasNext && chunk.size < Chunk && records.size + chunk.size < limits.maxRecords && planned < limits.maxBytes
-    ) {
+    while (left.hasNext && chunk.size < Chunk && records.size + chunk.size < limits.maxRecords && planned < limits.maxBytes) {
       val next = left.next()
       if (!stuck.contains(next.name.lane)) {
         chunk += next

@@ -14,7 +14,9 @@ private[queue] object PollOrder {
     val lanes = listed.groupBy(_.name.lane).map { case (lane, records) =>
       lane -> records.sortBy(record => (record.name.seq, record.name.appendedAtMillis, record.name.nonce))
     }
-    val (last, first) = lanes.partition { case (lane, records) => deferred.get(lane).exists(records.head.name.seq >= _) }
+    val (last, first) = lanes.partition { case (lane, records) =>
+      deferred.get(lane).exists(records.head.name.seq >= _)
+    }
     inTurn(first.values) ++ inTurn(last.values)
   }
 

@@ -37,8 +37,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     val unlisted = listing.unlisted.flatMap { case (path, why) =>
       SpoolNames.laneOf(SpoolNames.Pending, path).map(lane => StuckRecord(RecordName(lane, -1, "", 0), why))
     }
-    val unreadable = unlisted ++ delivery.failed
-    Poll(delivery.delivered, delivery.isComplete && unreadable.isEmpty, unreadable, undeleted.all)
+    Poll(delivery.delivered, delivery.isComplete, unlisted ++ delivery.failed, undeleted.all)
   }
 
   /** The records of these names, each with its result; `None` if it was settled meanwhile. */
