@@ -177,7 +177,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_gc",
     "Lists data files that neither the table nor an append in the queue or in quarantine names, and state files that " +
-      "are not needed, and deletes them if dry_run is false.",
+      "are not needed, and deletes them if dry_run is false. It also names the pending appends of a dropped table whose " +
+      "folder the table has, and retains them with their files.",
     Seq(
       Table,
       Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),
