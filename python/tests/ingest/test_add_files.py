@@ -161,6 +161,13 @@ def test_timestamps_in_milliseconds_are_refused(
         writer.add_files([tmp_path / "a.parquet"])
 
 
+def test_floats_of_16_bits_are_refused(catalog: SqlCatalog, make: Callable[..., Table], tmp_path: Path) -> None:
+    make(Schema(NestedField(1, "f", types.FloatType())))
+    pq.write_table(with_ids(pa.table({"f": pa.array([1.5], pa.float16())}), {"f": 1}), tmp_path / "a.parquet")
+    with Writer(NAME, catalog=catalog) as writer, pytest.raises(ZonemapError, match="stored as halffloat"):
+        writer.add_files([tmp_path / "a.parquet"])
+
+
 def test_files_that_are_missing_damaged_or_old(catalog: SqlCatalog, events: Table, place: Callable[..., str]) -> None:
     location = place(with_ids(rows(1)))
     with Writer(NAME, catalog=catalog) as writer:

@@ -535,6 +535,39 @@ def test_a_part_of_a_record_does_not_count_as_the_record(
     assert data_of(body_of(whole)).column("id").to_pylist() == [1]
 
 
+def test_two_lives_of_a_lane_in_an_object_store_leave_out_different_numbers(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first life may have an append under way, and the second one reads the lane before it lands."""
+    monkeypatch.setattr("zonemap.ingest.writer.is_local", lambda _: False)
+    numbers = set()
+    for _ in range(3):
+        with Writer(NAME, catalog=catalog, lane="a") as writer:
+            numbers.add(writer.write(rows(1)).seq)
+        for path in record_paths(events):
+            path.unlink()
+    assert len(numbers) == 3
+    assert min(numbers) >= 1
+
+
+def test_the_queue_id_is_read_again_where_the_last_creation_counts(
+    catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from zonemap.ingest import spool
+    from zonemap.ingest.storage import LocalStorage
+
+    path = spool_of(events) / "queue-id.json"
+
+    def other(_: float) -> None:
+        """Another writer, which found no queue id either, stores its own."""
+        path.write_text(json.dumps({"format": 1, "queue-id": "other", "created-ms": 1}))
+
+    monkeypatch.setattr(LocalStorage, "creates_atomically", False)
+    monkeypatch.setattr(spool.time, "sleep", other)
+    with Writer(NAME, catalog=catalog) as writer:
+        assert writer._queue_id == "other"
+
+
 def test_local_storage_needs_hard_links(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: Any) -> None:
         raise PermissionError(1, "Operation not permitted")

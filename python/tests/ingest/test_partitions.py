@@ -3,11 +3,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_plus
 from uuid import UUID
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyiceberg import types
 from pyiceberg.catalog.sql import SqlCatalog
@@ -180,6 +182,28 @@ def test_folders_name_the_partition(catalog: SqlCatalog, make: Callable[..., Tab
         "data/kind=a/b/day=2024-02-29",
         "data/kind=null/day=null",
     }
+
+
+def test_zero_and_negative_zero_are_two_partitions(
+    catalog: SqlCatalog, make: Callable[..., Table], tmp_path: Path
+) -> None:
+    """Iceberg's readers take the value of an identity partition for the value of each row."""
+    make(Schema(NestedField(1, "c", types.DoubleType())), spec=spec_of((1, IdentityTransform(), "p")))
+    table = pa.table({"c": [0.0, -0.0, 0.0]})
+    with Writer(NAME, catalog=catalog) as writer:
+        writer.write(table)
+        ids = pa.schema([pa.field("c", pa.float64(), metadata={"PARQUET:field_id": "1"})])
+        pq.write_table(table.cast(ids), tmp_path / "a.parquet")
+        with pytest.raises(ZonemapError, match="more than one partition"):
+            writer.add_files([tmp_path / "a.parquet"])
+    (body,) = bodies(catalog.load_table("db.events"))
+    found = {
+        str(file["content-file"]["partition"]["1000"]): [
+            str(row["c"]) for row in data_of({"files": [file]}).to_pylist()
+        ]
+        for file in body["files"]
+    }
+    assert found == {"0.0": ["0.0", "0.0"], "-0.0": ["-0.0"]}
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])

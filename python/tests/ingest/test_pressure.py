@@ -47,7 +47,8 @@ LIMITS = BackPressure(
 
 def gate(*backlogs: Backlog) -> tuple[Gate, _Spool, _Clock]:
     spool, clock = _Spool(list(backlogs)), _Clock()
-    return Gate(spool, LIMITS, clock=clock.time, sleep=clock.sleep), spool, clock  # type: ignore[arg-type]
+    found = Gate(spool, LIMITS, lane="a", clock=clock.time, sleep=clock.sleep)  # type: ignore[arg-type]
+    return found, spool, clock
 
 
 def test_few_records_need_one_listing_for_each_interval() -> None:
@@ -102,6 +103,26 @@ def test_hard_limit_fails_at_once_and_while_waiting(over: Backlog, message: str)
         found, _, _ = gate(*backlogs)
         with pytest.raises(BackPressureError, match=message):
             found.admit()
+
+
+@pytest.mark.parametrize(
+    ("stuck", "own", "fails"),
+    [
+        (["b"], 0, False),  # one lane that is stuck stops no other one
+        (["b"], 150, True),
+        (["b", "c", "d"], 49, False),
+        (["b", "c", "d", "e"], 0, True),
+        ([], 200, True),
+    ],
+)
+def test_a_lane_counts_for_others_up_to_its_share(stuck: list[str], own: int, fails: bool) -> None:
+    lanes = {"a": (own, own)} | dict.fromkeys(stuck, (1000, 1000))
+    found, _, _ = gate(Backlog(own + 1000 * len(stuck), own, lanes))
+    if fails:
+        with pytest.raises(BackPressureError):
+            found.admit()
+    else:
+        found.admit()
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,7 @@ STATUS: dict[str, Any] = {
     "queue_id": "q",
     "pointer": "v1|1|n|q|t",
     "problem": "",
+    "warning": "",
 }
 COMMITTED = {
     "branch": "main",

@@ -20,7 +20,7 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion
-from zonemap.ingest.partitions import Partitions
+from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.sorting import Sorting
 from zonemap.ingest.statistics import FloatColumn, FooterReader
 
@@ -70,7 +70,7 @@ class TableFiles:
         self._group_rows = int(properties.get(_GROUP_ROWS_KEY, _GROUP_ROWS))
         self._partitions = Partitions(name, metadata.spec(), metadata.schema())
         self._factory = _Factory(metadata, io, self._partitions)
-        self._open: dict[tuple[Any, ...], _PartitionFile] = {}
+        self._open: dict[tuple[Any, ...], _PartitionFile] = {}  # by the identity of the partition
 
     def write(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> list[WrittenFile]:
         """Writes all rows and returns the complete files; none for no rows.
@@ -85,8 +85,8 @@ class TableFiles:
             for batch in batches:
                 for part in self._parts(batch):
                     done += self._add(conversion.convert(part))
-            for values in list(self._open):
-                done += self._complete(values)
+            for partition in list(self._open):
+                done += self._complete(partition)
         except BaseException:
             for file in self._open.values():
                 file.abandon()
@@ -104,33 +104,34 @@ class TableFiles:
     def _add(self, batch: pa.RecordBatch) -> list[WrittenFile]:
         done = []
         for values, rows in self._partitions.divide(batch):
-            file = self._open.get(values)
+            key = identity(values)
+            file = self._open.get(key)
             if file is None:
-                file = self._open[values] = self._factory.file(values)
+                file = self._open[key] = self._factory.file(values)
             file.add(rows)
             if file.waiting_bytes >= self._group_bytes or file.waiting_rows >= self._group_rows:
-                done += self._flush(values)
+                done += self._flush(key)
         while sum(file.waiting_bytes for file in self._open.values()) > self._bounds.memory_bytes:
-            done += self._flush(max(self._open, key=lambda values: self._open[values].waiting_bytes))
+            done += self._flush(max(self._open, key=lambda key: self._open[key].waiting_bytes))
         return done
 
-    def _flush(self, values: tuple[Any, ...]) -> list[WrittenFile]:
+    def _flush(self, partition: tuple[Any, ...]) -> list[WrittenFile]:
         """Writes the waiting rows of a partition as a row group; completes its file if it has the target size."""
         done = []
-        started = [key for key, file in self._open.items() if file.started and key != values]
-        if not self._open[values].started and len(started) >= self._bounds.open_files:
+        started = [key for key, file in self._open.items() if file.started and key != partition]
+        if not self._open[partition].started and len(started) >= self._bounds.open_files:
             done += self._complete(started[0])
-        file = self._open.pop(values)
+        file = self._open.pop(partition)
         # The file that was written last becomes the last, so that the first one is the one to complete.
-        self._open[values] = file
+        self._open[partition] = file
         file.flush()
-        return done + (self._complete(values) if file.is_full else [])
+        return done + (self._complete(partition) if file.is_full else [])
 
-    def _complete(self, values: tuple[Any, ...]) -> list[WrittenFile]:
-        file = self._open[values]
+    def _complete(self, partition: tuple[Any, ...]) -> list[WrittenFile]:
+        file = self._open[partition]
         file.flush()
         written = file.complete()
-        del self._open[values]
+        del self._open[partition]
         return [written]
 
 

@@ -20,7 +20,7 @@ from zonemap.errors import ZonemapError
 from zonemap.ingest import metrics
 from zonemap.ingest.content_file import WrittenFile, partition_value
 from zonemap.ingest.conversion import Conversion, fits, iceberg_schema
-from zonemap.ingest.partitions import Partitions
+from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.statistics import FooterReader
 from zonemap.ingest.storage import is_local, local_path
 
@@ -173,11 +173,12 @@ class ExistingFiles:
 
     def _compare_units(self, location: str, path: str, kind: pa.DataType) -> None:
         """Raises if Iceberg's readers would read other values than the file has."""
-        if pa.types.is_unsigned_integer(kind) or (pa.types.is_timestamp(kind) and kind.unit in {"s", "ms"}):
+        narrow = pa.types.is_unsigned_integer(kind) or pa.types.is_float16(kind)
+        if narrow or (pa.types.is_timestamp(kind) and kind.unit in {"s", "ms"}):
             raise self._refused(
                 location,
                 f"its column '{path}' is stored as {kind}",
-                "Write signed integers, and timestamps in microseconds.",
+                "Write signed integers, floats of 32 or 64 bits, and timestamps in microseconds.",
             )
         for number in range(kind.num_fields):
             self._compare_units(location, path, kind.field(number).type)
@@ -207,18 +208,18 @@ class ExistingFiles:
         wanted = [field for field in self._keys.fields if field.field_id in names]
         columns = [names[field.field_id] for field in wanted]
         rest = Schema(*(_optional(field) for field in self._keys.fields))
-        seen: set[tuple[Any, ...]] = set()
+        seen: dict[tuple[Any, ...], tuple[Any, ...]] = {}
         for batch in file.iter_batches(columns=columns):
             renamed = pa.RecordBatch.from_arrays(
                 [batch.column(name) for name in columns], names=[field.name for field in wanted]
             )
             conversion = Conversion(self._name, rest, self._metadata.format_version, renamed.schema)
-            seen |= {values for values, _ in self._partitions.divide(conversion.convert(renamed))}
+            seen |= {identity(values): values for values, _ in self._partitions.divide(conversion.convert(renamed))}
             if len(seen) > 1:
                 raise self._refused(location, "its rows are of more than one partition", "Write one file for each.")
         if not seen:
             raise self._refused(location, "it has no rows", "Leave it out.")
-        values = seen.pop()
+        (values,) = seen.values()
         for field, value in zip(self._partitions.type.fields, values, strict=True):
             partition_value(field, value)
         return values

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -56,6 +57,11 @@ class Tuple(PartitionKey):
     def to_path(self) -> str:
         """Returns the folder of the partition, such as ``day=2024-01-01``."""
         return self.partition_spec.partition_to_path(self.partition, self.schema)
+
+
+def identity(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Returns a key of partition values: 0.0 and -0.0 are two partitions for Iceberg, and equal for Python."""
+    return tuple((value, math.copysign(1, value)) if isinstance(value, float) else value for value in values)
 
 
 class Partitions:

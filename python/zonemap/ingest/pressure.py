@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from zonemap import arguments as checked
 from zonemap.errors import InvalidArgumentError
+from zonemap.ingest import lanes
 from zonemap.ingest.errors import BackPressureError
 
 if TYPE_CHECKING:
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 _LONGEST_PAUSE = 0.5
 _SHARE = 8
+# The lanes that fill the spool for a writer of another lane, if none of them goes on.
+_LANES_TO_FILL = 4
 
 
 @dataclass(frozen=True)
 class BackPressure:
     """How many records may wait for the committer, over all writers of a table.
 
-    At a soft limit a write waits for at most ``soft_wait`` seconds and then goes on; at a hard limit it fails.
+    At a soft limit a write waits for at most ``soft_wait`` seconds and then goes on; at a hard limit it fails. Of the
+    records of another lane, a writer counts a quarter of the limit at most, so that a single lane that is stuck does
+    not stop the writers of the others.
 
     Attributes:
         soft_records: Records from which writes wait.
@@ -61,9 +66,11 @@ class Gate:
         spool: Spool,
         limits: BackPressure,
         *,
+        lane: str,
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
+        self._folder = lanes.folder(lane)
         self._spool = spool
         self._limits = limits
         self._clock = clock
@@ -99,10 +106,9 @@ class Gate:
         found = self._backlog
         if found is None or self._clock() - self._listed_at >= self._limits.listing_interval:
             return self._list()
-        room = min(
-            (self._limits.soft_records - found.records) / self._limits.soft_records,
-            (self._limits.soft_bytes - found.bytes) / self._limits.soft_bytes,
-        )
+        records = self._counted(found, "records", self._limits.soft_records)
+        size = self._counted(found, "bytes", self._limits.soft_bytes)
+        room = min(1 - records / self._limits.soft_records, 1 - size / self._limits.soft_bytes)
         own = max(self._own / self._limits.soft_records, self._own_bytes / self._limits.soft_bytes)
         return self._list() if own * _SHARE >= room else found
 
@@ -112,15 +118,27 @@ class Gate:
         self._own = self._own_bytes = 0
         return self._backlog
 
+    def _counted(self, backlog: Backlog, kind: Literal["records", "bytes"], limit: int) -> int:
+        """Returns the records or bytes that count against a limit for a writer of this lane."""
+        if not backlog.lanes:
+            return backlog.records if kind == "records" else backlog.bytes
+        share = max(1, limit // _LANES_TO_FILL)
+        sizes = {folder: found[0 if kind == "records" else 1] for folder, found in backlog.lanes.items()}
+        return sum(size if folder == self._folder else min(size, share) for folder, size in sizes.items())
+
     def _over_soft(self, backlog: Backlog) -> bool:
-        return backlog.records >= self._limits.soft_records or backlog.bytes >= self._limits.soft_bytes
+        return (
+            self._counted(backlog, "records", self._limits.soft_records) >= self._limits.soft_records
+            or self._counted(backlog, "bytes", self._limits.soft_bytes) >= self._limits.soft_bytes
+        )
 
     def _refuse(self, backlog: Backlog) -> None:
-        for kind, found, limit in (
+        limits: tuple[tuple[Literal["records", "bytes"], int, int], ...] = (
             ("records", backlog.records, self._limits.hard_records),
             ("bytes", backlog.bytes, self._limits.hard_bytes),
-        ):
-            if found >= limit:
+        )
+        for kind, found, limit in limits:
+            if self._counted(backlog, kind, limit) >= limit:
                 raise BackPressureError(
                     f"Cannot write to the spool '{self._spool.location}': {found:,} {kind} wait for the committer, and "
                     f"the limit is {limit:,}. Start a committer (zonemap commit-loop), or raise hard_{kind}."

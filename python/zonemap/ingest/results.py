@@ -55,12 +55,13 @@ class IngestStatus(_OneRow):
         last_pass_seconds: Age of the last look of a committer at the queue; -1 if there was none.
         last_pass_outcome: Result of that look.
         last_pass_committer: Process of that committer.
-        loop: The committer of this driver: "running", "failing: <why>", or empty.
+        loop: The committer of this driver: "running", "failing: <why>", "ended: <why>", or empty.
         root: Folder of the queue.
         queue: "spool", or "kafka" with the topic and the brokers.
         queue_id: Incarnation of the queue.
         pointer: The committed state.
         problem: Why records are not committed, or an alarm; empty if all is well.
+        warning: Why only one process may write to the table; empty if any number may.
     """
 
     pending_records: int
@@ -81,6 +82,7 @@ class IngestStatus(_OneRow):
     queue_id: str
     pointer: str
     problem: str
+    warning: str
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from zonemap.errors import ZonemapError
@@ -22,6 +23,9 @@ FOLDER = "_zonemap_ingest"
 
 _FORMAT = 1
 
+# Longer than a writer needs to store the queue id after it has found none.
+_SETTLE_SECONDS = 1.5
+
 
 @dataclass(frozen=True)
 class Stored:
@@ -35,10 +39,17 @@ class Stored:
 
 @dataclass(frozen=True)
 class Backlog:
-    """The records of all lanes that wait for the committer: their number and the bytes of the records."""
+    """The records of all lanes that wait for the committer: their number and the bytes of the records.
+
+    Attributes:
+        records: The number of records.
+        bytes: Their bytes.
+        lanes: Both for each lane, by the name of its folder; empty if they are not known.
+    """
 
     records: int
     bytes: int
+    lanes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
 class Spool:
@@ -65,7 +76,10 @@ class Spool:
         if found is None:
             body = {"format": _FORMAT, "queue-id": str(uuid.uuid4()), "created-ms": time.time_ns() // 1_000_000}
             self._storage.create(f"{self.location}/queue-id.json", json.dumps(body).encode())
-            # Another writer may have created the file first; the stored id counts.
+            # Another writer may have created the file first; the stored id counts. In an object store, which does not
+            # decide between two writers, the last one counts.
+            if not self._storage.creates_atomically:
+                time.sleep(_SETTLE_SECONDS)
             found = self.known_queue_id()
         if found is None:
             raise ZonemapError(f"Cannot read the queue id '{self.location}/queue-id.json': it vanished. Try again.")
@@ -145,13 +159,12 @@ class Spool:
 
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
-        sizes = [
-            entry.size
-            for lane in self._storage.folders(f"{self.location}/pending")
-            for entry in self._storage.files(f"{self.location}/pending/{lane}")
-            if lanes.parse_record_name(entry.name)
-        ]
-        return Backlog(len(sizes), sum(sizes))
+        found = {}
+        for lane in self._storage.folders(f"{self.location}/pending"):
+            entries = self._storage.files(f"{self.location}/pending/{lane}")
+            sizes = [entry.size for entry in entries if lanes.parse_record_name(entry.name)]
+            found[lane] = (len(sizes), sum(sizes))
+        return Backlog(sum(count for count, _ in found.values()), sum(size for _, size in found.values()), found)
 
     def quarantine_reason(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
         """Returns code and message if the record is quarantined, otherwise None."""

@@ -4,7 +4,8 @@ A bound is left out whenever a row group has values without a bound, for example
 keeps in a footer. PyIceberg's own statistics ignore such a row group, so that its values lie outside the bounds. A
 column whose nulls or NaNs are not counted has no bounds either: Iceberg takes an unknown count for zero when it proves
 that each row of a file matches, for example before it deletes whole files. Footers do not count NaNs, so the writer
-counts and bounds columns of floats itself.
+counts and bounds columns of floats itself. A column of UUIDs has no bounds: Parquet orders them as unsigned bytes, and
+Iceberg's evaluators compare them as two signed numbers.
 """
 
 from __future__ import annotations
@@ -145,7 +146,8 @@ class FooterReader:
         column.nulls = None if nulls is None or column.nulls is None else column.nulls + nulls
         if not metrics.has_bounds or not column.bounded:
             return
-        if found is None or nulls is None or metrics.is_float or chunk.physical_type == _INT96:
+        logical = found.logical_type.type if found is not None else ""
+        if found is None or nulls is None or metrics.is_float or chunk.physical_type == _INT96 or logical == "UUID":
             column.bounded = False
             return
         if not found.has_min_max:

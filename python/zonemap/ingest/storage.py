@@ -36,6 +36,10 @@ class Entry:
 class Storage(Protocol):
     """Files by location. A created file is durable, complete, and never replaced."""
 
+    @property
+    def creates_atomically(self) -> bool:
+        """Whether ``create`` decides between two processes that create one location."""
+
     def create(self, location: str, data: bytes) -> bool:
         """Stores a file; returns False if the location already has one, which then stays as it is."""
 
@@ -70,6 +74,8 @@ def local_path(location: str) -> Path:
 
 class LocalStorage:
     """Files of the local file system, which must support hard links and fsync."""
+
+    creates_atomically = True
 
     def __init__(self) -> None:
         self._durable_folders: set[Path] = set()
@@ -136,6 +142,8 @@ class FileIoStorage:
     A PUT of an object store is atomic and durable when it returns. Names of records are unique, so that no PUT
     replaces the record of another writer.
     """
+
+    creates_atomically = False
 
     def __init__(self, io: FileIO) -> None:
         self._io = io

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import socket
 import sys
 import threading
@@ -40,6 +41,8 @@ _FIRST_PAUSE = 0.2
 # Half of the age from which a removal of orphan files deletes files.
 _GREATEST_AGE_HOURS = 36.0
 _MIB = 1024 * 1024
+# Two processes choose the same count of numbers to leave out once in four billion times.
+_MOST_SKIPPED = 2**32
 
 
 class Writer:
@@ -107,7 +110,7 @@ class Writer:
         self._queue_id = self._spool.queue_id()
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._gate = Gate(self._spool, back_pressure or BackPressure())
+        self._gate = Gate(self._spool, back_pressure or BackPressure(), lane=self.lane)
         self._writer = "/".join(
             filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name])
         )
@@ -333,10 +336,12 @@ class Writer:
         )
 
     def _read_tail(self) -> LaneTail:
-        """Reads where the lane goes on; the next record that is not given a number leaves one out.
+        """Reads where the lane goes on; the next record that is not given a number leaves some out.
 
-        An append of an earlier process may still land: if its record has the number that is left out, the next one
-        lies beside it, and the committer reports that. Records of one number would not be told apart.
+        An append of an earlier process may still land: if its record has a number that is left out, the next one
+        lies beside it, and the committer reports that. Records of one number would not be told apart. In an object
+        store, which has no lock, the appends of several earlier processes may be under way; the count of the numbers
+        that are left out is therefore random.
 
         The spool is read before the table: a record that is committed meanwhile is found in the table.
         """
@@ -345,7 +350,8 @@ class Writer:
         found = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid))
         tail = LaneTail.of(pending, found.watermark(self.lane), found.holes_of(self.lane))
         self._last = tail.last
-        self._next = max(self._next, tail.last + 2)
+        skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)
+        self._next = max(self._next, tail.last + 1 + skipped)
         return tail
 
     def _refresh(self) -> None:

@@ -4,6 +4,8 @@ import java.time.Clock
 
 import scala.util.control.NonFatal
 
+import org.slf4j.LoggerFactory
+
 import zonemap.ingest.commit._
 import zonemap.ingest.queue.{QueueStats, Receipt}
 import zonemap.ingest.record.{IngestRecord, RecordCodec}
@@ -41,7 +43,8 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
       all.map(_.totals.rows).sum,
       pause.map(_.reason),
       last,
-      problem(stats, states.left.toOption, pause, last)
+      problem(stats, states.left.toOption, pause, last),
+      target.warning.getOrElse("")
     )
   }
 
@@ -60,6 +63,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
       Option.when(stats.records > 0 && pause.isEmpty && idle.forall(_ > IngestAdmin.idleMillis(settings)))(
         idle.fold("no committer has run")(millis => s"no committer has run for ${millis / 1000} s")),
       last.flatMap(_.waiting.headOption).map(r => s"record ${r.seq} of lane '${r.lane}' is refused: ${r.message}"),
+      last.flatMap(_.alarms.headOption),
       Option.when(stats.records >= settings.softLimitRecords)(s"${stats.records} records are pending; writers wait")
     ).flatten.mkString("; ")
   }
@@ -81,7 +85,10 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   def await(receipt: Receipt, timeoutMillis: Long): Visibility = receipts.await(receipt, timeoutMillis)
 
   /** Commits by hand: passes until nothing is left that can be committed. */
-  def commit(timeoutMillis: Long): Seq[PassResult] = new Committer(target, settings, clock).drain(timeoutMillis)
+  def commit(timeoutMillis: Long): Seq[PassResult] = {
+    target.warning.foreach(IngestAdmin.log.warn)
+    new Committer(target, settings, clock).drain(timeoutMillis)
+  }
 
   def quarantined(): Seq[QuarantinedRecord] =
     quarantine.names().sortBy(name => (name.lane, name.seq, name.nonce)).map(describe)
@@ -162,6 +169,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
 }
 
 private object IngestAdmin {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   /** The time without a pass after which status reports that no committer runs. */
   def idleMillis(settings: IngestSettings): Long =

@@ -15,6 +15,7 @@ import zonemap.ingest.commit.LastPass
  * @param paused the reason of the pause, if one is set
  * @param lastPass the result of the last pass, as a committer wrote it; `None` if none did
  * @param problem why records are not committed, or an alarm; empty if there is none
+ * @param warning why only one process may write to the table; empty if any number may
  */
 private[zonemap] final case class IngestStatus(
     table: String,
@@ -32,7 +33,8 @@ private[zonemap] final case class IngestStatus(
     committedRows: Long,
     paused: Option[String],
     lastPass: Option[LastPass],
-    problem: String)
+    problem: String,
+    warning: String)
 
 /** Where the record of a receipt is. */
 private[zonemap] sealed trait Visibility

@@ -30,10 +30,19 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   }
 
   /** The state that the pointer names, also if the pointer names a queue that exists no longer. */
-  private def knownState(view: TableView, branch: String): Option[LaneState] = {
-    val queueId = view.pointer(branch).fold(target.queue.identity)(IngestPointer.parse(_).queueId)
-    BranchStates.load(catalog, branch, target.files, queueId)._2.own
-  }
+  private def knownState(view: TableView, branch: String): Option[LaneState] =
+    try {
+      val queueId = view.pointer(branch).fold(target.queue.identity)(IngestPointer.parse(_).queueId)
+      BranchStates.load(catalog, branch, target.files, queueId)._2.own
+    } catch {
+      case e: IngestStoppedException =>
+        throw new IllegalArgumentException(
+          s"Cannot reset the ingestion of '${target.name}' with the watermarks that the table has: ${e.code}, they are " +
+            "lost. Call ingest_reset with forget_known => true and the last append of each lane in watermarks, or " +
+            s"restore the files of '${target.files.root}'.",
+          e
+        )
+    }
 
   private def stateOf(
       view: TableView,

@@ -5,6 +5,7 @@ import scala.collection.mutable
 import org.slf4j.LoggerFactory
 
 import zonemap.ingest.queue.CommitQueue
+import zonemap.ingest.record.ShortText
 
 /** Logs problems of one table, each when it begins and then once in [[Alarms.EveryMillis]]. Not thread-safe. */
 private[commit] final class Alarms(table: String, settings: IngestSettings) {
@@ -14,6 +15,9 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
 
   def failed(error: Throwable): Unit =
     warn("failed", System.currentTimeMillis(), s"Cannot commit to '$table': $error. The next pass tries again.")
+
+  /** Logs a sentence about the table itself. */
+  def warnOf(sentence: String): Unit = warn("table", System.currentTimeMillis(), sentence)
 
   def check(results: Seq[PassResult], queue: CommitQueue, nowMillis: Long): Unit = {
     logged.remove("failed")
@@ -31,14 +35,10 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
             s"${refused.message}. See ingest_status."
         )
       }
-      result.held.filter(nowMillis - _.appendedAtMillis > settings.heldAlarmMillis).foreach { held =>
-        warn(
-          s"held-${held.lane}",
-          nowMillis,
-          s"'$table': record ${held.seq} of lane '${held.lane}' waits for record ${held.missingSeq}, which is not in " +
-            "the queue. Find out which process deletes records, then choose the lane's watermark with ingest_reset."
-        )
+      result.held.filter(_.isAlarm(nowMillis, settings)).foreach { held =>
+        warn(s"held-${held.lane}", nowMillis, s"'$table': ${held.text}.")
       }
+      undeleted(result).foreach(text => warn("undeleted", nowMillis, s"'$table': $text."))
     }
     oldestMillis(results, queue)
       .map(nowMillis - _)
@@ -60,7 +60,17 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
     }
 }
 
-private object Alarms {
+private[commit] object Alarms {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
   private val EveryMillis = 10 * 60 * 1000L
+
+  /** Sentences without their end on the lanes that wait for a person, and on records that cannot be deleted. */
+  def waiting(result: PassResult, settings: IngestSettings, nowMillis: Long): Seq[String] =
+    (result.held.filter(_.isAlarm(nowMillis, settings)).map(_.text) ++ undeleted(result)).map(ShortText.of)
+
+  private def undeleted(result: PassResult): Option[String] = result.undeleted.headOption.map { stuck =>
+    s"${result.undeleted.size} records are committed or refused and stay in the queue, among them ${stuck.name.seq} of " +
+      s"lane '${stuck.name.lane}': ${ShortText.of(stuck.why)}. Grant the committer access; it tries again, and commits " +
+      "none of them twice"
+  }
 }

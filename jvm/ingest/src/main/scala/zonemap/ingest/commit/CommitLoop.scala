@@ -10,12 +10,14 @@ import zonemap.ingest.table.IngestTarget
  * @param lastPassMillis when the last pass ended without an exception
  * @param results those of the last pass
  * @param problem the last failure, until a pass succeeds
+ * @param isEnded whether the loop has ended without being stopped; `problem` is the reason
  */
 private[zonemap] final case class LoopStatus(
     table: String,
     lastPassMillis: Option[Long],
     results: Seq[PassResult],
-    problem: Option[String])
+    problem: Option[String],
+    isEnded: Boolean = false)
 
 /**
  * Commits several tables in the background, each on a daemon thread of its own, so that a table that fails or hangs

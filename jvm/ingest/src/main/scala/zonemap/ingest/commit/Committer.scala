@@ -1,7 +1,7 @@
 package zonemap.ingest.commit
 
 import java.time.Clock
-import java.util.concurrent.ThreadLocalRandom
+import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
 
 import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.table.{IcebergIngestCatalog, IngestTarget}
@@ -10,12 +10,16 @@ import zonemap.ingest.table.{IcebergIngestCatalog, IngestTarget}
  * Commits the pending records of one table. Any number of committers may run on the same table, in any number of
  * processes: a commit of a committer that started from an older pointer is refused.
  *
- * Holds no state of the table between two passes, only the last status that it wrote. Thread-safe.
+ * Between two passes it holds the last status that it wrote and the lanes to look at last, neither of which any
+ * decision on a record uses. Thread-safe.
  */
 private[zonemap] final class Committer(target: IngestTarget, settings: IngestSettings, clock: Clock) {
   import Committer._
 
   private val catalog = new IcebergIngestCatalog(target.name, target.operations)
+
+  /** For each branch, the lanes whose next record could not be committed, and since when they are looked at last. */
+  private val waiting = new ConcurrentHashMap[String, (Map[String, Long], Long)]
   @volatile private var reported = Option.empty[(Seq[PassResult], Long)]
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = clock.millis()
@@ -40,13 +44,19 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
     val now = clock.millis()
     val isKnown = reported.exists { case (before, at) => before == results && now - at < StatusMillis }
     if (!isKnown) {
-      StatusFile.write(target.files, results, now)
+      StatusFile.write(target.files, results, settings, now)
       reported = Some((results, now))
     }
   }
 
-  private def run(branch: String): PassState.Done =
-    new Pass(branch, catalog, target.queue, target.files, settings, environment).run()
+  private def run(branch: String): PassState.Done = {
+    val now = clock.millis()
+    val (deferred, since) =
+      Option(waiting.get(branch)).filter(now - _._2 < DeferMillis).getOrElse((Map.empty[String, Long], now))
+    val done = new Pass(branch, catalog, target.queue, target.files, settings, environment, deferred).run()
+    waiting.put(branch, (done.waiting, since))
+    done
+  }
 
   /**
    * Passes until nothing is left that can be committed, or `timeoutMillis` are over.
@@ -79,6 +89,9 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
 
 private object Committer {
   private val StatusMillis = 20000L
+
+  /** After this time, lanes that wait are looked at in turn with the others again. */
+  private val DeferMillis = 60000L
   private val FirstPauseMillis = 100L
   private val MaxPauseMillis = 5000L
 

@@ -1,7 +1,7 @@
 package zonemap.ingest.commit
 
 import zonemap.ingest.queue.{Delivered, RecordName}
-import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.record.{IngestRecord, ShortText}
 import zonemap.ingest.table.{CheckedRecord, Refusal, RefusalCode, RefusedRecord}
 
 /** What becomes of a refused record and its lane. */
@@ -22,7 +22,12 @@ private[ingest] object RefusalEffect {
 /** A refused record. */
 private[ingest] final case class Refused(delivered: Delivered, refusal: Refusal, effect: RefusalEffect) {
   def record: RefusedRecord =
-    RefusedRecord(delivered.name.lane, delivered.name.seq, delivered.name.nonce, refusal.code, refusal.message)
+    RefusedRecord(
+      delivered.name.lane,
+      delivered.name.seq,
+      delivered.name.nonce,
+      refusal.code,
+      ShortText.of(refusal.message))
 }
 
 /**
@@ -49,7 +54,7 @@ private[ingest] final case class LaneDecision(
  * Walks the pending records of a lane in order of `seq` and follows the chain of `prevSeq` from the watermark.
  *
  * @param branchOf the branch whose committer handles a record
- * @param check the record with its data files, or why it is refused
+ * @param check the record with its data files, or why it is refused or held
  * @param confirmed whether a poll before this one delivered the record too
  * @param blocks whether a refused record ends the walk and stays pending
  * @param isFull whether the batch takes no more records
@@ -57,10 +62,11 @@ private[ingest] final case class LaneDecision(
 private[ingest] class LaneWalk(
     branch: String,
     branchOf: IngestRecord => String,
-    check: IngestRecord => Either[Refusal, CheckedRecord],
+    check: IngestRecord => Verdict,
     confirmed: RecordName => Boolean,
     blocks: RefusedRecord => Boolean,
     isFull: () => Boolean) {
+  import LaneWalk._
 
   /** @param holes the holes of the lane in the state of this branch */
   def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision = {
@@ -72,36 +78,52 @@ private[ingest] class LaneWalk(
       .foldLeft(LaneDecision(watermark, otherBranch = elsewhere)) { case (decision, (seq, same)) =>
         if (isFull()) decision else fill(decision, seq, same)
       }
+    val lastFollower = followers(pending.map(_._2))
     pending.indices
       .foldLeft((filled, false)) {
         case ((decision, isOver), _) if isOver || isFull() => (decision, true)
-        case ((decision, _), i) => step(decision, pending(i)._2, pending.drop(i + 1).flatMap(_._2))
+        case ((decision, _), i) => step(decision, pending(i)._2, seq => lastFollower.get(seq).exists(_ > i))
       }
       ._1
   }
+
+  /** For each `prevSeq`, the place of the last record that has it. */
+  private def followers(pending: Seq[Seq[Delivered]]): Map[Long, Int] =
+    pending.iterator.zipWithIndex.flatMap { case (same, i) =>
+      same.iterator.flatMap(_.content.toOption).map(_.prevSeq -> i)
+    }.toMap
 
   /** The decision with the readable records of a hole: the first one that the table accepts fills it. */
   private def fill(decision: LaneDecision, seq: Long, same: Seq[Delivered]): LaneDecision = {
     val own = same.collect { case d @ Delivered(_, Right(record), _) if branchOf(record) == branch => d -> record }
     if (own.isEmpty) decision
     else
-      (firstAccepted(own) match {
-        case Right(record) => decision.copy(accepted = decision.accepted :+ record)
-        case Left(refusals) =>
-          decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Beside)))
-      }).copy(closed = decision.closed + seq)
+      firstAccepted(own) match {
+        case Chosen(record) => decision.copy(accepted = decision.accepted :+ record, closed = decision.closed + seq)
+        case NoneFits(refusals) =>
+          val refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Beside))
+          decision.copy(refused = refused, closed = decision.closed + seq)
+        case Waits(held) => decision.copy(held = Some(held))
+      }
   }
 
-  /** The decision with the records of one `seq`, and whether the walk ends. */
-  private def step(decision: LaneDecision, same: Seq[Delivered], later: Seq[Delivered]): (LaneDecision, Boolean) = {
+  /**
+   * The decision with the records of one `seq`, and whether the walk ends.
+   *
+   * @param follows whether a later record has the given `prevSeq`
+   */
+  private def step(decision: LaneDecision, same: Seq[Delivered], follows: Long => Boolean): (LaneDecision, Boolean) = {
     val readable = same.collect { case d @ Delivered(_, Right(record), _) => d -> record }
     val forks = readable.filter { case (_, record) => isFork(record, decision.watermark) }
     val chain = readable.filter { case (_, record) => record.prevSeq == decision.watermark }
     val forked = decision.copy(refused = decision.refused ++ forks.map { case (d, record) => fork(d, record) })
     if (chain.nonEmpty) extend(forked, chain)
-    else if (readable.size > forks.size) (hold(forked, readable.find(r => !forks.contains(r)).get._2, same), true)
-    else if (forks.nonEmpty) (forked, false)
-    else unreadable(forked, same, later)
+    else if (readable.size > forks.size) {
+      val next = readable.find(r => !forks.contains(r)).get._2
+      val since = same.map(_.name.appendedAtMillis).min
+      (forked.copy(held = Some(HeldRecord(next.lane, next.seq, HoldCause.Missing(next.prevSeq), since))), true)
+    } else if (forks.nonEmpty) (forked, false)
+    else unreadable(forked, same, follows(forked.watermark))
   }
 
   protected def isFork(record: IngestRecord, watermark: Long): Boolean = record.prevSeq < watermark
@@ -112,18 +134,24 @@ private[ingest] class LaneWalk(
     if (own.isEmpty) (decision.copy(otherBranch = Some(branchOf(other.head._2))), true)
     else
       firstAccepted(own) match {
-        case Right(record) =>
+        case Chosen(record) =>
           (decision.copy(watermark = record.record.seq, accepted = decision.accepted :+ record), false)
-        case Left(refusals) => refuse(decision, refusals)
+        case NoneFits(refusals) => refuse(decision, refusals)
+        case Waits(held)        => (decision.copy(held = Some(held)), true)
       }
   }
 
-  /** The first record that the table accepts, or the refusals of all. */
-  private def firstAccepted(same: Seq[(Delivered, IngestRecord)]): Either[Seq[Refused], CheckedRecord] = {
+  /** The first record that the table accepts, or the refusals of all; a record that waits ends the search. */
+  private def firstAccepted(same: Seq[(Delivered, IngestRecord)]): Choice = {
     val ordered = same.sortBy { case (d, _) => (d.name.appendedAtMillis, d.name.nonce) }
-    ordered.foldLeft[Either[Seq[Refused], CheckedRecord]](Left(Nil)) {
-      case (Left(refusals), (d, record)) => check(record).left.map(refusals :+ Refused(d, _, RefusalEffect.Pass))
-      case (accepted, _)                 => accepted
+    ordered.foldLeft[Choice](NoneFits(Nil)) {
+      case (NoneFits(refusals), (d, record)) =>
+        check(record) match {
+          case Verdict.Accept(checked) => Chosen(checked)
+          case Verdict.Refuse(refusal) => NoneFits(refusals :+ Refused(d, refusal, RefusalEffect.Pass))
+          case Verdict.Hold(cause)     => Waits(HeldRecord(record.lane, record.seq, cause, d.name.appendedAtMillis))
+        }
+      case (decided, _) => decided
     }
   }
 
@@ -143,20 +171,14 @@ private[ingest] class LaneWalk(
     RefusalEffect.Beside
   )
 
-  private def hold(decision: LaneDecision, record: IngestRecord, same: Seq[Delivered]): LaneDecision =
-    decision.copy(held =
-      Some(HeldRecord(record.lane, record.seq, record.prevSeq, same.map(_.name.appendedAtMillis).min)))
-
   /**
    * An unreadable record is next in its chain if it is the first one above the watermark and no later record follows
    * the watermark. A poll may miss a record that is appended while it runs, but the next poll does not; the decision
    * therefore needs two polls that agree.
+   *
+   * @param isBeside whether a later record follows the watermark
    */
-  private def unreadable(
-      decision: LaneDecision,
-      same: Seq[Delivered],
-      later: Seq[Delivered]): (LaneDecision, Boolean) = {
-    val isBeside = later.exists(_.content.exists(_.prevSeq == decision.watermark))
+  private def unreadable(decision: LaneDecision, same: Seq[Delivered], isBeside: Boolean): (LaneDecision, Boolean) = {
     val refusals = same.collect { case d @ Delivered(_, Left(problem), _) =>
       Refused(d, Refusal(problem.code, problem.message), if (isBeside) RefusalEffect.Beside else RefusalEffect.Pass)
     }
@@ -168,4 +190,13 @@ private[ingest] class LaneWalk(
         (if (isOver) refused else refused.copy(opened = refused.opened + same.head.name.seq), isOver)
     }
   }
+}
+
+private[ingest] object LaneWalk {
+
+  /** Which of the records of one `seq` is committed. */
+  private sealed trait Choice
+  private final case class Chosen(record: CheckedRecord) extends Choice
+  private final case class NoneFits(refusals: Seq[Refused]) extends Choice
+  private final case class Waits(held: HeldRecord) extends Choice
 }

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import org.apache.iceberg.exceptions.CommitFailedException
 
-import zonemap.ingest.queue.{CommitQueue, Delivered, PollLimits, RecordName}
+import zonemap.ingest.queue.{CommitQueue, Delivered, Poll, PollLimits, RecordName, StuckRecord}
 import zonemap.ingest.record.{IngestRecord, Nonce}
 import zonemap.ingest.store.IngestFiles
 import zonemap.ingest.table._
@@ -22,6 +22,8 @@ private[ingest] trait PassEnvironment {
  * One pass of a committer over one branch, step by step. The names C2 to C9 are those of docs/design/INGEST.md. A crash
  * between two steps, or within one, loses and doubles nothing: the pointer in the table decides what the next pass
  * does. Holds no state.
+ *
+ * @param deferred the lanes whose next record could not be committed before, with its `seq`; the poll takes them last
  */
 private[ingest] class Pass(
     branch: String,
@@ -29,7 +31,8 @@ private[ingest] class Pass(
     queue: CommitQueue,
     files: IngestFiles,
     settings: IngestSettings,
-    environment: PassEnvironment) {
+    environment: PassEnvironment,
+    deferred: Map[String, Long] = Map.empty) {
   import PassState._
 
   private val quarantine = new Quarantine(files)
@@ -65,40 +68,48 @@ private[ingest] class Pass(
       }
   }
 
-  private def poll() = queue.poll(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit))
+  private def poll() = queue.poll(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit, deferred))
 
   /** C3: a refused record goes to quarantine before it leaves the queue. */
-  private def settle(polled: Polled): PassState =
-    Settled(polled, settleAll(polled.states, polled.poll.records, polled.poll.complete))
+  private def settle(polled: Polled): PassState = {
+    val (unsettled, stuck) = settleAll(polled.states, polled.poll)
+    Settled(polled.copy(poll = polled.poll.copy(undeleted = polled.poll.undeleted ++ stuck)), unsettled)
+  }
 
   /**
-   * Removes the delivered records that the states have settled.
+   * Removes the polled records that the states have settled.
    *
-   * @return the refused records that may still be in the queue
+   * @return the refused records that may still be in the queue, and the records that quarantine did not take
    */
-  private def settleAll(states: BranchStates, delivered: Seq[Delivered], complete: Boolean): Set[RecordName] = {
+  private def settleAll(states: BranchStates, poll: Poll): (Set[RecordName], Seq[StuckRecord]) = {
     val refused = states.quarantined.map(q => (q.lane, q.seq, q.nonce) -> q).toMap
-    val (listed, others) = delivered.partition(d => refused.contains(keyOf(d.name)))
-    listed.foreach { d =>
-      val entry = refused(keyOf(d.name))
-      quarantine.put(d.name, d.bytes, Refusal(entry.code, entry.message), environment.nowMillis())
-      if (entry.code == RefusalCode.Discarded) quarantine.unmark(d.name)
-    }
+    val (listed, others) = poll.records.partition(d => refused.contains(keyOf(d.name)))
     val (useless, passed) = others.partition(isUseless(states, _))
-    useless.foreach { d =>
-      val problem = d.content.left.toOption.get
-      quarantine.put(d.name, d.bytes, Refusal(problem.code, problem.message), environment.nowMillis())
+    val moves = listed.map { d =>
+      val entry = refused(keyOf(d.name))
+      d.name -> move(d, Refusal(entry.code, entry.message))
+    } ++ useless.map(d => d.name -> d.content.left.toOption.flatMap(p => move(d, Refusal(p.code, p.message))))
+    val moved = moves.collect { case (name, None) => name }
+    val unread = poll.unreadable.map(_.name).filterNot(name => name.seq < 0 || refused.contains(keyOf(name)))
+    queue.settle(moved ++ (passed.map(_.name) ++ unread).filter(name => states.isSettled(name.lane, name.seq)))
+    val isMoved = moved.map(keyOf).toSet
+    val listedKeys = listed.map(d => keyOf(d.name)).toSet
+    val cutLanes = poll.unreadable.map(_.name.lane).toSet
+    val unsettled = refused.keySet.filter { case key @ (lane, _, _) =>
+      !isMoved(key) && (!poll.complete || cutLanes(lane) || listedKeys(key))
     }
-    queue.settle((listed ++ useless ++ passed.filter(d => states.isSettled(d.name.lane, d.name.seq))).map(_.name))
-    if (complete) Set.empty
-    else {
-      val moved = listed.map(d => keyOf(d.name)).toSet
-      refused.values
-        .filterNot(q => moved((q.lane, q.seq, q.nonce)))
-        .map(q => RecordName(q.lane, q.seq, q.nonce, 0))
-        .toSet
-    }
+    (
+      unsettled.map((RecordName(_, _, _, 0L)).tupled),
+      moves.collect { case (name, Some(why)) => StuckRecord(name, why) })
   }
+
+  /** Puts a record into quarantine; the reason if the store does not take it. */
+  private def move(d: Delivered, refusal: Refusal): Option[String] =
+    try {
+      quarantine.put(d.name, d.bytes, refusal, environment.nowMillis())
+      if (refusal.code == RefusalCode.Discarded) quarantine.unmark(d.name)
+      None
+    } catch { case NonFatal(e) => Some(s"it cannot be put into quarantine: $e") }
 
   /** Whether a record is unreadable, and an unreadable record of the same number was refused before. */
   private def isUseless(states: BranchStates, d: Delivered): Boolean =
@@ -110,11 +121,16 @@ private[ingest] class Pass(
   private def plan(settled: Settled): PassState = {
     val Polled(view, states, poll, earlier) = settled.polled
     val waiting = waitingOf(settled.polled)
-    val decided = planner(view, states).plan(waiting, earlier)
+    val decided = planner(view, states).plan(waiting, earlier, poll.unreadable)
     if (decided.isUnconfirmed && earlier.isEmpty)
       settled.polled.copy(poll = this.poll(), earlier = poll.records.map(_.name).toSet)
     else if (decided.isDue(settings, environment.nowMillis())) Planned(settled.polled, settled.unsettled, decided)
-    else Done(result(PassOutcome.Idle, decided, settled.polled, waiting.size), decided.otherBranches)
+    else done(result(PassOutcome.Idle, decided, settled.polled, waiting.size), decided, settled.polled)
+  }
+
+  private def done(result: PassResult, plan: BatchPlan, polled: Polled): Done = {
+    val before = if (polled.poll.complete) Map.empty[String, Long] else deferred -- plan.lanes.keys
+    Done(result, plan.otherBranches, before ++ plan.waiting)
   }
 
   /** The delivered records that the states have not settled. */
@@ -137,7 +153,8 @@ private[ingest] class Pass(
 
   private def result(outcome: PassOutcome, plan: BatchPlan, polled: Polled, pending: Int): PassResult = {
     val hasSettled = waitingOf(polled).size < polled.poll.records.size
-    PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending, !polled.poll.complete && hasSettled)
+    val more = !polled.poll.complete && hasSettled
+    PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending, more, polled.poll.undeleted)
   }
 
   /** C7: the new state becomes durable before a pointer can name it. */
@@ -199,9 +216,9 @@ private[ingest] class Pass(
     if (unwritable.isEmpty) throw error
     val polled = sending.planned.polled
     val planner = new RefusingPlanner(polled.view, polled.states, unwritable)
-    val decided = planner.plan(waitingOf(polled), polled.earlier)
+    val decided = planner.plan(waitingOf(polled), polled.earlier, polled.poll.unreadable)
     if (decided.isDue(settings, environment.nowMillis())) sending.planned.copy(plan = decided)
-    else Done(result(PassOutcome.Idle, decided, polled, decided.refused.size), decided.otherBranches)
+    else done(result(PassOutcome.Idle, decided, polled, decided.refused.size), decided, polled)
   }
 
   private def keyOf(record: CheckedRecord) = (record.record.lane, record.record.seq, record.record.nonce)
@@ -210,7 +227,7 @@ private[ingest] class Pass(
   protected def resolve(sending: Sending): PassState = {
     val Planned(polled, _, plan) = sending.planned
     val failure = sending.failure.get
-    def end(outcome: PassOutcome) = Done(result(outcome, plan, polled, polled.poll.records.size), plan.otherBranches)
+    def end(outcome: PassOutcome) = done(result(outcome, plan, polled, polled.poll.records.size), plan, polled)
     val view =
       try Some(catalog.load())
       catch { case NonFatal(_) => None }
@@ -241,7 +258,7 @@ private[ingest] class Pass(
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
-    settleAll(states, polled.poll.records, polled.poll.complete)
+    settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(
       landed.snapshotId,
       plan.accepted.size,
@@ -252,7 +269,7 @@ private[ingest] class Pass(
       environment.nowMillis() - started
     )
     val left = polled.poll.records.count(d => !states.isSettled(d.name.lane, d.name.seq))
-    Done(result(outcome, plan, polled, left), plan.otherBranches)
+    done(result(outcome, plan, polled, left), plan, polled)
   }
 
   /** A planner that refuses some records in addition. */

@@ -1,9 +1,48 @@
 package zonemap.ingest.commit
 
+import zonemap.ingest.queue.StuckRecord
 import zonemap.ingest.table.RefusedRecord
 
-/** A record whose predecessor in its lane is not committed and not pending. */
-private[zonemap] final case class HeldRecord(lane: String, seq: Long, missingSeq: Long, appendedAtMillis: Long)
+/** Why a record, which is next in its lane, waits. */
+private[zonemap] sealed trait HoldCause {
+
+  /** For people, as the rest of a sentence about the record. */
+  def text: String
+}
+
+private[zonemap] object HoldCause {
+
+  /** Its predecessor is not committed and not pending. */
+  final case class Missing(seq: Long) extends HoldCause {
+    override def text: String = s"waits for record $seq, which is not in the queue. Find out which process deletes " +
+      "records, then choose the lane's watermark with ingest_reset"
+  }
+
+  /** The store does not answer for one of its data files, so that nobody knows whether the file exists. */
+  final case class Unchecked(location: String, why: String) extends HoldCause {
+    override def text: String =
+      s"waits because its data file '$location' cannot be checked: $why. The next pass tries " +
+        "again; grant the committer access to the file"
+  }
+
+  /** The store does not deliver the record. */
+  final case class Unreadable(why: String) extends HoldCause {
+    override def text: String = s"waits because $why. The next pass tries again; grant the committer access to it"
+  }
+}
+
+/** The next record of a lane, which waits while the other lanes go on. */
+private[zonemap] final case class HeldRecord(lane: String, seq: Long, cause: HoldCause, appendedAtMillis: Long) {
+
+  /** A sentence without its end; `seq` is -1 if the records of the lane cannot be listed. */
+  def text: String = if (seq < 0) s"lane '$lane' ${cause.text}" else s"record $seq of lane '$lane' ${cause.text}"
+
+  /** Whether a person must act: a missing predecessor may still be appended, other causes are failures of the store. */
+  def isAlarm(nowMillis: Long, settings: IngestSettings): Boolean = cause match {
+    case _: HoldCause.Missing => nowMillis - appendedAtMillis > settings.heldAlarmMillis
+    case _                    => true
+  }
+}
 
 /** What one pass of a committer over one branch of a table did. */
 private[zonemap] sealed trait PassOutcome
@@ -45,9 +84,10 @@ private[zonemap] object PassOutcome {
  * The result of one pass over one branch.
  *
  * @param refused records that are quarantined by this pass or wait to be
- * @param held records that wait for their predecessor
+ * @param held the next records of lanes that wait
  * @param pending records left in the queue that this pass has seen
  * @param more whether the next pass will see records that this one did not
+ * @param undeleted records that are committed or in quarantine and cannot be deleted from the queue
  */
 private[zonemap] final case class PassResult(
     branch: String,
@@ -55,4 +95,5 @@ private[zonemap] final case class PassResult(
     refused: Seq[RefusedRecord],
     held: Seq[HeldRecord],
     pending: Int,
-    more: Boolean)
+    more: Boolean,
+    undeleted: Seq[StuckRecord] = Nil)

@@ -43,6 +43,13 @@ private[ingest] object PassState {
   /** The commit landed. */
   final case class Landed(sending: Sending, snapshotId: Long) extends PassState
 
-  /** @param otherBranches branches with records that are next in their lanes */
-  final case class Done(result: PassResult, otherBranches: Set[String] = Set.empty) extends PassState
+  /**
+   * @param otherBranches branches with records that are next in their lanes
+   * @param waiting the lanes whose next record cannot be committed for now, with its `seq`
+   */
+  final case class Done(
+      result: PassResult,
+      otherBranches: Set[String] = Set.empty,
+      waiting: Map[String, Long] = Map.empty)
+      extends PassState
 }

@@ -8,7 +8,7 @@ import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.JsonUtil
 
 import zonemap.ingest.queue.{RecordName, SpoolNames}
-import zonemap.ingest.record.RecordCodec
+import zonemap.ingest.record.{RecordCodec, ShortText}
 import zonemap.ingest.store.IngestFiles
 import zonemap.ingest.table.Refusal
 
@@ -79,7 +79,7 @@ private[zonemap] object Quarantine {
     json => {
       json.writeStartObject()
       json.writeStringField("code", reason.code)
-      json.writeStringField("message", reason.message)
+      json.writeStringField("message", ShortText.of(reason.message))
       json.writeNumberField("when-ms", reason.atMillis)
       json.writeEndObject()
     },

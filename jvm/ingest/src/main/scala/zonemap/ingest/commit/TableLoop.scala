@@ -3,7 +3,10 @@ package zonemap.ingest.commit
 import java.time.Clock
 import java.util.concurrent.{CountDownLatch, Semaphore, TimeUnit}
 
+import org.slf4j.LoggerFactory
+
 import zonemap.iceberg.report.Survivable
+import zonemap.ingest.record.ShortText
 import zonemap.ingest.table.IngestTarget
 
 /** The thread that commits one table. */
@@ -43,15 +46,35 @@ private[commit] final class TableLoop(
 
   def join(timeoutMillis: Long): Boolean = ended.await(timeoutMillis, TimeUnit.MILLISECONDS)
 
-  private def run(): Unit =
-    try {
-      var opened = Option.empty[Opened]
-      while (!stopped) {
-        opened = turn(opened)
-        rest()
-      }
+  /** An interruption, such as one by a library that the pass calls, does not end the loop: only a stop does. */
+  private def run(): Unit = {
+    var opened = Option.empty[Opened]
+    try
+      while (!stopped)
+        try {
+          opened = turn(opened)
+          rest()
+        } catch {
+          case e: InterruptedException if !stopped =>
+            failed(e, opened)
+            opened = None
+        }
+    catch {
+      case e: Throwable =>
+        last = last.copy(results = Nil, problem = Some(ShortText.of(e.toString)), isEnded = true)
+        log.error(s"The committer of '$name' has ended. Start it again after the cause is removed.", e)
+        throw e
+    } finally {
+      ended.countDown()
       opened.foreach(_.target.queue.close())
-    } finally ended.countDown()
+    }
+  }
+
+  private def failed(error: Throwable, opened: Option[Opened]): Unit = {
+    last = last.copy(results = Nil, problem = Some(ShortText.of(error.toString)))
+    alarms.failed(error)
+    opened.foreach(_.target.queue.close())
+  }
 
   /** One pass; after a failure the table is loaded again by the next turn. */
   private def turn(before: Option[Opened]): Option[Opened] = {
@@ -60,14 +83,22 @@ private[commit] final class TableLoop(
       try Some(pass(before))
       catch {
         case Survivable(e) =>
-          last = last.copy(results = Nil, problem = Some(e.toString))
-          alarms.failed(e)
-          before.foreach(_.target.queue.close())
+          failed(e, before)
           None
       }
-    pace.worked((System.nanoTime() - started) / 1000000, committed = last.results.exists(isCommit))
+    val millis = (System.nanoTime() - started) / 1000000
+    pace.worked(millis, if (after.isEmpty) Some(millis) else commitMillis(millis))
     after
   }
+
+  /** The part of a pass that its commits took; a commit without a known end may have taken the whole pass. */
+  private def commitMillis(passMillis: Long): Option[Long] = last.results
+    .map(_.outcome)
+    .collect {
+      case commit: PassOutcome.Committed                  => commit.millis
+      case PassOutcome.Fenced | _: PassOutcome.Unresolved => passMillis
+    }
+    .reduceOption(_ + _)
 
   private def pass(before: Option[Opened]): Opened = {
     val opened = before.getOrElse(open())
@@ -83,10 +114,9 @@ private[commit] final class TableLoop(
 
   private def open(): Opened = {
     val target = load()
+    target.warning.foreach(alarms.warnOf)
     new Opened(target, new Committer(target, settings, clock))
   }
-
-  private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
   /** Waits as long as the pace demands, and then for the doorbell or the time of the next poll. */
   private def rest(): Unit = {
@@ -104,6 +134,7 @@ private[commit] final class TableLoop(
 }
 
 private object TableLoop {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   private final class Opened(val target: IngestTarget, val committer: Committer)
 

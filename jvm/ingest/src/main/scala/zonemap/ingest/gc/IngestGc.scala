@@ -38,8 +38,9 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     checkAges(minAgeMillis, dryRun)
     val now = clock.millis()
     val folder = dataFolder(refreshed())
+    val former = new FormerQueues(target.operations.io(), target.files.root, target.table.location())
     val gc = new FileGc(
-      () => queuedFiles,
+      () => queuedFiles ++ former.pendingFiles,
       () => ReachableFiles.of(refreshed(), target.operations.io()),
       () => listed(folder),
       Some(folder))
@@ -52,13 +53,28 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       states.map(f =>
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it")) ++
       spilled.map(f =>
-        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it"))
+        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it")) ++
+      unfinished(minAgeMillis, now, dryRun) ++
+      former.all
   }
 
-  /** Of candidates that another procedure found, the files that are not pending and not in quarantine. */
+  /** Temporary files whose writer died. */
+  private def unfinished(minAgeMillis: Long, nowMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
+    val old = target.files.temporary().filter(file => nowMillis - file.modifiedAtMillis > minAgeMillis)
+    if (!dryRun) old.foreach(file => target.files.delete(file.path))
+    old.map(f => IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "its writer has died"))
+  }
+
+  /**
+   * Of candidates that another procedure found, the files that are not pending, not in quarantine and not in the table.
+   * A record that was pending when the candidates were found may be committed now, so that it left the queue.
+   */
   def withoutPending(candidates: Seq[String]): Seq[String] = {
-    val queued = queuedFiles.map(FileGc.withoutScheme)
-    candidates.filterNot(location => queued(FileGc.withoutScheme(location)))
+    checkQueue()
+    val files = candidates.map(StoredIngestFile(_, 0, 0))
+    new FileGc(() => queuedFiles, () => ReachableFiles.of(refreshed(), target.operations.io()), () => files)
+      .garbage(0, clock.millis())
+      .map(_.path)
   }
 
   /** A root without the queue of the table has no pending record, so all files of pending records would be garbage. */

@@ -3,6 +3,7 @@ package zonemap.ingest.kafka
 import java.util.concurrent.ExecutionException
 
 import scala.annotation.tailrec
+import scala.util.control.NonFatal
 
 import org.apache.kafka.clients.admin.Admin
 import org.apache.kafka.clients.consumer.KafkaConsumer
@@ -87,7 +88,21 @@ private[zonemap] final class KafkaQueue private (
         s"Cannot append the record ${record.seq} of lane '${record.lane}' to the Kafka topic '${topic.name}': the topic " +
           "was deleted since the queue was opened. Open the queue again; ingest_status shows the next step.")
 
-  override def poll(limits: PollLimits): Poll = Poll.inTurn(pending(), limits)(_.name)(deliver)
+  override def poll(limits: PollLimits): Poll = {
+    val entries = pending()
+    val byName = entries.map(entry => entry.name -> entry).toMap
+    val order = PollOrder.of(entries.map(entry => ListedRecord(entry.name, entry.sizeBytes)), limits.deferred)
+    val delivery = new PollDelivery(limits, _.map(name => read(byName(name)))).run(order)
+    Poll(delivery.delivered, delivery.isComplete, delivery.failed)
+  }
+
+  /** The record of an entry. A store that fails to read the file of a long record holds up the lane of this record only. */
+  private def read(entry: LogEntry): Either[StuckRecord, Option[Delivered]] =
+    try Right(deliver(entry))
+    catch {
+      case NonFatal(e) if entry.value.exists(SpilledRecord.parse(_).isDefined) =>
+        Left(StuckRecord(entry.name, s"its record cannot be read: $e"))
+    }
 
   override def names(): Seq[RecordName] = pending().map(_.name)
 
@@ -140,7 +155,11 @@ private[zonemap] final class KafkaQueue private (
 
   override def stats(): QueueStats = {
     val all = pending()
-    QueueStats(all.size.toLong, all.map(_.sizeBytes).sum, all.map(_.name.appendedAtMillis).minOption)
+    QueueStats(
+      all.size.toLong,
+      all.map(_.sizeBytes).sum,
+      all.map(_.name.appendedAtMillis).minOption,
+      all.groupMapReduce(_.name.lane)(_ => 1L)(_ + _))
   }
 
   override def close(): Unit = {

@@ -1,7 +1,5 @@
 package zonemap.ingest.queue
 
-import scala.collection.mutable.ArrayBuffer
-
 import zonemap.ingest.record.{IngestRecord, RecordCodec, RecordProblem}
 
 /**
@@ -22,8 +20,13 @@ private[zonemap] final case class Receipt(
  * What a queue holds.
  *
  * @param oldestMillis when the oldest record was appended, by the clock of the store; `None` if there is none
+ * @param byLane the records of each lane; empty if the queue does not count them
  */
-private[zonemap] final case class QueueStats(records: Long, bytes: Long, oldestMillis: Option[Long])
+private[zonemap] final case class QueueStats(
+    records: Long,
+    bytes: Long,
+    oldestMillis: Option[Long],
+    byLane: Map[String, Long] = Map.empty)
 
 /**
  * The name of a record in a queue, which is known even if the record cannot be read.
@@ -60,42 +63,33 @@ private[zonemap] object Delivered {
 }
 
 /**
+ * A record that the store does not read or does not delete for now. Nothing is known of its content, so it is neither
+ * refused nor passed.
+ *
+ * @param name the record; its `seq` is -1 if the store does not even list the records of its lane
+ */
+private[zonemap] final case class StuckRecord(name: RecordName, why: String)
+
+/**
  * The result of one poll.
  *
  * @param complete whether the limits left nothing out
+ * @param unreadable the first record of each lane that the store failed to read. The poll leaves out the records behind it
+ * @param undeleted settled records that the queue could not delete. The queue tries again, and delivers none of them
  */
-private[zonemap] final case class Poll(records: Seq[Delivered], complete: Boolean)
+private[zonemap] final case class Poll(
+    records: Seq[Delivered],
+    complete: Boolean,
+    unreadable: Seq[StuckRecord] = Nil,
+    undeleted: Seq[StuckRecord] = Nil)
 
-private[zonemap] object Poll {
-
-  /**
-   * Delivers records up to the limits: the first record of each lane, then the second of each, and so on, so that a long
-   * lane does not hold up the others.
-   *
-   * @param deliver the record of that name; `None` if it was settled meanwhile
-   */
-  def inTurn[A](records: Seq[A], limits: PollLimits)(nameOf: A => RecordName)(deliver: A => Option[Delivered]): Poll = {
-    val ordered = records
-      .map(record => nameOf(record) -> record)
-      .groupBy(_._1.lane)
-      .values
-      .flatMap(_.sortBy { case (name, _) => (name.seq, name.appendedAtMillis, name.nonce) }.zipWithIndex)
-      .toSeq
-      .sortBy { case ((name, _), turn) => (turn, name.appendedAtMillis, name.lane) }
-      .iterator
-    val delivered = ArrayBuffer.empty[Delivered]
-    var bytes = 0L
-    while (ordered.hasNext && delivered.size < limits.maxRecords && bytes < limits.maxBytes)
-      deliver(ordered.next()._1._2).foreach { record =>
-        delivered += record
-        bytes += record.bytes.length
-      }
-    Poll(delivered.toSeq, complete = !ordered.hasNext)
-  }
-}
-
-/** The records to deliver in one poll, at most; at least one record is delivered. */
-private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long)
+/**
+ * The records to deliver in one poll, at most; at least one record is delivered.
+ *
+ * @param deferred lanes that come last, unless they have a record below the given `seq`: a record of that `seq` could not
+ *   be committed before
+ */
+private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long, deferred: Map[String, Long] = Map.empty)
 
 /**
  * The queue of one table: durable when `append` returns, at least once, and in order for each lane.
@@ -138,7 +132,10 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
   /** The pending records of one lane in order of `seq`; otherwise as [[poll]] without limits. */
   def pendingOf(lane: String): Seq[Delivered]
 
-  /** Removes records from the queue. A record that is already removed is ignored. */
+  /**
+   * Removes records from the queue. A record that is already removed is ignored. A record that cannot be removed is
+   * named by the next poll, and the queue tries to remove it again.
+   */
   def settle(records: Seq[RecordName]): Unit
 
   /**

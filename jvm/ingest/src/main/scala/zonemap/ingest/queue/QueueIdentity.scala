@@ -25,6 +25,7 @@ private[zonemap] object QueueIdentity {
   /** That of a queue whose records are not in the root. A reader that knows only spools refuses it. */
   private val KafkaFormat = 2
   private val MaxBytes = 4096
+  private val SettleMillis = 1500L
 
   def newSpool(nowMillis: Long): QueueIdentity = QueueIdentity(UUID.randomUUID().toString, None, nowMillis)
 
@@ -39,9 +40,15 @@ private[zonemap] object QueueIdentity {
     }
   }
 
-  /** Creates the file; if another process creates one at the same time, both return the same. */
+  /**
+   * Creates the file; if another process creates one at the same time, both return the same.
+   *
+   * In a store without atomic creation the last one that was written counts. This process may have written it before
+   * another one did, and so it reads the identity after the time that a creation takes.
+   */
   def create(files: IngestFiles, identity: QueueIdentity): QueueIdentity = {
-    files.create(SpoolNames.QueueId, json(identity))
+    files.create(SpoolNames.QueueId, json(identity)): Unit
+    if (!files.createsAtomically) Thread.sleep(SettleMillis)
     read(files).getOrElse(
       throw new IllegalStateException(
         s"Cannot open the queue '${files.root}': the file '${SpoolNames.QueueId}' vanished after it was created. " +

@@ -20,6 +20,10 @@ private[zonemap] object SpoolNames {
   def record(folder: String, lane: String, seq: Long, nonce: String): String =
     f"$folder/${LaneName.encode(lane)}/$seq%020d-$nonce.rec"
 
+  /** The lane of a folder directly below `folder`; `None` for another path. */
+  def laneOf(folder: String, path: String): Option[String] =
+    Option(path.stripPrefix(folder + "/")).filter(_ != path).filterNot(_.contains('/')).flatMap(LaneName.decode)
+
   /** The record that a path below `folder` names; `None` for the name of another file. */
   def parse(folder: String, path: String, modifiedAtMillis: Long): Option[RecordName] =
     path.stripPrefix(folder + "/").split('/') match {

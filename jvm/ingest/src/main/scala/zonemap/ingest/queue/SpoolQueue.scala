@@ -1,7 +1,9 @@
 package zonemap.ingest.queue
 
+import scala.util.control.NonFatal
+
 import zonemap.ingest.record._
-import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 
 /**
  * The queue that needs no server: one immutable file for each record, below `pending/<lane>/` of the ingest root of the
@@ -11,6 +13,7 @@ import zonemap.ingest.store.IngestFiles
  */
 private[zonemap] final class SpoolQueue private (files: IngestFiles, override val identity: String)
     extends CommitQueue {
+  private val undeleted = new UndeletedRecords
 
   override def description: String = "spool"
 
@@ -26,7 +29,32 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     Receipt(record.tableUuid, record.branch, record.lane, record.seq, record.nonce, s"${files.root}/$path")
   }
 
-  override def poll(limits: PollLimits): Poll = Poll.inTurn(names(), limits)(name => name)(deliver)
+  override def poll(limits: PollLimits): Poll = {
+    val listing = files.listing(SpoolNames.Pending)
+    val listed = recordsOf(listing.files)
+    undeleted.retain(listed.map(_.name))
+    val order = PollOrder.of(listed.filterNot(record => undeleted.contains(record.name)), limits.deferred)
+    val delivery = new PollDelivery(limits, readAll).run(order)
+    val unlisted = listing.unlisted.flatMap { case (path, why) =>
+      SpoolNames.laneOf(SpoolNames.Pending, path).map(lane => StuckRecord(RecordName(lane, -1, "", 0), why))
+    }
+    Poll(delivery.delivered, delivery.isComplete, unlisted ++ delivery.failed, undeleted.all)
+  }
+
+  /** The records of these names, each with its result; `None` if it was settled meanwhile. */
+  private def readAll(names: Seq[RecordName]): Seq[Either[StuckRecord, Option[Delivered]]] =
+    files.inParallel(names) { name =>
+      try
+        deliver(name) match {
+          case Some(Delivered(_, Left(_), _)) if isUnfinished(name) =>
+            Left(StuckRecord(name, "its record may not be written to its end yet"))
+          case delivered => Right(delivered)
+        }
+      catch { case NonFatal(e) => Left(StuckRecord(name, s"its record cannot be read: $e")) }
+    }
+
+  private def isUnfinished(name: RecordName): Boolean =
+    files.showsUnfinished && System.currentTimeMillis() - name.appendedAtMillis < SpoolQueue.UnfinishedMillis
 
   /** The record of that name; `None` if it was settled meanwhile. */
   private def deliver(name: RecordName): Option[Delivered] =
@@ -37,13 +65,28 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   override def pendingOf(lane: String): Seq[Delivered] =
     namesIn(s"${SpoolNames.Pending}/${LaneName.encode(lane)}").sortBy(_.seq).flatMap(deliver)
 
-  private def namesIn(folder: String): Seq[RecordName] =
-    files.list(folder).flatMap(file => SpoolNames.parse(SpoolNames.Pending, file.path, file.modifiedAtMillis))
+  private def namesIn(folder: String): Seq[RecordName] = recordsOf(files.list(folder)).map(_.name)
 
-  override def settle(records: Seq[RecordName]): Unit = records.foreach(name => files.delete(pathOf(name)))
+  private def recordsOf(stored: Seq[StoredIngestFile]): Seq[ListedRecord] = stored.flatMap { file =>
+    SpoolNames.parse(SpoolNames.Pending, file.path, file.modifiedAtMillis).map(ListedRecord(_, file.sizeBytes))
+  }
+
+  /** Removes the records, and some of those that could not be removed before. */
+  override def settle(records: Seq[RecordName]): Unit = {
+    val results = files.inParallel(records ++ undeleted.next()) { name =>
+      try {
+        files.delete(pathOf(name))
+        name -> None
+      } catch { case NonFatal(e) => name -> Some(s"its record cannot be deleted: $e") }
+    }
+    results.foreach {
+      case (name, None)      => undeleted.remove(name)
+      case (name, Some(why)) => undeleted.add(StuckRecord(name, why))
+    }
+  }
 
   override def pendingFiles(): Iterator[String] =
-    names().iterator.flatMap(deliver).flatMap { delivered =>
+    names().iterator.grouped(SpoolQueue.Chunk).flatMap(files.inParallel(_)(deliver)).flatten.flatMap { delivered =>
       delivered.content match {
         case Right(record) => record.files.map(DataFilePath.of)
         case Left(problem) =>
@@ -54,8 +97,12 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     }
 
   override def stats(): QueueStats = {
-    val pending = files.list(SpoolNames.Pending).filter(_.path.endsWith(".rec"))
-    QueueStats(pending.size.toLong, pending.map(_.sizeBytes).sum, pending.map(_.modifiedAtMillis).minOption)
+    val pending = recordsOf(files.listing(SpoolNames.Pending).files)
+    QueueStats(
+      pending.size.toLong,
+      pending.map(_.sizeBytes).sum,
+      pending.map(_.name.appendedAtMillis).minOption,
+      pending.groupMapReduce(_.name.lane)(_ => 1L)(_ + _))
   }
 
   override def close(): Unit = ()
@@ -65,6 +112,10 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 }
 
 private[zonemap] object SpoolQueue {
+  private val Chunk = 64
+
+  /** After this time, a record that is not whole has lost its writer. */
+  private val UnfinishedMillis = 10 * 60 * 1000L
 
   /**
    * Opens the queue of an ingest root, and creates its identity if the root has none.

@@ -1,33 +1,39 @@
 package zonemap.ingest.store
 
 import java.io.FileNotFoundException
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.exceptions.NotFoundException
+import org.apache.iceberg.exceptions.{AlreadyExistsException, NotFoundException}
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
+import org.apache.iceberg.util.{Tasks, ThreadPools}
 
 /**
  * An ingest root in an object store or in HDFS, through the `FileIO` of the table. The store must show a file whole or
  * not at all when it is closed, as object stores do; a reader notices a torn file by its checksum.
  *
- * `FileIO` has no creation that fails if the name exists. The names of an ingest root therefore contain a random
- * number, and the one name without it, the identity of the queue, is read again after it was written.
+ * In an object store, `FileIO` looks whether a name exists and then writes it, so that two processes may both create it.
+ * The names of an ingest root therefore contain a random number, and the one name without it, the identity of the
+ * queue, is read again some time after it was written.
  */
 private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations, override val root: String)
     extends IngestFiles {
 
+  override def createsAtomically: Boolean = false
+
+  /** HDFS shows a file from its creation on, object stores when it is closed. */
+  override val showsUnfinished: Boolean = io.getClass.getName.endsWith("HadoopFileIO") ||
+    FileIOFiles.FileSystems.exists(scheme => root.startsWith(s"$scheme:"))
+
   override def create(path: String, bytes: Array[Byte]): Boolean =
-    if (length(path).isDefined) false
-    else {
-      write(path, bytes)
+    try {
+      Using.resource(io.newOutputFile(at(path)).create())(_.write(bytes))
       true
-    }
+    } catch { case _: AlreadyExistsException => false }
 
-  override def replace(path: String, bytes: Array[Byte]): Unit = write(path, bytes)
-
-  private def write(path: String, bytes: Array[Byte]): Unit =
+  override def replace(path: String, bytes: Array[Byte]): Unit =
     Using.resource(io.newOutputFile(at(path)).createOrOverwrite())(_.write(bytes))
 
   override def read(path: String, maxBytes: Int): Option[Array[Byte]] = orMissing {
@@ -52,6 +58,18 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
 
   override def delete(path: String): Unit = orMissing(io.deleteFile(at(path))): Unit
 
+  override def inParallel[A, B](items: Seq[A])(work: A => B): Seq[B] =
+    if (items.size < 2) items.map(work)
+    else {
+      val results = new ConcurrentHashMap[Int, B]
+      Tasks
+        .foreach(items.indices.map(Int.box).asJava)
+        .executeWith(ThreadPools.getWorkerPool)
+        .throwFailureWhenFinished()
+        .run(i => results.put(i, work(items(i))): Unit)
+      items.indices.map(results.get)
+    }
+
   private def at(path: String): String = s"$root/$path"
 
   /** The path below the root; some listings add or omit the scheme and the authority, or write `a//b` as `a/b`. */
@@ -75,6 +93,7 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
 }
 
 private[store] object FileIOFiles {
+  private val FileSystems = Seq("hdfs", "viewfs", "ofs", "webhdfs")
   private val Scheme = "^[a-zA-Z][a-zA-Z0-9+.-]*:(//[^/]*)?".r
 
   def normalized(location: String): String = Scheme.replaceFirstIn(location, "").replaceAll("/+", "/")

@@ -10,6 +10,11 @@ import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 private[zonemap] final case class StoredIngestFile(path: String, sizeBytes: Long, modifiedAtMillis: Long)
 
 /**
+ * @param unlisted the folders that cannot be listed, relative to the root, each with the reason
+ */
+private[zonemap] final case class IngestListing(files: Seq[StoredIngestFile], unlisted: Seq[(String, String)])
+
+/**
  * The files of one ingest root, which is a folder. All paths are relative to it.
  *
  * A file is immutable and appears whole under its name. The exceptions are files that are advisory, which [[replace]]
@@ -45,8 +50,23 @@ private[zonemap] trait IngestFiles {
    */
   def list(folder: String): Seq[StoredIngestFile]
 
+  /** As [[list]], but names the folders that cannot be listed instead of failing. */
+  def listing(folder: String): IngestListing = IngestListing(list(folder), Nil)
+
+  /** All temporary files; a store that shows a file only when it is whole has none. */
+  def temporary(): Seq[StoredIngestFile] = Nil
+
   /** Deletes a file; a missing file is ignored. */
   def delete(path: String): Unit
+
+  /** Whether [[create]] decides between two processes that create one name at the same moment. */
+  def createsAtomically: Boolean = true
+
+  /** Whether a file may be visible before it is whole, while its writer still writes. */
+  def showsUnfinished: Boolean = false
+
+  /** Does some work for each item, in parallel if the store is remote; the results are in order of the items. */
+  def inParallel[A, B](items: Seq[A])(work: A => B): Seq[B] = items.map(work)
 }
 
 private[zonemap] object IngestFiles {

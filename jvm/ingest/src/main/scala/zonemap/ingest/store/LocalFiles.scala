@@ -4,7 +4,6 @@ import java.io.{IOException, InputStream}
 import java.nio.ByteBuffer
 import java.nio.channels.FileChannel
 import java.nio.file.{
-  DirectoryNotEmptyException,
   FileAlreadyExistsException,
   FileVisitResult,
   Files,
@@ -57,17 +56,30 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     catch { case _: NoSuchFileException => None }
 
   override def list(below: String): Seq[StoredIngestFile] = {
-    val found = ArrayBuffer.empty[StoredIngestFile]
+    val visitor = walk(below)
+    visitor.failed.headOption.foreach { case (_, error) => throw error }
+    visitor.found.toSeq
+  }
+
+  override def listing(below: String): IngestListing = {
+    val visitor = walk(below)
+    IngestListing(visitor.found.toSeq, visitor.failed.map { case (path, error) => path -> error.toString }.toSeq)
+  }
+
+  override def temporary(): Seq[StoredIngestFile] = walk("", LocalFiles.isTemporary).found.toSeq
+
+  private def walk(below: String, isWanted: String => Boolean = !_.startsWith(".")): Visitor = {
+    val visitor = new Visitor(isWanted)
     val start = folder.resolve(below)
-    if (Files.isDirectory(start)) Files.walkFileTree(start, new Visitor(found))
-    found.toSeq
+    if (Files.isDirectory(start)) Files.walkFileTree(start, visitor)
+    visitor
   }
 
   override def delete(path: String): Unit = {
     val target = folder.resolve(path)
     Files.deleteIfExists(target)
     try Files.deleteIfExists(target.getParent): Unit
-    catch { case _: DirectoryNotEmptyException => () }
+    catch { case _: IOException => () } // an empty folder may stay
   }
 
   /** Runs the work again if another process removes the folder, which was empty, at the same moment. */
@@ -107,9 +119,13 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
   private def flush(path: Path): Unit =
     Using.resource(FileChannel.open(path, StandardOpenOption.READ))(_.force(true))
 
-  private final class Visitor(found: ArrayBuffer[StoredIngestFile]) extends SimpleFileVisitor[Path] {
+  /** @param isWanted whether a file of that name is listed */
+  private final class Visitor(isWanted: String => Boolean) extends SimpleFileVisitor[Path] {
+    val found: ArrayBuffer[StoredIngestFile] = ArrayBuffer.empty
+    val failed: ArrayBuffer[(String, IOException)] = ArrayBuffer.empty
+
     override def visitFile(file: Path, attributes: BasicFileAttributes): FileVisitResult = {
-      if (!file.getFileName.toString.startsWith("."))
+      if (isWanted(file.getFileName.toString))
         found += StoredIngestFile(
           folder.relativize(file).toString,
           attributes.size(),
@@ -120,13 +136,17 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     /** Files and folders may vanish while they are listed. */
     override def visitFileFailed(file: Path, error: IOException): FileVisitResult = error match {
       case _: NoSuchFileException => FileVisitResult.CONTINUE
-      case other                  => throw other
+      case other =>
+        failed += folder.relativize(file).toString -> other
+        FileVisitResult.CONTINUE
     }
   }
 }
 
 private[store] object LocalFiles {
   private val Attempts = 100
+
+  private def isTemporary(name: String): Boolean = name.startsWith(".") && name.endsWith(".tmp")
 
   /** The path of a location `/...` or `file:/...`; `None` for another scheme. */
   def pathOf(location: String): Option[Path] =

@@ -70,7 +70,7 @@ private[zonemap] object BranchStates {
     def stop(code: String, why: String) = throw new IngestStoppedException(
       code,
       s"Cannot continue the ingestion of branch '$branch' from '$text': $why. Restore the files of '${files.root}', or " +
-        "choose the watermarks with ingest_reset."
+        "choose the watermarks with ingest_reset and forget_known => true."
     )
     if (pointer.tableUuid != view.tableUuid) stop(StopCode.OtherTable, s"the table has the UUID ${view.tableUuid}")
     if (pointer.queueId != queueId) stop(StopCode.OtherQueue, s"the queue is $queueId")
@@ -107,7 +107,7 @@ private[zonemap] object BranchStates {
         s"Cannot continue the ingestion of branch '$branch': the table has no property " +
           s"'${IngestPointer.property(branch)}' and no snapshot with a pointer, but '${files.root}/${StateFile.Folder}' " +
           "has states. Set the property to the pointer of the newest snapshot of the ingestion, or choose the " +
-          "watermarks with ingest_reset."
+          "watermarks with ingest_reset and forget_known => true."
       )
   }
 }

@@ -51,23 +51,24 @@ private[zonemap] final class IcebergIngestCatalog(name: String, operations: Tabl
     "zonemap.ingest.lanes" -> commit.lanes.toString
   )
 
-  override def lengths(locations: Seq[String]): Map[String, Long] = {
-    val found = new ConcurrentHashMap[String, Long]
+  override def lengths(locations: Seq[String]): Seq[FileLength] = {
+    val found = new ConcurrentHashMap[String, FileLength]
     Tasks
       .foreach(locations.asJava)
       .executeWith(ThreadPools.getWorkerPool)
       .throwFailureWhenFinished()
-      .run(location => length(location).foreach(found.put(location, _)))
-    found.asScala.toMap
+      .run(location => found.put(location, length(location)): Unit)
+    locations.map(found.get)
   }
 
-  private def length(location: String): Option[Long] =
+  private def length(location: String): FileLength =
     try {
       val file = operations.io().newInputFile(location)
-      if (file.exists()) Some(file.getLength) else None
+      if (file.exists()) FileLength.Known(file.getLength) else FileLength.Missing
     } catch {
-      case _: NotFoundException                                                  => None
-      case e: RuntimeException if e.getCause.isInstanceOf[FileNotFoundException] => None
+      case _: NotFoundException                                                  => FileLength.Missing
+      case e: RuntimeException if e.getCause.isInstanceOf[FileNotFoundException] => FileLength.Missing
+      case NonFatal(e)                                                           => FileLength.Unknown(e.toString)
     }
 
   override def unwritable(record: CheckedRecord): Option[Refusal] =

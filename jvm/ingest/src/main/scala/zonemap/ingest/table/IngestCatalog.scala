@@ -25,6 +25,17 @@ private[zonemap] final case class PointerCommit(
     merge: Boolean,
     lanes: Int)
 
+/** What a store reports of a data file. */
+private[zonemap] sealed trait FileLength
+
+private[zonemap] object FileLength {
+  final case class Known(bytes: Long) extends FileLength
+  case object Missing extends FileLength
+
+  /** The store did not answer, so that the file may exist or not. */
+  final case class Unknown(why: String) extends FileLength
+}
+
 /** The metadata of a table at one moment, as the committer needs it. */
 private[zonemap] trait TableView {
   def tableUuid: String
@@ -70,8 +81,8 @@ private[zonemap] trait IngestCatalog {
    */
   def commit(commit: PointerCommit): Long
 
-  /** The length of each data file; a file that does not exist is missing in the result. */
-  def lengths(locations: Seq[String]): Map[String, Long]
+  /** What the store reports of each data file, in the order of the locations. A failure concerns its own file only. */
+  def lengths(locations: Seq[String]): Seq[FileLength]
 
   /** The reason why the files of a record cannot be written to a manifest, if there is one. */
   def unwritable(record: CheckedRecord): Option[Refusal]

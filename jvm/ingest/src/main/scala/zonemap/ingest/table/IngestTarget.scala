@@ -21,9 +21,24 @@ private[zonemap] final class IngestTarget(
 
   /** Closes the queue. */
   override def close(): Unit = queue.close()
+
+  /** A sentence that warns of a catalog whose commits are not atomic; `None` if they are. */
+  def warning: Option[String] = {
+    val location = table.location()
+    val isAtomic = operations.getClass.getName != IngestTarget.HadoopOperations ||
+      IngestTarget.AtomicRename.exists(scheme => location.startsWith(s"$scheme://"))
+    Option.unless(isAtomic)(
+      s"'$name' is a table of a Hadoop catalog in '$location', where a commit is not atomic: two processes that commit " +
+        "to it, this committer and a writer among them, may lose or damage a commit. Let a single process write to it, " +
+        "or use a REST, JDBC, Hive or Glue catalog.")
+  }
 }
 
 private[zonemap] object IngestTarget {
+  private val HadoopOperations = "org.apache.iceberg.hadoop.HadoopTableOperations"
+
+  /** File systems that never rename a file over another one. */
+  private val AtomicRename = Seq("hdfs", "viewfs")
 
   /**
    * Opens the queue of a table.

@@ -47,18 +47,41 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
 
   override def check(record: IngestRecord): Either[Refusal, CheckedRecord] = {
     val specs = record.files.map(_.specId).distinct
-    if (!metadata.schemasById().containsKey(record.schemaId))
-      Left(Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}"))
-    else
-      specs.find(id => metadata.spec(id) == null) match {
-        case Some(id) => Left(Refusal(RefusalCode.UnknownSpec, s"the table has no partition spec with id $id"))
-        case None =>
-          val files = record.files.map(file => parsed(file))
-          files.collectFirst { case Left(refusal) => Left(refusal) }.getOrElse {
-            Right(CheckedRecord(record, files.collect { case Right(file) => file }))
-          }
-      }
+    specs.find(id => metadata.spec(id) == null) match {
+      case Some(id) => Left(Refusal(RefusalCode.UnknownSpec, s"the table has no partition spec with id $id"))
+      case None =>
+        val files = record.files.map(file => parsed(file))
+        files.collectFirst { case Left(refusal) => Left(refusal) }.getOrElse {
+          val known = files.collect { case Right(file) => file }
+          Either.cond(
+            hadSchema(record.schemaId, known),
+            CheckedRecord(record, known),
+            Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}")
+          )
+        }
+    }
   }
+
+  /**
+   * Whether the table has or had the schema. The expiry of snapshots may remove a schema from the metadata while a record
+   * is queued. Field ids are never used again, so that files which have only ids of the table still fit. An id of a schema
+   * that is greater than all others may come from a lost version of the metadata, so the files must prove that they fit.
+   */
+  private def hadSchema(id: Int, files: Seq[DataFile]): Boolean = metadata.schemasById().containsKey(id) || {
+    val fields = files.map(fieldIds)
+    fields.flatten.forall(_ <= metadata.lastColumnId()) &&
+    (metadata.schemas().asScala.exists(_.schemaId() > id) || fields.forall(_.nonEmpty))
+  }
+
+  /** The ids of the columns for which a file has metrics. */
+  private def fieldIds(file: DataFile): Set[Int] =
+    Seq[java.util.Map[Integer, _]](
+      file.columnSizes(),
+      file.valueCounts(),
+      file.nullValueCounts(),
+      file.nanValueCounts(),
+      file.lowerBounds(),
+      file.upperBounds()).filter(_ != null).flatMap(_.keySet().asScala).map(_.intValue()).toSet
 
   private def parsed(file: QueuedFile): Either[Refusal, DataFile] =
     try

@@ -1,6 +1,8 @@
 package zonemap.ingest.write
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 import org.apache.iceberg.{ContentFileParser, DataFile, TableMetadata}
 import org.slf4j.LoggerFactory
@@ -48,12 +50,29 @@ private[zonemap] final class LaneWriter private (
     val previous = tail.open.get(seq).orElse(Option.when(seq > tail.last)(tail.last))
     previous.fold(repeated(seq)) { prevSeq =>
       check(seq, files, now - startedAtMillis)
-      BackPressure.await(target.name, target.queue, settings)
-      val accepted = target.queue.append(recordOf(seq, prevSeq, files, now))
+      BackPressure.await(target.name, lane, target.queue, settings)
+      val accepted = retried(recordOf(seq, prevSeq, files, now), LaneWriter.Pauses)
       tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
       accepted
     }
   }
+
+  /**
+   * Appends the record, again under a new nonce if the queue fails: a failed append may have left a part of the record.
+   * Two records of one number are harmless, because the committer takes the first one that it can read.
+   */
+  @tailrec
+  private def retried(record: IngestRecord, pauses: Seq[Long]): Receipt =
+    (try Right(target.queue.append(record))
+    catch { case NonFatal(e) if pauses.nonEmpty && !e.isInstanceOf[IllegalArgumentException] => Left(e) }) match {
+      case Right(receipt) => receipt
+      case Left(error) =>
+        LaneWriter.log.warn(
+          s"Cannot append record ${record.seq} of lane '$lane' of '${target.name}': $error. The append is repeated in " +
+            s"${pauses.head} ms.")
+        Thread.sleep(pauses.head)
+        retried(record.copy(nonce = Nonce.draw()), pauses.tail)
+    }
 
   /**
    * A producer repeats only its last append. An earlier number therefore comes from other data: of a run out of order,
@@ -85,6 +104,7 @@ private[zonemap] final class LaneWriter private (
     files.find(file => !specs.containsKey(file.specId())).foreach { file =>
       refuse(s"the table has no partition spec ${file.specId()}, which '${file.location()}' has. Load the table again.")
     }
+    files.iterator.flatMap(file => QueuedPartition.problem(file, specs.get(file.specId()))).nextOption().foreach(refuse)
   }
 
   private def recordOf(seq: Long, prevSeq: Long, files: Seq[DataFile], nowMillis: Long): IngestRecord = {
@@ -113,6 +133,9 @@ private[zonemap] final class LaneWriter private (
 
 private[zonemap] object LaneWriter {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
+
+  /** Milliseconds before each repeat of an append that failed. */
+  private val Pauses = Seq(200L, 1000L, 3000L)
 
   /**
    * Opens a lane: reads its last `seq` from the queue and from the state of the table.

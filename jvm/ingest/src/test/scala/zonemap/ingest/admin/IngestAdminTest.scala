@@ -128,6 +128,38 @@ class IngestAdminTest extends AnyFunSuite {
     assert(t.live() == Seq("a0", "a1", "a2"))
   }
 
+  test("a lane that is stuck does not stop the writers of the others, and several do") {
+    val t =
+      IngestTables.hadoop(settings = IngestSettings(softLimitRecords = 8, hardLimitRecords = 8, softWaitMillis = 1))
+    def fill(lane: String): Unit = {
+      val writer = t.lane(lane)
+      (0 until 8).foreach(i => t.append(writer, t.dataFile(s"$lane$i")))
+      intercept[BackPressureException](t.append(writer, t.dataFile("more"))): Unit
+    }
+    fill("stuck")
+    val writer = t.lane("a")
+    (0 until 6).foreach(i => t.append(writer, t.dataFile(s"a$i")))
+    intercept[BackPressureException](t.append(writer, t.dataFile("more")))
+    t.append("b", t.dataFile("b0"))
+  }
+
+  test("a Hadoop catalog is warned of, another one is not") {
+    val warned = IngestTables.hadoop()
+    assert(admin(warned).status().warning.contains("Let a single process write to it"))
+    val logged = zonemap.iceberg.testing.LoggedWarnings.of("zonemap.ingest")(admin(warned).commit(0): Unit)
+    assert(logged.exists(_.contains("is a table of a Hadoop catalog")))
+    assert(admin(IngestTables.in(IngestTables.jdbc(IngestTables.folder()))).status().warning.isEmpty)
+  }
+
+  test("a reset without the lost state names the argument that it needs") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    Files.list(t.root.resolve("state")).iterator().asScala.foreach(Files.delete(_))
+    val error = intercept[IllegalArgumentException](admin(t).reset("main", Map.empty, forgetKnown = false))
+    assert(error.getMessage.contains("forget_known => true"))
+  }
+
   test("writers refuse files that are too old, and no files") {
     val t = IngestTables.hadoop()
     val lane = t.lane("a")
@@ -154,11 +186,19 @@ class IngestAdminTest extends AnyFunSuite {
     t.append("b", pending)
     val gc = new IngestGc(t.target, t.clock)
     val names = Seq("live", "orphan", "pending", "young").map(n => s"${t.table.location()}/data/$n.parquet")
-    assert(gc.withoutPending(names).size == 3)
+    assert(gc.withoutPending(names).map(_.split('/').last) == Seq("orphan.parquet", "young.parquet"))
     assert(gc.run(72 * Hour, dryRun = true).map(_.location.split('/').last) == Seq("orphan.parquet"))
     assert(gc.run(72 * Hour, dryRun = false).size == 1)
     val left = names.filter(n => t.io.newInputFile(n).exists())
     assert(left.map(_.split('/').last.stripSuffix(".parquet")) == Seq("live", "pending", "young"))
+  }
+
+  test("candidates of another procedure that were committed after they were found are retained") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    val candidates = Seq(s"${t.table.location()}/data/a0.parquet")
+    t.pass()
+    assert(t.target.queue.names().isEmpty && new IngestGc(t.target, t.clock).withoutPending(candidates).isEmpty)
   }
 
   test("gc retains the files of records in quarantine, and refuses to run if one cannot be read") {
@@ -197,6 +237,38 @@ class IngestAdminTest extends AnyFunSuite {
     test(s"gc takes $one and $two for one file") {
       assert(FileGc.withoutScheme(one) == FileGc.withoutScheme(two))
     }
+  }
+
+  test("gc deletes temporary files of writers that died, and retains young ones") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    val temporary = Seq("pending/.0.rec.0123456789abcdef.tmp", "state/.1.json.0123456789abcdef.tmp").map(t.root.resolve)
+    temporary.foreach { path =>
+      Files.createDirectories(path.getParent)
+      Files.writeString(path, "part")
+    }
+    age(t, 80)
+    val young = Files.writeString(t.root.resolve(".young.tmp"), "part")
+    val found = new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false)
+    assert(found.filter(_.reason.contains("writer has died")).size == 2)
+    assert(!temporary.exists(Files.exists(_)) && Files.exists(young))
+  }
+
+  test("gc names the queue of a table that was dropped and created again, and does not delete it") {
+    val catalog = IngestTables.jdbc(IngestTables.folder())
+    val t = IngestTables.in(catalog)
+    t.append("a", t.dataFile("a0"))
+    catalog.dropTable(org.apache.iceberg.catalog.TableIdentifier.of("db", "events"), false)
+    val again = IngestTables.in(catalog)
+    again.append("b", again.dataFile("b0"))
+    Files.setLastModifiedTime(
+      java.nio.file.Path.of(s"${t.table.location().stripPrefix("file:")}/data/a0.parquet"),
+      FileTime.fromMillis(System.currentTimeMillis() - 80 * Hour))
+    val old = again.target.files.root.replace(again.table.uuid().toString, t.table.uuid().toString)
+    val found = new IngestGc(again.target, again.clock).run(72 * Hour, dryRun = false)
+    assert(found.map(_.location) == Seq(s"$old/pending") && found.head.reason.startsWith("1 pending records"))
+    assert(Files.list(java.nio.file.Path.of(s"$old/pending/a")).count() == 1)
   }
 
   test("gc refuses to run while pending records are old") {

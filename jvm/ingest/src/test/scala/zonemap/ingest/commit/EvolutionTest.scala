@@ -79,6 +79,31 @@ class EvolutionTest extends AnyFunSuite {
         (if (isRemoved) Seq("unknown-spec") else Nil))
   }
 
+  test("a record whose schema was removed from the metadata is committed, because its columns fit") {
+    val t = prepared()
+    t.reload().updateSchema().addColumn("extra", Types.StringType.get()).commit()
+    t.reload().newAppend().commit()
+    t.reload().expireSnapshots().cleanExpiredMetadata(true).expireOlderThan(System.currentTimeMillis() + 1).commit()
+    assert(!t.reload().schemas().containsKey(0))
+    assert(commits(t.pass()) && t.live() == Seq("a0", "a1"))
+  }
+
+  Seq((3, true), (4, false)).foreach { case (column, fits) =>
+    test(s"a record of a schema that only later metadata may have, with column $column of 3: accepted $fits") {
+      val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
+      val sizes = java.util.Map.of(Int.box(column), Long.box(8))
+      val metrics = new org.apache.iceberg.Metrics(Long.box(1), sizes, sizes, null, null)
+      val file =
+        org.apache.iceberg.DataFiles.builder(t.table.spec()).copy(t.dataFile("a0")).withMetrics(metrics).build()
+      t.append("a", file)
+      val pending = t.target.queue.pendingOf("a").head
+      t.target.queue.settle(Seq(pending.name))
+      t.target.queue.append(pending.content.toOption.get.copy(schemaId = 7))
+      t.pass()
+      assert(t.live() == (if (fits) Seq("a0") else Nil))
+    }
+  }
+
   test("a rollback does not commit records again") {
     val t = prepared()
     val first = t.reload().currentSnapshot().snapshotId()

@@ -100,14 +100,15 @@ class ManyCommittersTest extends AnyFunSuite {
   }
 
   Seq(
-    (100L, true, 5000L, 0.5, 4900L),
-    (6000L, true, 5000L, 0.5, 6000L),
-    (6000L, true, 5000L, 0.25, 18000L),
-    (10L, false, 5000L, 0.5, 10L)
-  ).foreach { case (worked, committed, interval, duty, rest) =>
-    test(s"after $worked ms of work, committed: $committed, the loop rests $rest ms with a duty cycle of $duty") {
+    (100L, Some(80L), 5000L, 0.5, 4900L),
+    (6000L, Some(6000L), 5000L, 0.5, 6000L),
+    (6000L, Some(6000L), 5000L, 0.25, 18000L),
+    (6000L, Some(100L), 5000L, 0.25, 300L), // the rest of the time went into reading the queue
+    (60000L, None, 5000L, 0.5, 0L)
+  ).foreach { case (worked, commits, interval, duty, rest) =>
+    test(s"after $worked ms of work with $commits ms of commits, the loop rests $rest ms with a duty cycle of $duty") {
       val pace = new CommitPace(IngestSettings(intervalMillis = interval, maxDutyCycle = duty))
-      pace.worked(worked, committed)
+      pace.worked(worked, commits)
       assert(pace.restMillis == rest)
     }
   }
@@ -117,7 +118,7 @@ class ManyCommittersTest extends AnyFunSuite {
     t.append("a", t.dataFile("a0"))
     val alarms = new Alarms("events", IngestSettings(heldAlarmMillis = 1000, oldestAlarmMillis = 1000))
     val now = System.currentTimeMillis() + 60000
-    val held = HeldRecord("a", 3, 2, now - 5000)
+    val held = HeldRecord("a", 3, HoldCause.Missing(2), now - 5000)
     val result =
       PassResult("main", PassOutcome.Stopped("state-lost", "Cannot go on"), Nil, Seq(held), 1, more = false)
     val logged = zonemap.iceberg.testing.LoggedWarnings.of("zonemap.ingest") {

@@ -24,9 +24,9 @@ abstract class CommitQueueContract extends AnyFunSuite {
 
   protected def keys(names: Seq[RecordName]): Seq[(String, Long)] = names.map(name => (name.lane, name.seq))
 
-  private def keys(poll: Poll): Seq[(String, Long)] = keys(poll.records.map(_.name))
+  protected def keys(poll: Poll): Seq[(String, Long)] = keys(poll.records.map(_.name))
 
-  private def filled(lanes: (String, Int)*): CommitQueue = {
+  protected def filled(lanes: (String, Int)*): CommitQueue = {
     val (queue, _) = open()
     for ((lane, count) <- lanes; seq <- 0 until count) queue.append(record(lane, seq.toLong))
     queue

@@ -5,7 +5,8 @@ import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
 
-import zonemap.ingest.store.IngestFiles
+import zonemap.ingest.record.RecordProblem
+import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 
 class SpoolQueueTest extends CommitQueueContract {
   private def files(): IngestFiles = IngestFiles.of(null, Files.createTempDirectory("spool").toString)
@@ -48,6 +49,67 @@ class SpoolQueueTest extends CommitQueueContract {
       val identities = pool.invokeAll(opened.asJava).asScala.map(_.get).toSet
       assert(identities.size == 1 && SpoolQueue.existing(store).map(_.identity) == identities.headOption)
     } finally pool.shutdown()
+  }
+
+  test("a process that created the identity uses the one that another process put in its place") {
+    val store = files()
+    val racing = new IngestFiles {
+      override def root: String = store.root
+      override def createsAtomically: Boolean = false
+      override def create(path: String, bytes: Array[Byte]): Boolean = {
+        val created = store.create(path, bytes)
+        val other = new String(bytes).replaceAll("\"[0-9a-f-]{36}\"", "\"00000000-0000-0000-0000-000000000007\"")
+        val late = new Thread(() => {
+          Thread.sleep(300)
+          store.replace(path, other.getBytes)
+        })
+        late.start()
+        created
+      }
+      override def replace(path: String, bytes: Array[Byte]): Unit = store.replace(path, bytes)
+      override def read(path: String, maxBytes: Int): Option[Array[Byte]] = store.read(path, maxBytes)
+      override def length(path: String): Option[Long] = store.length(path)
+      override def list(folder: String): Seq[StoredIngestFile] = store.list(folder)
+      override def delete(path: String): Unit = store.delete(path)
+    }
+    assert(SpoolQueue.open(racing, 0).identity.endsWith("7"))
+  }
+
+  test("in a file system that shows files while they are written, a record that is not whole is no damaged one") {
+    val folder = Files.createTempDirectory("spool")
+    val location = s"hdfs:$folder" // not a local root, so that it goes through the FileIO
+    val io = new org.apache.iceberg.hadoop.HadoopFileIO(new org.apache.hadoop.conf.Configuration()) {
+      override def newInputFile(path: String) = super.newInputFile(path.stripPrefix("hdfs:"))
+      override def newOutputFile(path: String) = super.newOutputFile(path.stripPrefix("hdfs:"))
+      override def deleteFile(path: String): Unit = super.deleteFile(path.stripPrefix("hdfs:"))
+      override def listPrefix(prefix: String) = super.listPrefix(prefix.stripPrefix("hdfs:"))
+    }
+    val queue = SpoolQueue.open(IngestFiles.of(io, location), 0)
+    val name = SpoolNames.record("pending", "a", 0, "0123456789abcdef")
+    Files.createDirectories(folder.resolve(name).getParent)
+    Files.writeString(folder.resolve(name), "zonemap-ingest 1 ")
+    val young = queue.poll(Unlimited)
+    assert(young.records.isEmpty && young.unreadable.map(_.name.lane) == Seq("a"))
+    val old = java.nio.file.attribute.FileTime.fromMillis(System.currentTimeMillis() - 11 * 60 * 1000)
+    Files.setLastModifiedTime(folder.resolve(name), old)
+    assert(queue.poll(Unlimited).records.map(_.content.left.map(_.code)) == Seq(Left(RecordProblem.Damaged)))
+  }
+
+  test("a poll leaves out the records behind one that cannot be read, in its lane only") {
+    val store = new zonemap.ingest.FaultyFiles(files())
+    val queue = SpoolQueue.open(store, 0)
+    for (lane <- Seq("a", "b"); seq <- 0 until 100) queue.append(record(lane, seq.toLong))
+    store.refused += "read" -> f"pending/a/${40}%020d"
+    val poll = queue.poll(Unlimited)
+    assert(keys(poll).groupBy(_._1).map { case (lane, all) => lane -> all.size } == Map("a" -> 40, "b" -> 100))
+    assert(poll.unreadable.map(s => (s.name.lane, s.name.seq)) == Seq(("a", 40L)) && poll.complete)
+  }
+
+  test("a poll takes deferred lanes last, unless an earlier record has arrived") {
+    val queue = filled("a" -> 2, "b" -> 2)
+    def first(deferred: (String, Long)*) = keys(queue.poll(PollLimits(2, Long.MaxValue, deferred.toMap))).map(_._1)
+    assert(first("a" -> 0L) == Seq("b", "b") && first("b" -> 0L) == Seq("a", "a"))
+    assert(first("a" -> 1L).toSet == Set("a", "b"))
   }
 
   test("a damaged identity is an error, never a new identity") {

@@ -133,7 +133,7 @@ final class SimCommitter(table: SimTable) extends Actor {
     try {
       state = pass.step(state)
       state match {
-        case PassState.Done(result, _) =>
+        case PassState.Done(result, _, _) =>
           result.outcome match {
             case PassOutcome.Stopped(_, message) => throw new AssertionError(message)
             case _                               => state = PassState.Begin
@@ -172,14 +172,15 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
       table.catalog.lengths,
       Set.empty) {
       override protected def laneWalk(
-          check: IngestRecord => Either[Refusal, CheckedRecord],
-          confirmed: RecordName => Boolean): LaneWalk = new LaneWalk(
+          check: IngestRecord => Verdict,
+          confirmed: RecordName => Boolean,
+          batch: Batch): LaneWalk = new LaneWalk(
         states.branch,
         _.branch,
         check,
         if (world.has(Guard.SecondPoll)) confirmed else _ => true,
         _ => false,
-        () => isFull) {
+        () => batch.isFull) {
         override def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision =
           if (world.has(Guard.PrevSeq)) super.walk(watermark, holes, records)
           else super.walk(watermark, holes, relinked(records))

@@ -107,9 +107,12 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
   /** The locations of all live files: appends never remove one. */
   def live: Seq[String] = metadata.snapshots.flatMap(_.paths)
 
-  override def lengths(locations: Seq[String]): Map[String, Long] = {
+  override def lengths(locations: Seq[String]): Seq[FileLength] = {
     world.interrupt()
-    locations.flatMap(path => data.length(path).map(path -> _)).toMap
+    locations.map { path =>
+      if (world.faults && world.rng.int(20) == 0) FileLength.Unknown("simulated: 403")
+      else data.length(path).fold[FileLength](FileLength.Missing)(FileLength.Known(_))
+    }
   }
 
   override def unwritable(record: CheckedRecord): Option[Refusal] = None

@@ -34,8 +34,16 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
 
   override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
     world.interrupt()
+    refuse(path)
     files.get(path).map(_._1.take(maxBytes + 1))
   }
+
+  /** The store may fail to read or delete a single record. */
+  private def refuse(path: String): Unit =
+    if (world.faults && path.startsWith("pending/") && world.rng.int(40) == 0) {
+      world.trace(s"refused: $path")
+      throw new IOException("simulated: 403")
+    }
 
   override def length(path: String): Option[Long] = files.get(path).map(_._1.length.toLong)
 
@@ -49,10 +57,12 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
       })
   }
 
-  private def names(folder: String): Seq[String] = files.keysIterator.filter(_.startsWith(folder + "/")).toSeq
+  private def names(folder: String): Seq[String] =
+    files.keysIteratorFrom(folder + "/").takeWhile(_.startsWith(folder + "/")).toSeq
 
   override def delete(path: String): Unit = {
     world.interrupt()
+    refuse(path)
     world.trace(s"delete $path")
     files.remove(path)
     world.interrupt()

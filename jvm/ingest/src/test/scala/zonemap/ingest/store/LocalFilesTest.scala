@@ -54,6 +54,13 @@ class LocalFilesTest extends AnyFunSuite {
       assert(files.list("pending").forall(f => math.abs(f.modifiedAtMillis - System.currentTimeMillis()) < 600000))
     }
 
+    test(s"$name: work on many items keeps their order, and its failure is thrown") {
+      val files = make(folder())
+      assert(files.inParallel(0 until 200)(i => i * 2) == (0 until 200).map(_ * 2))
+      intercept[IllegalStateException](
+        files.inParallel(0 until 9)(i => if (i == 5) throw new IllegalStateException("5") else i))
+    }
+
     test(s"$name: a long file is cut after one byte more than the limit") {
       val files = make(folder())
       files.create("a", "0123456789".getBytes)
@@ -99,5 +106,15 @@ class LocalFilesTest extends AnyFunSuite {
     val error = intercept[IllegalArgumentException](
       IngestFiles.of(new zonemap.iceberg.testing.MemoryFileIO, "mem://lake/_zonemap_ingest/t"))
     assert(error.getMessage.startsWith("Cannot keep an ingest queue in 'mem://lake/_zonemap_ingest/t'"))
+  }
+
+  test("files through a FileIO are read several at a time") {
+    val files = implementations.last._2(folder())
+    val both = new java.util.concurrent.CountDownLatch(2)
+    val met = files.inParallel(0 until 2) { _ =>
+      both.countDown()
+      both.await(20, TimeUnit.SECONDS)
+    }
+    assert(met == Seq(true, true))
   }
 }

@@ -86,7 +86,8 @@ private[spark] object IngestConf {
     Prefix + "ingest.soft-limit-records",
     "1000",
     "a count, 1 or more",
-    "Number of appends in the queue of a table from which writers wait for the committer before they append.",
+    "Number of appends in the queue of a table from which writers wait for the committer before they append. Of the " +
+      "appends of another producer, a writer counts a quarter of the limit at most.",
     atLeast(1)
   )
 
@@ -94,7 +95,8 @@ private[spark] object IngestConf {
     Prefix + "ingest.hard-limit-records",
     "10000",
     "a count, 1 or more",
-    "Number of appends in the queue of a table from which writers fail.",
+    "Number of appends in the queue of a table from which writers fail. Of the appends of another producer, a writer " +
+      "counts a quarter of the limit at most.",
     atLeast(1)
   )
 

@@ -6,6 +6,7 @@ import java.util.concurrent.ConcurrentHashMap
 import org.apache.iceberg.Table
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
@@ -38,19 +39,23 @@ private[spark] final class IngestProcess(process: SparkProcess) {
   def start(spark: SparkSession, name: String, table: Table): Boolean = {
     val settings = IngestConfs.settings(SQLConf.get, CaseInsensitiveStringMap.empty())
     val opener = IngestConfs.opener(SQLConf.get, CaseInsensitiveStringMap.empty())
+    val fullName = qualified(spark, name)
     def target(): IngestTarget = {
       SparkSession.setActiveSession(spark)
-      opener(Spark3Util.loadIcebergTable(spark, name))
+      opener(Spark3Util.loadIcebergTable(spark, fullName))
     }
     def landed(snapshotId: Long): Unit =
-      try committed(spark, name, table, Seq(snapshotId))
+      try committed(spark, fullName, table, Seq(snapshotId))
       catch { case Survivable(e) => log.warn(s"Cannot announce snapshot $snapshotId of $name to its readers: $e") }
     val loop =
       new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, snapshotId) => landed(snapshotId))
     val committer = new DriverCommitter(spark.sparkContext, loop, committers.remove(table.name(), _): Unit)
-    val isFirst = committers.putIfAbsent(table.name(), committer) == null
-    if (isFirst) committer.start()
-    isFirst
+    val winner = committers.compute(
+      table.name(),
+      (_, before) => if (before == null || before.loop.status.exists(_.isEnded)) committer else before)
+    val isStarted = winner eq committer
+    if (isStarted) committer.start()
+    isStarted
   }
 
   /** Ends the committer of the table after the commit that it makes; returns `false` if there was none. */
@@ -79,5 +84,13 @@ private[spark] final class IngestProcess(process: SparkProcess) {
 }
 
 private object IngestProcess {
+
+  /** The name with its catalog and namespace: the session may change its current ones while a committer runs. */
+  private def qualified(spark: SparkSession, name: String): String = {
+    val found = Spark3Util.catalogAndIdentifier(spark, name)
+    val identifier = found.identifier()
+    (found.catalog().name() +: identifier.namespace().toSeq :+ identifier.name()).map(quoteIfNeeded).mkString(".")
+  }
+
   private val log = LoggerFactory.getLogger("zonemap.ingest")
 }

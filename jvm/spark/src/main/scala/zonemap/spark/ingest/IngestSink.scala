@@ -72,6 +72,11 @@ private[spark] final class IngestSink(accepted: String => Unit) {
           accepted(target.name)
           receipt
         }
+
+      override def lastDirectEpoch(queryId: String): Option[Long] = {
+        table.table().refresh()
+        IcebergEpochs.last(table.table(), branch, queryId)
+      }
     }
     table.newWriteBuilder(new OwnFileNames(info)).build() match {
       case iceberg: RequiresDistributionAndOrdering =>
@@ -110,6 +115,9 @@ private[ingest] object IngestSink {
      * @param startedAtMillis a time before the first of the files was written
      */
     def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt
+
+    /** The last epoch of a streaming query that Iceberg's own sink has committed; `None` if there is none. */
+    def lastDirectEpoch(queryId: String): Option[Long]
   }
 
   private val WapEnabled = "write.wap.enabled"

@@ -69,8 +69,14 @@ private[ingest] final class IngestWrite(
     override def createStreamingWriterFactory(info: PhysicalWriteInfo): StreamingDataWriterFactory =
       write.createStreamingWriterFactory(info)
     override def useCommitCoordinator(): Boolean = write.useCommitCoordinator()
+
+    /** A query that wrote with Iceberg's sink before may repeat the last epoch that this sink has committed. */
     override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-      append(lane, epochId, messages)
+      if (producer.lastDirectEpoch(queryId).exists(_ >= epochId))
+        log.warn(
+          s"Epoch $epochId of query $queryId is dropped, because the sink of Iceberg has committed it to $name. A repeat " +
+            "of the same rows loses nothing.")
+      else append(lane, epochId, messages)
     override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
       aborted(name, s"epoch $epochId of lane '$lane'")
     override def toString: String = description()

@@ -44,12 +44,13 @@ private[procedure] object IngestColumns {
       state => state.status.lastPass.fold(-1L)(pass => (state.nowMillis - pass.atMillis) / 1000)),
     ResultColumn("last_pass_outcome", StringType, _.status.lastPass.fold("")(_.outcome)),
     ResultColumn("last_pass_committer", StringType, _.status.lastPass.fold("")(_.committer)),
-    ResultColumn("loop", StringType, _.loop.fold("")(_.problem.fold("running")(why => s"failing: $why"))),
+    ResultColumn("loop", StringType, _.loop.fold("")(loopOf)),
     ResultColumn("root", StringType, _.status.root),
     ResultColumn("queue", StringType, _.status.queue),
     ResultColumn("queue_id", StringType, _.status.queueId),
     ResultColumn("pointer", StringType, _.status.pointer.getOrElse("")),
-    ResultColumn("problem", StringType, _.status.problem)
+    ResultColumn("problem", StringType, _.status.problem),
+    ResultColumn("warning", StringType, _.status.warning)
   )
 
   val waited: Seq[ResultColumn[WaitedAppend]] = Seq(
@@ -87,6 +88,9 @@ private[procedure] object IngestColumns {
       case _                                => otherwise
     }
 
+  private def loopOf(loop: LoopStatus): String =
+    loop.problem.fold("running")(why => if (loop.isEnded) s"ended: $why" else s"failing: $why")
+
   private def outcomeOf(outcome: PassOutcome): String =
     outcome match {
       case PassOutcome.Idle          => "idle"
@@ -106,9 +110,7 @@ private[procedure] object IngestColumns {
       case _ =>
         result.refused.headOption
           .map(r => s"append ${r.seq} of lane '${r.lane}' is refused, ${r.code}: ${r.message}")
-          .orElse(result.held.headOption.map { h =>
-            s"append ${h.seq} of lane '${h.lane}' waits for append ${h.missingSeq}"
-          })
+          .orElse(result.held.headOption.map(_.text))
           .getOrElse("")
     }
 

@@ -58,8 +58,9 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     "Shows the table's ingest queue and its committer. queue is spool, or kafka with its topic and brokers. " +
       "pending_* counts appends that are accepted and not committed; " +
       "oldest_pending_seconds is -1 if there is none. committed_* counts since the first commit. last_pass_* is the " +
-      "last look of any committer at the queue. loop is the committer of this driver: running, failing, or empty if " +
-      "there is none. problem is the reason why appends are not committed, or an alarm; it is empty if all is well.",
+      "last look of any committer at the queue. loop is the committer of this driver: running, failing, ended, or " +
+      "empty if there is none. problem is the reason why appends are not committed, or an alarm; it is empty if all is " +
+      "well. warning is not empty if the catalog of the table allows only one process to write.",
     Seq(Table),
     ResultColumn.schema(status)
   ) { (spark, arguments) =>
@@ -179,7 +180,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   val Gc: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_gc",
     "Lists data files that neither the table nor an append in the queue or in quarantine names, and state files that " +
-      "are not needed, and deletes them if dry_run is false.",
+      "are not needed, and deletes them if dry_run is false. It also names the pending appends of a dropped table whose " +
+      "folder the table has, and retains them with their files.",
     Seq(
       Table,
       Parameter("dry_run", BooleanType, Some("true"), "true: list the files and delete none."),

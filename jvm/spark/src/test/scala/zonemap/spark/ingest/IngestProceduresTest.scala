@@ -106,6 +106,23 @@ class IngestProceduresTest extends IngestSession {
     assert(read(t).size == 30 && commit(t)._2 == 10)
   }
 
+  test("a committer of the driver keeps its table, if it was named without a namespace and the session moves on") {
+    val t = create("ingest_short", "id BIGINT")
+    sql("CREATE NAMESPACE IF NOT EXISTS lake.other")
+    sql("USE lake.db")
+    try {
+      withConf("spark.sql.zonemap.ingest.interval" -> "100ms") {
+        assert(call("ingest_start('ingest_short')").getBoolean(0))
+      }
+      sql("USE lake.other")
+      appendIds(t, 0, 10)
+      assert(sql(s"CALL zonemap.system.ingest_wait('$t')").collect().map(_.getString(2)).toSeq == Seq("visible"))
+    } finally {
+      sql("USE spark_catalog.default")
+      call(s"ingest_stop('$t')"): Unit
+    }
+  }
+
   test("a committer of the driver ends with the Spark application") {
     val t = create("ingest_application", "id BIGINT")
     call(s"ingest_start('$t')")

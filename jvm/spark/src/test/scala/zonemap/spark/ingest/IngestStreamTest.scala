@@ -90,6 +90,24 @@ class IngestStreamTest extends IngestSession {
       assert(read(t) == expected(0 until 40) && pending(t).isEmpty)
     }
 
+  test("a query that wrote with Iceberg's sink goes on through the queue, and its repeated epoch is not doubled") {
+    val t = table("stream_seam")
+    val (stream, checkpoint) = (source(), newFolder("checkpoint"))
+    for (k <- 0 until 2) {
+      add(stream, k * 10 until k * 10 + 10)
+      val query =
+        frame(stream).writeStream.format("iceberg").option("checkpointLocation", checkpoint.toString).toTable(t)
+      try query.processAllAvailable()
+      finally query.stop()
+    }
+    forgetLastEpoch(checkpoint)
+    run(stream, checkpoint, t)
+    assert(pending(t).isEmpty && read(t) == expected(0 until 20))
+    add(stream, 20 until 30)
+    run(stream, checkpoint, t)
+    assert(commit(t) == ((1L, 10L)) && read(t) == expected(0 until 30))
+  }
+
   test("two queries into one table, with commits between") {
     val t = table("stream_two")
     val (one, two) = (source(), source())

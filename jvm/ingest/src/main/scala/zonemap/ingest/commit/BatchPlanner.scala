@@ -1,0 +1,90 @@
+package zonemap.ingest.commit
+
+import zonemap.ingest.queue.{Delivered, RecordName, StuckRecord}
+import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.table._
+
+/**
+ * Decides which of the delivered records form the batch of one commit. One object serves one pass.
+ *
+ * @param queueId the identity of the queue, which each record must name
+ * @param lengths what the store reports of data files, in their order
+ * @param discarded the records that a person has discarded
+ */
+private[ingest] class BatchPlanner(
+    view: TableView,
+    states: BranchStates,
+    settings: IngestSettings,
+    queueId: String,
+    nowMillis: Long,
+    lengths: Seq[String] => Seq[FileLength],
+    discarded: => Set[RecordName]) {
+  private lazy val marked = discarded.map(name => (name.lane, name.seq, name.nonce))
+
+  /**
+   * @param earlier the records that a poll before this one delivered
+   * @param unreadable records that the store did not deliver; their lanes end before them
+   */
+  def plan(delivered: Seq[Delivered], earlier: Set[RecordName], unreadable: Seq[StuckRecord] = Nil): BatchPlan = {
+    val stuck = unreadable.filter(record => record.name.seq > states.watermark(record.name.lane) || record.name.seq < 0)
+    val ends = stuck.groupMapReduce(_.name.lane)(_.name.seq)(math.min)
+    val open = delivered.filterNot(d => ends.get(d.name.lane).exists(_ <= d.name.seq))
+    val fitting = open.collect {
+      case Delivered(_, Right(record), _) if !states.isSettled(record.lane, record.seq) => keyOf(record) -> fit(record)
+    }.toMap
+    checked(Map.empty) { batch =>
+      val walk = laneWalk(record => fitting(keyOf(record)).fold(Verdict.Refuse, batch.admit), earlier, batch)
+      val lanes = open.groupBy(_.name.lane).map { case (lane, all) =>
+        lane -> walk.walk(states.watermark(lane), states.holes(lane), all)
+      }
+      BatchPlan(lanes, stuck)
+    }
+  }
+
+  /**
+   * Walks until the files of the whole batch are checked: a record that turns out to be refused makes room for others.
+   * Files beyond the limits of the commit are never checked.
+   */
+  @scala.annotation.tailrec
+  private def checked(known: Map[String, FileLength])(walk: Batch => BatchPlan): BatchPlan = {
+    val batch = new Batch(settings, isOld, known)
+    val plan = walk(batch)
+    val missing = batch.unchecked
+    if (missing.isEmpty) plan else checked(known ++ missing.zip(lengths(missing)))(walk)
+  }
+
+  private def keyOf(record: IngestRecord) = (record.lane, record.seq, record.nonce)
+
+  protected def laneWalk(check: IngestRecord => Verdict, confirmed: RecordName => Boolean, batch: Batch): LaneWalk =
+    new LaneWalk(states.branch, branchOf, check, confirmed, blocks, () => batch.isFull)
+
+  /** The committer of `main` handles the records of branches that do not exist. */
+  private def branchOf(record: IngestRecord): String =
+    if (view.hasBranch(record.branch)) record.branch else IngestRecord.MainBranch
+
+  private def blocks(refused: RefusedRecord): Boolean =
+    settings.blockLane && !isDiscarded(refused.lane, refused.seq, refused.nonce)
+
+  private def isDiscarded(lane: String, seq: Long, nonce: String): Boolean = marked((lane, seq, nonce))
+
+  /** The record with its data files, if it belongs to this table as it is now. */
+  private def fit(record: IngestRecord): Either[Refusal, CheckedRecord] =
+    if (settings.blockLane && isDiscarded(record.lane, record.seq, record.nonce))
+      Left(Refusal(RefusalCode.Discarded, "a person discarded it"))
+    else if (record.tableUuid != view.tableUuid)
+      Left(
+        Refusal(
+          RefusalCode.OtherTable,
+          s"it is for the table with the UUID ${record.tableUuid}, and this one has ${view.tableUuid}"))
+    else if (record.queueId != queueId)
+      Left(Refusal(RefusalCode.OtherQueue, s"it is for the queue ${record.queueId}, and this one is $queueId"))
+    else if (!view.hasBranch(record.branch))
+      Left(Refusal(RefusalCode.UnknownBranch, s"the table has no branch '${record.branch}'"))
+    else refusalOf(record).toLeft(()).flatMap(_ => view.check(record))
+
+  /** A reason to refuse a record that the pass knows besides. */
+  protected def refusalOf(record: IngestRecord): Option[Refusal] = None
+
+  private def isOld(record: IngestRecord): Boolean =
+    math.abs(nowMillis - record.createdAtMillis) >= settings.checkFilesAfterMillis
+}

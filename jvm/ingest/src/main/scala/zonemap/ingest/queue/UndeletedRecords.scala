@@ -1,0 +1,45 @@
+package zonemap.ingest.queue
+
+import scala.collection.mutable
+
+/**
+ * The settled records of one queue that the store did not delete, for as long as the queue is open. They are in the table
+ * or in quarantine; forgetting them only means that a poll reads them again. Thread-safe.
+ */
+private[queue] final class UndeletedRecords {
+  import UndeletedRecords._
+
+  private val records = mutable.LinkedHashMap.empty[Key, StuckRecord]
+
+  def contains(name: RecordName): Boolean = synchronized(records.contains(keyOf(name)))
+
+  def all: Seq[StuckRecord] = synchronized(records.values.toSeq)
+
+  /** Adds a record behind the others. */
+  def add(record: StuckRecord): Unit = synchronized {
+    remove(record.name)
+    records.put(keyOf(record.name), record): Unit
+  }
+
+  def remove(name: RecordName): Unit = synchronized(records.remove(keyOf(name)): Unit)
+
+  /** Forgets the records that are not listed any more. */
+  def retain(listed: Seq[RecordName]): Unit = synchronized {
+    if (records.nonEmpty) {
+      val present = listed.iterator.map(keyOf).toSet
+      records.filterInPlace((key, _) => present(key)): Unit
+    }
+  }
+
+  /** Some records to try again, the longest untried ones first. */
+  def next(): Seq[RecordName] = synchronized(records.valuesIterator.take(Retries).map(_.name).toSeq)
+}
+
+private object UndeletedRecords {
+  private type Key = (String, Long, String)
+
+  /** So few that a store that deletes nothing does not take the time of a pass. */
+  private val Retries = 64
+
+  private def keyOf(name: RecordName): Key = (name.lane, name.seq, name.nonce)
+}
