@@ -70,13 +70,22 @@ lazy val iceberg = (project in file("jvm/iceberg"))
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
 
+/** The libraries of the Kafka broker that tests start as a process. */
+val Broker = config("broker").hide
+
+/** Where tests find these libraries. */
+def kafkaBrokerOption(classpath: Seq[File]): String =
+  "-Dzonemap.kafka.broker=" + classpath.map(_.getPath).mkString(java.io.File.pathSeparator)
+
 lazy val ingest = (project in file("jvm/ingest"))
   .dependsOn(iceberg % "compile->compile;test->test;provided->provided")
   .settings(testSettings)
   .settings(
     name := "zonemap-ingest",
     // As in jvm/iceberg: Spark completes the shaded runtime, and no source of this module names a Spark type.
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc))
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc, kafkaClients, kafkaBroker),
+    ivyConfigurations += Broker,
+    Test / javaOptions += kafkaBrokerOption(update.value.select(configurationFilter(Broker.name))))
 
 lazy val spark = (project in file("jvm/spark"))
   .enablePlugins(BuildInfoPlugin)
@@ -86,7 +95,8 @@ lazy val spark = (project in file("jvm/spark"))
   .settings(testSettings)
   .settings(
     name := "zonemap-spark",
-    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit),
+    libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, archUnit, kafkaClients),
+    Test / javaOptions += kafkaBrokerOption((ingest / update).value.select(configurationFilter(Broker.name))),
     Compile / resourceGenerators += Def.task {
       val license = (Compile / resourceManaged).value / "META-INF" / "LICENSE"
       IO.copyFile((ThisBuild / baseDirectory).value / "LICENSE", license)

@@ -25,6 +25,13 @@ object Dependencies {
   // Block compression of paths and exact bounds; the version that Spark 4.1.3 ships.
   val zstdJni = "com.github.luben" % "zstd-jni" % "1.5.7-6" % Provided
 
+  // The client of Kafka queues; the user brings it. The version of Spark 4.1's own Kafka connector. Spark ships the
+  // compression libraries that it needs.
+  val kafkaVersion = "3.9.1"
+  val kafkaClients = ("org.apache.kafka" % "kafka-clients" % kafkaVersion % Provided).intransitive()
+  // The broker of the tests: a process of its own, whose class path is none of ours.
+  val kafkaBroker = "org.apache.kafka" %% "kafka" % kafkaVersion % "broker"
+
   val scalaTest = "org.scalatest" %% "scalatest" % "3.2.19" % Test
   val scalaCheck = "org.scalatestplus" %% "scalacheck-1-18" % "3.2.19.0" % Test
   // The database of Iceberg's JDBC catalog, for tests of commits by several committers; the version of dev/jars.txt.

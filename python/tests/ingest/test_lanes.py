@@ -417,13 +417,26 @@ def test_threads_take_turns(catalog: SqlCatalog, events: Table) -> None:
     assert sorted(data_of(*bodies(events)).column("id").to_pylist()) == list(range(12))
 
 
+def test_a_kafka_queue_is_refused(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog) as writer:
+        writer.write(rows(1))
+    text = json.dumps({"format": 2, "queue-id": "x", "kafka-topic": "t-1", "created-ms": 1})
+    (spool_of(events) / "queue-id.json").write_text(text)
+    with pytest.raises(ZonemapError, match="it is the Kafka topic 't-1', and the Python writer appends to spools only"):
+        Writer(NAME, catalog=catalog)
+    with events.transaction() as change:
+        change.set_properties({"zonemap.ingest.queue": "kafka"})
+    with pytest.raises(ZonemapError, match=r"its property 'zonemap\.ingest\.queue' is 'kafka'"):
+        Writer(NAME, catalog=catalog)
+
+
 def test_queue_id_is_kept_and_checked(catalog: SqlCatalog, events: Table) -> None:
     for _ in range(2):
         with Writer(NAME, catalog=catalog) as writer:
             writer.write(rows(1))
     assert len({body["queue-id"] for body in bodies(events)}) == 1
     path = spool_of(events) / "queue-id.json"
-    for text in ("", "{", json.dumps({"format": 2, "queue-id": "x"}), json.dumps({"format": 1})):
+    for text in ("", "{", json.dumps({"format": 3, "queue-id": "x"}), json.dumps({"format": 1})):
         path.write_text(text)
         with pytest.raises(ZonemapError, match="Cannot read the queue id"):
             Writer(NAME, catalog=catalog)

@@ -32,6 +32,7 @@ STATUS: dict[str, Any] = {
     "last_pass_committer": "host/1",
     "loop": "running",
     "root": "/spool",
+    "queue": "spool",
     "queue_id": "q",
     "pointer": "v1|1|n|q|t",
     "problem": "",

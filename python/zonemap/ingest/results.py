@@ -57,6 +57,7 @@ class IngestStatus(_OneRow):
         last_pass_committer: Process of that committer.
         loop: The committer of this driver: "running", "failing: <why>", "ended: <why>", or empty.
         root: Folder of the queue.
+        queue: "spool", or "kafka" with the topic and the brokers.
         queue_id: Incarnation of the queue.
         pointer: The committed state.
         problem: Why records are not committed, or an alarm; empty if all is well.
@@ -77,6 +78,7 @@ class IngestStatus(_OneRow):
     last_pass_committer: str
     loop: str
     root: str
+    queue: str
     queue_id: str
     pointer: str
     problem: str

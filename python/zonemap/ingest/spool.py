@@ -99,6 +99,11 @@ class Spool:
             body = json.loads(data)
             if body["format"] == _FORMAT:
                 return str(body["queue-id"])
+            if "kafka-topic" in body:
+                raise ZonemapError(
+                    f"Cannot append to the queue '{self.location}': it is the Kafka topic '{body['kafka-topic']}', and "
+                    "the Python writer appends to spools only. Write with Spark."
+                )
             raise ValueError(f"its format {body['format']} is unknown")
         except (ValueError, KeyError, TypeError) as error:
             raise ZonemapError(

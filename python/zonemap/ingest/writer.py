@@ -103,6 +103,7 @@ class Writer:
         self._table = self._load()
         self._loaded_at = time.monotonic()
         self._uuid = self._table.metadata.table_uuid
+        _check_kind(table, self._table)
         self._spool = Spool.of(self._table, _root(self._table, root))
         # A spool below a wrong root is not created.
         state.check_queue(state.pointers(self._table.metadata), self._spool.known_queue_id(), self._spool.location)
@@ -396,6 +397,15 @@ def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -
     if len(rest) < 2:
         raise InvalidArgumentError(f"Cannot read table name {table!r}: write catalog.namespace.table.")
     return found, rest
+
+
+def _check_kind(name: str, table: Table) -> None:
+    kind = table.properties.get("zonemap.ingest.queue", "spool")
+    if kind != "spool":
+        raise ZonemapError(
+            f"Cannot append to '{name}': its property 'zonemap.ingest.queue' is '{kind}', and the Python writer "
+            "appends to spools only. Write with Spark."
+        )
 
 
 def _root(table: Table, root: str | Path | None) -> str | None:

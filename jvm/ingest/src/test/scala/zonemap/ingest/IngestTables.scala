@@ -14,8 +14,8 @@ import org.apache.iceberg.jdbc.JdbcCatalog
 import org.apache.iceberg.types.Types
 
 import zonemap.ingest.commit._
-import zonemap.ingest.queue.Receipt
-import zonemap.ingest.table.IngestTarget
+import zonemap.ingest.queue.{CommitQueue, Receipt}
+import zonemap.ingest.table.{IngestTarget, QueueChoice}
 import zonemap.ingest.write.LaneWriter
 
 /** A clock that tests set. */
@@ -27,13 +27,26 @@ final class SetClock(private var millis0: Long) extends Clock {
   def forward(millis: Long): Unit = millis0 += millis
 }
 
-/** A real table in a local folder, with a spool beside it. */
-final class IngestTable(val table: Table, load: () => Table, val settings: IngestSettings = IngestSettings()) {
+/** A real table in a local folder, with its queue, which is a spool beside it unless another one is chosen. */
+final class IngestTable(
+    val table: Table,
+    load: () => Table,
+    val settings: IngestSettings = IngestSettings(),
+    choice: QueueChoice = QueueChoice.OfSpool)
+    extends AutoCloseable {
+  private val opened = new java.util.concurrent.ConcurrentLinkedQueue[CommitQueue]
 
   /** A little ahead of the clock of the file system. */
   val clock = new SetClock(System.currentTimeMillis() + 10000)
   def reload(): Table = load()
-  def target: IngestTarget = IngestTarget.spool(load(), None)
+  def target: IngestTarget = {
+    val target = IngestTarget.open(load(), None, choice)
+    opened.add(target.queue)
+    target
+  }
+
+  /** Closes the queues of all targets. */
+  override def close(): Unit = opened.forEach(_.close())
   val io: org.apache.iceberg.io.FileIO = table.io()
 
   /** Writes a file of that many bytes, and returns it as a data file. */
@@ -126,9 +139,12 @@ object IngestTables {
     catalog
   }
 
-  def in(catalog: Catalog with SupportsNamespaces, settings: IngestSettings = IngestSettings()): IngestTable = {
+  def in(
+      catalog: Catalog with SupportsNamespaces,
+      settings: IngestSettings = IngestSettings(),
+      choice: QueueChoice = QueueChoice.OfSpool): IngestTable = {
     val name = TableIdentifier.of("db", "events")
     if (!catalog.namespaceExists(Namespace.of("db"))) catalog.createNamespace(Namespace.of("db"))
-    new IngestTable(catalog.createTable(name, Schema), () => catalog.loadTable(name), settings)
+    new IngestTable(catalog.createTable(name, Schema), () => catalog.loadTable(name), settings, choice)
   }
 }

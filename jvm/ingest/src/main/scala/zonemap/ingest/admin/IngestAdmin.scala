@@ -30,6 +30,7 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
     IngestStatus(
       target.name,
       target.files.root,
+      target.queue.description,
       target.queue.identity,
       stats.records,
       stats.bytes,

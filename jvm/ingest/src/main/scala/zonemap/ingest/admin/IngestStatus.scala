@@ -5,6 +5,7 @@ import zonemap.ingest.commit.LastPass
 /**
  * The state of the ingestion of one table.
  *
+ * @param queue the kind and the place of the queue
  * @param pendingRecords records that are accepted and not settled
  * @param oldestPendingMillis the age of the oldest of them
  * @param quarantined records in the quarantine folder
@@ -19,6 +20,7 @@ import zonemap.ingest.commit.LastPass
 private[zonemap] final case class IngestStatus(
     table: String,
     root: String,
+    queue: String,
     queueId: String,
     pendingRecords: Long,
     pendingBytes: Long,

@@ -11,11 +11,12 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     val view = catalog.load()
     check(view, branch, watermarks)
-    val known = if (forgetKnown) None else knownState(branch)
+    val known = if (forgetKnown) None else knownState(view, branch)
     val state = stateOf(view, branch, watermarks, known)
     target.files.create(state.pointer.statePath, StateFile.encode(state))
     catalog.commit(
       PointerCommit(branch, view.pointer(branch), state.pointer, Nil, merge = false, lanes = watermarks.size))
+    target.queue.adopt()
     state.pointer.text
   }
 
@@ -28,9 +29,12 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
     }
   }
 
-  private def knownState(branch: String): Option[LaneState] =
-    try BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
-    catch {
+  /** The state that the pointer names, also if the pointer names a queue that exists no longer. */
+  private def knownState(view: TableView, branch: String): Option[LaneState] =
+    try {
+      val queueId = view.pointer(branch).fold(target.queue.identity)(IngestPointer.parse(_).queueId)
+      BranchStates.load(catalog, branch, target.files, queueId)._2.own
+    } catch {
       case e: IngestStoppedException =>
         throw new IllegalArgumentException(
           s"Cannot reset the ingestion of '${target.name}' with the watermarks that the table has: ${e.code}, they are " +

@@ -42,8 +42,7 @@ private[ingest] final class Batch(
 
   private def twice(own: Seq[String]): Option[Verdict] =
     (own.find(paths) ++ own.diff(own.distinct)).headOption.map { path =>
-      Verdict.Refuse(
-        Refusal(RefusalCode.PathTwice, s"another entry of the same commit names its data file '$path'"))
+      Verdict.Refuse(Refusal(RefusalCode.PathTwice, s"another entry of the same commit names its data file '$path'"))
     }
 
   /** A file that is missing or has another length refuses the record, even if another file cannot be checked. */

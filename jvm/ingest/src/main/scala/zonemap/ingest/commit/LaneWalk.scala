@@ -149,7 +149,7 @@ private[ingest] class LaneWalk(
         check(record) match {
           case Verdict.Accept(checked) => Chosen(checked)
           case Verdict.Refuse(refusal) => NoneFits(refusals :+ Refused(d, refusal, RefusalEffect.Pass))
-          case Verdict.Hold(cause) => Waits(HeldRecord(record.lane, record.seq, cause, d.name.appendedAtMillis))
+          case Verdict.Hold(cause)     => Waits(HeldRecord(record.lane, record.seq, cause, d.name.appendedAtMillis))
         }
       case (decided, _) => decided
     }

@@ -98,7 +98,9 @@ private[ingest] class Pass(
     val unsettled = refused.keySet.filter { case key @ (lane, _, _) =>
       !isMoved(key) && (!poll.complete || cutLanes(lane) || listedKeys(key))
     }
-    (unsettled.map((RecordName(_, _, _, 0L)).tupled), moves.collect { case (name, Some(why)) => StuckRecord(name, why) })
+    (
+      unsettled.map((RecordName(_, _, _, 0L)).tupled),
+      moves.collect { case (name, Some(why)) => StuckRecord(name, why) })
   }
 
   /** Puts a record into quarantine; the reason if the store does not take it. */

@@ -20,8 +20,9 @@ private[zonemap] object HoldCause {
 
   /** The store does not answer for one of its data files, so that nobody knows whether the file exists. */
   final case class Unchecked(location: String, why: String) extends HoldCause {
-    override def text: String = s"waits because its data file '$location' cannot be checked: $why. The next pass tries " +
-      "again; grant the committer access to the file"
+    override def text: String =
+      s"waits because its data file '$location' cannot be checked: $why. The next pass tries " +
+        "again; grant the committer access to the file"
   }
 
   /** The store does not deliver the record. */

@@ -95,7 +95,7 @@ private[commit] final class TableLoop(
   private def commitMillis(passMillis: Long): Option[Long] = last.results
     .map(_.outcome)
     .collect {
-      case commit: PassOutcome.Committed                    => commit.millis
+      case commit: PassOutcome.Committed                  => commit.millis
       case PassOutcome.Fenced | _: PassOutcome.Unresolved => passMillis
     }
     .reduceOption(_ + _)

@@ -8,6 +8,7 @@ import org.apache.iceberg.{TableMetadata, TableProperties}
 import org.apache.iceberg.io.SupportsPrefixOperations
 
 import zonemap.ingest.commit.{IngestSettings, Quarantine}
+import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.record.{DataFilePath, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
 import zonemap.ingest.table.{IngestPointer, IngestRoot, IngestTarget, StateFile}
@@ -46,10 +47,13 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     val data = gc.garbage(minAgeMillis, now)
     if (!dryRun) data.foreach(file => target.operations.io().deleteFile(file.path))
     val states = oldStates(minAgeMillis, now)
-    if (!dryRun) states.foreach(file => target.files.delete(file.path))
+    val spilled = oldSpilled(minAgeMillis, now)
+    if (!dryRun) (states ++ spilled).foreach(file => target.files.delete(file.path))
     data.map(f => IngestGarbage(f.path, f.sizeBytes, "no snapshot and no record refers to it")) ++
       states.map(f =>
         IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no snapshot and no pointer names it")) ++
+      spilled.map(f =>
+        IngestGarbage(s"${target.files.root}/${f.path}", f.sizeBytes, "no message of the queue names it")) ++
       unfinished(minAgeMillis, now, dryRun) ++
       former.all
   }
@@ -152,6 +156,16 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
     target.files.list(StateFile.Folder).filter { file =>
       StateFile.isState(file.path) && !named(file.path) && nowMillis - file.modifiedAtMillis > minAgeMillis &&
       isDead(file.path)
+    }
+  }
+
+  /** G5: files of records too long for a message. They are listed before the queue, whose messages come after them. */
+  private def oldSpilled(minAgeMillis: Long, nowMillis: Long): Seq[StoredIngestFile] = {
+    val old = target.files.list(SpoolNames.Spilled).filter(nowMillis - _.modifiedAtMillis > minAgeMillis)
+    if (old.isEmpty) Nil
+    else {
+      val named = target.queue.names().map(n => SpoolNames.record(SpoolNames.Spilled, n.lane, n.seq, n.nonce)).toSet
+      old.filterNot(file => named(file.path))
     }
   }
 }

@@ -1,6 +1,6 @@
 package zonemap.ingest.queue
 
-import zonemap.ingest.record.{IngestRecord, RecordProblem}
+import zonemap.ingest.record.{IngestRecord, RecordCodec, RecordProblem}
 
 /**
  * The durable receipt of an accepted record. The record will be committed exactly once, or it is quarantined and
@@ -46,6 +46,22 @@ private[zonemap] final case class Delivered(
     content: Either[RecordProblem, IngestRecord],
     bytes: Array[Byte])
 
+private[zonemap] object Delivered {
+
+  /** The record in these bytes, which must have that name. */
+  def of(name: RecordName, bytes: Array[Byte]): Delivered = {
+    val content = RecordCodec.decode(bytes).flatMap { record =>
+      if (record.lane == name.lane && record.seq == name.seq && record.nonce == name.nonce) Right(record)
+      else
+        Left(
+          RecordProblem(
+            RecordProblem.Invalid,
+            s"its name is not that of its content, lane '${record.lane}' seq ${record.seq} nonce ${record.nonce}"))
+    }
+    Delivered(name, content, bytes)
+  }
+}
+
 /**
  * A record that the store does not read or does not delete for now. Nothing is known of its content, so it is neither
  * refused nor passed.
@@ -85,6 +101,15 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
 
   /** The UUID of this incarnation of the queue; a queue that is deleted and created again has another one. */
   def identity: String
+
+  /** The kind and the place of the queue, for people. */
+  def description: String
+
+  /**
+   * Makes this queue the one that the ingest root names. The files of the root may name an earlier incarnation, which
+   * no longer exists; a person has decided to go on without it.
+   */
+  def adopt(): Unit
 
   /**
    * Appends a record. After a normal return it is durable.

@@ -9,7 +9,7 @@ import scala.collection.mutable.ArrayBuffer
  *
  * @param read the records of some names, each with its result; `None` if a record has left the queue
  */
-private[queue] final class PollDelivery(
+private[zonemap] final class PollDelivery(
     limits: PollLimits,
     read: Seq[RecordName] => Seq[Either[StuckRecord, Option[Delivered]]]) {
   import PollDelivery._
@@ -49,9 +49,7 @@ private[queue] final class PollDelivery(
   private def take(left: Iterator[ListedRecord]): Seq[ListedRecord] = {
     val chunk = ArrayBuffer.empty[ListedRecord]
     var planned = bytes
-    while (
-      left.hasNext && chunk.size < Chunk && records.size + chunk.size < limits.maxRecords && planned < limits.maxBytes
-    ) {
+    while (left.hasNext && chunk.size < Chunk && records.size + chunk.size < limits.maxRecords && planned < limits.maxBytes) {
       val next = left.next()
       if (!stuck.contains(next.name.lane)) {
         chunk += next

@@ -8,6 +8,9 @@ private[zonemap] object SpoolNames {
   val Pending = "pending"
   val Quarantine = "quarantine"
   val State = "state"
+
+  /** The records that are too long for a message of a queue that has messages. */
+  val Spilled = "spilled"
   val Paused = "paused.json"
   val Status = "status.json"
 

@@ -15,12 +15,13 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     extends CommitQueue {
   private val undeleted = new UndeletedRecords
 
+  override def description: String = "spool"
+
+  /** A spool is part of its root, which therefore names it already. */
+  override def adopt(): Unit = ()
+
   override def append(record: IngestRecord): Receipt = {
-    val bytes = RecordCodec.encode(record)
-    if (bytes.length > RecordCodec.MaxBytes)
-      throw new IllegalArgumentException(
-        s"Cannot append the record ${record.seq} of lane '${record.lane}': it has ${bytes.length} bytes, and " +
-          s"${RecordCodec.MaxBytes} are allowed. Append fewer data files at once.")
+    val bytes = RecordCodec.encodeChecked(record)
     val path = SpoolNames.record(SpoolNames.Pending, record.lane, record.seq, record.nonce)
     if (!files.create(path, bytes))
       throw new IllegalStateException(
@@ -57,17 +58,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
   /** The record of that name; `None` if it was settled meanwhile. */
   private def deliver(name: RecordName): Option[Delivered] =
-    files.read(pathOf(name), RecordCodec.MaxBytes).map { bytes =>
-      val content = RecordCodec.decode(bytes).flatMap { record =>
-        if (record.lane == name.lane && record.seq == name.seq && record.nonce == name.nonce) Right(record)
-        else
-          Left(
-            RecordProblem(
-              RecordProblem.Invalid,
-              s"its name is not that of its content, lane '${record.lane}' seq ${record.seq} nonce ${record.nonce}"))
-      }
-      Delivered(name, content, bytes)
-    }
+    files.read(pathOf(name), RecordCodec.MaxBytes).map(Delivered.of(name, _))
 
   override def names(): Seq[RecordName] = namesIn(SpoolNames.Pending)
 
@@ -126,10 +117,23 @@ private[zonemap] object SpoolQueue {
   /** After this time, a record that is not whole has lost its writer. */
   private val UnfinishedMillis = 10 * 60 * 1000L
 
-  /** Opens the queue of an ingest root, and creates its identity if the root has none. */
+  /**
+   * Opens the queue of an ingest root, and creates its identity if the root has none.
+   *
+   * @throws IllegalArgumentException if the root belongs to a queue of another kind
+   */
   def open(files: IngestFiles, nowMillis: Long): SpoolQueue =
-    new SpoolQueue(files, QueueIdentity.read(files).getOrElse(QueueIdentity.create(files, nowMillis)))
+    of(files, QueueIdentity.read(files).getOrElse(QueueIdentity.create(files, QueueIdentity.newSpool(nowMillis))))
 
   /** Opens the queue of an ingest root that has an identity; `None` if the root has none. */
-  def existing(files: IngestFiles): Option[SpoolQueue] = QueueIdentity.read(files).map(new SpoolQueue(files, _))
+  def existing(files: IngestFiles): Option[SpoolQueue] = QueueIdentity.read(files).map(of(files, _))
+
+  private def of(files: IngestFiles, identity: QueueIdentity): SpoolQueue = {
+    identity.topic.foreach { topic =>
+      throw new IllegalArgumentException(
+        s"Cannot open '${files.root}' as a spool: its queue is the Kafka topic '$topic'. Choose the queue 'kafka' for " +
+          "the table, as its other writers and committers do.")
+    }
+    new SpoolQueue(files, identity.id)
+  }
 }

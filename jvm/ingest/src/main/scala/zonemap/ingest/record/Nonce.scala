@@ -6,5 +6,9 @@ import java.security.SecureRandom
 private[zonemap] object Nonce {
   val Pattern = "[0-9a-f]{16}"
 
+  private val Compiled = Pattern.r
+
+  def isNonce(text: String): Boolean = Compiled.matches(text)
+
   def draw(): String = f"${new SecureRandom().nextLong()}%016x"
 }

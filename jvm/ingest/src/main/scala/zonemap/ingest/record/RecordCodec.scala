@@ -11,6 +11,20 @@ private[zonemap] object RecordCodec {
 
   def encode(record: IngestRecord): Array[Byte] = Framed.encode(RecordJson.write(record))
 
+  /**
+   * The bytes of a record to append.
+   *
+   * @throws IllegalArgumentException if the record is too long
+   */
+  def encodeChecked(record: IngestRecord): Array[Byte] = {
+    val bytes = encode(record)
+    if (bytes.length > MaxBytes)
+      throw new IllegalArgumentException(
+        s"Cannot append the record ${record.seq} of lane '${record.lane}': it has ${bytes.length} bytes, and " +
+          s"$MaxBytes are allowed. Append fewer data files at once.")
+    bytes
+  }
+
   /** The record, or the reason why the bytes are none. */
   def decode(bytes: Array[Byte]): Either[RecordProblem, IngestRecord] =
     if (bytes.length > MaxBytes)

@@ -71,7 +71,7 @@ private[record] object RecordJson {
     if (record.seq < 0) invalid(s"its seq is ${record.seq}")
     else if (record.prevSeq < -1 || record.prevSeq >= record.seq)
       invalid(s"its prev-seq is ${record.prevSeq}, and its seq is ${record.seq}")
-    else if (!record.nonce.matches(Nonce.Pattern)) invalid(s"its nonce is '${record.nonce}'")
+    else if (!Nonce.isNonce(record.nonce)) invalid(s"its nonce is '${record.nonce}'")
     else if (record.files.isEmpty) invalid("it names no data file")
     else Right(record)
 

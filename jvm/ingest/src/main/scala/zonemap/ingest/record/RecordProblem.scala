@@ -9,8 +9,11 @@ private[zonemap] object RecordProblem {
   val LaterFormat = "later-format"
   val Invalid = "invalid"
 
+  /** The queue has deleted records that were not committed. */
+  val Lost = "lost"
+
   /** All codes, for the documents and the tests. */
-  val Codes: Seq[String] = Seq(TooLong, Damaged, LaterFormat, Invalid)
+  val Codes: Seq[String] = Seq(TooLong, Damaged, LaterFormat, Invalid, Lost)
 }
 
 /** A record whose data files are unknown, because its bytes cannot be read. */

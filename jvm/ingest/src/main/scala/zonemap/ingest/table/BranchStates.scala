@@ -1,5 +1,6 @@
 package zonemap.ingest.table
 
+import zonemap.ingest.queue.QueueIdentity
 import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.store.IngestFiles
 
@@ -60,7 +61,7 @@ private[zonemap] object BranchStates {
     val named = (branch +: view.pointerBranches).distinct
       .flatMap(b => view.pointer(b).map(text => b -> stateOf(b, text, view, files, queueId)))
       .toMap
-    if (!named.contains(branch)) checkFirst(view, branch, files)
+    if (!named.contains(branch)) checkFirst(view, branch, files, queueId)
     BranchStates(branch, view.pointer(branch), named.get(branch), (named - branch).values.toSeq)
   }
 
@@ -84,7 +85,14 @@ private[zonemap] object BranchStates {
   }
 
   /** A branch without a pointer is new, unless its state files show that it may have had one. */
-  private def checkFirst(view: TableView, branch: String, files: IngestFiles): Unit = {
+  private def checkFirst(view: TableView, branch: String, files: IngestFiles, queueId: String): Unit = {
+    QueueIdentity.read(files).filter(_.id != queueId).foreach { known =>
+      throw new IngestStoppedException(
+        StopCode.OtherQueue,
+        s"Cannot start the ingestion of branch '$branch': the queue is $queueId, and '${files.root}' belongs to the " +
+          s"queue ${known.id}. The queue was deleted and created again; choose the watermarks with ingest_reset."
+      )
+    }
     val states = files.list(StateFile.Folder).filter(file => StateFile.isState(file.path)).map { file =>
       files.read(file.path, StateFile.MaxBytes).toRight("it vanished").flatMap(StateFile.decode)
     }

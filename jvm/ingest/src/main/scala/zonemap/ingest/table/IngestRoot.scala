@@ -6,7 +6,6 @@ import org.apache.iceberg.Table
 import org.apache.iceberg.io.FileIO
 
 import zonemap.iceberg.store.StoreLocation
-import zonemap.ingest.queue.SpoolQueue
 import zonemap.ingest.store.IngestFiles
 
 /**
@@ -18,9 +17,6 @@ private[zonemap] final case class IngestRoot(location: String, tableUuid: UUID) 
 
   /** The files of the root; local files directly, others through the `FileIO` of the table. */
   def files(io: FileIO): IngestFiles = IngestFiles.of(io, location)
-
-  /** The spool of the root; its identity is created if there is none. */
-  def queue(io: FileIO): SpoolQueue = SpoolQueue.open(files(io), System.currentTimeMillis())
 }
 
 private[zonemap] object IngestRoot {

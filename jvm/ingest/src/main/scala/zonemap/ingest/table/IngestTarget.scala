@@ -14,9 +14,13 @@ private[zonemap] final class IngestTarget(
     val name: String,
     val table: Table with HasTableOperations,
     val queue: CommitQueue,
-    val files: IngestFiles) {
+    val files: IngestFiles)
+    extends AutoCloseable {
 
   def operations: TableOperations = table.operations()
+
+  /** Closes the queue. */
+  override def close(): Unit = queue.close()
 
   /** A sentence that warns of a catalog whose commits are not atomic; `None` if they are. */
   def warning: Option[String] = {
@@ -37,18 +41,23 @@ private[zonemap] object IngestTarget {
   private val AtomicRename = Seq("hdfs", "viewfs")
 
   /**
-   * The target of a table with a spool as its queue.
+   * Opens the queue of a table.
    *
    * @param root the configured root, see [[IngestRoot.of]]
-   * @throws IllegalArgumentException if the table gives no access to its metadata, as a metadata table does not
+   * @param choice the configured queue
+   * @throws IllegalArgumentException if the table gives no access to its metadata, as a metadata table does not, or its
+   *   ingest root belongs to another queue
    */
-  def spool(table: Table, root: Option[String]): IngestTarget = table match {
+  def open(table: Table, root: Option[String], choice: QueueChoice): IngestTarget = table match {
     case known: Table with HasTableOperations =>
-      val ingestRoot = IngestRoot.of(table, root)
-      new IngestTarget(table.name(), known, ingestRoot.queue(table.io()), ingestRoot.files(table.io()))
+      val files = IngestRoot.of(table, root).files(table.io())
+      new IngestTarget(table.name(), known, choice.open(table, files), files)
     case _ =>
       throw new IllegalArgumentException(
         s"Cannot append to '${table.name()}': it is no table with metadata of its own. Name an Iceberg table, not one " +
           "of its metadata tables.")
   }
+
+  /** Opens the spool of a table. */
+  def spool(table: Table, root: Option[String]): IngestTarget = open(table, root, QueueChoice.OfSpool)
 }

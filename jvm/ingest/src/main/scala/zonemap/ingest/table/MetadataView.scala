@@ -56,7 +56,8 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
           Either.cond(
             hadSchema(record.schemaId, known),
             CheckedRecord(record, known),
-            Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}"))
+            Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}")
+          )
         }
     }
   }

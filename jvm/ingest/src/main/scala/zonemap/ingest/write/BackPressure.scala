@@ -27,7 +27,10 @@ private[zonemap] object BackPressure {
     val started = System.nanoTime()
     def waited = (System.nanoTime() - started) / 1000000
     var stats = checked(name, lane, queue, settings)
-    while (counted(stats, lane, settings.softLimitRecords) >= settings.softLimitRecords && waited < settings.softWaitMillis) {
+    while (counted(
+        stats,
+        lane,
+        settings.softLimitRecords) >= settings.softLimitRecords && waited < settings.softWaitMillis) {
       Thread.sleep(math.min(StepMillis, math.max(1, settings.softWaitMillis - waited)))
       stats = checked(name, lane, queue, settings)
     }
@@ -39,7 +42,9 @@ private[zonemap] object BackPressure {
     if (stats.byLane.isEmpty) stats.records
     else {
       val share = math.max(1L, limit / LanesToFill)
-      stats.byLane.iterator.map { case (other, records) => if (other == lane) records else math.min(records, share) }.sum
+      stats.byLane.iterator.map { case (other, records) =>
+        if (other == lane) records else math.min(records, share)
+      }.sum
     }
 
   private def checked(name: String, lane: String, queue: CommitQueue, settings: IngestSettings): QueueStats = {

@@ -183,8 +183,9 @@ class CommitterTest extends AnyFunSuite {
     put(t, "a", 1, 0, Seq(t.dataFile("a1")))(identity)
     put(t, "b", 0, -1, Seq(t.dataFile("b0")))(identity)
     val result = t.pass()
-    assert(committed(result).records == 1 && 
-      result.held.map(h => (h.lane, h.seq, h.cause)) == Seq(("a", 1L, HoldCause.Missing(0L))))
+    assert(
+      committed(result).records == 1 &&
+        result.held.map(h => (h.lane, h.seq, h.cause)) == Seq(("a", 1L, HoldCause.Missing(0L))))
     put(t, "a", 0, -1, Seq(t.dataFile("a0")))(identity)
     assert(committed(t.pass()).records == 2 && t.live() == Seq("a0", "a1", "b0"))
   }

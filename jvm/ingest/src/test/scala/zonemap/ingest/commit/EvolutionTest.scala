@@ -93,7 +93,8 @@ class EvolutionTest extends AnyFunSuite {
       val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
       val sizes = java.util.Map.of(Int.box(column), Long.box(8))
       val metrics = new org.apache.iceberg.Metrics(Long.box(1), sizes, sizes, null, null)
-      val file = org.apache.iceberg.DataFiles.builder(t.table.spec()).copy(t.dataFile("a0")).withMetrics(metrics).build()
+      val file =
+        org.apache.iceberg.DataFiles.builder(t.table.spec()).copy(t.dataFile("a0")).withMetrics(metrics).build()
       t.append("a", file)
       val pending = t.target.queue.pendingOf("a").head
       t.target.queue.settle(Seq(pending.name))

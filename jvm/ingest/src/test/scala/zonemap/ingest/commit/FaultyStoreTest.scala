@@ -192,7 +192,10 @@ class FaultyStoreTest extends AnyFunSuite {
 
   test("a loop that ends by a fatal error shows it") {
     val loop =
-      new CommitLoop(Seq("fatal" -> (() => throw new ControlThrowable {})), IngestSettings(), java.time.Clock.systemUTC())
+      new CommitLoop(
+        Seq("fatal" -> (() => throw new ControlThrowable {})),
+        IngestSettings(),
+        java.time.Clock.systemUTC())
     loop.start()
     waitFor(loop.status.head.isEnded)
     assert(loop.status.head.problem.nonEmpty && loop.stop(1000))

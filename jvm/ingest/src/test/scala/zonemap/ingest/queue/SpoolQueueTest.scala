@@ -5,63 +5,40 @@ import java.util.concurrent.{Callable, Executors}
 
 import scala.jdk.CollectionConverters._
 
-import org.scalatest.funsuite.AnyFunSuite
-
-import zonemap.ingest.record._
+import zonemap.ingest.record.RecordProblem
 import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 
-class SpoolQueueTest extends AnyFunSuite {
+class SpoolQueueTest extends CommitQueueContract {
   private def files(): IngestFiles = IngestFiles.of(null, Files.createTempDirectory("spool").toString)
-  private val Unlimited = PollLimits(Int.MaxValue, Long.MaxValue)
+  private var store = files()
 
-  private def record(lane: String, seq: Long): IngestRecord =
-    RecordCodecTest.Sample.copy(lane = lane, seq = seq, prevSeq = seq - 1, nonce = Nonce.draw())
-
-  private def filled(lanes: (String, Int)*): SpoolQueue = {
-    val queue = SpoolQueue.open(files(), 0)
-    for ((lane, count) <- lanes; seq <- 0 until count) queue.append(record(lane, seq.toLong))
-    queue
+  override protected def open(): (CommitQueue, CommitQueue) = {
+    store = files()
+    (SpoolQueue.open(store, 0), SpoolQueue.open(store, 0))
   }
 
-  private def keys(poll: Poll): Seq[(String, Long)] = poll.records.map(d => (d.name.lane, d.name.seq))
+  override protected def damage(queue: CommitQueue, lane: String, seq: Long): Unit =
+    store.create(SpoolNames.record("pending", lane, seq, "0123456789abcdef"), "torn".getBytes): Unit
 
-  test("records are delivered as they were appended, until they are settled") {
-    val queue = SpoolQueue.open(files(), 0)
+  test("a record is a file of its lane") {
     val appended = record("läne/1", 3)
-    val receipt = queue.append(appended)
+    val receipt = SpoolQueue.open(files(), 0).append(appended)
     assert(receipt.location.endsWith(s"pending/l%C3%A4ne%2F1/${"0" * 19}3-${appended.nonce}.rec"))
-    (0 until 2).foreach(_ => assert(queue.poll(Unlimited).records.map(_.content) == Seq(Right(appended))))
-    assert(queue.stats().records == 1 && queue.stats().oldestMillis.nonEmpty)
-    (0 until 2).foreach(_ => queue.settle(Seq(RecordName("läne/1", 3, appended.nonce, 0))))
-    assert(queue.poll(Unlimited) == Poll(Nil, complete = true) && queue.stats() == QueueStats(0, 0, None))
-  }
-
-  test("a poll with limits takes a prefix of each lane, and lanes in turn") {
-    val queue = filled("a" -> 5, "b" -> 2, "c" -> 1)
-    (1 to 8).foreach { limit =>
-      val poll = queue.poll(PollLimits(limit, Long.MaxValue))
-      assert(poll.records.size == limit && poll.complete == (limit == 8))
-      keys(poll).groupBy(_._1).values.foreach(lane => assert(lane.map(_._2) == lane.indices.map(_.toLong)))
-      if (limit >= 3) assert(keys(poll).map(_._1).toSet == Set("a", "b", "c"))
-    }
-    assert(keys(queue.poll(PollLimits(10, 1))).size == 1)
   }
 
   test("a name is appended once") {
-    val queue = filled()
+    val queue = SpoolQueue.open(files(), 0)
     val appended = record("a", 0)
     queue.append(appended)
     assert(intercept[IllegalStateException](queue.append(appended)).getMessage.startsWith("Cannot append the record"))
   }
 
-  test("the files of pending records are listed, and a record that cannot be read is an error") {
+  test("the root of a queue in Kafka is not opened as a spool") {
     val store = files()
-    val queue = SpoolQueue.open(store, 0)
-    val appended = record("a", 0)
-    queue.append(appended)
-    assert(queue.pendingFiles().toSeq == Seq("/t/data/a.parquet"))
-    store.create(SpoolNames.record("pending", "a", 1, "0123456789abcdef"), "torn".getBytes)
-    assert(intercept[UnreadableRecordException](queue.pendingFiles().toSeq).getMessage.startsWith("Cannot list"))
+    val identity = QueueIdentity("00000000-0000-4000-8000-000000000001", Some("events"), 7)
+    assert(QueueIdentity.create(store, identity) == identity)
+    val error = intercept[IllegalArgumentException](SpoolQueue.open(store, 0))
+    assert(error.getMessage.contains("its queue is the Kafka topic 'events'"))
   }
 
   test("processes that open a queue at the same time agree on its identity, and it stays") {

@@ -57,7 +57,8 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
       })
   }
 
-  private def names(folder: String): Seq[String] = files.keysIterator.filter(_.startsWith(folder + "/")).toSeq
+  private def names(folder: String): Seq[String] =
+    files.keysIteratorFrom(folder + "/").takeWhile(_.startsWith(folder + "/")).toSeq
 
   override def delete(path: String): Unit = {
     world.interrupt()

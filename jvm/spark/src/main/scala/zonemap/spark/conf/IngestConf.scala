@@ -14,6 +14,41 @@ private[spark] object IngestConf {
     text => Some(Option.when(text.nonEmpty)(text))
   )
 
+  val Queue: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "ingest.queue",
+    "",
+    "spool, kafka, or empty",
+    "Kind of the ingest queues. Empty: the kind in the property zonemap.ingest.queue of the table, or spool. Writers " +
+      "and committers of a table must use the same queue.",
+    text => Some(Option.when(text.nonEmpty)(text)).filter(_.forall(Set("spool", "kafka")))
+  )
+
+  val KafkaServers: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "ingest.kafka.bootstrap-servers",
+    "",
+    "host:port, or several with commas between them, or empty",
+    "Kafka brokers of ingest queues of the kind kafka. Empty: the brokers in the property " +
+      "zonemap.ingest.kafka.bootstrap-servers of the table.",
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
+
+  val KafkaTopicPrefix: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "ingest.kafka.topic-prefix",
+    "",
+    "the beginning of a topic name, or empty",
+    "Text before the UUID of a table in the name of its topic. Empty: that in the property " +
+      "zonemap.ingest.kafka.topic-prefix of the table, or zonemap-ingest-.",
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
+
+  val KafkaClientConfig: ConfEntry[Option[String]] = ConfEntry(
+    Prefix + "ingest.kafka.client-config",
+    "",
+    "a file of the driver, or empty",
+    "File with properties of Kafka clients, such as security.protocol and sasl.jaas.config.",
+    text => Some(Option.when(text.nonEmpty)(text))
+  )
+
   val Interval: ConfEntry[Long] = ConfEntry(
     Prefix + "ingest.interval",
     "5s",
@@ -75,5 +110,17 @@ private[spark] object IngestConf {
   )
 
   val all: Seq[ConfEntry[_]] =
-    Seq(Root, Interval, MaxDutyCycle, MaxFiles, MergeManifests, SoftLimit, HardLimit, BlockLane)
+    Seq(
+      Root,
+      Queue,
+      KafkaServers,
+      KafkaTopicPrefix,
+      KafkaClientConfig,
+      Interval,
+      MaxDutyCycle,
+      MaxFiles,
+      MergeManifests,
+      SoftLimit,
+      HardLimit,
+      BlockLane)
 }

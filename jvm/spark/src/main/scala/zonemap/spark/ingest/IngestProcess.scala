@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory
 import zonemap.iceberg.report.Survivable
 import zonemap.ingest.commit.{CommitLoop, LoopStatus}
 import zonemap.ingest.table.IngestTarget
-import zonemap.spark.conf.{IngestConf, ZoneMapConf}
+import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.SparkProcess
 
 /**
@@ -38,11 +38,11 @@ private[spark] final class IngestProcess(process: SparkProcess) {
    */
   def start(spark: SparkSession, name: String, table: Table): Boolean = {
     val settings = IngestConfs.settings(SQLConf.get, CaseInsensitiveStringMap.empty())
-    val root = IngestConf.Root.read(SQLConf.get, CaseInsensitiveStringMap.empty())
+    val opener = IngestConfs.opener(SQLConf.get, CaseInsensitiveStringMap.empty())
     val fullName = qualified(spark, name)
     def target(): IngestTarget = {
       SparkSession.setActiveSession(spark)
-      IngestTarget.spool(Spark3Util.loadIcebergTable(spark, fullName), root)
+      opener(Spark3Util.loadIcebergTable(spark, fullName))
     }
     def landed(snapshotId: Long): Unit =
       try committed(spark, fullName, table, Seq(snapshotId))

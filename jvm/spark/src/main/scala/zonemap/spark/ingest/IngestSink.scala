@@ -2,6 +2,7 @@ package zonemap.spark.ingest
 
 import java.util.{Optional, UUID}
 
+import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{DataFile, SnapshotRef}
@@ -15,7 +16,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.ingest.queue.Receipt
-import zonemap.ingest.table.{IngestRoot, IngestTarget}
+import zonemap.ingest.table.IngestRoot
 import zonemap.ingest.write.LaneWriter
 import zonemap.spark.conf.IngestConf
 
@@ -60,17 +61,17 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val settings = IngestConfs.settings(SQLConf.get, options)
     val root = IngestConf.Root.read(SQLConf.get, options)
     IngestRoot.of(table.table(), root): Unit
+    val opener = IngestConfs.opener(SQLConf.get, options)
     val producer = new Producer {
 
-      /** Opened by the first append, because Spark also makes writes that it only explains. */
-      private lazy val target = IngestTarget.spool(table.table(), root)
-
-      override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = {
-        val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
-        val receipt = writer.append(seq, files, startedAtMillis)
-        accepted(target.name)
-        receipt
-      }
+      /** Opens the queue for each append, because Spark also makes writes that it only explains. */
+      override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
+        Using.resource(opener(table.table())) { target =>
+          val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
+          val receipt = writer.append(seq, files, startedAtMillis)
+          accepted(target.name)
+          receipt
+        }
 
       override def lastDirectEpoch(queryId: String): Option[Long] = {
         table.table().refresh()

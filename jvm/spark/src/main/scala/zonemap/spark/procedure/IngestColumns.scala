@@ -46,6 +46,7 @@ private[procedure] object IngestColumns {
     ResultColumn("last_pass_committer", StringType, _.status.lastPass.fold("")(_.committer)),
     ResultColumn("loop", StringType, _.loop.fold("")(loopOf)),
     ResultColumn("root", StringType, _.status.root),
+    ResultColumn("queue", StringType, _.status.queue),
     ResultColumn("queue_id", StringType, _.status.queueId),
     ResultColumn("pointer", StringType, _.status.pointer.getOrElse("")),
     ResultColumn("problem", StringType, _.status.problem),

@@ -2,6 +2,8 @@ package zonemap.spark.procedure
 
 import java.time.Clock
 
+import scala.util.Using
+
 import org.apache.iceberg.{SnapshotRef, Table}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
@@ -12,7 +14,6 @@ import zonemap.ingest.admin.IngestAdmin
 import zonemap.ingest.commit.PassOutcome
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.table.IngestTarget
-import zonemap.spark.conf.IngestConf
 import zonemap.spark.ingest.{IngestConfs, IngestProcess}
 
 /** The procedures of append ingestion, a part of the registry in [[Procedures]]. */
@@ -43,7 +44,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(commit)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "commit the appends to")
-    val results = admin(table).commit(arguments.count("timeout_seconds") * 1000L)
+    val results = withAdmin(table)(_.commit(arguments.count("timeout_seconds") * 1000L))
     ingest.committed(
       spark,
       name,
@@ -54,7 +55,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
     "ingest_status",
-    "Shows the table's ingest queue and its committer. pending_* counts appends that are accepted and not committed; " +
+    "Shows the table's ingest queue and its committer. queue is spool, or kafka with its topic and brokers. " +
+      "pending_* counts appends that are accepted and not committed; " +
       "oldest_pending_seconds is -1 if there is none. committed_* counts since the first commit. last_pass_* is the " +
       "last look of any committer at the queue. loop is the committer of this driver: running, failing, ended, or " +
       "empty if there is none. problem is the reason why appends are not committed, or an alarm; it is empty if all is " +
@@ -63,7 +65,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(status)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "show the ingest status of")
-    Seq(ResultColumn.row(status, IngestState(admin(table).status(), ingest.status(table), System.currentTimeMillis())))
+    val found = withAdmin(table)(_.status())
+    Seq(ResultColumn.row(status, IngestState(found, ingest.status(table), System.currentTimeMillis())))
   }
 
   val Pause: ZoneMapProcedure = ZoneMapProcedure(
@@ -75,7 +78,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "pause the ingestion of")
     val reason = arguments.text("reason")
-    admin(table).pause(reason)
+    withAdmin(table)(_.pause(reason))
     Seq(Seq(reason))
   }
 
@@ -86,7 +89,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     new StructType().add("was_paused", BooleanType, nullable = false)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "resume the ingestion of")
-    Seq(Seq(admin(table).resume()))
+    Seq(Seq(withAdmin(table)(_.resume())))
   }
 
   val Wait: ZoneMapProcedure = ZoneMapProcedure(
@@ -107,7 +110,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     val append =
       IngestWait.append(arguments.optionalText("lane"), arguments.optionalLong("seq"), arguments.text("branch"))
     val seconds = arguments.count("timeout_seconds")
-    val rows = new IngestWait(target(table), admin(table)).run(append, seconds * 1000L)
+    val rows = withTarget(table)(t => new IngestWait(t, admin(t)).run(append, seconds * 1000L))
     ingest.refresh(spark, name)
     rows.map(ResultColumn.row(waited, _))
   }
@@ -120,7 +123,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(quarantined)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "list the quarantined appends to")
-    admin(table).quarantined().map(ResultColumn.row(quarantined, _))
+    withAdmin(table)(_.quarantined()).map(ResultColumn.row(quarantined, _))
   }
 
   val Requeue: ZoneMapProcedure = ZoneMapProcedure(
@@ -131,7 +134,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(receipt)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "requeue an append to")
-    admin(table).requeue(arguments.text("lane"), arguments.long("seq")).map(ResultColumn.row(receipt, _))
+    withAdmin(table)(_.requeue(arguments.text("lane"), arguments.long("seq"))).map(ResultColumn.row(receipt, _))
   }
 
   val Discard: ZoneMapProcedure = ZoneMapProcedure(
@@ -142,7 +145,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(quarantined)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "discard an append to")
-    admin(table).discard(arguments.text("lane"), arguments.long("seq")).map(ResultColumn.row(quarantined, _))
+    withAdmin(table)(_.discard(arguments.text("lane"), arguments.long("seq"))).map(ResultColumn.row(quarantined, _))
   }
 
   val Reset: ZoneMapProcedure = ZoneMapProcedure(
@@ -169,7 +172,7 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "reset the ingestion of")
     val pointer =
-      admin(table).reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known"))
+      withAdmin(table)(_.reset(arguments.text("branch"), arguments.longs("watermarks"), arguments.flag("forget_known")))
     ingest.refresh(spark, name)
     Seq(Seq(pointer))
   }
@@ -190,8 +193,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
       .add("reason", StringType, nullable = false)
   ) { (spark, arguments) =>
     val (_, table) = load(spark, arguments, "collect the garbage of the ingestion of")
-    val gc = new IngestGc(target(table), Clock.systemUTC())
-    gc.run(arguments.count("older_than_hours") * 3600L * 1000, arguments.flag("dry_run")).map { garbage =>
+    val age = arguments.count("older_than_hours") * 3600L * 1000
+    withTarget(table)(new IngestGc(_, Clock.systemUTC()).run(age, arguments.flag("dry_run"))).map { garbage =>
       Seq[Any](garbage.location, garbage.sizeBytes, garbage.reason)
     }
   }
@@ -227,12 +230,12 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     (name, IcebergTables.load(spark, name, verb))
   }
 
-  private def target(table: Table): IngestTarget =
-    IngestTarget.spool(table, IngestConf.Root.read(SQLConf.get, CaseInsensitiveStringMap.empty()))
+  /** Opens the queue of the table for the work. */
+  private def withTarget[A](table: Table)(work: IngestTarget => A): A =
+    Using.resource(IngestConfs.open(table, SQLConf.get, CaseInsensitiveStringMap.empty()))(work)
 
-  private def admin(table: Table): IngestAdmin =
-    new IngestAdmin(
-      target(table),
-      IngestConfs.settings(SQLConf.get, CaseInsensitiveStringMap.empty()),
-      Clock.systemUTC())
+  private def withAdmin[A](table: Table)(work: IngestAdmin => A): A = withTarget(table)(t => work(admin(t)))
+
+  private def admin(target: IngestTarget): IngestAdmin =
+    new IngestAdmin(target, IngestConfs.settings(SQLConf.get, CaseInsensitiveStringMap.empty()), Clock.systemUTC())
 }

@@ -95,7 +95,8 @@ class IngestStreamTest extends IngestSession {
     val (stream, checkpoint) = (source(), newFolder("checkpoint"))
     for (k <- 0 until 2) {
       add(stream, k * 10 until k * 10 + 10)
-      val query = frame(stream).writeStream.format("iceberg").option("checkpointLocation", checkpoint.toString).toTable(t)
+      val query =
+        frame(stream).writeStream.format("iceberg").option("checkpointLocation", checkpoint.toString).toTable(t)
       try query.processAllAvailable()
       finally query.stop()
     }

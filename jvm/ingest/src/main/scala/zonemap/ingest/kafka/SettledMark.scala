@@ -1,0 +1,77 @@
+package zonemap.ingest.kafka
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.util.JsonUtil
+
+import zonemap.ingest.record.Framed
+
+/**
+ * A statement on one partition that stays true: each offset below `upTo` that is not in `pending` is settled.
+ *
+ * @param queueId the incarnation of the topic
+ * @param pending offsets below `upTo`
+ */
+private[kafka] final case class SettledMark(queueId: String, partition: Int, upTo: Long, pending: Set[Long]) {
+
+  def covers(offset: Long): Boolean = offset < upTo && !pending(offset)
+
+  /** Whether this mark states all that the other one states. */
+  def supersedes(other: SettledMark): Boolean =
+    other.partition == partition && other.upTo <= upTo && pending.forall(o => o >= other.upTo || other.pending(o))
+}
+
+private[kafka] object SettledMark {
+  private val Format = 1
+
+  def encode(mark: SettledMark): Array[Byte] =
+    Framed.encode(
+      JsonUtil.generate(
+        json => {
+          json.writeStartObject()
+          json.writeNumberField("format", Format)
+          json.writeStringField("queue-id", mark.queueId)
+          json.writeNumberField("partition", mark.partition)
+          json.writeNumberField("up-to", mark.upTo)
+          json.writeArrayFieldStart("pending")
+          mark.pending.toSeq.sorted.foreach(offset => json.writeNumber(offset))
+          json.writeEndArray()
+          json.writeEndObject()
+        },
+        false
+      ))
+
+  /** The mark; `None` if the bytes are none, because their writer died within the write. */
+  def decode(bytes: Array[Byte]): Option[SettledMark] = Framed.decode(bytes).toOption.flatMap { body =>
+    try Some(JsonUtil.parse(body, (node: JsonNode) => parse(node)))
+    catch { case NonFatal(_) => None }
+  }
+
+  private def parse(node: JsonNode): SettledMark = {
+    require(JsonUtil.getInt("format", node) == Format)
+    SettledMark(
+      JsonUtil.getString("queue-id", node),
+      JsonUtil.getInt("partition", node),
+      JsonUtil.getLong("up-to", node),
+      JsonUtil.getLongList("pending", node).asScala.map(_.longValue()).toSet
+    )
+  }
+}
+
+/** What several marks of one partition state together. */
+private[kafka] final case class SettledOffsets(marks: Seq[SettledMark]) {
+  private val furthest = marks.maxByOption(_.upTo)
+
+  /** All offsets from here on are pending. */
+  val upTo: Long = furthest.fold(0L)(_.upTo)
+
+  /** The pending offsets below [[upTo]]. */
+  val pending: Set[Long] = furthest.fold(Set.empty[Long])(_.pending.filterNot(o => marks.exists(_.covers(o))))
+
+  def apply(offset: Long): Boolean = offset < upTo && !pending(offset)
+
+  /** The first offset that is pending. */
+  def first: Long = pending.minOption.getOrElse(upTo)
+}
