@@ -97,7 +97,8 @@ object BenchmarkCatalog {
 
   /** Reads and drops the output of the server, which would hang when the pipe is full. */
   private def drain(server: Process): Unit = {
-    val thread = new Thread(() => server.getInputStream.transferTo(OutputStream.nullOutputStream()): Unit, "rest-output")
+    val thread =
+      new Thread(() => server.getInputStream.transferTo(OutputStream.nullOutputStream()): Unit, "rest-output")
     thread.setDaemon(true)
     thread.start()
   }

@@ -4,6 +4,9 @@ import java.nio.file.{Path, Paths}
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.logging.log4j.Level
+import org.apache.logging.log4j.core.config.Configurator
+
 import zonemap.benchmarks.planning.BenchmarkFiles
 import zonemap.benchmarks.planning.BenchmarkFiles.deleteTree
 import zonemap.ingest.commit.IngestSettings
@@ -38,6 +41,7 @@ object IngestBenchmark {
     deleteTree(folder)
     val sink = new SinkThroughput(folder.resolve("sink"), sizes.rowsAnEpoch, sizes.turns, sizes.epochs).run()
     println(sink)
+    Configurator.setRootLevel(Level.ERROR) // Iceberg logs each conflict with its stack, which direct writers would pay
     val catalogs =
       Seq(BenchmarkCatalog.jdbc(folder.resolve("jdbc")), BenchmarkCatalog.rest(folder.resolve("rest"), jars))
     val (loads, soak) =

@@ -74,6 +74,7 @@ object QueuedAppends {
       landed: ConcurrentHashMap[Long, Long],
       times: Times): Unit = {
     val client = catalog.client(table)._1
+    require(client.snapshots().asScala.forall(s => landed.containsKey(s.snapshotId())), "a commit was not announced")
     val atSequence = client.snapshots().asScala.map(s => s.sequenceNumber() -> landed.get(s.snapshotId())).toMap
     Using.resource(client.newScan().planFiles())(_.asScala.foreach { task =>
       times.visible.put(task.file().location(), atSequence(task.file().dataSequenceNumber()))

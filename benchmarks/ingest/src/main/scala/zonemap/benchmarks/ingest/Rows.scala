@@ -56,9 +56,10 @@ object Rows {
 
   private def record(row: Int) = {
     val record = GenericRecord.create(Columns)
-    Seq[Any](row.toLong, 1704067200000L + row, row % 3L, row % 7, row / 100.0, s"host-${row % 5}").zipWithIndex.foreach {
-      case (value, at) => record.set(at, value)
-    }
+    Seq[Any](row.toLong, 1704067200000L + row, row % 3L, row % 7, row / 100.0, s"host-${row % 5}").zipWithIndex
+      .foreach { case (value, at) =>
+        record.set(at, value)
+      }
     record
   }
 }

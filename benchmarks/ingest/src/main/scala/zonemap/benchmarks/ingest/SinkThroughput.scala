@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.iceberg.Table
+import org.apache.iceberg.{Snapshot, Table}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.streaming.StreamingQuery
@@ -144,7 +144,7 @@ object SinkThroughput {
 /** Notes when the index of this process covers each new snapshot of a table. */
 final class Coverage(table: Table) {
   private val covered = mutable.Map.empty[SnapshotKey, Long]
-  private val before = snapshots().keySet
+  private val before = snapshots().map(_.snapshotId()).toSet
   @volatile private var isOver = false
   private val thread = new Thread(() => watch(), "coverage")
 
@@ -163,17 +163,25 @@ final class Coverage(table: Table) {
     UpkeepProcess.ofJvm.index.tables.of(table).covered.keys.foreach(covered.getOrElseUpdate(_, now))
   }
 
-  /** The milliseconds from the time of each snapshot, which is a little before its commit, to its coverage. */
+  /**
+   * The milliseconds from the time of each snapshot, which is a little before its commit, until the index covers it or a
+   * later one: upkeep leaves out snapshots when it is behind.
+   */
   def stop(): Seq[Double] = {
     isOver = true
     thread.join()
     look()
-    val found = snapshots() -- before
-    found.toSeq.flatMap { case (key, at) => covered.get(key).map(c => (c - at).toDouble) }
+    val found = snapshots().sortBy(_.sequenceNumber())
+    val times = found.map(snapshot => covered.getOrElse(SnapshotKey.of(snapshot), Long.MaxValue))
+    val first = times.scanRight(Long.MaxValue)(math.min).init // of the snapshot and all later ones
+    require(first.forall(_ < Long.MaxValue), "the index does not cover the last snapshot")
+    found.zip(first).collect {
+      case (snapshot, at) if !before(snapshot.snapshotId()) => (at - snapshot.timestampMillis()).toDouble
+    }
   }
 
-  private def snapshots(): Map[SnapshotKey, Long] = {
+  private def snapshots(): Seq[Snapshot] = {
     table.refresh()
-    table.snapshots().asScala.map(s => SnapshotKey.of(s) -> s.timestampMillis()).toMap
+    table.snapshots().asScala.toSeq
   }
 }

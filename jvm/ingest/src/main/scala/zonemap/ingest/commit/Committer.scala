@@ -67,18 +67,16 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
   def drain(timeoutMillis: Long): Seq[PassResult] = {
     val end = clock.millis() + timeoutMillis
     var last = pass()
-    var commits = last.filter(isCommit)
+    var commits = last.filter(_.isCommit)
     while (last.exists(goesOn) && clock.millis() < end) {
       last = pass()
-      commits ++= last.filter(isCommit)
+      commits ++= last.filter(_.isCommit)
     }
     val committed = commits.map(_.branch).toSet
-    commits ++ last.filterNot(isCommit).filterNot { result =>
+    commits ++ last.filterNot(_.isCommit).filterNot { result =>
       committed(result.branch) && result.outcome == PassOutcome.Idle && result.refused.isEmpty && result.held.isEmpty
     }
   }
-
-  private def isCommit(result: PassResult): Boolean = result.outcome.isInstanceOf[PassOutcome.Committed]
 
   private def goesOn(result: PassResult): Boolean = result.outcome match {
     case _: PassOutcome.Committed | PassOutcome.Fenced => true

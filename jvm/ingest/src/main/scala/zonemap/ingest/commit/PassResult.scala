@@ -96,4 +96,7 @@ private[zonemap] final case class PassResult(
     held: Seq[HeldRecord],
     pending: Int,
     more: Boolean,
-    undeleted: Seq[StuckRecord] = Nil)
+    undeleted: Seq[StuckRecord] = Nil) {
+
+  def isCommit: Boolean = outcome.isInstanceOf[PassOutcome.Committed]
+}

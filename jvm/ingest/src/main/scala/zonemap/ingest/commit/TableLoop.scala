@@ -118,10 +118,14 @@ private[commit] final class TableLoop(
     new Opened(target, new Committer(target, settings, clock))
   }
 
-  /** Waits as long as the pace demands, and then for the doorbell or the time of the next poll. */
+  /**
+   * Waits as long as the pace demands, and, unless the last pass has committed, for the doorbell or the time of the next
+   * poll: writers of other processes cannot ring, and the next commit would be late by the time of a poll.
+   */
   private def rest(): Unit = {
     waitFor(pace.restMillis)
-    if (!stopped) doorbell.tryAcquire(settings.pollMillis, TimeUnit.MILLISECONDS): Unit
+    if (!stopped && !last.results.exists(_.isCommit))
+      doorbell.tryAcquire(settings.pollMillis, TimeUnit.MILLISECONDS): Unit
     doorbell.drainPermits(): Unit
   }
 

@@ -99,6 +99,20 @@ class ManyCommittersTest extends AnyFunSuite {
     assert(t.live() == Seq("a0", "a1"))
   }
 
+  test("records that come after a commit are committed after the interval, although nobody rings") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    val settings = IngestSettings(intervalMillis = 2000, pollMillis = 600000)
+    val loop =
+      new CommitLoop(Seq[(String, () => IngestTarget)]("events" -> (() => t.target)), settings, Clock.systemUTC())
+    loop.start()
+    try {
+      waitFor("the first record is visible")(t.live() == Seq("a0"))
+      t.append("a", t.dataFile("a1"))
+      waitFor("the second record is visible")(t.live() == Seq("a0", "a1"))
+    } finally loop.close()
+  }
+
   Seq(
     (100L, Some(80L), 5000L, 0.5, 4900L),
     (6000L, Some(6000L), 5000L, 0.5, 6000L),
