@@ -56,6 +56,7 @@ class Question:
     order: Order | None = None
     keys: Keys | None = None
     rows: int | None = None  # LIMIT + OFFSET
+    skipped: int = 0  # OFFSET
     values: tuple[str, ...] = ()  # of an aggregate: "*", or "count", "min" or "max" and a column
     confs: dict[str, str] = field(default_factory=dict)
     read: str = "now"
@@ -114,7 +115,9 @@ def files_of_order(d: Draw) -> Question:
     shown = f"{order.column}, rid" if order.by_rid else order.column
     tail = f" OFFSET {offset}" if offset else ""
     sql = f"SELECT {shown} FROM {{t}}{_where(condition)} ORDER BY {order.text} LIMIT {limit}{tail}"
-    return Question("files_of_order", sql, "", condition, order=order, rows=limit + offset if limit else 0)
+    return Question(
+        "files_of_order", sql, "", condition, order=order, rows=limit + offset if limit else 0, skipped=offset
+    )
 
 
 def first_rows(d: Draw) -> Question:

@@ -119,7 +119,7 @@ def other_tuples(spark: SparkSession, table: str, column: str, shift: int) -> No
     place = loaded.spec().fields().size() - 1
     rewrite = loaded.newRewrite()
     for file in files.values():
-        held = file.partition().get(place, spark._jvm.java.lang.Integer(0).getClass())
+        held = file.partition().get(place, spark._jvm.java.lang.Class.forName("java.lang.Integer"))
         if held is not None:
             path = f"{column}={held + shift}"
             made = spark._jvm.org.apache.iceberg.DataFiles.builder(loaded.spec()).copy(file).withPartitionPath(path)
