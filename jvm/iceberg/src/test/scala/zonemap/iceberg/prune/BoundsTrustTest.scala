@@ -48,11 +48,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     val scan = r.newBatchScan().asInstanceOf[ZoneMapBatchScan]
     val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
     IndexQuestions
-      .aggregates(
-        r.pinned,
-        scan.planned().get.files,
-        tasks,
-        AggregateQuestion(True, Nil, Seq(aggregate)))
+      .aggregates(r.pinned, scan.planned().get.files, tasks, AggregateQuestion(True, Nil, Seq(aggregate)))
       .fold(_ => 0, _.files.size)
   }
 
