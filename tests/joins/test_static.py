@@ -80,7 +80,7 @@ KEEPS = {
     "null safe": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id <=> d.k WHERE d.tier = 3",
     "below a limit": "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "below a window": "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY x) r FROM {s}.fact) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
-    "below a random filter": "SELECT * FROM (SELECT * FROM {s}.fact WHERE rand() >= 0) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
+    "below a random filter": "SELECT * FROM (SELECT * FROM {s}.fact WHERE rand() + 1 > 0) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "key of an expression": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id + 1 = d.k WHERE d.tier = 3",
     "other operator": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id < d.k WHERE d.tier = 3 AND d.name = 'n1'",
     "may hold anything": "SELECT * FROM {s}.fact f JOIN {s}.one d ON f.id = d.k",

@@ -19,7 +19,8 @@ class BestBoundsTest extends AnyFunSuite {
     bounds(long(40), null),
     bounds(long(50), long(60), Presence.Some),
     bounds(long(70), long(80), Presence.Unknown),
-    bounds(null, null, Presence.All))
+    bounds(null, null, Presence.All)
+  )
   private val column = TestModel.segment(Seq(ColumnSpec(1, LongType)), rows.map(Array(_))).column(1).get
 
   private def found(descending: Boolean, nullsCount: Boolean, toBeat: Option[Long]): Seq[Option[ZoneValue]] = {

@@ -16,9 +16,10 @@ class BoundsReaderTest extends AnyFunSuite {
     optional(2, "l", Types.LongType.get()),
     optional(3, "d", Types.DoubleType.get()),
     optional(4, "s", Types.StringType.get()),
-    optional(5, "st", Types.StructType.of(
-        optional(6, "a", Types.IntegerType.get()),
-        optional(10, "f", Types.DoubleType.get()))),
+    optional(
+      5,
+      "st",
+      Types.StructType.of(optional(6, "a", Types.IntegerType.get()), optional(10, "f", Types.DoubleType.get()))),
     optional(7, "list", Types.ListType.ofOptional(8, Types.IntegerType.get())),
     optional(9, "dec", Types.DecimalType.of(30, 2))
   )

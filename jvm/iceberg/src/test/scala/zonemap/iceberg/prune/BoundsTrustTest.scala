@@ -48,11 +48,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     val scan = r.newBatchScan().asInstanceOf[ZoneMapBatchScan]
     val tasks = Using.resource(scan.planFiles())(_.asScala.map(_.asFileScanTask()).toIndexedSeq)
     IndexQuestions
-      .aggregates(
-        r.pinned,
-        scan.planned().get.files,
-        tasks,
-        AggregateQuestion(True, Nil, Seq(aggregate)))
+      .aggregates(r.pinned, scan.planned().get.files, tasks, AggregateQuestion(True, Nil, Seq(aggregate)))
       .fold(_ => 0, _.files.size)
   }
 
@@ -178,6 +174,25 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     }
     assert(proofs(doubtful) == ((Match.Some, 0)))
     assert(proofs(engines) == ((Match.None, 4)))
+  }
+
+  test("a doubtful file of one value: Iceberg does not compare inequalities with bounds") {
+    val t = TestTable.create(schema)
+    t.appendOfUnknownWriter(file(t, 5, 5))
+    val others = Expressions.and(Expressions.notNull("id"), Expressions.notEqual("id", 5L))
+    assert(keptByFilter(t, others) == 0)
+    isMapped(t)
+    assert(keptByFilter(t, others) == 1)
+  }
+
+  test("a doubtful file beside an engine's: its bounds are no bound of first rows") {
+    val t = TestTable.create(schema)
+    isMapped(t)
+    t.append(file(t, 0, 9))
+    t.append(file(t, 10, 19))
+    t.appendOfUnknownWriter(file(t, 50, 59))
+    val topK = TopK(id, descending = true, nullsFirst = false, True, 3)
+    assert(IndexQuestions.topK(relation(t, Covering).pinned, topK).contains(TopKBound(long(10), 2)))
   }
 
   test("files of a spec that is not known are doubtful") {
