@@ -17,12 +17,13 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
   private val own = nameOf(root)
   private val base = nameOf(upTo(root))
   private val parent = upTo(upTo(root))
-  private val files = IngestFiles.of(io, parent)
+
+  /** A root directly in a bucket or in the root of a file system cannot be listed from above. */
+  private val canList = !parent.isEmpty && !parent.endsWith("/") && !parent.endsWith(":")
+  private lazy val files = IngestFiles.of(io, parent)
 
   /** The pending records of each such queue, by its name. */
-  private lazy val queues: Seq[(String, Seq[StoredIngestFile])] = files
-    .listing(base)
-    .files
+  private lazy val queues: Seq[(String, Seq[StoredIngestFile])] = (if (canList) files.listing(base).files else Nil)
     .filter(_.path.endsWith(".rec"))
     .flatMap(file => queueOf(file.path).map(_ -> file))
     .groupMap(_._1)(_._2)
