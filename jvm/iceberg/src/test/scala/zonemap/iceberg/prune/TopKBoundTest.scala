@@ -127,6 +127,13 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(ask(t, rows = 20).contains(TopKBound(long(30), 7)))
   }
 
+  test("a position delete that is committed with a file may touch it") {
+    val t = table(disjoint(2): _*)
+    val delta = t.load().newRowDelta().addRows(TestFiles.data(t, ids(90, 99)))
+    delta.addDeletes(TestFiles.positionDeletes(t, t.spec, null)).commit()
+    assert(ask(t).isEmpty)
+  }
+
   test("deletes of a partition touch its files only; vectors name theirs") {
     val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("p").build(), formatVersion = 3)
     val files = (0 until 4).map(k => TestFiles.data(t, ids(k * 10L, k * 10L + 9), partition = Seq(Int.box(k % 2))))
