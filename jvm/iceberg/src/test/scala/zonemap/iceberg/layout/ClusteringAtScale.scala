@@ -25,7 +25,12 @@ object ClusteringAtScale {
       Seq(
         known(i * 10L, i * 10L + random.nextInt(400)),
         known(start, start + (random.nextLong() >>> 3)),
-        ColumnBounds(ZoneValues.ofString(text), ZoneValues.ofString(text + "x"), tight = true, Presence.None, Presence.None)
+        ColumnBounds(
+          ZoneValues.ofString(text),
+          ZoneValues.ofString(text + "x"),
+          tight = true,
+          Presence.None,
+          Presence.None)
       )
     }
     val columns = Types.zipWithIndex.map { case (columnType, i) => ColumnRef(i + 1, columnType, s"c$i") }

@@ -41,8 +41,7 @@ class FileIntervalsTest extends AnyFunSuite with Seeded {
         }
         assert(found.files == files.size && found.onlyNulls == nulls.size)
         assert(found.withoutBounds == files.size - nulls.size - rest.size)
-        assert(
-          found.constant == rest.count(_.forall(b => b.tight && b.nulls == Presence.None && b.lower == b.upper)))
+        assert(found.constant == rest.count(_.forall(b => b.tight && b.nulls == Presence.None && b.lower == b.upper)))
         val intervals = rest.map(file => (file.map(_.lower), file.map(_.upper)))
         def meet(a: (Seq[ZoneValue], Seq[ZoneValue]), b: (Seq[ZoneValue], Seq[ZoneValue])) =
           upTo(a._1, b._2) && upTo(b._1, a._2)
