@@ -44,8 +44,8 @@ private[zonemap] object Clustering {
       process: UpkeepProcess): Clustering = {
     val keys = if (names.nonEmpty) names.distinct else sortColumns(table, name)
     val columns = keys.map(column(table, name, _))
-    val snapshot = Option(table.currentSnapshot()).getOrElse(
-      refuse(name, "the table has no snapshot", "Write to the table first"))
+    val snapshot =
+      Option(table.currentSnapshot()).getOrElse(refuse(name, "the table has no snapshot", "Write to the table first"))
     val relation = new PinnedRelation(table, snapshot.snapshotId(), settings, process)
     val files = relation.liveFiles.getOrElse {
       val why = relation.stockReport.fold("the index does not cover its snapshot")(r => reasonOf(r.mode))
@@ -58,7 +58,7 @@ private[zonemap] object Clustering {
   private def reasonOf(mode: PlanMode): String =
     mode match {
       case PlanMode.Stock(reason) => s"${reason.code}, ${reason.message}"
-      case other                                         => other.name
+      case other                  => other.name
     }
 
   /** The columns of the table's sort order, up to the first one that is sorted by a transform. */

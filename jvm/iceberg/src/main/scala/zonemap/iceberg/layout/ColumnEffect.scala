@@ -104,13 +104,13 @@ private[zonemap] object ColumnEffect {
       case Compare(_, CompareOp.LtEq, value) => Some(ValueRanges.between(null, ValueRanges.successor(value)))
       case Compare(_, CompareOp.Gt, value)   => Option(ValueRanges.successor(value)).map(ValueRanges.between(_, null))
       case Compare(_, CompareOp.GtEq, value) => Some(ValueRanges.between(value, null))
-      case In(_, values) => Some(ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)))
-      case InRanges(_, ranges)               => Some(ranges)
-      case StartsWith(_, prefix)             => Some(ValueRanges.between(prefix, prefix.prefixSuccessor.orNull))
-      case NotNull(_)                        => Some(ValueRanges.everything)
-      case And(children)                     => combined(children, _ intersect _)
-      case Or(children)                      => combined(children, _ union _)
-      case _                                 => None
+      case In(_, values)         => Some(ValueRanges.of(values.iterator.flatMap(ValueRanges.point(_).iterator)))
+      case InRanges(_, ranges)   => Some(ranges)
+      case StartsWith(_, prefix) => Some(ValueRanges.between(prefix, prefix.prefixSuccessor.orNull))
+      case NotNull(_)            => Some(ValueRanges.everything)
+      case And(children)         => combined(children, _ intersect _)
+      case Or(children)          => combined(children, _ union _)
+      case _                     => None
     }
 
   private def combined(

@@ -68,7 +68,8 @@ private[zonemap] object SortEstimate {
         def encoded(value: ZoneValue) = Option(value).flatMap(column.columnType.reencode(_, stored.columnType))
         rows.forEach { row =>
           if (isValid(row) && stored.nulls(row) != Presence.All)
-            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row)) if lower.compare(upper) <= 0) {
+            for (lower <- encoded(stored.lower(row)); upper <- encoded(stored.upper(row))
+              if lower.compare(upper) <= 0) {
               val records = segment.recordCount(row).toDouble.max(1)
               found += Bounded(keys(segment.partitionOrdinal(row)), lower, upper, records)
             }

@@ -100,7 +100,8 @@ final class FileSet private[iceberg] (
     val sampled = if (trust.facts.kindsOf(column.id).nonEmpty) everyNth(FileSet.MaxSampledForFacts) else this
     val hits = candidates
       .take(FileSet.MaxSamples)
-      .map(v => sampled.keep(True, Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
+      .map(v =>
+        sampled.keep(True, Compare(column, CompareOp.Eq, v), byPartition = false).count.toDouble / sampled.count)
       .toSeq
     if (hits.isEmpty) 1.0 else hits.sum / hits.size
   }

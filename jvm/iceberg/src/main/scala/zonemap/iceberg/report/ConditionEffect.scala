@@ -23,7 +23,8 @@ object ConditionEffect {
       extends ConditionEffect(
         "CONDITION_OVERLAP",
         s"${of(kept, files)}: values of `$column` overlap in ${Math.round(overlapping * 100)} % of the files (average " +
-          s"depth ${decimal(depth)})")
+          s"depth ${decimal(depth)})"
+      )
 
   final case class FilesWithoutBounds(kept: Long, files: Long, column: String, without: Long)
       extends ConditionEffect(

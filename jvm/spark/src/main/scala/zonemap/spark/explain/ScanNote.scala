@@ -11,7 +11,8 @@ import zonemap.iceberg.report.AggregateReason
  */
 private[spark] final case class ScanNote(subject: String, text: String, reason: Option[Coded] = None) {
 
-  def line: String = Seq(subject, text).filter(_.nonEmpty).mkString(": ") + reason.fold("")(r => s", ${r.code} (${r.message})")
+  def line: String =
+    Seq(subject, text).filter(_.nonEmpty).mkString(": ") + reason.fold("")(r => s", ${r.code} (${r.message})")
 }
 
 private[spark] object ScanNote {

@@ -69,7 +69,8 @@ private object WhyNot {
     row("", "scan", "").copy(
       code = "NO_SCAN",
       message = "the plan has no scan of an Iceberg table: it reads none, or cached data, or only metadata",
-      remedy = Remedies.template("NO_SCAN"))
+      remedy = Remedies.template("NO_SCAN")
+    )
 
   private def row(table: String, part: String, text: String): WhyNotRow =
     WhyNotRow(0, table, part, text, "", "", NotCounted, NotCounted, NotCounted, "", Map.empty, "", "")
@@ -101,7 +102,8 @@ private object WhyNot {
     private def scanRow(report: PlanReport): WhyNotRow = {
       val parts = Seq(
         s"${ConditionEffect.count(report.keptAfterPartitions)} after partitions",
-        s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
+        s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds"
+      ) ++
         report.facts.map(f => s"${ConditionEffect.count(f.kept)} after facts")
       val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"
       row(table, "scan", report.predicate).copy(
@@ -150,9 +152,7 @@ private object WhyNot {
           case Right(found) =>
             files = keep(before, Seq(found))
             val effect = effectOf(found, used, live)
-            coded(
-              withUse(plain(condition), found),
-              Coded.of(effect.effect.code, effect.effect.message, effect.effect))
+            coded(withUse(plain(condition), found), Coded.of(effect.effect.code, effect.effect.message, effect.effect))
               .copy(
                 before = before.count,
                 after = files.count,

@@ -56,10 +56,7 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     ResultColumn("total_constant_partition_count", LongType, _.intervals.constant),
     ResultColumn("average_overlaps", DoubleType, c => rounded(c.intervals.overlaps.averageCount)),
     ResultColumn("average_depth", DoubleType, c => rounded(c.intervals.overlaps.averageDepth)),
-    ResultColumn(
-      "partition_depth_histogram",
-      MapType(StringType, LongType, valueContainsNull = false),
-      _.histogram),
+    ResultColumn("partition_depth_histogram", MapType(StringType, LongType, valueContainsNull = false), _.histogram),
     ResultColumn("partitions_without_bounds", LongType, _.intervals.withoutBounds),
     ResultColumn("partitions_of_nulls", LongType, _.intervals.onlyNulls),
     ResultColumn("snapshot_id", LongType, _.snapshotId),

@@ -93,7 +93,7 @@ private[spark] final class RowChecks(process: SparkProcess) extends QueryExecuti
       loader.foreach(Thread.currentThread().setContextClassLoader)
       check.run() match {
         case Left(why) => skip(why)
-        case Right(_) => comparedCount.increment()
+        case Right(_)  => comparedCount.increment()
       }
     } catch {
       case Survivable(e) =>

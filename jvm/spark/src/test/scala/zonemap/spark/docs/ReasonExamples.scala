@@ -60,9 +60,7 @@ object ReasonExamples {
     ReasonExample(
       "CONDITION_NOT_PUSHED",
       s"SELECT * FROM $Table a WHERE a.i = (SELECT max(b.i) FROM $Table b WHERE b.id = a.id)"),
-    ReasonExample(
-      "CONDITION_READ_OPTIONS",
-      s"SELECT id FROM $Table WITH ('an-option' = 'x') WHERE year(ts) = 2025"),
+    ReasonExample("CONDITION_READ_OPTIONS", s"SELECT id FROM $Table WITH ('an-option' = 'x') WHERE year(ts) = 2025"),
     where("CONDITION_PRUNES", "id = 33"),
     where("CONDITION_OVERLAP", "mixed = 40"),
     ReasonExample("CONDITION_FILES_WITHOUT_BOUNDS", "SELECT id FROM lake.db.late_bounds WHERE c = 45"),

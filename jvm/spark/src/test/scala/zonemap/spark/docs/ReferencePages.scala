@@ -111,23 +111,28 @@ object ReferencePages {
     section(
       "Why Iceberg planned a scan",
       "EXPLAIN and the log line of a scan that Iceberg planned contain one of these codes.",
-      StockReason.catalogue ++ SwapReason.catalogue),
+      StockReason.catalogue ++ SwapReason.catalogue
+    ),
     section(
       "Why an aggregate read all planned files",
       "The index planned these scans; EXPLAIN shows the code in the line \"aggregates\".",
-      AggregateReason.catalogue),
+      AggregateReason.catalogue
+    ),
     section(
       "Why a condition prunes no file",
       "EXPLAIN lists each condition of a scan's filter; the line of a condition that is not used has one of these codes.",
-      ConditionReason.catalogue),
+      ConditionReason.catalogue
+    ),
     section(
       "What a condition that is used leaves",
       "`why_not` compares the files that all conditions on one column keep with those that the other conditions keep.",
-      ConditionEffect.catalogue),
+      ConditionEffect.catalogue
+    ),
     section(
       "Why a sort, a LIMIT or a join prunes no file",
       "EXPLAIN shows the code in the lines \"top-k bound\", \"limit\" and \"join keys\".",
-      OperatorReason.catalogue),
+      OperatorReason.catalogue
+    ),
     section("Queries without a scan", "`why_not` has one row.", ReasonExamples.NoScan),
     Seq("", "## The tables of the examples", "", "```sql") ++
       ReasonExamples.setup.map(_ + ";") ++ Seq("```")

@@ -34,7 +34,8 @@ class SortEstimateTest extends SharedSession {
         s"SELECT /*+ REPARTITION_BY_RANGE($files, $column) */ * FROM $unsorted SORT BY $column"))
 
   private def whyNot(table: String, where: String) =
-    sql(s"CALL zonemap.system.why_not(query => '${s"SELECT id FROM $table WHERE $where".replace("'", "''")}')").collect()
+    sql(s"CALL zonemap.system.why_not(query => '${s"SELECT id FROM $table WHERE $where".replace("'", "''")}')")
+      .collect()
 
   private def keptFiles(table: String, where: String): Long =
     whyNot(table, where).find(_.getAs[String]("part") == "scan").get.getAs[Long]("files_after")
@@ -84,7 +85,8 @@ class SortEstimateTest extends SharedSession {
       remedy.startsWith(
         "No estimate of a sort by `few`: the bounds of few show only 2 different values, so the number of rows of a " +
           "value is unknown."),
-      remedy)
+      remedy
+    )
     assert(estimates("few = 1").isEmpty)
   }
 }

@@ -89,8 +89,9 @@ class WhyNotTest extends SharedSession {
   test("a bloom filter takes at most the size that is named, and is not advised where there is one") {
     val table = "lake.db.bloom_sizes"
     sql(s"DROP TABLE IF EXISTS $table")
-    sql(s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS " +
-      "SELECT id * 7919 % 4000 AS k FROM RANGE(0, 4000, 1, 5)")
+    sql(
+      s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS " +
+        "SELECT id * 7919 % 4000 AS k FROM RANGE(0, 4000, 1, 5)")
     build(table)
     def remedy = whyNot(s"SELECT * FROM $table WHERE k = 30").map(text(_, "remedy")).mkString
     val most = "at most ([\\d.]+) KB".r.findFirstMatchIn(remedy).map(_.group(1).toDouble * 1000).get

@@ -87,10 +87,9 @@ class ClusteringInformationTest extends SharedSession {
     assert(found.getAs[Long]("total_partition_count") == 9 && found.getAs[Long]("partitions_without_bounds") == 2)
     assert(found.getAs[Long]("partitions_of_nulls") == 3 && found.getAs[Long]("total_constant_partition_count") == 4)
     assert(found.getAs[Double]("average_overlaps") == 0 && found.getAs[Double]("average_depth") == 1)
-    assert(
-      found.getAs[String]("notes") ==
-        "2 of 9 files have no bounds of c that describe their rows, and are in no average; 3 of 9 files hold only nulls " +
-        "in c, and are in no average")
+    assert(found.getAs[String]("notes") ==
+      "2 of 9 files have no bounds of c that describe their rows, and are in no average; 3 of 9 files hold only nulls " +
+      "in c, and are in no average")
   }
 
   test("without columns, the sort order of the table decides") {

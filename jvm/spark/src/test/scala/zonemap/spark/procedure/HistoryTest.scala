@@ -21,7 +21,8 @@ class HistoryTest extends SharedSession {
     assert(
       Seq("files_considered", "files_after_bounds", "files_kept").map(point.getAs[Long]) == Seq(5L, 1L, 1L) &&
         point.getAs[String]("predicate") == "id = 33" && point.getAs[Double]("milliseconds") > 0,
-      point)
+      point
+    )
     assert(stock.getAs[String]("reason").startsWith("NOT_COVERED: ") && stock.getAs[Long]("files_kept") == -1, stock)
     assert(point.getAs[java.sql.Timestamp]("planned_at").getTime > System.currentTimeMillis() - 600000)
     assert(history(s"table => '$table', max_scans => 1").size == 1 && history("").size >= 3)

@@ -52,7 +52,8 @@ class VerificationTest extends SharedSession {
 
   test("the most pruned files that are read") {
     val row = only(ofQuery(s"SELECT * FROM $table WHERE id = 33", ", max_files => 2"), "pruned files")
-    assert(row.getAs[Long]("without_index") == 2 && row.getAs[String]("detail") == "0 rows match in 2 of 4 pruned files")
+    assert(
+      row.getAs[Long]("without_index") == 2 && row.getAs[String]("detail") == "0 rows match in 2 of 4 pruned files")
   }
 
   test("each scan is checked; first rows, random rows and tables without an index are not, with the reason") {
