@@ -1,0 +1,71 @@
+"""The commands of docs/guide/why-not.md run as they are printed, in their order."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from support import session
+from support.session import ROOT, STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+PAGE = ROOT / "docs" / "guide" / "why-not.md"
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def results(lake) -> dict[str, list]:
+    """The rows of each procedure that the page calls, and the names that its Python defines."""
+    spark = session.get()
+    spark.sql("DROP TABLE IF EXISTS lake.db.visits")
+    found: dict[str, list] = {}
+    names: dict[str, object] = {"spark": spark}
+    for language, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
+        if language == "python":
+            exec(compile(text, str(PAGE), "exec"), names)
+        else:
+            for statement in filter(None, map(str.strip, text.split(";"))):
+                called = re.search(r"system\.(\w+)", statement)
+                rows = spark.sql(statement).collect()
+                if called:
+                    found.setdefault(called.group(1), []).append(rows)
+    return found | {"python": [names]}
+
+
+def test_why_not_of_the_page(results: dict[str, list]) -> None:
+    rows = results["why_not"][0]
+    assert rows[0].part == "scan" and (rows[0].files_before, rows[0].files_after) == (16, 16)
+    page = re.sub(r"\s+", " ", PAGE.read_text(encoding="utf-8"))
+    overlap = next(row for row in rows if row.code == "CONDITION_OVERLAP")
+    assert overlap.message in page
+    assert "Sorting by `user_id` would keep about " in overlap.remedy and "bloom(user_id)" in overlap.remedy
+    text = next(row for row in rows if row.code == "CONDITION_TEXT_INSIDE")
+    assert "ngrams(page)" in text.remedy and text.arguments["column"] == "page"
+
+
+def test_clustering_of_the_page(results: dict[str, list]) -> None:
+    by_user, by_time = (rows[0] for rows in results["clustering_information"])
+    assert by_user.average_depth == 16 and by_time.average_depth == 1
+    assert by_user.partition_depth_histogram == {"00016": 16} and by_time.total_partition_count == 16
+
+
+def test_verify_of_the_page(results: dict[str, list]) -> None:
+    of_query, of_table = results["verify"]
+    for rows in (of_query, of_table):
+        assert [row.check for row in rows] == ["pruned files", "rows", "tasks"]
+        assert {row.verdict for row in rows} == {"equal"}
+
+
+def test_history_of_the_page(results: dict[str, list]) -> None:
+    rows = results["history"][0]
+    assert len(rows) == 5 and {row.table for row in rows} == {"lake.db.visits"}
+    assert {row.mode for row in rows} <= {"EXACT", "STOCK"} and results["python"][0]["kept"]
+
+
+def test_python_of_the_page(results: dict[str, list]) -> None:
+    names = results["python"][0]
+    assert names["codes"][0] == "" and "CONDITION_OVERLAP" in names["codes"]
+    assert [row.code for row in names["same"].rows] == names["codes"]
+    assert names["depth"] == 16
+    assert "CONDITION_OVERLAP" in names["result"]._repr_html_()
