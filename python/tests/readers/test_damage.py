@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
 import shutil
 import struct
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -253,6 +255,48 @@ def test_symbolic_links_out_of_the_index(table: Table, tmp_path: Path) -> None:
     shutil.move(folder, tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
     assert planned(table).is_from_index
+
+
+@pytest.mark.parametrize("form", ["relative/{}", "FILE://{}/upper", "file:{}/one", "file://{}/a%41b"])
+def test_symbolic_links_of_any_local_location(
+    form: str, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parent = form.format(tmp_path if "{}/" in form else "x")
+    inside, folder = tmp_path / parent.rpartition("/")[2], folder_of(table)
+    write_index(table)
+    if parent.startswith("relative"):
+        inside = tmp_path / parent
+    inside.mkdir(parents=True)
+    shutil.move(folder, inside / folder.name)
+    assert plan(table.scan(row_filter=FILTER), location=parent).is_from_index
+    path = next((inside / folder.name / "segments" / "day").glob("*.zm"))
+    shutil.move(path, tmp_path / "elsewhere.zm")
+    path.symlink_to(tmp_path / "elsewhere.zm")
+    found = plan(table.scan(row_filter=FILTER), location=parent)
+    assert found.fallback is Fallback.DAMAGED
+    assert "symbolic link" in found.reason
+
+
+@pytest.mark.parametrize("file_of", [segment_of, version_of])
+@pytest.mark.parametrize("create", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_opened(
+    table: Table, file_of: Callable[[Table], Path], create: Callable[[Path], None]
+) -> None:
+    write_index(table)
+    path = file_of(table)
+    path.unlink()
+    create(path)
+    found: list[Any] = []
+    reader = threading.Thread(target=lambda: found.append(planned(table)))
+    reader.start()
+    reader.join(10)
+    if reader.is_alive():
+        # A reader that has opened the pipe waits for its writer.
+        os.close(os.open(path, os.O_WRONLY))
+        reader.join()
+        pytest.fail("the plan waits for a named pipe")
+    assert "is no regular file" in found[0].reason
 
 
 def test_an_index_that_cannot_be_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

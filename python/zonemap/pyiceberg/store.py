@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 from typing import Any
+from urllib.parse import urlparse
 
 from pyiceberg.io import FileIO
+from pyiceberg.io.pyarrow import PyArrowFileIO
 
 from zonemap.pyiceberg.damage import DamagedError
 
@@ -59,7 +61,7 @@ class Store:
             name: the path within the folder, in a form of section 8 of the format. The caller checks that.
         """
         location = f"{self._folder}/{name}"
-        self._check_inside(location)
+        self._check_local(location)
         try:
             stream = self._io.new_input(location).open(seekable=True)
         except FileNotFoundError:
@@ -75,13 +77,17 @@ class Store:
             raise DamagedError(f"{name}: a file of {size} bytes")
         return File(stream, name, size)
 
-    def _check_inside(self, location: str) -> None:
-        """Fails if a local file is reached through a symbolic link that leaves the folder of the index."""
-        folder, path = _local(self._folder), _local(location)
-        if folder is not None and path is not None:
-            real = os.path.realpath(folder)
-            if os.path.commonpath((real, os.path.realpath(path))) != real:
+    def _check_local(self, location: str) -> None:
+        """Fails for a local file that is no regular file, or is reached through a symbolic link out of the folder.
+
+        This happens before the file is opened: to open a named pipe would wait for its writer.
+        """
+        for folder, path in zip(_local(self._io, self._folder), _local(self._io, location), strict=True):
+            real, found = os.path.realpath(folder), os.path.realpath(path)
+            if os.path.commonpath((real, found)) != real:
                 raise DamagedError(f"'{location}' is reached through a symbolic link that leaves the index")
+            if os.path.exists(found) and not os.path.isfile(found):
+                raise DamagedError(f"'{location}' is no regular file")
 
 
 def store_folder(table_location: str, table_uuid: str, store_location: str | None) -> str:
@@ -90,8 +96,12 @@ def store_folder(table_location: str, table_uuid: str, store_location: str | Non
     return f"{parent}/{table_uuid}"
 
 
-def _local(location: str) -> str | None:
-    """Returns the path of a location on this machine; None for other locations."""
-    if location.startswith("file:"):
-        return re.sub("^/+", "/", location.removeprefix("file:"))
-    return location if location.startswith("/") else None
+def _local(io: FileIO, location: str) -> list[str]:
+    """Returns the paths on this machine that PyIceberg may open for a location; none for other locations.
+
+    PyArrow reads a location as a URI, and fsspec takes the text behind the scheme.
+    """
+    scheme, _, path = PyArrowFileIO.parse_location(location, io.properties)
+    if scheme != "file" and urlparse(location).scheme:
+        return []
+    return [path, os.path.expanduser(re.sub("^file:(//)?", "", location))]
