@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import random
+import resource
 import shutil
 import struct
 import threading
@@ -144,7 +145,25 @@ def test_a_manifest_that_is_named_twice(table: Table) -> None:
     version = decode_version(version_of(table).read_bytes())
     ref = version.segments[0]
     write_index(table, segments=[(ref.name, ref.size, 4), (ref.name, ref.size, 4)], data_files=8)
-    assert planned(table).fallback is Fallback.DAMAGED
+    assert "names a segment twice" in planned(table).reason
+
+
+def test_few_segments_are_open_at_once(table: Table) -> None:
+    """Segments without live manifests cost no descriptor each."""
+    folder = write_index(table)
+    path = segment_of(table)
+    size = path.stat().st_size
+    names = [f"segments/day/{n}-{n}-{path.stem.rpartition('/')[2]}.zm" for n in range(300)]
+    for name in names:
+        os.link(path, folder / name)
+    own = [(path.relative_to(folder).as_posix(), size, 4)]
+    write_index(table, segments=own + [(name, size, 0) for name in names])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, most[1]))
+    try:
+        assert planned(table).is_from_index
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
 
 
 def test_a_version_file_of_any_damage(table: Table) -> None:

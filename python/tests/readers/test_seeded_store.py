@@ -30,7 +30,8 @@ UUID_OPS = (Op.AMONG, Op.IS_NULL, Op.NOT_NULL)
 
 def container(name: str, kind: int) -> Container:
     path: Path = STORE / name
-    return Container(File(path.open("rb"), name, path.stat().st_size), kind)
+    stream = path.open("rb")
+    return Container(File(lambda: stream, name, path.stat().st_size), kind)
 
 
 @pytest.fixture(scope="module")

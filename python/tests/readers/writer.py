@@ -434,7 +434,8 @@ def encode_version(version: dict[str, Any], contradicted: int | None) -> bytes:
     for kind in ("segments", "delete_segments"):
         out += varint(len(version[kind]))
         for name, size, manifests in version[kind]:
-            out += text(name) + text("0" * 16) + struct.pack("<q", size) + varint(1) + varint(0) + varint(manifests)
+            out += text(name) + text("0" * 16) + struct.pack("<q", size)
+            out += varint(1) + varint(0) + varint(manifests) if manifests else varint(0)
     if contradicted is not None:
         out += varint(1) + text(f"facts/bounds/{contradicted}/{'0' * 16}-00000000.zmf") + text("0" * 16)
         out += struct.pack("<qBi", 100, 4, contradicted) + b"\0" + varint(1) + varint(1) + b"\1" + b"\0"

@@ -66,7 +66,7 @@ class Container:
     """The sections of an open file by kind and id.
 
     Args:
-        file: the file; the container reads it until `close`.
+        file: the file.
         kind: `DATA` or `DELETES`.
     """
 
@@ -89,10 +89,6 @@ class Container:
         if crc32c(table) != crc:
             raise DamagedError(f"{file.name}: the checksum of the section table does not match")
         self._entries = self._decode(np.frombuffer(table, dtype=_ENTRY), start)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
 
     def has(self, kind: Kind, item: int = 0) -> bool:
         """Whether the section exists."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 from urllib.parse import urlparse
 
@@ -18,11 +20,20 @@ _MOST_BYTES = (1 << 31) - 1
 #: The least number of bytes that one request at the end of a file reads, to save requests.
 TAIL_BYTES = 16 << 10
 
+#: The largest number of files that are open at once. A process may have few descriptors left.
+MOST_OPEN = 32
+
 
 class File:
-    """An open file of known size. Each read is one request for a range."""
+    """A file of known size. Each read is one request for a range.
 
-    def __init__(self, stream: Any, name: str, size: int) -> None:
+    Args:
+        stream: returns the open stream of the file.
+        name: the name in messages.
+        size: the size in bytes.
+    """
+
+    def __init__(self, stream: Callable[[], Any], name: str, size: int) -> None:
         self._stream = stream
         self.name = name
         self.size = size
@@ -31,19 +42,16 @@ class File:
         """Reads a range, which must lie within the file."""
         if offset < 0 or length < 0 or offset + length > self.size:
             raise DamagedError(f"{self.name}: a range outside the file")
-        self._stream.seek(offset)
-        found = bytes(self._stream.read(length))
+        stream = self._stream()
+        stream.seek(offset)
+        found = bytes(stream.read(length))
         if len(found) != length:
             raise DamagedError(f"{self.name}: the file is cut off")
         return found
 
-    def close(self) -> None:
-        """Closes the file."""
-        self._stream.close()
-
 
 class Store:
-    """The folder of a table's index.
+    """The folder of a table's index. It holds a few of its files open until `close`.
 
     Args:
         io: opens the files.
@@ -53,6 +61,13 @@ class Store:
     def __init__(self, io: FileIO, folder: str) -> None:
         self._io = io
         self._folder = folder
+        self._streams: OrderedDict[str, Any] = OrderedDict()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def open(self, name: str) -> File | None:
         """Opens a file; None if it does not exist.
@@ -61,21 +76,30 @@ class Store:
             name: the path within the folder, in a form of section 8 of the format. The caller checks that.
         """
         location = f"{self._folder}/{name}"
-        self._check_local(location)
         try:
-            stream = self._io.new_input(location).open(seekable=True)
+            stream = self._opened(location)
         except FileNotFoundError:
             return None
-        try:
-            stream.seek(0, os.SEEK_END)
-            size = stream.tell()
-        except BaseException:
-            stream.close()
-            raise
+        stream.seek(0, os.SEEK_END)
+        size = stream.tell()
         if size > _MOST_BYTES:
-            stream.close()
             raise DamagedError(f"{name}: a file of {size} bytes")
-        return File(stream, name, size)
+        return File(lambda: self._opened(location), name, size)
+
+    def _opened(self, location: str) -> Any:
+        """Returns the stream of a file, opened again if it was closed for the sake of others."""
+        if location not in self._streams:
+            self._check_local(location)
+            while len(self._streams) >= MOST_OPEN:
+                self._streams.popitem(last=False)[1].close()
+            self._streams[location] = self._io.new_input(location).open(seekable=True)
+        self._streams.move_to_end(location)
+        return self._streams[location]
+
+    def close(self) -> None:
+        """Closes all files."""
+        while self._streams:
+            self._streams.popitem()[1].close()
 
     def _check_local(self, location: str) -> None:
         """Fails for a local file that is no regular file, or is reached through a symbolic link out of the folder.
