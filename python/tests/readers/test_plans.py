@@ -89,10 +89,15 @@ def read(table: Table, filter_: BooleanExpression) -> list[Any]:
 
 def append_without_nan(table: Table, rows: pa.Table) -> None:
     """Appends rows whose file states that it has no NaN, as the files of other writers do; PyIceberg counts none."""
-    place = next(i for i, each in enumerate(DATA_FILE_TYPE[2].fields) if each.name == "nan_value_counts")
+    append_with(table, rows, "nan_value_counts", {field.field_id: 0 for field in table.schema().fields})
+
+
+def append_with(table: Table, rows: pa.Table, name: str, value: Any) -> None:
+    """Appends rows in a file with another value of a field of its manifest entry."""
+    place = next(i for i, each in enumerate(DATA_FILE_TYPE[2].fields) if each.name == name)
     with table.transaction() as change, change.update_snapshot().fast_append() as append:
         for file in _dataframe_to_data_files(table_metadata=change.table_metadata, df=rows, io=table.io):
-            file._data[place] = {field.field_id: 0 for field in table.schema().fields}
+            file._data[place] = value
             append.append_data_file(file)
 
 
@@ -272,6 +277,16 @@ def check_narrowed_literals(table: Table) -> None:
     # PyIceberg's plan leaves out the file for some of these: it does not round literals as its reader does.
     for rounded in (EqualTo("x", 0.1), In("x", {0.1, 8.0}), LessThanOrEqual("x", 0.1)):
         assert len(plan_files(table.scan(row_filter=rounded))) == 1
+
+
+def test_a_file_of_an_unknown_number_of_rows_is_kept_as_iceberg_does(make: Callable[..., Table]) -> None:
+    table = make([numbered(range(first, first + 10)) for first in (0, 10)])
+    append_with(table, numbered(range(20, 30)), "record_count", -1)
+    write_index(table)
+    assert both(table, "id = 5") == (2, 2)
+    assert both(table, In("id", set(range(15, 400)))) == (3, 2)
+    assert both(table, NotEqualTo("id", 5)) == (3, 3)
+    assert both(table, AlwaysFalse())[1] == 0
 
 
 def test_strings_sort_by_code_point_and_bounds_are_cut(make: Callable[..., Table]) -> None:

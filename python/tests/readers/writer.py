@@ -120,8 +120,9 @@ class Container:
 
 def longs(values: list[int], nullable: bool = False, width: int = 8) -> tuple[bytes, bytes]:
     """The shape and the codes of a fixed array of one width."""
-    shape = struct.pack("<BBq", int(nullable), width, 0)
-    return shape, b"".join(value.to_bytes(width, "little") for value in values)
+    least = min(0, *values) if values else 0
+    shape = struct.pack("<BBq", int(nullable), width, least)
+    return shape, b"".join((value - least).to_bytes(width, "little") for value in values)
 
 
 def value_of(kind: Any, data: bytes) -> int | bytes:

@@ -105,6 +105,15 @@ class Segment:
         """Returns the numbers of rows in a fixed array without nulls."""
         return self._array(slot).at(rows)
 
+    def have_unknown_counts(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether the number of rows of files is not known. No array is read where the shape excludes it."""
+        shape = self._shapes[RECORD_COUNT - 1]
+        least = shape.least - shape.nullable
+        if least >= 0 and shape.width < 8 and least + (1 << 8 * shape.width) <= 1 << 63:
+            return np.zeros(len(rows), dtype=bool)
+        unknown: npt.NDArray[np.bool_] = self.numbers(RECORD_COUNT, rows) < 0
+        return unknown
+
     def sort_orders(self, rows: Rows) -> list[int | None]:
         """The sort order ids of files."""
         return self._array(_SORT_ORDER).optional_at(rows)

@@ -15,7 +15,7 @@ from zonemap.pyiceberg.column import NO_LOWER, NO_UPPER, Column, Rows
 from zonemap.pyiceberg.dictionary import Value
 from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.intervals import Mask
-from zonemap.pyiceberg.predicate import Node, fields, is_icebergs, weakened
+from zonemap.pyiceberg.predicate import FALSE, Node, fields, is_icebergs, weakened
 from zonemap.pyiceberg.segment import PARTITION, Segment
 from zonemap.pyiceberg.types import encode
 
@@ -38,7 +38,17 @@ class Trust:
     specs: Mapping[int, PartitionSpec]
 
     def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
-        """Returns the rows that may hold a row of the table for which the tree is true."""
+        """Returns the rows that may hold a row of the table for which the tree is true.
+
+        Like Iceberg, this compares no bounds of a file whose number of rows is not known.
+        """
+        unknown = segment.have_unknown_counts(rows) if node != FALSE else np.zeros(len(rows), dtype=bool)
+        if not unknown.any():
+            return self._may_match(evaluator, node, segment, rows)
+        known = self._may_match(evaluator, node, segment, rows[~unknown])
+        return np.sort(np.concatenate((rows[unknown], known)))
+
+    def _may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
         whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
         # For every file, conditions that PyIceberg compares with the same bounds.
         shared = weakened(whole, is_icebergs)
