@@ -208,16 +208,23 @@ def put(form: str, offset: int, value: int) -> Callable[[bytes], bytes]:
     return lambda data: data[:offset] + struct.pack(form, value) + data[offset + struct.calcsize(form) :]
 
 
+def tuples_of(nulls: int) -> bytes:
+    """The partitions section with one tuple of nulls."""
+    return varint(1) + struct.pack("<i", 0) + varint(nulls) + bytes(nulls)
+
+
 _FORGED = {
     "two billion rows": ((1, 0), put("<I", 0, 2**31 - 1)),
     "other zones": ((1, 0), put("<I", 4, 512)),
     "rows of no manifest": ((1, 0), put("<I", 0, 5)),
     "four billion split offsets": ((1, 0), put("<I", 16 + 1 + len(text("PARQUET")), 2**32 - 1)),
+    "a thousand formats": ((1, 0), lambda data: data[:16] + varint(1001) + bytes(1000) + data[17:]),
     "a list of a billion formats": ((1, 0), lambda data: data[:16] + varint(10**9) + data[17:]),
     "a billion manifests": ((2, 0), lambda data: varint(10**9) + data[1:]),
     "a manifest that is cut": ((2, 0), lambda data: data[:-20]),
     "a billion partitions": ((3, 0), lambda data: varint(10**9) + data[1:]),
     "a tuple of a billion values": ((3, 0), lambda data: data[:5] + varint(10**9) + data[6:]),
+    "a tuple of more values than its spec has": ((3, 0), lambda data: tuples_of(1000)),
     "partitions of an unknown kind": ((3, 0), lambda data: varint(1) + struct.pack("<i", 0) + b"\1\x0c"),
     "sizes of fewer files": ((4, 2), lambda data: data[:-4]),
     "partitions that are not there": ((4, 4), lambda data: b"\xff\xff" * 4),
@@ -242,6 +249,90 @@ def test_forged_counts(table: Table, case: str) -> None:
     assert found.fallback in {Fallback.DAMAGED, None}, found.reason
     # Only a section that this plan does not read can be damaged without a fallback.
     assert found.fallback is Fallback.DAMAGED or changed[0] == 14
+
+
+def change_table(path: Path, change: Callable[[list[bytearray]], None]) -> None:
+    """Changes the rows of a section table, and its length and checksum with them."""
+    data = path.read_bytes()
+    start = len(data) - 16 - struct.unpack("<I", data[-16:-12])[0]
+    rows = [bytearray(data[row : row + 36]) for row in range(start, len(data) - 16, 36)]
+    change(rows)
+    table = b"".join(rows)
+    path.write_bytes(data[:start] + table + struct.pack("<II", len(table), crc(table)) + b"ZMSEGMNT")
+
+
+def test_sections_that_are_never_compressed(table: Table) -> None:
+    for kind in (4, 6, 8, 9):
+        write_index(table)
+
+        def compress(rows: list[bytearray], kind: int = kind) -> None:
+            next(row for row in rows if row[0] == kind)[2] = 1
+
+        change_table(segment_of(table), compress)
+        assert "a compressed section of kind" in planned(table).reason
+        shutil.rmtree(folder_of(table))
+
+
+def test_two_sections_of_one_kind_and_id(table: Table) -> None:
+    write_index(table)
+    change_table(segment_of(table), lambda rows: rows.append(rows[0]))
+    size = segment_of(table).stat().st_size
+    ref = decode_version(version_of(table).read_bytes()).segments[0]
+    changed = segment_of(table).read_bytes()
+    write_index(table, segments=[(ref.name, size, 4)])
+    segment_of(table).write_bytes(changed)
+    assert "two sections of kind" in planned(table).reason
+
+
+def shapes(data: bytes, splits: int, changes: dict[int, tuple[int, int, int]]) -> bytes:
+    """The meta section with another total of split offsets and other shapes of some slots."""
+    start = 16 + 1 + len(text("PARQUET"))
+    data = data[:start] + struct.pack("<I", splits) + data[start + 4 :]
+    for slot, shape in changes.items():
+        at = start + 4 + 10 * (slot - 1)
+        data = data[:at] + struct.pack("<BBq", *shape) + data[at + 10 :]
+    return data
+
+
+def test_split_offsets_that_no_bytes_bound(table: Table) -> None:
+    """Files share a list where all offsets are alike."""
+
+    def change(data: bytes) -> bytes:
+        return shapes(data, 4 * 65536, {9: (0, 0, 65536), 10: (0, 0, 10**12)})
+
+    write_index(table, Options(change_section=lambda kind, item, data: change(data) if kind == 1 else data))
+    found = planned(table)
+    assert found.is_from_index
+    assert len({id(task.file.split_offsets) for task in found.tasks}) == 1
+
+
+def test_rows_that_are_not_live_take_no_memory(table: Table) -> None:
+    """The split offsets of two million rows of a manifest that is not live."""
+    dead = 2 << 20
+    blocks = -(-(4 + dead) // 256)
+
+    def change(kind: int, item: int, data: bytes) -> bytes:
+        if kind == 1:
+            flat = {2: (0, 0, 500), 3: (0, 0, 1), 4: (0, 0, 0), 5: (0, 0, 1), 6: (0, 0, 1), 8: (1, 0, 0)}
+            return struct.pack("<I", 4 + dead) + shapes(data, 0, flat | {1: (0, 0, 0), 9: (0, 1, 0), 10: (0, 0, 0)})[4:]
+        if kind == 2:
+            return varint(5) + data[1:] + text("x") + bytes(8 + 4 + 4 + 8 + 8 + 8) + varint(dead)
+        if kind == 4:
+            return bytes(4 + dead) if item == 9 else b""
+        if kind == 5:
+            return data * blocks
+        return data + bytes(max(0, 8 * blocks - len(data))) if kind == 6 else data
+
+    write_index(table, Options(columns=set(), change_section=change))
+    ref = decode_version(version_of(table).read_bytes()).segments[0]
+    write_index(table, Options(columns=set(), change_section=change), segments=[(ref.name, ref.size, 4)], data_files=4)
+    tracemalloc.start()
+    found = plan(table.scan())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.tasks) == 4, found.reason
+    assert found.is_from_index
+    assert peak < 16 << 20, f"{peak} bytes"
 
 
 def test_compressed_sections_that_promise_too_much(table: Table) -> None:

@@ -142,7 +142,7 @@ class _Opened:
     def _delete_index(self) -> DeleteFileIndex:
         index = DeleteFileIndex()
         for segment, live in self._deletes:
-            segment.add_to(index, live)
+            segment.add_to(index, live, self._scan.table_metadata.specs())
         return index
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
@@ -110,7 +111,7 @@ class Store:
             real, found = os.path.realpath(folder), os.path.realpath(path)
             if os.path.commonpath((real, found)) != real:
                 raise DamagedError(f"'{location}' is reached through a symbolic link that leaves the index")
-            if os.path.exists(found) and not os.path.isfile(found):
+            if Path(found).exists() and not Path(found).is_file():
                 raise DamagedError(f"'{location}' is no regular file")
 
 
@@ -128,4 +129,4 @@ def _local(io: FileIO, location: str) -> list[str]:
     scheme, _, path = PyArrowFileIO.parse_location(location, io.properties)
     if scheme != "file" and urlparse(location).scheme:
         return []
-    return [path, os.path.expanduser(re.sub("^file:(//)?", "", location))]
+    return [path, str(Path(re.sub("^file:(//)?", "", location)).expanduser())]

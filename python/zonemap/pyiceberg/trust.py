@@ -90,9 +90,7 @@ class Trust:
             return found
         zones = column.zones_of(rows)
         bounds = column.bounds_of(rows, zones)
-        values: dict[int, Any] = {
-            ordinal: segment.partitions.values(ordinal) for ordinal, position in positions.items() if position >= 0
-        }
+        values = {ordinal: self._values(segment, ordinal) for ordinal, place in positions.items() if place >= 0}
         zipped = zip(
             ordinals.tolist(),
             zones.flags.tolist(),
@@ -106,15 +104,14 @@ class Trust:
             position = positions[ordinal]
             if position == _OF_FILE:
                 continue
-            given = values.get(ordinal, ())
-            found[row] = (
-                position >= len(given)
-                or position < 0
-                or not _allows(
-                    column, flags, lower if has_lower else None, upper if has_upper else None, given[position]
-                )
+            found[row] = position < 0 or not _allows(
+                column, flags, lower if has_lower else None, upper if has_upper else None, values[ordinal][position]
             )
         return found
+
+    def _values(self, segment: Segment, ordinal: int) -> list[Any]:
+        count = len(self.specs[segment.partitions.spec_id(ordinal)].fields)
+        return segment.partitions.values(ordinal, count)
 
     def _position(self, spec_id: int, field_id: int) -> int:
         """Returns the place of the column's value in tuples of a spec."""
