@@ -367,6 +367,21 @@ def segment(manifests: list[tuple[Any, list[Any]]], schema: Any, options: Option
     return container.finish()
 
 
+def by_field(items: dict[int, Any] | None, encode: Callable[[Any], bytes]) -> bytes:
+    if items is None:
+        return b"\0"
+    return b"\1" + varint(len(items)) + b"".join(struct.pack("<i", k) + encode(v) for k, v in sorted(items.items()))
+
+
+def lists_of(file: Any) -> bytes:
+    """The split offsets and the equality ids of a delete file."""
+    out = b""
+    for numbers, form in ((file.split_offsets, "<q"), (file.equality_ids, "<i")):
+        out += b"\0" if numbers is None else b"\1" + varint(len(numbers))
+        out += b"".join(struct.pack(form, number) for number in numbers or ())
+    return out
+
+
 def delete_segment(manifests: list[tuple[Any, list[Any]]], options: Options) -> bytes:
     entries = [entry for _, found in manifests for entry in found]
     tuples = sorted({tuple_of(e.data_file.spec_id, e.data_file.partition._data) for e in entries})
@@ -376,10 +391,11 @@ def delete_segment(manifests: list[tuple[Any, list[Any]]], options: Options) -> 
         place = tuples.index(tuple_of(file.spec_id, file.partition._data))
         out += bytes((int(file.content),)) + text(file.file_path) + text(file.file_format.value)
         out += struct.pack("<qqi", file.file_size_in_bytes, file.record_count, place)
-        out += struct.pack("<qq", entry.sequence_number, entry.sequence_number) + b"\0\0\0\0\0\0" + b"\0\0\0\0"
+        out += struct.pack("<qq", entry.sequence_number, entry.sequence_number) + b"\0" + lists_of(file) + b"\0\0\0"
+        for counts in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts):
+            out += by_field(counts, lambda count: struct.pack("<q", count))
         for bounds in (file.lower_bounds, file.upper_bounds):
-            path = {k: v for k, v in (bounds or {}).items() if k == 2147483546}
-            out += b"\1" + varint(len(path)) + b"".join(struct.pack("<i", k) + sized(v) for k, v in path.items())
+            out += by_field(bounds, sized)
     container = Container(2, options)
     container.add(2, 0, varint(len(manifests)) + b"".join(manifest(m, len(found)) for m, found in manifests))
     container.add(3, 0, varint(len(tuples)) + b"".join(tuples))
