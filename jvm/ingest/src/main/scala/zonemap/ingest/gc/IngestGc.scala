@@ -84,7 +84,8 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    */
   private def checkQueue(): Unit = {
     val metadata = refreshed()
-    val pointers = IngestPointer.branches(metadata).flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
+    val branches = (IngestRecord.MainBranch +: IngestPointer.branches(metadata)).distinct
+    val pointers = branches.flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
     pointers.find(_.queueId != target.queue.identity).foreach { pointer =>
       throw new IllegalArgumentException(
         s"Cannot collect garbage of '${target.name}': the table is committed from the queue ${pointer.queueId}, and " +
