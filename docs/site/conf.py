@@ -24,6 +24,7 @@ include_patterns = [
     "CHANGELOG.md",
     "CONTRIBUTING.md",
     "benchmarks/README.md",
+    "dev/guards/README.md",
     "docs/**.md",
     "tests/README.md",
     "tests/campaign/README.md",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 import random
+import resource
 import shutil
 import struct
+import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -142,7 +145,25 @@ def test_a_manifest_that_is_named_twice(table: Table) -> None:
     version = decode_version(version_of(table).read_bytes())
     ref = version.segments[0]
     write_index(table, segments=[(ref.name, ref.size, 4), (ref.name, ref.size, 4)], data_files=8)
-    assert planned(table).fallback is Fallback.DAMAGED
+    assert "names a segment twice" in planned(table).reason
+
+
+def test_few_segments_are_open_at_once(table: Table) -> None:
+    """Segments without live manifests cost no descriptor each."""
+    folder = write_index(table)
+    path = segment_of(table)
+    size = path.stat().st_size
+    names = [f"segments/day/{n}-{n}-{path.stem.rpartition('/')[2]}.zm" for n in range(300)]
+    for name in names:
+        os.link(path, folder / name)
+    own = [(path.relative_to(folder).as_posix(), size, 4)]
+    write_index(table, segments=own + [(name, size, 0) for name in names])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, most[1]))
+    try:
+        assert planned(table).is_from_index
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, most)
 
 
 def test_a_version_file_of_any_damage(table: Table) -> None:
@@ -187,16 +208,23 @@ def put(form: str, offset: int, value: int) -> Callable[[bytes], bytes]:
     return lambda data: data[:offset] + struct.pack(form, value) + data[offset + struct.calcsize(form) :]
 
 
+def tuples_of(nulls: int) -> bytes:
+    """The partitions section with one tuple of nulls."""
+    return varint(1) + struct.pack("<i", 0) + varint(nulls) + bytes(nulls)
+
+
 _FORGED = {
     "two billion rows": ((1, 0), put("<I", 0, 2**31 - 1)),
     "other zones": ((1, 0), put("<I", 4, 512)),
     "rows of no manifest": ((1, 0), put("<I", 0, 5)),
     "four billion split offsets": ((1, 0), put("<I", 16 + 1 + len(text("PARQUET")), 2**32 - 1)),
+    "a thousand formats": ((1, 0), lambda data: data[:16] + varint(1001) + bytes(1000) + data[17:]),
     "a list of a billion formats": ((1, 0), lambda data: data[:16] + varint(10**9) + data[17:]),
     "a billion manifests": ((2, 0), lambda data: varint(10**9) + data[1:]),
     "a manifest that is cut": ((2, 0), lambda data: data[:-20]),
     "a billion partitions": ((3, 0), lambda data: varint(10**9) + data[1:]),
     "a tuple of a billion values": ((3, 0), lambda data: data[:5] + varint(10**9) + data[6:]),
+    "a tuple of more values than its spec has": ((3, 0), lambda data: tuples_of(1000)),
     "partitions of an unknown kind": ((3, 0), lambda data: varint(1) + struct.pack("<i", 0) + b"\1\x0c"),
     "sizes of fewer files": ((4, 2), lambda data: data[:-4]),
     "partitions that are not there": ((4, 4), lambda data: b"\xff\xff" * 4),
@@ -221,6 +249,90 @@ def test_forged_counts(table: Table, case: str) -> None:
     assert found.fallback in {Fallback.DAMAGED, None}, found.reason
     # Only a section that this plan does not read can be damaged without a fallback.
     assert found.fallback is Fallback.DAMAGED or changed[0] == 14
+
+
+def change_table(path: Path, change: Callable[[list[bytearray]], None]) -> None:
+    """Changes the rows of a section table, and its length and checksum with them."""
+    data = path.read_bytes()
+    start = len(data) - 16 - struct.unpack("<I", data[-16:-12])[0]
+    rows = [bytearray(data[row : row + 36]) for row in range(start, len(data) - 16, 36)]
+    change(rows)
+    table = b"".join(rows)
+    path.write_bytes(data[:start] + table + struct.pack("<II", len(table), crc(table)) + b"ZMSEGMNT")
+
+
+def test_sections_that_are_never_compressed(table: Table) -> None:
+    for kind in (4, 6, 8, 9):
+        write_index(table)
+
+        def compress(rows: list[bytearray], kind: int = kind) -> None:
+            next(row for row in rows if row[0] == kind)[2] = 1
+
+        change_table(segment_of(table), compress)
+        assert "a compressed section of kind" in planned(table).reason
+        shutil.rmtree(folder_of(table))
+
+
+def test_two_sections_of_one_kind_and_id(table: Table) -> None:
+    write_index(table)
+    change_table(segment_of(table), lambda rows: rows.append(rows[0]))
+    size = segment_of(table).stat().st_size
+    ref = decode_version(version_of(table).read_bytes()).segments[0]
+    changed = segment_of(table).read_bytes()
+    write_index(table, segments=[(ref.name, size, 4)])
+    segment_of(table).write_bytes(changed)
+    assert "two sections of kind" in planned(table).reason
+
+
+def shapes(data: bytes, splits: int, changes: dict[int, tuple[int, int, int]]) -> bytes:
+    """The meta section with another total of split offsets and other shapes of some slots."""
+    start = 16 + 1 + len(text("PARQUET"))
+    data = data[:start] + struct.pack("<I", splits) + data[start + 4 :]
+    for slot, shape in changes.items():
+        at = start + 4 + 10 * (slot - 1)
+        data = data[:at] + struct.pack("<BBq", *shape) + data[at + 10 :]
+    return data
+
+
+def test_split_offsets_that_no_bytes_bound(table: Table) -> None:
+    """Files share a list where all offsets are alike."""
+
+    def change(data: bytes) -> bytes:
+        return shapes(data, 4 * 65536, {9: (0, 0, 65536), 10: (0, 0, 10**12)})
+
+    write_index(table, Options(change_section=lambda kind, item, data: change(data) if kind == 1 else data))
+    found = planned(table)
+    assert found.is_from_index
+    assert len({id(task.file.split_offsets) for task in found.tasks}) == 1
+
+
+def test_rows_that_are_not_live_take_no_memory(table: Table) -> None:
+    """The split offsets of two million rows of a manifest that is not live."""
+    dead = 2 << 20
+    blocks = -(-(4 + dead) // 256)
+
+    def change(kind: int, item: int, data: bytes) -> bytes:
+        if kind == 1:
+            flat = {2: (0, 0, 500), 3: (0, 0, 1), 4: (0, 0, 0), 5: (0, 0, 1), 6: (0, 0, 1), 8: (1, 0, 0)}
+            return struct.pack("<I", 4 + dead) + shapes(data, 0, flat | {1: (0, 0, 0), 9: (0, 1, 0), 10: (0, 0, 0)})[4:]
+        if kind == 2:
+            return varint(5) + data[1:] + text("x") + bytes(8 + 4 + 4 + 8 + 8 + 8) + varint(dead)
+        if kind == 4:
+            return bytes(4 + dead) if item == 9 else b""
+        if kind == 5:
+            return data * blocks
+        return data + bytes(max(0, 8 * blocks - len(data))) if kind == 6 else data
+
+    write_index(table, Options(columns=set(), change_section=change))
+    ref = decode_version(version_of(table).read_bytes()).segments[0]
+    write_index(table, Options(columns=set(), change_section=change), segments=[(ref.name, ref.size, 4)], data_files=4)
+    tracemalloc.start()
+    found = plan(table.scan())
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(found.tasks) == 4, found.reason
+    assert found.is_from_index
+    assert peak < 16 << 20, f"{peak} bytes"
 
 
 def test_compressed_sections_that_promise_too_much(table: Table) -> None:
@@ -253,6 +365,48 @@ def test_symbolic_links_out_of_the_index(table: Table, tmp_path: Path) -> None:
     shutil.move(folder, tmp_path / "moved")
     folder.symlink_to(tmp_path / "moved")
     assert planned(table).is_from_index
+
+
+@pytest.mark.parametrize("form", ["relative/{}", "FILE://{}/upper", "file:{}/one", "file://{}/a%41b"])
+def test_symbolic_links_of_any_local_location(
+    form: str, table: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    parent = form.format(tmp_path if "{}/" in form else "x")
+    inside, folder = tmp_path / parent.rpartition("/")[2], folder_of(table)
+    write_index(table)
+    if parent.startswith("relative"):
+        inside = tmp_path / parent
+    inside.mkdir(parents=True)
+    shutil.move(folder, inside / folder.name)
+    assert plan(table.scan(row_filter=FILTER), location=parent).is_from_index
+    path = next((inside / folder.name / "segments" / "day").glob("*.zm"))
+    shutil.move(path, tmp_path / "elsewhere.zm")
+    path.symlink_to(tmp_path / "elsewhere.zm")
+    found = plan(table.scan(row_filter=FILTER), location=parent)
+    assert found.fallback is Fallback.DAMAGED
+    assert "symbolic link" in found.reason
+
+
+@pytest.mark.parametrize("file_of", [segment_of, version_of])
+@pytest.mark.parametrize("create", [os.mkfifo, os.mkdir])
+def test_what_is_no_regular_file_is_not_opened(
+    table: Table, file_of: Callable[[Table], Path], create: Callable[[Path], None]
+) -> None:
+    write_index(table)
+    path = file_of(table)
+    path.unlink()
+    create(path)
+    found: list[Any] = []
+    reader = threading.Thread(target=lambda: found.append(planned(table)))
+    reader.start()
+    reader.join(10)
+    if reader.is_alive():
+        # A reader that has opened the pipe waits for its writer.
+        os.close(os.open(path, os.O_WRONLY))
+        reader.join()
+        pytest.fail("the plan waits for a named pipe")
+    assert "is no regular file" in found[0].reason
 
 
 def test_an_index_that_cannot_be_read(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:

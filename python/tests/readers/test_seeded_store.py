@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import ROOT
+from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table.delete_file_index import DeleteFileIndex
+from pyiceberg.transforms import IdentityTransform
 
 from zonemap.pyiceberg.column import NO_LOWER, NO_UPPER, Column
 from zonemap.pyiceberg.container import DATA, DELETES, Container
+from zonemap.pyiceberg.damage import DamagedError
 from zonemap.pyiceberg.deletes import DeleteSegment, EqualityDeletesError
 from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.predicate import And, Leaf, Op, Or
@@ -30,7 +33,8 @@ UUID_OPS = (Op.AMONG, Op.IS_NULL, Op.NOT_NULL)
 
 def container(name: str, kind: int) -> Container:
     path: Path = STORE / name
-    return Container(File(path.open("rb"), name, path.stat().st_size), kind)
+    stream = path.open("rb")
+    return Container(File(lambda: stream, name, path.stat().st_size), kind)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +76,7 @@ def test_files(data: Segment) -> None:
 def test_partitions_and_manifests(data: Segment) -> None:
     ordinals = data.numbers(4, np.arange(ROWS)).tolist()
     for row in (0, 99, 100, 4199):
-        day, text, price = data.partitions.values(ordinals[row])
+        day, text, price = data.partitions.values(ordinals[row], 3)
         assert (day, price) == (row // 100, Decimal("-12.340"))
         assert text in {None, "x"}
         assert price.as_tuple().exponent == -3
@@ -191,10 +195,16 @@ def test_trees(data: Segment) -> None:
 
 def test_delete_files() -> None:
     segment = DeleteSegment(container("deletes.zmd", DELETES))
+    fields = [PartitionField(n, 1000 + n, IdentityTransform(), f"p{n}") for n in (1, 2)]
+    specs = {0: PartitionSpec(*fields)}
+    with pytest.raises(DamagedError, match="2 values for a spec of 1 fields"):
+        segment.add_to(DeleteFileIndex(), [(0, 1)], {0: PartitionSpec(fields[0])})
+    with pytest.raises(DamagedError, match="unknown spec"):
+        segment.add_to(DeleteFileIndex(), [(0, 1)], {})
     with pytest.raises(EqualityDeletesError):
-        segment.add_to(DeleteFileIndex(), [(0, 1)])
+        segment.add_to(DeleteFileIndex(), [(0, 1)], specs)
     index = DeleteFileIndex()
-    segment.add_to(index, [])
+    segment.add_to(index, [], specs)
     assert index.is_empty()
 
 

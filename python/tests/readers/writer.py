@@ -120,8 +120,9 @@ class Container:
 
 def longs(values: list[int], nullable: bool = False, width: int = 8) -> tuple[bytes, bytes]:
     """The shape and the codes of a fixed array of one width."""
-    shape = struct.pack("<BBq", int(nullable), width, 0)
-    return shape, b"".join(value.to_bytes(width, "little") for value in values)
+    least = min(0, *values) if values else 0
+    shape = struct.pack("<BBq", int(nullable), width, least)
+    return shape, b"".join((value - least).to_bytes(width, "little") for value in values)
 
 
 def value_of(kind: Any, data: bytes) -> int | bytes:
@@ -366,6 +367,21 @@ def segment(manifests: list[tuple[Any, list[Any]]], schema: Any, options: Option
     return container.finish()
 
 
+def by_field(items: dict[int, Any] | None, encode: Callable[[Any], bytes]) -> bytes:
+    if items is None:
+        return b"\0"
+    return b"\1" + varint(len(items)) + b"".join(struct.pack("<i", k) + encode(v) for k, v in sorted(items.items()))
+
+
+def lists_of(file: Any) -> bytes:
+    """The split offsets and the equality ids of a delete file."""
+    out = b""
+    for numbers, form in ((file.split_offsets, "<q"), (file.equality_ids, "<i")):
+        out += b"\0" if numbers is None else b"\1" + varint(len(numbers))
+        out += b"".join(struct.pack(form, number) for number in numbers or ())
+    return out
+
+
 def delete_segment(manifests: list[tuple[Any, list[Any]]], options: Options) -> bytes:
     entries = [entry for _, found in manifests for entry in found]
     tuples = sorted({tuple_of(e.data_file.spec_id, e.data_file.partition._data) for e in entries})
@@ -375,10 +391,11 @@ def delete_segment(manifests: list[tuple[Any, list[Any]]], options: Options) -> 
         place = tuples.index(tuple_of(file.spec_id, file.partition._data))
         out += bytes((int(file.content),)) + text(file.file_path) + text(file.file_format.value)
         out += struct.pack("<qqi", file.file_size_in_bytes, file.record_count, place)
-        out += struct.pack("<qq", entry.sequence_number, entry.sequence_number) + b"\0\0\0\0\0\0" + b"\0\0\0\0"
+        out += struct.pack("<qq", entry.sequence_number, entry.sequence_number) + b"\0" + lists_of(file) + b"\0\0\0"
+        for counts in (file.column_sizes, file.value_counts, file.null_value_counts, file.nan_value_counts):
+            out += by_field(counts, lambda count: struct.pack("<q", count))
         for bounds in (file.lower_bounds, file.upper_bounds):
-            path = {k: v for k, v in (bounds or {}).items() if k == 2147483546}
-            out += b"\1" + varint(len(path)) + b"".join(struct.pack("<i", k) + sized(v) for k, v in path.items())
+            out += by_field(bounds, sized)
     container = Container(2, options)
     container.add(2, 0, varint(len(manifests)) + b"".join(manifest(m, len(found)) for m, found in manifests))
     container.add(3, 0, varint(len(tuples)) + b"".join(tuples))
@@ -434,7 +451,8 @@ def encode_version(version: dict[str, Any], contradicted: int | None) -> bytes:
     for kind in ("segments", "delete_segments"):
         out += varint(len(version[kind]))
         for name, size, manifests in version[kind]:
-            out += text(name) + text("0" * 16) + struct.pack("<q", size) + varint(1) + varint(0) + varint(manifests)
+            out += text(name) + text("0" * 16) + struct.pack("<q", size)
+            out += varint(1) + varint(0) + varint(manifests) if manifests else varint(0)
     if contradicted is not None:
         out += varint(1) + text(f"facts/bounds/{contradicted}/{'0' * 16}-00000000.zmf") + text("0" * 16)
         out += struct.pack("<qBi", 100, 4, contradicted) + b"\0" + varint(1) + varint(1) + b"\1" + b"\0"

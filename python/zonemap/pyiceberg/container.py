@@ -53,6 +53,18 @@ class Kind(IntEnum):
     DELETE_FILES = 20
 
 
+#: The kinds that are never compressed: they are read in place, or compressed block by block.
+_PLAIN = {
+    Kind.FIXED,
+    Kind.PATH_DATA,
+    Kind.CODES,
+    Kind.FLAGS,
+    Kind.EXACT_DATA,
+    Kind.PACKED_CODES,
+    Kind.PACKED_EXACT,
+}
+
+
 @dataclass(frozen=True)
 class _Entry:
     compressed: bool
@@ -66,7 +78,7 @@ class Container:
     """The sections of an open file by kind and id.
 
     Args:
-        file: the file; the container reads it until `close`.
+        file: the file.
         kind: `DATA` or `DELETES`.
     """
 
@@ -89,10 +101,6 @@ class Container:
         if crc32c(table) != crc:
             raise DamagedError(f"{file.name}: the checksum of the section table does not match")
         self._entries = self._decode(np.frombuffer(table, dtype=_ENTRY), start)
-
-    def close(self) -> None:
-        """Closes the file."""
-        self._file.close()
 
     def has(self, kind: Kind, item: int = 0) -> bool:
         """Whether the section exists."""
@@ -147,6 +155,10 @@ class Container:
                 raise DamagedError(f"{self._file.name}: a section outside the file")
             if not encoding and raw != length:
                 raise DamagedError(f"{self._file.name}: a section of {length} bytes for {raw} bytes")
+            if encoding and kind in _PLAIN:
+                raise DamagedError(f"{self._file.name}: a compressed section of kind {kind}")
+            if (kind, item) in entries:
+                raise DamagedError(f"{self._file.name}: two sections of kind {kind} and id {item}")
             if kind in known:
                 entries[kind, item] = _Entry(bool(encoding), offset, length, raw, crc)
         return entries

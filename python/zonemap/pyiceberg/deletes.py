@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 from pyiceberg.manifest import DataFile, DataFileContent, FileFormat, ManifestEntry, ManifestEntryStatus
-from pyiceberg.table.delete_file_index import DeleteFileIndex
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.table.delete_file_index import PATH_FIELD_ID, DeleteFileIndex
 from pyiceberg.typedef import Record
 
 from zonemap.pyiceberg.container import Container, Kind
@@ -32,7 +34,9 @@ class DeleteSegment:
         self._container = container
         self.manifests = SegmentManifests(container.section(Kind.MANIFESTS), container.most_items(Kind.MANIFESTS))
 
-    def add_to(self, index: DeleteFileIndex, live: Iterable[tuple[int, int]]) -> None:
+    def add_to(
+        self, index: DeleteFileIndex, live: Iterable[tuple[int, int]], specs: Mapping[int, PartitionSpec]
+    ) -> None:
         """Adds the delete files of ranges of manifests to PyIceberg's look-up."""
         partitions = Partitions(self._container.section(Kind.PARTITIONS), self._container.most_items(Kind.PARTITIONS))
         cursor = Cursor(self._container.section(Kind.DELETE_FILES))
@@ -43,20 +47,30 @@ class DeleteSegment:
         for first, end in self.manifests.row_ranges(live):
             is_live[first:end] = [True] * (end - first)
         for row in range(count):
-            entry = _entry(cursor, partitions)
+            stored = _read(cursor)
             if is_live[row]:
-                _add(index, entry)
+                entry = _entry(stored, partitions, specs)
+                index.add_delete_file(entry, partition_key=entry.data_file.partition)
         cursor.end("the delete files")
 
 
-def _add(index: DeleteFileIndex, entry: ManifestEntry) -> None:
-    file = entry.data_file
-    if file.content == DataFileContent.EQUALITY_DELETES:
-        raise EqualityDeletesError(file.file_path)
-    index.add_delete_file(entry, partition_key=file.partition)
+@dataclass(frozen=True)
+class _Stored:
+    """The fields of a delete file that a plan uses. Of its statistics these are only those of the path column."""
+
+    content: int
+    path: str
+    form: str
+    size: int
+    records: int
+    partition: int
+    sequence: int
+    sort_order: int | None
+    counts: list[dict[int, int] | None]
+    bounds: list[dict[int, bytes] | None]
 
 
-def _entry(cursor: Cursor, partitions: Partitions) -> ManifestEntry:
+def _read(cursor: Cursor) -> _Stored:
     content = cursor.byte()
     if content not in {_POSITION, _EQUALITY}:
         raise DamagedError(f"a delete file of content {content}")
@@ -64,40 +78,52 @@ def _entry(cursor: Cursor, partitions: Partitions) -> ManifestEntry:
     size, records, partition, sequence = cursor.i64(), cursor.i64(), cursor.i32(), cursor.i64()
     cursor.i64()  # the file sequence number
     sort_order = cursor.optional(cursor.i32)
-    splits = _numbers(cursor, cursor.i64, 8)
-    equality_ids = _numbers(cursor, cursor.i32, 4)
+    for length in (8, 4):  # the split offsets and the equality ids
+        cursor.optional(lambda length=length: cursor.raw(length * cursor.count(length)))  # type: ignore[misc]
     cursor.optional(cursor.text)  # the referenced data file: PyIceberg takes it from the bounds of the path
     cursor.optional(cursor.i64)
     cursor.optional(cursor.i64)
-    sizes, values, nulls, nans = (_by_field(cursor, cursor.i64, 8) for _ in range(4))
-    lower, upper = (_by_field(cursor, cursor.bytes, 1) for _ in range(2))
+    counts = [_of_path(cursor, cursor.i64, 8) for _ in range(4)]
+    bounds = [_of_path(cursor, cursor.bytes, 1) for _ in range(2)]
+    return _Stored(content, path, form, size, records, partition, sequence, sort_order, counts, bounds)
+
+
+def _entry(stored: _Stored, partitions: Partitions, specs: Mapping[int, PartitionSpec]) -> ManifestEntry:
+    if stored.content == _EQUALITY:
+        raise EqualityDeletesError(stored.path)
+    spec_id = partitions.spec_id(stored.partition)
+    if spec_id not in specs:
+        raise DamagedError(f"a delete file of the unknown spec {spec_id}")
+    sizes, values, nulls, nans = stored.counts
+    lower, upper = stored.bounds
     file = DataFile.from_args(
-        content=DataFileContent(content),
-        file_path=path,
-        file_format=FileFormat(form),
-        partition=Record(*partitions.values(partition)),
-        record_count=records,
-        file_size_in_bytes=size,
+        content=DataFileContent(stored.content),
+        file_path=stored.path,
+        file_format=FileFormat(stored.form),
+        partition=Record(*partitions.values(stored.partition, len(specs[spec_id].fields))),
+        record_count=stored.records,
+        file_size_in_bytes=stored.size,
         column_sizes=sizes,
         value_counts=values,
         null_value_counts=nulls,
         nan_value_counts=nans,
         lower_bounds=lower,
         upper_bounds=upper,
-        split_offsets=splits,
-        equality_ids=equality_ids,
-        sort_order_id=sort_order,
+        sort_order_id=stored.sort_order,
     )
-    file.spec_id = partitions.spec_id(partition)
-    return ManifestEntry.from_args(status=ManifestEntryStatus.EXISTING, sequence_number=sequence, data_file=file)
+    file.spec_id = spec_id
+    return ManifestEntry.from_args(status=ManifestEntryStatus.EXISTING, sequence_number=stored.sequence, data_file=file)
 
 
-def _numbers(cursor: Cursor, read: Callable[[], int], length: int) -> list[int] | None:
-    return cursor.optional(lambda: [read() for _ in range(cursor.count(length))])
+def _of_path(cursor: Cursor, read: Callable[[], T], length: int) -> dict[int, T] | None:
+    """Reads a list of (field id, value), and returns the value of the path column."""
 
-
-def _by_field(cursor: Cursor, read: Callable[[], T], length: int) -> dict[int, T] | None:
     def items() -> dict[int, T]:
-        return {cursor.i32(): read() for _ in range(cursor.count(4 + length))}
+        found = {}
+        for _ in range(cursor.count(4 + length)):
+            field_id, value = cursor.i32(), read()
+            if field_id == PATH_FIELD_ID:
+                found[field_id] = value
+        return found
 
     return cursor.optional(items)

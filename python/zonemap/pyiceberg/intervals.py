@@ -232,7 +232,7 @@ def value_test(leaf: Leaf, stored: StoredType) -> ValueTest:
 
 
 def _comparison(op: Op, values: list[Any]) -> ValueTest:
-    # Of the two forms of a literal of a float column, the one with which more values match counts.
+    # Of the forms of a literal of a float or double column, the one with which more values match counts.
     if op is Op.LESS:
         return Intervals([], [(values[-1], False)])
     if op is Op.AT_MOST:

@@ -22,7 +22,12 @@ _TEXT, _BINARY, _DECIMAL = 6, 7, 8
 
 
 class Partitions:
-    """Finds where each tuple begins, and decodes only the tuples that are used."""
+    """Finds where each tuple begins, and decodes only the tuples that are used.
+
+    Args:
+        data: the section.
+        most: the largest number of tuples that the section may state.
+    """
 
     def __init__(self, data: bytes, most: int) -> None:
         self._data = data
@@ -44,11 +49,19 @@ class Partitions:
         found: int = _I32.unpack_from(self._data, self._start(ordinal))[0]
         return found
 
-    def values(self, ordinal: int) -> list[Any]:
-        """The values of a tuple, as PyIceberg has them in a record of a manifest."""
+    def values(self, ordinal: int, count: int) -> list[Any]:
+        """Returns the values of a tuple, as PyIceberg has them in a record of a manifest.
+
+        Args:
+            ordinal: the place of the tuple.
+            count: the number of fields of its spec.
+        """
         cursor = Cursor(self._data)
         cursor.position = self._start(ordinal) + 4
-        return [_value(cursor) for _ in range(cursor.count(1))]
+        found = cursor.count(1)
+        if found != count:
+            raise DamagedError(f"a partition tuple of {found} values for a spec of {count} fields")
+        return [_value(cursor) for _ in range(count)]
 
     def _start(self, ordinal: int) -> int:
         if not 0 <= ordinal < len(self._starts):

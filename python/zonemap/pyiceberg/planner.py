@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 
 from pyiceberg.expressions.visitors import bind, extract_field_ids, rewrite_not
 from pyiceberg.table import DataScan, FileScanTask
@@ -90,14 +88,12 @@ def _from_index(scan: DataScan, location: str | None) -> Plan:
         raise _NoIndexError(Fallback.CATALOG_PLANS)
     if metadata.format_version not in _FORMAT_VERSIONS:
         raise _NoIndexError(Fallback.TABLE_FORMAT, f"format version {metadata.format_version}")
-    store = Store(scan.io, store_folder(metadata.location, str(metadata.table_uuid), location))
-    version = read_version(store, snapshot.snapshot_id)
-    if version is None:
-        raise _NoIndexError(Fallback.NO_VERSION, f"snapshot {snapshot.snapshot_id}")
-    _check(version, metadata, snapshot)
-    with ExitStack() as files:
-        opened = _Opened(scan, version, store, files)
-        return Plan(opened.tasks(), version.data_files)
+    with Store(scan.io, store_folder(metadata.location, str(metadata.table_uuid), location)) as store:
+        version = read_version(store, snapshot.snapshot_id)
+        if version is None:
+            raise _NoIndexError(Fallback.NO_VERSION, f"snapshot {snapshot.snapshot_id}")
+        _check(version, metadata, snapshot)
+        return Plan(_Opened(scan, version, store).tasks(), version.data_files)
 
 
 def _check(version: Version, metadata: TableMetadata, snapshot: Snapshot) -> None:
@@ -112,14 +108,11 @@ def _check(version: Version, metadata: TableMetadata, snapshot: Snapshot) -> Non
 class _Opened:
     """The open segments of a version, checked against the snapshot's manifest list."""
 
-    def __init__(self, scan: DataScan, version: Version, store: Store, files: ExitStack) -> None:
+    def __init__(self, scan: DataScan, version: Version, store: Store) -> None:
         self._scan = scan
         self._version = version
-        self._data = [(Segment(files.enter_context(_opened(store, ref, DATA))), ref.live) for ref in version.segments]
-        self._deletes = [
-            (DeleteSegment(files.enter_context(_opened(store, ref, DELETES))), ref.live)
-            for ref in version.delete_segments
-        ]
+        self._data = [(Segment(_opened(store, ref, DATA)), ref.live) for ref in version.segments]
+        self._deletes = [(DeleteSegment(_opened(store, ref, DELETES)), ref.live) for ref in version.delete_segments]
         self._check()
 
     def _check(self) -> None:
@@ -149,18 +142,14 @@ class _Opened:
     def _delete_index(self) -> DeleteFileIndex:
         index = DeleteFileIndex()
         for segment, live in self._deletes:
-            segment.add_to(index, live)
+            segment.add_to(index, live, self._scan.table_metadata.specs())
         return index
 
 
-@contextmanager
-def _opened(store: Store, ref: SegmentRef, kind: int) -> Iterator[Container]:
+def _opened(store: Store, ref: SegmentRef, kind: int) -> Container:
     file = store.open(ref.name)
     if file is None:
         raise DamagedError(f"{ref.name} is gone")
-    try:
-        if file.size != ref.size:
-            raise DamagedError(f"{ref.name} has {file.size} bytes, not {ref.size}")
-        yield Container(file, kind)
-    finally:
-        file.close()
+    if file.size != ref.size:
+        raise DamagedError(f"{ref.name} has {file.size} bytes, not {ref.size}")
+    return Container(file, kind)

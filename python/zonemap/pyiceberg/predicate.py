@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -36,6 +35,7 @@ from pyiceberg.expressions import (
 from pyiceberg.expressions import And as BoundAnd
 from pyiceberg.expressions import Or as BoundOr
 
+from zonemap.pyiceberg.literals import excluded, matched
 from zonemap.pyiceberg.types import StoredType, type_of
 
 #: PyIceberg compares an IN list with bounds only if it has at most this many elements.
@@ -87,8 +87,8 @@ class Leaf:
 
     Attributes:
         type: the type of the column in the schema that the filter is bound to.
-        literals: the literals. A literal of a float column is there both as it is and rounded to a float, because
-            readers compare rows with one or the other. For `NOT_AMONG` it is there only as it is.
+        literals: the literals, in each form in which readers may compare them with rows. `NOT_AMONG` has only those
+            to which every reader finds equal rows equal.
     """
 
     field_id: int
@@ -209,14 +209,8 @@ def _leaf(bound: BooleanExpression) -> Leaf | None:
         literals = (bound.literal.value,)
     if any(isinstance(literal, float) and math.isnan(literal) for literal in literals):
         return None
-    if found.name == "float" and op is not Op.NOT_AMONG:
-        literals = tuple(each for literal in literals for each in _with_rounded(literal))
+    if op is Op.NOT_AMONG:
+        literals = tuple(excluded(literals, found, isinstance(bound, BoundNotIn)))
+    else:
+        literals = tuple(matched(literals, found, op is Op.AMONG))
     return Leaf(field.field_id, found, op, literals)
-
-
-def _with_rounded(literal: float) -> tuple[float, ...]:
-    try:
-        rounded: float = struct.unpack("<f", struct.pack("<f", literal))[0]
-    except (OverflowError, struct.error):
-        return (literal,)
-    return (literal,) if rounded == literal else (literal, rounded)

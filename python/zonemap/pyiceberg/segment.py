@@ -22,7 +22,11 @@ _SLOTS = 10
 _WIDTHS = {0: None, 1: "u1", 2: "<u2", 4: "<u4", 8: "<u8"}
 _LEAST_FRAME_BYTES = 8
 _MOST_ALIKE_OFFSETS = 65536
+_MOST_ALIKE_LISTS = 1 << 20
+_MOST_FORMATS = 256
 _BLOCKS_AT_ONCE = 256
+#: For so many rows at once, arrays of numbers are made of codes of rows that may not be live.
+_ROWS_AT_ONCE = 1 << 16
 
 FORMAT, FILE_SIZE, RECORD_COUNT, PARTITION, DATA_SEQUENCE = 1, 2, 3, 4, 5
 _SORT_ORDER, _SPLIT_COUNT, _SPLIT_OFFSETS = 8, 9, 10
@@ -72,7 +76,7 @@ class Segment:
         self.rows, zone, path, frame = meta.u32(), meta.u32(), meta.u32(), meta.u32()
         if (zone, path, frame) != (_ZONE_ROWS, _PATH_ROWS, _ZONE_ROWS):
             raise DamagedError(f"zones of {zone} rows, paths of {path}, frames of {frame}")
-        self.formats = [meta.text() for _ in range(meta.count(1))]
+        self.formats = [meta.text() for _ in range(meta.count(1, _MOST_FORMATS))]
         self._split_total = meta.u32()
         self._shapes = [_shape(meta) for _ in range(_SLOTS)]
         meta.end("the meta section")
@@ -105,14 +109,25 @@ class Segment:
         """Returns the numbers of rows in a fixed array without nulls."""
         return self._array(slot).at(rows)
 
+    def have_unknown_counts(self, rows: Rows) -> npt.NDArray[np.bool_]:
+        """Whether the number of rows of files is not known. No array is read where the shape excludes it."""
+        shape = self._shapes[RECORD_COUNT - 1]
+        least = shape.least - shape.nullable
+        if least >= 0 and shape.width < 8 and least + (1 << 8 * shape.width) <= 1 << 63:
+            return np.zeros(len(rows), dtype=bool)
+        unknown: npt.NDArray[np.bool_] = self.numbers(RECORD_COUNT, rows) < 0
+        return unknown
+
     def sort_orders(self, rows: Rows) -> list[int | None]:
         """The sort order ids of files."""
         return self._array(_SORT_ORDER).optional_at(rows)
 
     def split_offsets(self, rows: Rows) -> list[list[int] | None]:
-        """The split offsets of files; None for a file that has none."""
+        """The split offsets of files; None for a file that has none. Files may share a list."""
         counts = self._array(_SPLIT_COUNT).optional_at(rows)
         starts = self._split_starts(rows).tolist()
+        if self._shapes[_SPLIT_OFFSETS - 1].width == 0:
+            return self._alike_offsets(counts)
         return [
             None if count is None else self._offsets(start, count) for start, count in zip(starts, counts, strict=True)
         ]
@@ -181,24 +196,39 @@ class Segment:
         found: list[int] = self._array(_SPLIT_OFFSETS).at(slice(start, start + count)).tolist()
         return found
 
+    def _alike_offsets(self, counts: list[int | None]) -> list[list[int] | None]:
+        """Returns one list for all files of one count, because no stored bytes bound the offsets."""
+        lengths = set(counts) - {None}
+        if sum(length or 0 for length in lengths) > _MOST_ALIKE_LISTS:
+            raise DamagedError(f"lists of split offsets of {len(lengths)} lengths that are not stored")
+        lists = {length: self._offsets(0, length or 0) for length in lengths}
+        return [None if count is None else lists[count] for count in counts]
+
     def _split_starts(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Where the split offsets of files begin. All counts are checked first."""
-        array = self._array(_SPLIT_COUNT)
         most = _MOST_ALIKE_OFFSETS if self._shapes[_SPLIT_OFFSETS - 1].width == 0 else self._split_total
-        if array.codes is None:
-            count = 0 if array.shape.nullable else array.shape.least
-            total, starts = count * self.rows, rows.astype(np.int64) * min(count, most)
-            is_plausible = 0 <= count <= most
-        else:
-            counts = array.at(slice(0, self.rows))
-            if array.shape.nullable:
-                counts = np.where(array.codes == 0, 0, counts)
-            is_plausible = bool(counts.min() >= 0 and counts.max() <= most)
-            ends = np.cumsum(counts)
-            total, starts = int(ends[-1]), (ends - counts)[rows]
-        if not is_plausible or total != self._split_total:
+        starts = np.zeros(len(rows), dtype=np.int64)
+        total = 0
+        for first in range(0, self.rows, _ROWS_AT_ONCE):
+            part = slice(first, min(first + _ROWS_AT_ONCE, self.rows))
+            counts = self._split_counts(part)
+            if counts.min() < 0 or counts.max() > most:
+                raise DamagedError(f"{counts.min()} to {counts.max()} split offsets of a file, of at most {most}")
+            ends = total + np.cumsum(counts)
+            left, right = np.searchsorted(rows, (part.start, part.stop)).tolist()
+            starts[left:right] = (ends - counts)[rows[left:right] - first]
+            total = int(ends[-1])
+        if total != self._split_total:
             raise DamagedError(f"{total} split offsets, but {self._split_total} are stored")
         return starts
+
+    def _split_counts(self, part: slice) -> npt.NDArray[np.int64]:
+        array = self._array(_SPLIT_COUNT)
+        counts = array.at(part)
+        if not array.shape.nullable:
+            return counts
+        is_null: Any = True if array.codes is None else array.codes[part] == 0
+        return np.where(is_null, 0, counts)
 
 
 def _shape(meta: Cursor) -> _Shape:

@@ -41,6 +41,7 @@ class _Spec:
         self._scan = scan
         self._spec = spec
         self._schema = scan.table_metadata.schema()
+        self.field_count = len(spec.fields)
         self.is_constant = not any(field.source_id in filter_ids for field in spec.fields)
 
     def may_match(self, record: Record) -> bool:
@@ -129,7 +130,7 @@ class TaskMaker:
         if spec_id not in self._specs:
             self._specs[spec_id] = _Spec(self._scan, self._scan.table_metadata.specs()[spec_id], self._filter_ids)
         spec = self._specs[spec_id]
-        record = Record(*segment.partitions.values(ordinal))
+        record = Record(*segment.partitions.values(ordinal, spec.field_count))
         return _Partition(record, spec_id, spec.residual(record) if spec.may_match(record) else None)
 
 

@@ -15,7 +15,7 @@ from zonemap.pyiceberg.column import NO_LOWER, NO_UPPER, Column, Rows
 from zonemap.pyiceberg.dictionary import Value
 from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.intervals import Mask
-from zonemap.pyiceberg.predicate import Node, fields, is_icebergs, weakened
+from zonemap.pyiceberg.predicate import FALSE, Node, fields, is_icebergs, weakened
 from zonemap.pyiceberg.segment import PARTITION, Segment
 from zonemap.pyiceberg.types import encode
 
@@ -38,7 +38,17 @@ class Trust:
     specs: Mapping[int, PartitionSpec]
 
     def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
-        """Returns the rows that may hold a row of the table for which the tree is true."""
+        """Returns the rows that may hold a row of the table for which the tree is true.
+
+        Like Iceberg, this compares no bounds of a file whose number of rows is not known.
+        """
+        unknown = segment.have_unknown_counts(rows) if node != FALSE else np.zeros(len(rows), dtype=bool)
+        if not unknown.any():
+            return self._may_match(evaluator, node, segment, rows)
+        known = self._may_match(evaluator, node, segment, rows[~unknown])
+        return np.sort(np.concatenate((rows[unknown], known)))
+
+    def _may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
         whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
         # For every file, conditions that PyIceberg compares with the same bounds.
         shared = weakened(whole, is_icebergs)
@@ -80,9 +90,7 @@ class Trust:
             return found
         zones = column.zones_of(rows)
         bounds = column.bounds_of(rows, zones)
-        values: dict[int, Any] = {
-            ordinal: segment.partitions.values(ordinal) for ordinal, position in positions.items() if position >= 0
-        }
+        values = {ordinal: self._values(segment, ordinal) for ordinal, place in positions.items() if place >= 0}
         zipped = zip(
             ordinals.tolist(),
             zones.flags.tolist(),
@@ -96,15 +104,14 @@ class Trust:
             position = positions[ordinal]
             if position == _OF_FILE:
                 continue
-            given = values.get(ordinal, ())
-            found[row] = (
-                position >= len(given)
-                or position < 0
-                or not _allows(
-                    column, flags, lower if has_lower else None, upper if has_upper else None, given[position]
-                )
+            found[row] = position < 0 or not _allows(
+                column, flags, lower if has_lower else None, upper if has_upper else None, values[ordinal][position]
             )
         return found
+
+    def _values(self, segment: Segment, ordinal: int) -> list[Any]:
+        count = len(self.specs[segment.partitions.spec_id(ordinal)].fields)
+        return segment.partitions.values(ordinal, count)
 
     def _position(self, spec_id: int, field_id: int) -> int:
         """Returns the place of the column's value in tuples of a spec."""

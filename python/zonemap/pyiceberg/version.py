@@ -56,12 +56,9 @@ def read_version(store: Store, snapshot_id: int) -> Version | None:
     file = store.open(f"versions/{snapshot_id}")
     if file is None:
         return None
-    try:
-        if not _HEADER_BYTES <= file.size <= _MOST_BYTES:
-            raise DamagedError(f"a version file of {file.size} bytes")
-        return decode_version(file.read(0, file.size))
-    finally:
-        file.close()
+    if not _HEADER_BYTES <= file.size <= _MOST_BYTES:
+        raise DamagedError(f"a version file of {file.size} bytes")
+    return decode_version(file.read(0, file.size))
 
 
 def decode_version(data: bytes) -> Version:
@@ -90,7 +87,10 @@ def decode_version(data: bytes) -> Version:
 
 
 def _references(cursor: Cursor, form: re.Pattern[str]) -> tuple[SegmentRef, ...]:
-    return tuple(_reference(cursor, form) for _ in range(cursor.count(_REF_BYTES)))
+    found = tuple(_reference(cursor, form) for _ in range(cursor.count(_REF_BYTES)))
+    if len({ref.name for ref in found}) < len(found):
+        raise DamagedError("a version that names a segment twice")
+    return found
 
 
 def _reference(cursor: Cursor, form: re.Pattern[str]) -> SegmentRef:
