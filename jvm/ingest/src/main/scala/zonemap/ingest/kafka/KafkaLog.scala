@@ -161,7 +161,7 @@ private[kafka] final class KafkaLog(
     def next(): Option[ConsumerRecord[Array[Byte], Array[Byte]]] =
       consumer.poll(Duration.ofMillis(PollMillis)).asScala.headOption match {
         case None if System.nanoTime() < deadline => next()
-        case found                                => found
+        case first                                => first
       }
     val found =
       try next()
