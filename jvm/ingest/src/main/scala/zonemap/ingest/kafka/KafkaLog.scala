@@ -106,7 +106,8 @@ private[kafka] final class KafkaLog(
   private def truncated(error: LogTruncationException) = new IllegalStateException(
     s"Cannot read the queue '${topic.name}': the brokers have truncated it behind offsets that were read: " +
       s"${error.getMessage}. They have lost records. $Remedy",
-    error)
+    error
+  )
 
   @tailrec
   private def readUpTo(end: Map[TopicPartition, Long], settled: Map[Int, SettledOffsets], deadline: Long): Unit =
@@ -214,8 +215,9 @@ private[kafka] object KafkaLog {
   private val MaxAttempts = 10
   private val PollMillis = 200L
   private val NoAnswerNanos = 60L * 1000000000
-  private val Remedy = "Find the lost data files in the table's folder, then delete the topic, create it again and run " +
-    "ingest_reset."
+  private val Remedy =
+    "Find the lost data files in the table's folder, then delete the topic, create it again and run " +
+      "ingest_reset."
   private val MaxCachedBytes = 64L << 20
   private val CloseTimeout = Duration.ofSeconds(5)
 }

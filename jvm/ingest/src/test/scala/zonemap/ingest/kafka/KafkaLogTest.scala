@@ -43,7 +43,10 @@ class KafkaLogTest extends AnyFunSuite {
   }
 
   /** A partition from `begin` to `end`, of which the brokers deliver these messages. */
-  private def consumer(begin: Long, end: Long, messages: (Long, Array[Byte])*): MockConsumer[Array[Byte], Array[Byte]] = {
+  private def consumer(
+      begin: Long,
+      end: Long,
+      messages: (Long, Array[Byte])*): MockConsumer[Array[Byte], Array[Byte]] = {
     val consumer = new MockConsumer[Array[Byte], Array[Byte]](OffsetResetStrategy.NONE)
     consumer.assign(Seq(Partition).asJava)
     consumer.updateBeginningOffsets(Map(Partition -> Long.box(begin)).asJava)
@@ -63,9 +66,7 @@ class KafkaLogTest extends AnyFunSuite {
   }
 
   private def truncate(consumer: MockConsumer[Array[Byte], Array[Byte]]): Unit = consumer.setPollException(
-    new LogTruncationException(
-      Map(Partition -> Long.box(5)).asJava,
-      Map(Partition -> new OffsetAndMetadata(3)).asJava))
+    new LogTruncationException(Map(Partition -> Long.box(5)).asJava, Map(Partition -> new OffsetAndMetadata(3)).asJava))
 
   test("a record whose offset is not answered is not lost") {
     val error = intercept[IllegalStateException](log(consumer(0, 6)).value(entry))

@@ -12,8 +12,7 @@ import zonemap.ingest.store.IngestFiles
 class SettledMarksTest extends AnyFunSuite {
   private val Queue = "queue"
 
-  private def root(): FaultyFiles = new FaultyFiles(
-    IngestFiles.of(null, Files.createTempDirectory("marks").toString))
+  private def root(): FaultyFiles = new FaultyFiles(IngestFiles.of(null, Files.createTempDirectory("marks").toString))
 
   private def mark(upTo: Long) = SettledMark(Queue, 0, upTo, Set.empty)
 
