@@ -61,7 +61,7 @@ class IngestStatus(_OneRow):
         queue_id: Incarnation of the queue.
         pointer: The committed state.
         problem: Why records are not committed, or an alarm; empty if all is well.
-        warning: Why only one process may write to the table; empty if any number may.
+        warning: Why only one process may write to the table, or why its Kafka topic may lose appends; or empty.
     """
 
     pending_records: int

@@ -15,7 +15,7 @@ import zonemap.ingest.commit.LastPass
  * @param paused the reason of the pause, if one is set
  * @param lastPass the result of the last pass, as a committer wrote it; `None` if none did
  * @param problem why records are not committed, or an alarm; empty if there is none
- * @param warning why only one process may write to the table; empty if any number may
+ * @param warning why only one process may write to the table, or why its queue may lose records; empty if neither is so
  */
 private[zonemap] final case class IngestStatus(
     table: String,

@@ -16,6 +16,9 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
   def failed(error: Throwable): Unit =
     warn("failed", System.currentTimeMillis(), s"Cannot commit to '$table': $error. The next pass tries again.")
 
+  def closeFailed(error: Throwable): Unit =
+    warn("close", System.currentTimeMillis(), s"Cannot close the queue of '$table': $error. The committer goes on.")
+
   /** Logs a sentence about the table itself. */
   def warnOf(sentence: String): Unit = warn("table", System.currentTimeMillis(), sentence)
 

@@ -6,7 +6,7 @@ import zonemap.ingest.table.{BranchStates, CheckedRecord, Watermark}
 /**
  * The decisions of one pass on all delivered records. Immutable.
  *
- * @param stuck records that the store did not deliver and that are not settled
+ * @param stuck records that the store did not deliver; the poll left out the records of their lanes behind them
  */
 private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision], stuck: Seq[StuckRecord] = Nil) {
   val accepted: Seq[CheckedRecord] = lanes.values.flatMap(_.accepted).toSeq

@@ -23,11 +23,12 @@ private[ingest] class BatchPlanner(
 
   /**
    * @param earlier the records that a poll before this one delivered
-   * @param unreadable records that the store did not deliver; their lanes end before them
+   * @param unreadable records that the store did not deliver. Their lanes end before them, so each of them is held, also
+   *   one that its lane has passed
    */
   def plan(delivered: Seq[Delivered], earlier: Set[RecordName], unreadable: Seq[StuckRecord] = Nil): BatchPlan = {
-    val stuck = unreadable.filter(record => record.name.seq > states.watermark(record.name.lane) || record.name.seq < 0)
-    val ends = stuck.groupMapReduce(_.name.lane)(_.name.seq)(math.min)
+    val next = unreadable.filter(record => record.name.seq > states.watermark(record.name.lane) || record.name.seq < 0)
+    val ends = next.groupMapReduce(_.name.lane)(_.name.seq)(math.min)
     val open = delivered.filterNot(d => ends.get(d.name.lane).exists(_ <= d.name.seq))
     val fitting = open.collect {
       case Delivered(_, Right(record), _) if !states.isSettled(record.lane, record.seq) => keyOf(record) -> fit(record)
@@ -37,7 +38,7 @@ private[ingest] class BatchPlanner(
       val lanes = open.groupBy(_.name.lane).map { case (lane, all) =>
         lane -> walk.walk(states.watermark(lane), states.holes(lane), all)
       }
-      BatchPlan(lanes, stuck)
+      BatchPlan(lanes, unreadable)
     }
   }
 

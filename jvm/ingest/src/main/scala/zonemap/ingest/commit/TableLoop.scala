@@ -66,15 +66,32 @@ private[commit] final class TableLoop(
         throw e
     } finally {
       ended.countDown()
-      opened.foreach(_.target.queue.close())
+      opened.foreach(o => close(o.target))
     }
   }
 
   private def failed(error: Throwable, opened: Option[Opened]): Unit = {
     last = last.copy(results = Nil, problem = Some(ShortText.of(error.toString)))
     alarms.failed(error)
-    opened.foreach(_.target.queue.close())
+    opened.foreach(o => close(o.target))
   }
+
+  /** A queue that fails to close, also by an interruption, does not end the loop. */
+  private def close(target: IngestTarget): Unit =
+    try target.close()
+    catch {
+      case Survivable(e)           => alarms.closeFailed(e)
+      case e: InterruptedException => alarms.closeFailed(e)
+    }
+
+  /** The result of the work; the target is closed if the work fails or is interrupted. */
+  private def closedOnFailure[A](target: IngestTarget)(work: => A): A =
+    try work
+    catch {
+      case e: Throwable =>
+        close(target)
+        throw e
+    }
 
   /** One pass; after a failure the table is loaded again by the next turn. */
   private def turn(before: Option[Opened]): Option[Opened] = {
@@ -100,8 +117,15 @@ private[commit] final class TableLoop(
     }
     .reduceOption(_ + _)
 
-  private def pass(before: Option[Opened]): Opened = {
-    val opened = before.getOrElse(open())
+  /** After a failure, a table that this pass has opened is closed; the caller closes one that was open before. */
+  private def pass(before: Option[Opened]): Opened = before match {
+    case Some(opened) => passOver(opened)
+    case None =>
+      val opened = open()
+      closedOnFailure(opened.target)(passOver(opened))
+  }
+
+  private def passOver(opened: Opened): Opened = {
     val results = opened.committer.pass()
     last = LoopStatus(name, Some(clock.millis()), results, None)
     results.map(_.outcome).foreach {
@@ -114,8 +138,10 @@ private[commit] final class TableLoop(
 
   private def open(): Opened = {
     val target = load()
-    target.warning.foreach(alarms.warnOf)
-    new Opened(target, new Committer(target, settings, clock))
+    closedOnFailure(target) {
+      target.warning.foreach(alarms.warnOf)
+      new Opened(target, new Committer(target, settings, clock))
+    }
   }
 
   /**

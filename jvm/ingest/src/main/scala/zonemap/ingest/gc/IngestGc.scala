@@ -9,9 +9,9 @@ import org.apache.iceberg.io.SupportsPrefixOperations
 
 import zonemap.ingest.commit.{IngestSettings, Quarantine}
 import zonemap.ingest.queue.SpoolNames
-import zonemap.ingest.record.{DataFilePath, RecordCodec, UnreadableRecordException}
+import zonemap.ingest.record.{DataFilePath, IngestRecord, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
-import zonemap.ingest.table.{IngestPointer, IngestRoot, IngestTarget, StateFile}
+import zonemap.ingest.table._
 
 /** A file that nothing refers to, and the reason. */
 private[zonemap] final case class IngestGarbage(location: String, sizeBytes: Long, reason: String)
@@ -32,6 +32,7 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
    *   half of it, the queue is not that of the table, or the data folder is not in the table's folder
    * @throws IllegalStateException if the listing of the data folder lacks a file that a snapshot refers to
    * @throws UnreadableRecordException if a record cannot be read, because its files are unknown
+   * @throws IngestStoppedException if a state that a pointer of the table names is not in the ingest root
    */
   def run(minAgeMillis: Long, dryRun: Boolean): Seq[IngestGarbage] = {
     checkQueue()
@@ -77,15 +78,23 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
       .map(_.path)
   }
 
-  /** A root without the queue of the table has no pending record, so all files of pending records would be garbage. */
+  /**
+   * A root without the queue of the table has no pending record, so all files of pending records would be garbage. A
+   * Kafka queue has the same identity in every root; the states of the table are in one root only.
+   */
   private def checkQueue(): Unit = {
     val metadata = refreshed()
-    val pointers = IngestPointer.branches(metadata).flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
+    val branches = (IngestRecord.MainBranch +: IngestPointer.branches(metadata)).distinct
+    val pointers = branches.flatMap(IngestPointer.textOf(metadata, _)).map(IngestPointer.parse)
     pointers.find(_.queueId != target.queue.identity).foreach { pointer =>
       throw new IllegalArgumentException(
         s"Cannot collect garbage of '${target.name}': the table is committed from the queue ${pointer.queueId}, and " +
           s"'${target.files.root}' has the queue ${target.queue.identity}. Name the root of the table's queue by " +
           s"${IngestRoot.Conf}.")
+    }
+    if (pointers.nonEmpty) {
+      val catalog = new IcebergIngestCatalog(target.name, target.operations)
+      BranchStates.load(catalog, IngestRecord.MainBranch, target.files, target.queue.identity): Unit
     }
   }
 

@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.kafka.clients.consumer.{Consumer, ConsumerRecord, InvalidOffsetException}
+import org.apache.kafka.clients.consumer.{Consumer, ConsumerRecord, InvalidOffsetException, LogTruncationException}
 import org.apache.kafka.common.TopicPartition
 
 /**
@@ -17,13 +17,15 @@ import org.apache.kafka.common.TopicPartition
  *
  * @param id the incarnation of the topic that this log reads
  * @param openedMillis when the queue was created
+ * @param noAnswerNanos after this time without a message, reading fails
  */
 private[kafka] final class KafkaLog(
     topic: KafkaTopic,
     id: String,
     marks: SettledMarks,
     openedMillis: Long,
-    newConsumer: () => Consumer[Array[Byte], Array[Byte]])
+    newConsumer: () => Consumer[Array[Byte], Array[Byte]],
+    noAnswerNanos: Long = KafkaLog.NoAnswerNanos)
     extends AutoCloseable {
   import KafkaLog._
 
@@ -49,7 +51,10 @@ private[kafka] final class KafkaLog(
       try {
         readOnce()
         true
-      } catch { case e: InvalidOffsetException => if (attempts == 0) throw e else false }
+      } catch {
+        case e: LogTruncationException => throw truncated(e)
+        case e: InvalidOffsetException => if (attempts == 0) throw e else false
+      }
     if (!isRead) read(attempts - 1)
   }
 
@@ -68,7 +73,7 @@ private[kafka] final class KafkaLog(
       if (isMoved || log.position != before) consumer.seek(tp, log.position)
     }
     isMoved = true
-    val deadline = System.nanoTime() + NoAnswerNanos
+    val deadline = System.nanoTime() + noAnswerNanos
     cachedBytes = pending.flatMap(_.value).map(_.length.toLong).sum
     readUpTo(all.map(tp => tp -> end.get(tp).longValue()).toMap, settled, deadline)
     isMoved = false
@@ -94,8 +99,15 @@ private[kafka] final class KafkaLog(
 
   private def truncated(tp: TopicPartition, position: Long, end: Long) = new IllegalStateException(
     s"Cannot read the queue '${topic.name}': partition ${tp.partition()} ends at offset $end, and offsets up to " +
-      s"$position were read or committed. The brokers have lost records, or the topic was restored from a copy. Find " +
-      "the lost data files in the table's folder, then delete the topic, create it again and run ingest_reset.")
+      s"$position were read or committed. The brokers have lost records, or the topic was restored from a copy. " +
+      Remedy)
+
+  /** A new leader has another log than the one that was read. */
+  private def truncated(error: LogTruncationException) = new IllegalStateException(
+    s"Cannot read the queue '${topic.name}': the brokers have truncated it behind offsets that were read: " +
+      s"${error.getMessage}. They have lost records. $Remedy",
+    error
+  )
 
   @tailrec
   private def readUpTo(end: Map[TopicPartition, Long], settled: Map[Int, SettledOffsets], deadline: Long): Unit =
@@ -109,12 +121,12 @@ private[kafka] final class KafkaLog(
         if (!settled.get(message.partition()).exists(_(message.offset()))) add(message)
       }
       end.keys.foreach(tp => partitions(tp.partition()).skipTo(consumer.position(tp)))
-      readUpTo(end, settled, if (messages.isEmpty) deadline else System.nanoTime() + NoAnswerNanos)
+      readUpTo(end, settled, if (messages.isEmpty) deadline else System.nanoTime() + noAnswerNanos)
     }
 
   private def add(message: ConsumerRecord[Array[Byte], Array[Byte]]): Unit = {
     val log = partitions(message.partition())
-    val value = Option(message.value()).getOrElse(Array.emptyByteArray)
+    val value = valueOf(message)
     val hasRoom = cachedBytes < MaxCachedBytes
     if (hasRoom) cachedBytes += value.length
     log.add(KafkaMessage.name(message) match {
@@ -129,7 +141,16 @@ private[kafka] final class KafkaLog(
     })
   }
 
-  /** The value of a record, which is read again if it is not in memory; `None` if Kafka has deleted it. */
+  /** A message without a value has no bytes, which are no record. */
+  private def valueOf(message: ConsumerRecord[Array[Byte], Array[Byte]]): Array[Byte] =
+    Option(message.value()).getOrElse(Array.emptyByteArray)
+
+  /**
+   * The value of a record, which is read again if it is not in memory; `None` if Kafka has deleted it: the partition
+   * begins behind it.
+   *
+   * @throws IllegalStateException if the brokers do not deliver it, although the partition begins before it
+   */
   def value(entry: LogEntry): Option[Array[Byte]] = entry.value.orElse(synchronized(readAgain(entry)))
 
   private def readAgain(entry: LogEntry): Option[Array[Byte]] = {
@@ -137,15 +158,27 @@ private[kafka] final class KafkaLog(
     isMoved = true
     consumer.assign(Seq(tp).asJava)
     consumer.seek(tp, entry.offset)
-    val deadline = System.nanoTime() + NoAnswerNanos
+    val deadline = System.nanoTime() + noAnswerNanos
     def next(): Option[ConsumerRecord[Array[Byte], Array[Byte]]] =
       consumer.poll(Duration.ofMillis(PollMillis)).asScala.headOption match {
         case None if System.nanoTime() < deadline => next()
-        case found                                => found
+        case first                                => first
       }
-    try next().filter(_.offset() == entry.offset).map(_.value())
-    catch { case _: InvalidOffsetException => None }
+    val found =
+      try next()
+      catch {
+        case e: LogTruncationException => throw truncated(e)
+        case _: InvalidOffsetException => None
+      }
+    found.filter(_.offset() == entry.offset).map(valueOf).orElse {
+      if (entry.offset >= consumer.beginningOffsets(Seq(tp).asJava).get(tp)) throw notDelivered(entry)
+      None
+    }
   }
+
+  private def notDelivered(entry: LogEntry) = new IllegalStateException(
+    s"Cannot read the queue '${topic.name}': the brokers do not deliver offset ${entry.offset} of partition " +
+      s"${entry.partition}, which is not deleted. Find out whether the partition has a leader; the next pass tries again.")
 
   /** Whether a committer has settled the record since it was read. */
   def isSettled(entry: LogEntry): Boolean = synchronized {
@@ -182,6 +215,9 @@ private[kafka] object KafkaLog {
   private val MaxAttempts = 10
   private val PollMillis = 200L
   private val NoAnswerNanos = 60L * 1000000000
+  private val Remedy =
+    "Find the lost data files in the table's folder, then delete the topic, create it again and run " +
+      "ingest_reset."
   private val MaxCachedBytes = 64L << 20
   private val CloseTimeout = Duration.ofSeconds(5)
 }

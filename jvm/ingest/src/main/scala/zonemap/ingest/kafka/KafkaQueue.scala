@@ -56,6 +56,8 @@ private[zonemap] final class KafkaQueue private (
 
   override def description: String = s"kafka topic ${topic.name} at ${settings.servers}"
 
+  override def warning: Option[String] = topic.warning(incarnation.replicas)
+
   override def adopt(): Unit = KafkaQueue.adopt(topic, incarnation, files)
 
   override def append(record: IngestRecord): Receipt = {
@@ -162,11 +164,12 @@ private[zonemap] final class KafkaQueue private (
       all.groupMapReduce(_.name.lane)(_ => 1L)(_ + _))
   }
 
-  override def close(): Unit = {
-    log.close()
-    if (hasProducer) producer.close(CloseTimeout)
-    topic.close()
-  }
+  /** Closes every client, also if one of them fails to close. */
+  override def close(): Unit =
+    try log.close()
+    finally
+      try if (hasProducer) producer.close(CloseTimeout)
+      finally topic.close()
 }
 
 private[zonemap] object KafkaQueue {

@@ -6,7 +6,7 @@ import java.util.concurrent.ExecutionException
 import scala.jdk.CollectionConverters._
 
 import org.apache.kafka.clients.admin.{Admin, Config, NewTopic, OffsetSpec, RecordsToDelete, TopicDescription}
-import org.apache.kafka.common.{KafkaFuture, TopicPartition}
+import org.apache.kafka.common.{KafkaFuture, TopicPartition, Uuid}
 import org.apache.kafka.common.config.{ConfigResource, TopicConfig}
 import org.apache.kafka.common.errors.{TopicExistsException, UnknownTopicOrPartitionException}
 import org.slf4j.LoggerFactory
@@ -26,14 +26,6 @@ private[kafka] final class KafkaTopic(val name: String, admin: Admin) extends Au
   def find(): Option[TopicIncarnation] =
     try Some(incarnation(await(admin.describeTopics(Seq(name).asJava).allTopicNames()).get(name)))
     catch { case _: UnknownTopicOrPartitionException => None }
-
-  private def incarnation(found: TopicDescription): TopicIncarnation = {
-    val id = new UUID(found.topicId().getMostSignificantBits, found.topicId().getLeastSignificantBits)
-    TopicIncarnation(
-      id.toString,
-      found.partitions().size(),
-      found.partitions().asScala.map(_.replicas().size()).minOption.getOrElse(0))
-  }
 
   /** Creates the topic, unless another process creates it first. */
   def create(): TopicIncarnation = {
@@ -96,6 +88,11 @@ private[kafka] final class KafkaTopic(val name: String, admin: Admin) extends Au
         s"Remove ${TopicConfig.MAX_MESSAGE_BYTES_CONFIG} from the topic.")
   }
 
+  /** A sentence that warns of a topic whose accepted records a single broker may hold. */
+  def warning(replicas: Int): Option[String] =
+    if (replicas <= 1) None
+    else warningOf(name, replicas, configs().get(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG).value().toInt)
+
   private def configs(): Config = {
     val resource = new ConfigResource(ConfigResource.Type.TOPIC, name)
     await(admin.describeConfigs(Seq(resource).asJava).all()).get(resource)
@@ -145,6 +142,25 @@ private[kafka] object KafkaTopic {
     TopicConfig.MESSAGE_TIMESTAMP_TYPE_CONFIG -> "LogAppendTime",
     TopicConfig.UNCLEAN_LEADER_ELECTION_ENABLE_CONFIG -> "false"
   )
+
+  /** @throws IllegalStateException if the topic has no id, as the topics of old brokers */
+  def incarnation(found: TopicDescription): TopicIncarnation = {
+    if (found.topicId() == Uuid.ZERO_UUID)
+      throw new IllegalStateException(
+        s"Cannot use the Kafka topic '${found.name()}': the brokers give it no id, so a topic that is deleted and " +
+          "created again looks the same. Use brokers of Kafka 2.8 or later, with that inter.broker.protocol.version.")
+    val id = new UUID(found.topicId().getMostSignificantBits, found.topicId().getLeastSignificantBits)
+    TopicIncarnation(
+      id.toString,
+      found.partitions().size(),
+      found.partitions().asScala.map(_.replicas().size()).minOption.getOrElse(0))
+  }
+
+  def warningOf(name: String, replicas: Int, minInSync: Int): Option[String] =
+    Option.when(replicas > 1 && minInSync < 2)(
+      s"The Kafka topic '$name' has $replicas replicas and ${TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG}=$minInSync: an " +
+        "accepted record may be on a single broker, and it is lost with the disk of this broker. Set " +
+        s"${TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG}=2.")
 
   /** The result, or the failure of the broker without its wrapper. */
   private def await[A](future: KafkaFuture[A]): A =

@@ -1,6 +1,9 @@
 package zonemap.ingest.kafka
 
 import scala.annotation.tailrec
+import scala.util.control.NonFatal
+
+import org.slf4j.LoggerFactory
 
 import zonemap.ingest.record.Nonce
 import zonemap.ingest.store.IngestFiles
@@ -14,7 +17,9 @@ import zonemap.ingest.store.IngestFiles
 private[kafka] final class SettledMarks(files: IngestFiles, queueId: String) {
   import SettledMarks._
 
+  /** The complete marks; `None` is one of another queue. */
   private var known = Map.empty[String, Option[SettledMark]]
+  private var hasWarned = false
 
   /** The settled offsets of each partition that has a mark. */
   def read(): Map[Int, SettledOffsets] = {
@@ -27,13 +32,19 @@ private[kafka] final class SettledMarks(files: IngestFiles, queueId: String) {
   /** When the newest mark was written, by the clock of the store. */
   def newestMillis: Option[Long] = files.list(Folder).map(_.modifiedAtMillis).maxOption
 
-  /** A mark that vanishes while it is read was replaced by a newer one. */
+  /**
+   * A mark that vanishes while it is read was replaced by a newer one. A mark that is not complete is read again by the
+   * next call: its writer may be at work.
+   */
   @tailrec
   private def refresh(attempts: Int): Unit = {
     val paths = files.list(Folder).map(_.path).filter(Name.matches)
     val added = paths.filterNot(known.contains).map(path => path -> files.read(path, MaxBytes))
-    known = known.view.filterKeys(paths.toSet).toMap ++
-      added.collect { case (path, Some(bytes)) => path -> SettledMark.decode(bytes).filter(_.queueId == queueId) }
+    val complete = for {
+      (path, bytes) <- added
+      mark <- bytes.flatMap(SettledMark.decode)
+    } yield path -> Some(mark).filter(_.queueId == queueId)
+    known = known.view.filterKeys(paths.toSet).toMap ++ complete
     if (added.exists(_._2.isEmpty)) {
       if (attempts == 0)
         throw new IllegalStateException(
@@ -42,17 +53,32 @@ private[kafka] final class SettledMarks(files: IngestFiles, queueId: String) {
     }
   }
 
-  /** Writes a mark durably, and then deletes the marks that it supersedes. */
+  /** Writes a mark durably, and then deletes the marks that it supersedes, as far as the store allows. */
   def write(mark: SettledMark): Unit = {
     val path = f"$Folder/${mark.partition}%d-${mark.upTo}%020d-${Nonce.draw()}.json"
     files.create(path, SettledMark.encode(mark)): Unit
     val old = known.collect { case (older, Some(other)) if mark.supersedes(other) => older }
-    old.foreach(files.delete)
-    known = known -- old + (path -> Some(mark))
+    known = known -- old.filter(isDeleted) + (path -> Some(mark))
   }
+
+  /** Deletes a mark. One that stays is true and only costs reading; the next mark deletes it. */
+  private def isDeleted(path: String): Boolean =
+    try {
+      files.delete(path)
+      true
+    } catch {
+      case NonFatal(e) =>
+        if (!hasWarned)
+          log.warn(
+            s"Cannot delete the mark '${files.root}/$path': $e. Records are committed all the same. Grant the committer " +
+              "the deletion of files there.")
+        hasWarned = true
+        false
+    }
 }
 
 private[kafka] object SettledMarks {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
   private val Folder = "settled"
   private val Name = s"$Folder/[0-9]{1,9}-[0-9]{20}-${Nonce.Pattern}\\.json".r
   private val MaxBytes = 1 << 20

@@ -105,6 +105,9 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
   /** The kind and the place of the queue, for people. */
   def description: String
 
+  /** A sentence that warns of a queue that may lose accepted records; `None` if it is as durable as it can be. */
+  def warning: Option[String] = None
+
   /**
    * Makes this queue the one that the ingest root names. The files of the root may name an earlier incarnation, which
    * no longer exists; a person has decided to go on without it.

@@ -22,8 +22,10 @@ private[zonemap] final class IngestTarget(
   /** Closes the queue. */
   override def close(): Unit = queue.close()
 
-  /** A sentence that warns of a catalog whose commits are not atomic; `None` if they are. */
-  def warning: Option[String] = {
+  /** Sentences that warn of a catalog whose commits are not atomic and of a queue that may lose records. */
+  def warning: Option[String] = (catalogWarning ++ queue.warning).reduceOption((one, other) => s"$one $other")
+
+  private def catalogWarning: Option[String] = {
     val location = table.location()
     val isAtomic = operations.getClass.getName != IngestTarget.HadoopOperations ||
       IngestTarget.AtomicRename.exists(scheme => location.startsWith(s"$scheme://"))

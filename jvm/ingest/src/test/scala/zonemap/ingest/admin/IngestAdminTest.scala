@@ -11,6 +11,7 @@ import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.commit.{IngestSettings, PassOutcome}
 import zonemap.ingest.gc.{FileGc, IngestGc}
 import zonemap.ingest.record.UnreadableRecordException
+import zonemap.ingest.table.{IngestStoppedException, StopCode}
 import zonemap.ingest.write.BackPressureException
 
 class IngestAdminTest extends AnyFunSuite {
@@ -227,6 +228,16 @@ class IngestAdminTest extends AnyFunSuite {
     val other = new IngestGc(t.target, t.clock)
     assert(intercept[IllegalArgumentException](other.run(72 * Hour, dryRun = false)).getMessage.contains("queue"))
     assert(t.io.newInputFile(s"${t.table.location()}/data/orphan.parquet").exists())
+  }
+
+  test("gc refuses a root without the states of the table") {
+    val t = IngestTables.hadoop()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    Files.list(t.root.resolve("state")).iterator().asScala.foreach(Files.delete(_))
+    val gc = new IngestGc(t.target, t.clock)
+    assert(intercept[IngestStoppedException](gc.run(72 * Hour, dryRun = true)).code == StopCode.StateLost)
+    assert(intercept[IngestStoppedException](gc.withoutPending(Seq("x"))).code == StopCode.StateLost)
   }
 
   Seq(

@@ -1,13 +1,18 @@
 package zonemap.ingest.commit
 
+import java.lang.reflect.{InvocationHandler, Proxy}
+import java.util.concurrent.atomic.AtomicInteger
+
 import scala.util.control.ControlThrowable
 
+import org.apache.kafka.common.errors.InterruptException
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{FaultyTarget, IngestTable, IngestTables}
 import zonemap.ingest.admin.IngestAdmin
+import zonemap.ingest.queue.{CommitQueue, SpoolNames}
 import zonemap.ingest.record.ShortText
-import zonemap.ingest.table.RefusalCode
+import zonemap.ingest.table.{IngestTarget, RefusalCode}
 import zonemap.ingest.write.LaneWriter
 
 /** A store that fails for one record holds the lane of this record, and no other. */
@@ -82,6 +87,20 @@ class FaultyStoreTest extends AnyFunSuite {
       committer(t, faulty).pass()
       assert(t.live() == Seq("a0", "a1", "b0", "b1") && t.target.queue.names().isEmpty)
     }
+  }
+
+  test("a committed record that the store does not read holds its lane with a report, until it leaves the queue") {
+    val (t, faulty) = filled()
+    faulty.files.refused += "delete" -> "pending/"
+    committer(t, faulty).pass()
+    t.append("a", t.dataFile("a2"))
+    val unread = new FaultyTarget(t)
+    val a0 = t.target.queue.pendingOf("a").head.name
+    unread.files.refused += "read" -> SpoolNames.record(SpoolNames.Pending, a0.lane, a0.seq, a0.nonce)
+    val second = committer(t, unread)
+    assert(second.pass().head.held.map(h => (h.lane, h.seq)) == Seq(("a", 0L)))
+    assert(t.live() == Seq("a0", "a1", "b0", "b1"))
+    assert(second.pass().head.held.isEmpty && t.live() == Seq("a0", "a1", "a2", "b0", "b1"))
   }
 
   test("committed records that cannot be deleted neither stop nor double anything, and leave when they can") {
@@ -188,6 +207,31 @@ class FaultyStoreTest extends AnyFunSuite {
       waitFor(loop.status.head.problem.isEmpty)
       assert(!loop.status.head.isEnded)
     } finally assert(loop.stop(5000))
+  }
+
+  test("a loop closes each queue that it opens, also if a pass fails, and a close that fails does not end it") {
+    val t = IngestTables.hadoop()
+    val (opened, closed) = (new AtomicInteger, new AtomicInteger)
+    def target(): IngestTarget = {
+      val original = t.target
+      opened.incrementAndGet()
+      val failing: InvocationHandler = (_, method, arguments) =>
+        method.getName match {
+          case "poll" => throw new IllegalStateException("no poll")
+          case "close" =>
+            closed.incrementAndGet()
+            throw new InterruptException(new InterruptedException("close"))
+          case _ => method.invoke(original.queue, Option(arguments).getOrElse(Array.empty[AnyRef]): _*)
+        }
+      val queue = Proxy.newProxyInstance(getClass.getClassLoader, Array[Class[_]](classOf[CommitQueue]), failing)
+      new IngestTarget("leaking", original.table, queue.asInstanceOf[CommitQueue], original.files)
+    }
+    val loop =
+      new CommitLoop(Seq("leaking" -> (() => target())), IngestSettings(intervalMillis = 0, pollMillis = 10), t.clock)
+    loop.start()
+    waitFor(opened.get() >= 3)
+    assert(!loop.status.head.isEnded && loop.stop(5000))
+    waitFor(opened.get() == closed.get())
   }
 
   test("a loop that ends by a fatal error shows it") {

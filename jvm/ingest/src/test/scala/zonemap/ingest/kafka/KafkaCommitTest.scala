@@ -15,7 +15,7 @@ import zonemap.ingest.admin.{IngestAdmin, Visibility}
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.record.{Nonce, QueuedFile, UnreadableRecordException}
-import zonemap.ingest.table.{IngestTarget, QueueChoice, StopCode}
+import zonemap.ingest.table.{IngestStoppedException, IngestTarget, QueueChoice, StopCode}
 import zonemap.ingest.write.LaneWriter
 
 /** Producers and committers of a table in a JDBC catalog, with a queue in a topic of a real broker. */
@@ -222,6 +222,17 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     }
     val found = new IngestGc(t.target, t.clock).run(day / 2, dryRun = true).map(_.location)
     assert(found == Seq(s"${t.target.files.root}/$useless"))
+  }
+
+  test("gc refuses another root than that of the table, although the topic is the same") {
+    val t = newTable()
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    val other = IngestTarget.open(t.reload(), Some(IngestTables.folder().toString), choice)
+    try {
+      val error = intercept[IngestStoppedException](new IngestGc(other, t.clock).run(0, dryRun = true))
+      assert(error.code == StopCode.StateLost && other.queue.identity == t.target.queue.identity)
+    } finally other.close()
   }
 
   test("writers and committers that choose different queues find out") {

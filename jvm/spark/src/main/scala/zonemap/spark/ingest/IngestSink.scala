@@ -2,7 +2,6 @@ package zonemap.spark.ingest
 
 import java.util.{Optional, UUID}
 
-import scala.util.Using
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{DataFile, SnapshotRef}
@@ -14,6 +13,7 @@ import org.apache.spark.sql.connector.write.{LogicalWriteInfo, RequiresDistribut
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
+import org.slf4j.LoggerFactory
 
 import zonemap.ingest.queue.Receipt
 import zonemap.ingest.table.IngestRoot
@@ -66,7 +66,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
 
       /** Opens the queue for each append, because Spark also makes writes that it only explains. */
       override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
-        Using.resource(opener(table.table())) { target =>
+        closing(table.name(), opener(table.table())) { target =>
           val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
           val receipt = writer.append(seq, files, startedAtMillis)
           accepted(target.name)
@@ -90,6 +90,17 @@ private[spark] final class IngestSink(accepted: String => Unit) {
 }
 
 private[ingest] object IngestSink {
+  private val log = LoggerFactory.getLogger("zonemap.ingest")
+
+  /** The result of the work. A failure to close is logged only: the append may be durable already. */
+  def closing[R <: AutoCloseable, A](table: String, resource: R)(work: R => A): A =
+    try work(resource)
+    finally
+      try resource.close()
+      catch {
+        case NonFatal(e) =>
+          log.warn(s"Cannot close the ingest queue of '$table' after an append: $e. The append does not depend on it.")
+      }
 
   /**
    * The information on a write with a random id. Iceberg names data files by this id, the task and the epoch, and

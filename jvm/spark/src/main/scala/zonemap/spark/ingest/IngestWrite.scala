@@ -72,11 +72,20 @@ private[ingest] final class IngestWrite(
 
     /** A query that wrote with Iceberg's sink before may repeat the last epoch that this sink has committed. */
     override def commit(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
-      if (producer.lastDirectEpoch(queryId).exists(_ >= epochId))
-        log.warn(
-          s"Epoch $epochId of query $queryId is dropped, because the sink of Iceberg has committed it to $name. A repeat " +
-            "of the same rows loses nothing.")
-      else append(lane, epochId, messages)
+      producer.lastDirectEpoch(queryId) match {
+        case Some(last) if epochId < last => throw passed(epochId, last)
+        case Some(`epochId`) =>
+          log.warn(
+            s"Epoch $epochId of query $queryId is dropped, because the sink of Iceberg has committed it to $name. A " +
+              "repeat of the same rows loses nothing.")
+        case _ => append(lane, epochId, messages)
+      }
+
+    /** A query repeats only its last epoch. An earlier one therefore has other rows. */
+    private def passed(epochId: Long, last: Long) = new IllegalArgumentException(
+      s"Cannot append epoch $epochId of query $queryId to '$name': the sink of Iceberg has committed the epochs up to " +
+        s"$last. A stream that starts again from an older checkpoint needs a new checkpoint.")
+
     override def abort(epochId: Long, messages: Array[WriterCommitMessage]): Unit =
       aborted(name, s"epoch $epochId of lane '$lane'")
     override def toString: String = description()

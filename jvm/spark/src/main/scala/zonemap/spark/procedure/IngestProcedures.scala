@@ -60,7 +60,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
       "oldest_pending_seconds is -1 if there is none. committed_* counts since the first commit. last_pass_* is the " +
       "last look of any committer at the queue. loop is the committer of this driver: running, failing, ended, or " +
       "empty if there is none. problem is the reason why appends are not committed, or an alarm; it is empty if all is " +
-      "well. warning is not empty if the catalog of the table allows only one process to write.",
+      "well. warning is not empty if the catalog of the table allows only one process to write, or if its Kafka topic " +
+      "keeps an append with one broker only.",
     Seq(Table),
     ResultColumn.schema(status)
   ) { (spark, arguments) =>
