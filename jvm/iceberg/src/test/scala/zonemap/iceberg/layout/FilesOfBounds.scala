@@ -22,7 +22,8 @@ private[layout] object FilesOfBounds {
       builder.add(entry, bounds(i).toArray)
     }
     val segment = Segment.open(builder.build())
-    val trust = new BoundsTrust(isMapped = false, new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()))
+    val trust =
+      new BoundsTrust(isMapped = false, new TableFacts(0, Nil, null), _ => Some(PartitionSpec.unpartitioned()))
     new FileSet(IndexedSeq(segment -> Bitmap.full(files)), trust)
   }
 }
