@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import uuid
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields
@@ -133,11 +134,12 @@ class PlannedScan:
     milliseconds: float
 
 
-class _Rows:
+class _Rows(ABC):
     """Results of several rows."""
 
+    @abstractmethod
     def as_dicts(self) -> list[dict[str, Any]]:
-        raise NotImplementedError
+        """Returns the rows, each as a value by column."""
 
     def _repr_html_(self) -> str:
         return html_table(self.as_dicts())
