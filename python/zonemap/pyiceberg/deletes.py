@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
@@ -66,6 +67,7 @@ class _Stored:
     partition: int
     sequence: int
     sort_order: int | None
+    split_offsets: bytes | None
     counts: list[dict[int, int] | None]
     bounds: list[dict[int, bytes] | None]
 
@@ -78,14 +80,14 @@ def _read(cursor: Cursor) -> _Stored:
     size, records, partition, sequence = cursor.i64(), cursor.i64(), cursor.i32(), cursor.i64()
     cursor.i64()  # the file sequence number
     sort_order = cursor.optional(cursor.i32)
-    for length in (8, 4):  # the split offsets and the equality ids
-        cursor.optional(lambda length=length: cursor.raw(length * cursor.count(length)))  # type: ignore[misc]
+    split_offsets = cursor.optional(lambda: cursor.raw(8 * cursor.count(8)))
+    cursor.optional(lambda: cursor.raw(4 * cursor.count(4)))  # the equality ids
     cursor.optional(cursor.text)  # the referenced data file: PyIceberg takes it from the bounds of the path
     cursor.optional(cursor.i64)
     cursor.optional(cursor.i64)
     counts = [_of_path(cursor, cursor.i64, 8) for _ in range(4)]
     bounds = [_of_path(cursor, cursor.bytes, 1) for _ in range(2)]
-    return _Stored(content, path, form, size, records, partition, sequence, sort_order, counts, bounds)
+    return _Stored(content, path, form, size, records, partition, sequence, sort_order, split_offsets, counts, bounds)
 
 
 def _entry(stored: _Stored, partitions: Partitions, specs: Mapping[int, PartitionSpec]) -> ManifestEntry:
@@ -109,10 +111,15 @@ def _entry(stored: _Stored, partitions: Partitions, specs: Mapping[int, Partitio
         nan_value_counts=nans,
         lower_bounds=lower,
         upper_bounds=upper,
+        split_offsets=_longs(stored.split_offsets),
         sort_order_id=stored.sort_order,
     )
     file.spec_id = spec_id
     return ManifestEntry.from_args(status=ManifestEntryStatus.EXISTING, sequence_number=stored.sequence, data_file=file)
+
+
+def _longs(stored: bytes | None) -> list[int] | None:
+    return None if stored is None else list(struct.unpack(f"<{len(stored) // 8}q", stored))
 
 
 def _of_path(cursor: Cursor, read: Callable[[], T], length: int) -> dict[int, T] | None:

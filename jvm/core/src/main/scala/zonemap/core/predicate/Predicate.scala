@@ -140,14 +140,19 @@ private[zonemap] object Predicate {
   def describe(predicate: Predicate): String = PredicateText.describe(predicate)
 
   /** Returns the field ids of all columns in the predicate. */
-  def fieldIds(predicate: Predicate): Set[Int] = predicate match {
-    case And(children) => children.iterator.flatMap(fieldIds).toSet
-    case Or(children)  => children.iterator.flatMap(fieldIds).toSet
-    case leaf: Leaf    => Set(leaf.column.fieldId)
+  def fieldIds(predicate: Predicate): Set[Int] = mentioned(predicate).map(_.fieldId).toSet
 
-    case CompareColumns(left, _, right) => Set(left.fieldId, right.fieldId)
-    case Evaluated(columns, _)          => columns.iterator.map(_.fieldId).toSet
+  /** Returns all columns in the predicate, each once, in the order in which they first occur. */
+  def columns(predicate: Predicate): Seq[ColumnRef] = mentioned(predicate).distinct.toSeq
 
-    case _ => Set.empty
+  private def mentioned(predicate: Predicate): Iterator[ColumnRef] = predicate match {
+    case And(children) => children.iterator.flatMap(mentioned)
+    case Or(children)  => children.iterator.flatMap(mentioned)
+    case leaf: Leaf    => Iterator.single(leaf.column)
+
+    case CompareColumns(left, _, right) => Iterator(left, right)
+    case Evaluated(columns, _)          => columns.iterator
+
+    case True | False | Unknown(_) => Iterator.empty
   }
 }

@@ -7,6 +7,9 @@ final private[zonemap] case class ValueRange(from: ZoneValue, until: ZoneValue) 
   require(from == null || until == null || from.compare(until) < 0, s"[$from, $until) is empty")
 
   def isEverything: Boolean = from == null && until == null
+
+  /** Whether the range is a single value. */
+  def isPoint: Boolean = from != null && until == ValueRanges.successor(from)
 }
 
 /**

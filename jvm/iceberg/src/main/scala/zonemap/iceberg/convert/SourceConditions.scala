@@ -124,7 +124,7 @@ private[zonemap] object SourceConditions {
   }
 
   private def isPoint(range: ValueRange): Boolean =
-    range.from != null && range.until != null && ValueRanges.successor(range.from) == range.until
+    range.until != null && range.isPoint
 
   /** The number of values in the range if the type is encoded as longs; `None` if it is greater than `MaxListed`. */
   private def count(range: ValueRange): Option[Long] =

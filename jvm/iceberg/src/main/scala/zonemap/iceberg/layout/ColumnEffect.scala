@@ -62,13 +62,10 @@ private[zonemap] object ColumnEffect {
         ConditionEffect.Overlap(kept.count, files.count, column.name, share, overlaps.averageDepth),
         estimate.toOption,
         estimate.left.getOrElse(""),
-        Option.when(areValues(conditionsAre = ranges) && hasBloom(column.columnType))(BloomEstimate.mostBytes(files))
+        Option.when(ranges.iterator.forall(_.isPoint) && hasBloom(column.columnType))(BloomEstimate.mostBytes(files))
       )
     }
   }
-
-  private def areValues(conditionsAre: ValueRanges): Boolean =
-    conditionsAre.iterator.forall(r => r.from != null && r.until == ValueRanges.successor(r.from))
 
   private def hasBloom(columnType: ColumnType): Boolean =
     columnType match {
@@ -81,20 +78,10 @@ private[zonemap] object ColumnEffect {
 
   /** The only column of a predicate, if it has bounds of its own. */
   def single(predicate: Predicate): Option[ColumnRef] =
-    columnsOf(predicate) match {
+    Predicate.columns(predicate).distinctBy(_.id) match {
       case Seq(one) if one.mapKey.isEmpty => Some(one)
       case _                              => None
     }
-
-  private def columnsOf(predicate: Predicate): Seq[ColumnRef] =
-    (predicate match {
-      case And(children)                  => children.flatMap(columnsOf)
-      case Or(children)                   => children.flatMap(columnsOf)
-      case leaf: Leaf                     => Seq(leaf.column)
-      case CompareColumns(left, _, right) => Seq(left, right)
-      case Evaluated(columns, _)          => columns
-      case True | False | Unknown(_)      => Nil
-    }).distinctBy(_.id)
 
   /** The values for which a predicate on one column is TRUE; `None` if they are no few ranges. */
   private def rangesOf(predicate: Predicate): Option[ValueRanges] =

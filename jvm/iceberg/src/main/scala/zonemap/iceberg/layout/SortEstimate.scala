@@ -2,7 +2,7 @@ package zonemap.iceberg.layout
 
 import scala.collection.mutable
 
-import zonemap.core.predicate.{ColumnRef, ValueRange, ValueRanges}
+import zonemap.core.predicate.{ColumnRef, ValueRanges}
 import zonemap.core.value.{DateType, Presence, ZoneValue}
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.convert.PartitionTuples.TupleKey
@@ -50,11 +50,8 @@ private[zonemap] object SortEstimate {
   /** Of a column with fewer values than half the files, a single value may have the rows of several files. */
   private def needed(files: Int, ranges: ValueRanges): Int = {
     val ofValues = files / 2 + 1
-    if (ranges.iterator.exists(isPoint)) ofValues else Math.min(FewValues, ofValues)
+    if (ranges.iterator.exists(_.isPoint)) ofValues else Math.min(FewValues, ofValues)
   }
-
-  private def isPoint(range: ValueRange): Boolean =
-    range.from != null && range.until == ValueRanges.successor(range.from)
 
   private final case class Bounded(partition: TupleKey, lower: ZoneValue, upper: ZoneValue, rows: Double)
 
@@ -101,7 +98,7 @@ private[zonemap] object SortEstimate {
       if (!files.exists(f => ranges.intersects(f.lower, f.upper))) 0L
       else {
         val matching = files.iterator.map(f => f.rows * scale.share(wanted, f.lower, f.upper)).sum
-        val points = wanted.iterator.count(isPoint)
+        val points = wanted.iterator.count(_.isPoint)
         val values = if (isDense) scale.width(lower, upper).max(different.toDouble) else different.toDouble
         val ofPoints = points * rowsOfFile * files.size / values.max(points.toDouble)
         val filled = Math.max(matching, ofPoints) / rowsOfFile

@@ -95,7 +95,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       case False => Right(("used: no row can match", Nil))
       case Evaluated(refs, _) =>
         Right((s"used, evaluated for files with few values of ${names(refs)}", Seq(s"the values of ${names(refs)}")))
-      case _ if columnsOf(predicate).isEmpty => Left(reason(condition))
+      case _ if Predicate.columns(predicate).isEmpty => Left(reason(condition))
       case _ =>
         val found = means.of(predicate)
         if (found.nonEmpty) Right((s"used$as by ${found.mkString(", ")}", found))
@@ -154,16 +154,6 @@ private[explain] object ConditionLines {
       case _: Contains   => true
       case _             => false
     }
-
-  private def columnsOf(predicate: Predicate): Seq[ColumnRef] =
-    (predicate match {
-      case And(children)                  => children.flatMap(columnsOf)
-      case Or(children)                   => children.flatMap(columnsOf)
-      case leaf: Leaf                     => Seq(leaf.column)
-      case CompareColumns(left, _, right) => Seq(left, right)
-      case Evaluated(columns, _)          => columns
-      case True | False | Unknown(_)      => Nil
-    }).distinct
 
   private def evaluatedColumns(predicate: Predicate): Set[Seq[ColumnRef]] =
     predicate match {
