@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
+from google_crc32c import value as crc32c
 
-from zonemap.pyiceberg.crc import crc32c, crc32c_of_each
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.store import TAIL_BYTES, File
 from zonemap.pyiceberg.wire import FREE_BLOCK_BYTES, Cursor, decompressed, most_items
@@ -182,6 +182,6 @@ class Blocks:
         if any(offset + length > self.length for offset, length, _, _ in rows):
             raise DamagedError(f"{self._file.name}: a block outside its section")
         frames = [self._file.read(self._offset + offset, length) for offset, length, _, _ in rows]
-        if crc32c_of_each(frames) != [crc for _, _, _, crc in rows]:
+        if any(crc32c(frame) != row[3] for frame, row in zip(frames, rows, strict=True)):
             raise DamagedError(f"{self._file.name}: the checksum of a block does not match")
         return [decompressed(frame, row[2], FREE_BLOCK_BYTES) for frame, row in zip(frames, rows, strict=True)]

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from zonemap.pyiceberg.crc import crc32c
+from google_crc32c import value as crc32c
+
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.store import Store
 from zonemap.pyiceberg.wire import Cursor
@@ -69,7 +70,7 @@ def decode_version(data: bytes) -> Version:
     form, length, crc = cursor.u16(), cursor.u32(), cursor.u32()
     if length != cursor.remaining:
         raise DamagedError(f"a version of {length} bytes in {cursor.remaining} bytes")
-    if crc32c(memoryview(data)[_HEADER_BYTES:]) != crc:
+    if crc32c(data[_HEADER_BYTES:]) != crc:
         raise DamagedError("the checksum of the version does not match")
     if not 1 <= form <= _WITH_MAPPINGS:
         raise UnsupportedFormatError(f"version files of format {form}, of which this release reads 1 to 5")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import TypeVar
 
 import pyarrow as pa
@@ -133,12 +134,17 @@ def decompressed(frame: bytes, raw_length: int, free_bytes: int = _FREE_BYTES) -
     if _content_size(frame) != raw_length:
         raise DamagedError(f"a zstd frame that is not of {raw_length} bytes")
     try:
-        found: bytes = pa.Codec("zstd").decompress(frame, decompressed_size=raw_length, asbytes=True)
+        found: bytes = _zstd().decompress(frame, decompressed_size=raw_length, asbytes=True)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise DamagedError(f"a zstd frame that cannot be decompressed: {error}") from error
     if len(found) != raw_length:
         raise DamagedError(f"a zstd frame of {len(found)} bytes, not {raw_length}")
     return found
+
+
+@cache
+def _zstd() -> pa.Codec:
+    return pa.Codec("zstd")
 
 
 def _content_size(frame: bytes) -> int | None:
