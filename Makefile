@@ -11,6 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 JARS := build/jars
 REPORTS := build/reports
+DBT := build/dbt
 # Spark classes that the JVMs of tests/ share, see tests/support/archive.py. Without them, tests run but take longer.
 ARCHIVE := build/spark-classes.jsa
 # The first Iceberg runtime in dev/jars.txt.
@@ -31,7 +32,7 @@ MAKEFLAGS += --jobs=3
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
 
-setup: $(BIN)/.wheel $(JARS)/.fetched ## everything demo and test need: .venv, jars, the built wheel
+setup: $(BIN)/.wheel $(JARS)/.fetched $(DBT)/.installed ## everything demo and test need: .venv, jars, the built wheel
 
 jars: $(JARS)/.fetched ## fetch the jars of dev/jars.txt into build/jars
 
@@ -142,6 +143,11 @@ clean: ## delete everything that was built or fetched
 
 tools:
 	@dev/check-tools.sh
+
+$(DBT)/.installed: dev/requirements-dbt.txt | tools
+	"$$(dev/find-python.sh)" -m venv $(DBT)
+	$(DBT)/bin/pip install --quiet --disable-pip-version-check --only-binary :all: -r $<
+	touch $@
 
 $(BIN)/.requirements: $(REQUIREMENTS) | tools
 	"$$(dev/find-python.sh)" -m venv $(VENV)

@@ -29,6 +29,9 @@ STATEMENTS = [
     "INSERT INTO lake.db.t SELECT id FROM RANGE(0, 10, 1, 1)",
     "INSERT INTO lake.db.t SELECT id FROM RANGE(10, 20, 1, 1)",
     "CALL zonemap.system.build(table => 'lake.db.t')",
+    "USE lake",
+    "CALL zonemap.system.status(table => 'lake.db.t')",
+    "SHOW PROCEDURES IN zonemap.system",
     "SELECT concat('sum=', sum(id)) FROM lake.db.t WHERE id >= 15",
     "EXPLAIN SELECT * FROM lake.db.t WHERE id >= 15",
 ]
@@ -45,10 +48,10 @@ def environment() -> dict[str, str]:
 
 
 def arguments(folder: Path, provider: dict[str, str]) -> list[str]:
-    """The README's way: both jars by --jars, the rest by confs."""
+    """The README's way: both jars by --jars, the rest by confs. These programs have Hive support by default."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "log4j2.properties").write_text(session.LOG4J.format(log=folder / "zonemap.log"))
-    settings = {k: v for k, v in confs(folder).items() if k != PROVIDER}
+    settings = {k: v for k, v in confs(folder).items() if k not in (PROVIDER, "spark.sql.catalogImplementation")}
     settings |= {"spark.sql.extensions": f"{ICEBERG_EXTENSION},{OUR_EXTENSION}", **provider}
     return ["--jars", f"{ours()},{iceberg()}", *(x for k, v in settings.items() for x in ("--conf", f"{k}={v}"))]
 

@@ -5,10 +5,10 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The catalog of the extension's procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`.
+ * The catalog of the extension's procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`. The extension
+ * sets this conf where it is missing.
  *
- * The catalog holds no tables and wraps no catalog. `CALL zonemap.system.<name>` works without it too; SHOW PROCEDURES
- * and DESCRIBE PROCEDURE need it.
+ * The catalog holds no tables and wraps no catalog.
  */
 final class ZoneMapCatalog extends ProcedureCatalog {
   private var catalogName: String = ZoneMapCatalog.DefaultName
@@ -32,12 +32,14 @@ final class ZoneMapCatalog extends ProcedureCatalog {
 
 private[spark] object ZoneMapCatalog {
   val DefaultName = "zonemap"
+  val Key = s"spark.sql.catalog.$DefaultName"
   val Namespace: Seq[String] = Seq("system")
 
   def known: Seq[UnboundProcedure] = ZoneMapRuntime.active.toSeq.flatMap(_.procedures)
 
   def find(ident: Identifier): Option[UnboundProcedure] =
-    if (ident.namespace().toSeq == Namespace) known.find(_.name() == ident.name().toLowerCase) else None
+    if (ident.namespace().toSeq.map(_.toLowerCase) == Namespace) known.find(_.name() == ident.name().toLowerCase)
+    else None
 
   private def unavailable: String = ZoneMapRuntime.get.fold(why => s"zonemap is inactive, $why", _ => "there is none")
 }

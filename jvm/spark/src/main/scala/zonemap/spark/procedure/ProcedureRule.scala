@@ -9,10 +9,12 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.spark.ZoneMapCatalog
 
 /**
- * Resolves `CALL zonemap.system.<name>` when no catalog of that name is configured.
+ * Resolves `CALL zonemap.system.<name>`, whatever the case of the name of the catalog.
  *
  * The rule runs in the analyzer's hint batch, before Spark resolves the catalog; Spark does binding, coercion and
- * execution. A call of an unknown procedure fails here with the names of all procedures.
+ * execution. A call of an unknown procedure fails here with the names of all procedures. In sessions with Hive support
+ * Spark does not run the hint rules of extensions. Spark then finds [[ZoneMapCatalog]] by its conf, whose name has a
+ * case.
  */
 private[spark] object ProcedureRule extends Rule[LogicalPlan] {
   private lazy val catalog = {

@@ -3,6 +3,7 @@ package zonemap.spark.runtime
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.IcebergBuild
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
@@ -13,7 +14,7 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
-import zonemap.spark.{SelfCheck, Versions, ZoneMapRuntime}
+import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
 import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.ingest.IngestProcess
@@ -56,6 +57,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     DocumentedConfs.register()
     process.iceberg.commits.register(_ => committerSettings)
     registerFactRunner()
+    registerCatalog()
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
@@ -66,6 +68,14 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
   }
+
+  /**
+   * Names the catalog of procedures in the conf of the application, unless the user did. Spark installs extensions
+   * before it copies this conf into sessions. Sessions with Hive support find the procedures by this conf only, because
+   * Spark runs no [[ProcedureRule]] there.
+   */
+  private def registerCatalog(): Unit =
+    Option(SparkEnv.get).foreach(_.conf.setIfMissing(ZoneMapCatalog.Key, classOf[ZoneMapCatalog].getName))
 
   /**
    * Lets upkeep read data files with Spark jobs of the default session, looked up when upkeep needs it. The upkeep
