@@ -1,5 +1,7 @@
 package zonemap.iceberg.report
 
+import java.util.Locale
+
 /**
  * A number of data files, and their size.
  *
@@ -13,6 +15,20 @@ final case class FileTotal(files: Long, bytes: Option[Long]) {
 
 object FileTotal {
   val Zero: FileTotal = FileTotal(0, Some(0))
+
+  /** Text such as "366 -> 12 files, 2.2 GB -> 71.5 MB". */
+  def change(before: FileTotal, after: FileTotal): String = {
+    val bytes = for (b <- before.bytes; a <- after.bytes) yield s", ${ByteText.of(b)} -> ${ByteText.of(a)}"
+    s"${before.files} -> ${after.files} files${bytes.getOrElse("")}"
+  }
+}
+
+/** Bytes in the unit that people read, rounded up. */
+object ByteText {
+  def of(bytes: Long): String = {
+    def in(unit: Double, name: String) = "%.1f %s".formatLocal(Locale.ROOT, (bytes / unit * 10).ceil / 10, name)
+    if (bytes < 1000 * 1000) in(1000, "KB") else if (bytes < 1000L * 1000 * 1000) in(1e6, "MB") else in(1e9, "GB")
+  }
 }
 
 /**
@@ -27,7 +43,10 @@ object PlanStep {
   case object Partitions extends PlanStep("partitions", "partitions")
 
   /** Conditions on some columns, the ranges of functions included. */
-  final case class Bounds(columns: Seq[String]) extends PlanStep("bounds", s"bounds of ${columns.mkString(" and ")}")
+  final case class Bounds(columns: Seq[String]) 
+      extends PlanStep(
+        "bounds",
+        if (columns.isEmpty) "a condition that is never true" else s"bounds of ${columns.mkString(" and ")}")
 
   /** The values of the other side of a join: their ranges before the query runs, or the values when it runs. */
   final case class JoinKeys(column: String) extends PlanStep("join keys", s"join keys of $column")
@@ -45,6 +64,10 @@ object PlanStep {
 
 /** The files before and after one step of a plan. */
 final case class PlanStage(step: PlanStep, before: FileTotal, after: FileTotal) {
+
+  /** Text such as "bounds of id: 366 -> 12 files, 2.2 GB -> 71.5 MB". */
+  override def toString: String = s"${step.text}: ${FileTotal.change(before, after)}"
+
   def prunedFiles: Long = before.files - after.files
 
   def prunedBytes: Option[Long] = for (b <- before.bytes; a <- after.bytes) yield b - a
@@ -62,4 +85,11 @@ final case class PlanStages(considered: FileTotal, stages: Seq[PlanStage]) {
 
   /** The files that the steps of these kinds and all steps before them keep. */
   def after(kinds: Set[String]): FileTotal = stages.filter(s => kinds(s.step.kind)).lastOption.fold(considered)(_.after)
+}
+
+object PlanStages {
+  val ByPartitions: Set[String] = Set(PlanStep.Partitions.kind)
+
+  /** The steps that evaluate bounds. */
+  val ByBounds: Set[String] = Set(PlanStep.Bounds(Nil), PlanStep.JoinKeys(""), PlanStep.TopK("")).map(_.kind)
 }
