@@ -32,4 +32,4 @@ def test_the_section_on_the_page_is_that_of_a_run(lake) -> None:
         spark.sql(statement).collect()
     section = explain(spark, query.removeprefix("EXPLAIN "))
     lines = plain("== Extended Information (" + section)
-    assert lines == plain(printed), "\n".join(lines)
+    assert lines == plain(printed), section

@@ -78,7 +78,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       PlanStage(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
     val note =
       s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read" +
-        stage.after.bytes.fold("")(bytes => s", ${ByteText.of(bytes)}")
+        stage.after.bytes.filter(_ => read.nonEmpty).fold("")(bytes => s", ${ByteText.of(bytes)}")
     if (remaining.isEmpty) {
       rows.setTagValue(
         AnsweredScan.Tag,
