@@ -49,7 +49,7 @@ object PlanStep {
         if (columns.isEmpty) "a condition that is never true" else s"bounds of ${columns.mkString(" and ")}")
 
   /** The values of the other side of a join: their ranges before the query runs, or the values when it runs. */
-  final case class JoinKeys(column: String) extends PlanStep("join keys", s"join keys of $column")
+  final case class JoinKeys(column: String) extends PlanStep("join keys", s"join pruning on $column")
 
   final case class TopK(bound: String) extends PlanStep("top-k bound", s"top-k bound $bound")
 

@@ -25,7 +25,8 @@ private[spark] final class ExplainText(swap: SwapRule) {
       case FoundScan.Stock(table, reason, notes, _) =>
         (Some(s"table $table mode STOCK\n  reason: ${reason.code} (${reason.message})"), notes.map(_.line))
       case FoundScan.Indexed(_, report, notes, details, _) =>
-        (report.map(describe), notes.map(_.line) ++ details.toSeq.flatMap(linesOf))
+        val counted = report.fold(Set.empty[String])(StageLines.subjects)
+        (report.map(describe), notes.filterNot(n => counted(n.subject)).map(_.line) ++ details.toSeq.flatMap(linesOf))
     }
     (head ++ (lines ++ scan.afterPlanning.map(_.line)).map("  " + _)).mkString("\n")
   }

@@ -1,6 +1,6 @@
 package zonemap.spark.explain
 
-import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, PlanStages, PlanStep}
+import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, PlanStage, PlanStages, PlanStep}
 
 /** The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps. */
 private[explain] object StageLines {
@@ -25,12 +25,17 @@ private[explain] object StageLines {
   /** The files that bounds keep, and below it each step with bounds that has pruned a file. */
   private def zones(report: PlanReport): Seq[String] = {
     val kept = report.stages.map(_.after(PlanStages.ByPartitions ++ PlanStages.ByBounds))
-    val deciding = report.stages.toSeq
+    s"kept after zones: ${kept.fold(report.facts.fold(report.kept)(_.evaluated).toString)(text)}" +:
+      deciding(report).map(stage => s"  $stage")
+  }
+
+  private def deciding(report: PlanReport): Seq[PlanStage] =
+    report.stages.toSeq
       .flatMap(_.stages)
       .filter(stage => PlanStages.ByBounds(stage.step.kind) && stage.prunedFiles > 0)
-    s"kept after zones: ${kept.fold(report.facts.fold(report.kept)(_.evaluated).toString)(text)}" +:
-      deciding.map(stage => s"  $stage")
-  }
+
+  /** The subjects of the lines about steps with bounds. */
+  def subjects(report: PlanReport): Set[String] = deciding(report).map(_.step.text).toSet
 
   private def after(report: PlanReport, kind: String): Option[FileTotal] =
     report.stages.flatMap(_.stages.find(_.step.kind == kind)).map(_.after)
