@@ -19,6 +19,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *   V2 scan push-down        Iceberg's scan calls ZoneMapTable.newBatchScan() to plan its files
  *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts prune planned files
+ *   physical plan            strategies                   PrunedScanStrategy  metrics of the pruned files
  * }}}
  *
  * Without Iceberg, or with a version that it does not support, the extension logs one line and does nothing.

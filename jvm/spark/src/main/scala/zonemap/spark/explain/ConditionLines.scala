@@ -29,7 +29,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
 
   private val pushedTexts: Set[String] = pushed.map(_.toString).toSet
 
-  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(Option(relation.table.expressions).getOrElse(True))
+  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(relation.table.expressions)
 
   private val columns =
     new SchemaColumns(

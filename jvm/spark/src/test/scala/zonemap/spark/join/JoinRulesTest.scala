@@ -103,7 +103,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(runtime.runtimeJoins(plan).fastEquals(plan))
     assert(rows(frame) == Seq("[14]", "[7]"))
     val scan = scans(plan).map(_.scan).collectFirst { case scan: KeyFilteredScan => scan }
-    assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files"))))
+    assert(scan.exists(_.notes.exists(_.matches("join pruning on id: 8 -> 2 files, [0-9.]+ KB -> [0-9.]+ KB"))))
   }
 
   test("run time: a cut scan is columnar where all its files are read so, else its partitions tell") {
@@ -117,7 +117,7 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
         s"SELECT /*+ BROADCAST(k) */ f.id FROM $mixed f JOIN lake.db.join_format_keys k ON f.id = k.k WHERE k.name = 'n$key'")
       val found = rows(frame)
       val cut = collect(frame.queryExecution.executedPlan) { case BatchScanExec(_, scan: KeyFilteredScan, _, _, _, _) =>
-        assert(scan.notes.exists(_.matches("join pruning on id: \\d -> 1 files")))
+        assert(scan.notes.exists(_.matches("join pruning on id: \\d -> 1 files, [0-9.]+ KB -> [0-9.]+ KB")))
         scan.columnarSupportMode()
       }
       (found, cut)
