@@ -1,9 +1,5 @@
 package zonemap.iceberg.report
 
-import java.util.ArrayDeque
-
-import scala.jdk.CollectionConverters._
-
 /**
  * One planned scan, as plain values.
  *
@@ -54,17 +50,4 @@ private[zonemap] object PlanRecord {
       report.millis
     )
   }
-}
-
-/** The newest scans of a process, at most `capacity`, each of at most a few KB. Thread-safe. */
-private[zonemap] final class PlanHistory(capacity: Int) {
-  private val records = new ArrayDeque[PlanRecord]
-
-  def add(record: PlanRecord): Unit = records.synchronized {
-    if (records.size == capacity) records.removeFirst()
-    records.addLast(record)
-  }
-
-  /** The newest first. */
-  def newest: Seq[PlanRecord] = records.synchronized(records.descendingIterator().asScala.toVector)
 }
