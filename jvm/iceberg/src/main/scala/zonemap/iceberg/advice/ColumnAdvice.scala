@@ -112,7 +112,8 @@ private[advice] final class ColumnAdvice(
     mode match {
       case _: MetricsModes.None | _: MetricsModes.Counts => Some(if (isText(column)) DefaultTruncation else "full")
       case cut: MetricsModes.Truncate if isText(column) =>
-        sharedLength(column).filter(_ >= cut.length()).map(shared => s"truncate(${shared + Distinct})")
+        // the writer has raised the last character of an upper bound that it cut
+        sharedLength(column).filter(_ >= cut.length() - 1).map(_ => s"truncate(${cut.length() * Longer})")
       case _ => None
     }
 
@@ -137,8 +138,8 @@ private object ColumnAdvice {
 
   private val DefaultTruncation = "truncate(16)"
 
-  /** The characters after a shared beginning that tell files apart. */
-  private val Distinct = 16
+  /** Bounds that are cut within a shared beginning become longer by this factor; where it ends is unknown. */
+  private val Longer = 4
 
   private def columnsOf(scan: ObservedScan): Seq[ColumnRef] =
     scan.conditions.flatMap(c => Predicate.columns(c.condition.predicate)) ++

@@ -68,7 +68,7 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
         case Some(ranges) => SortEstimate.of(base, column, ranges).map(Size.of(base).only)
         case None         => Right(usage.now)
       }
-    usage.on(column).orElse(usage.keyCondition(column)) match {
+    usage.keyCondition(column).orElse(usage.on(column)) match {
       case Some(predicate) => estimated(predicate)
       case None =>
         val first = usage.scan.topK.filter(k => k.column.id == column.id && usage.scan.conditions.isEmpty)

@@ -79,9 +79,12 @@ class AdviseTest extends SharedSession {
   }
 
   test("a sort counts the scans by other columns, which it would make slower") {
-    val ids = (0 until 4).map(k => s"SELECT * FROM $table WHERE id = ${k * 1000}")
-    val row = only(advise(table, ids :+ s"SELECT * FROM $table WHERE mixed < 200": _*), "no help", _ == "sort order")
-    assert(text(row, "message").contains("4 scans of them by other columns would keep about 128 instead of 4"), row)
+    val (ofId, ofMixed) = (s"SELECT * FROM $table WHERE id = 1000", s"SELECT * FROM $table WHERE mixed < 200")
+    val sort = only(advise(table, ofId +: Seq.fill(4)(ofMixed): _*), "sort")
+    assert(count(sort, "files_before") == 4 * files + 1, sort)
+    assert(text(sort, "message").contains("; 1 scan of them by other columns would keep about 32 instead of 1;"), sort)
+    val none = only(advise(table, ofMixed +: Seq.fill(4)(ofId): _*), "no help", _ == "sort order")
+    assert(text(none, "message").contains("the best, by `id`, would keep about 36 files"), none)
   }
 
   test("the advised fact keeps about the estimated files and takes the expected bytes") {
@@ -98,11 +101,15 @@ class AdviseTest extends SharedSession {
     assertClose(row, queries.map(keptFiles).sum, 4)
   }
 
-  test("facts for texts within a column and for functions of a column") {
-    val rows =
-      advise(table, s"SELECT * FROM $table WHERE ref LIKE '%-4321%'", s"SELECT * FROM $table WHERE hash(few) = 1")
-    assert(text(only(rows, "fact", _ == "ngrams(ref)"), "statement").contains("ngrams(ref)"))
-    assert(text(only(rows, "fact", _.endsWith("(few)")), "subject") == "values(few)")
+  test("facts for texts within a column, for functions of a column and for ranges of outliers") {
+    val rows = advise(
+      table,
+      s"SELECT * FROM $table WHERE ref LIKE '%-4321%'",
+      s"SELECT * FROM $table WHERE hash(p) = 1",
+      s"SELECT * FROM $table WHERE mixed BETWEEN 10000 AND 10001 OR mixed = 17 OR mixed = 19")
+    val facts = rows.filter(text(_, "advice") == "fact").map(text(_, "subject")).toSet
+    assert(facts == Set("values(ref)", "values(p)", "bloom(mixed)"), rows.mkString("\n"))
+    assert(!rows.exists(text(_, "message").startsWith("CONDITION_")), rows.mkString("\n"))
   }
 
   test("what no sort and no fact can help, with the reason") {
@@ -164,7 +171,7 @@ class AdviseTest extends SharedSession {
     assert(text(row, "subject") == "c3, c108", row)
     assert(
       text(row, "statement") == s"ALTER TABLE $wide SET TBLPROPERTIES ('write.metadata.metrics.column.c3' = " +
-        "'truncate(36)', 'write.metadata.metrics.column.c108' = 'full')",
+        "'truncate(64)', 'write.metadata.metrics.column.c108' = 'full')",
       row
     )
     assert(text(row, "message").contains("the table has 110 columns, and Iceberg collects bounds of the first 100"))
@@ -187,7 +194,7 @@ class AdviseTest extends SharedSession {
       errorOf("lake.db.advised_empty") -> "the table has no snapshot. Write to the table and run queries first.",
       errorOf("lake.db.advised_unindexed", "SELECT * FROM lake.db.advised_unindexed WHERE id = 1") ->
         "CALL zonemap.system.build(table => 'lake.db.advised_unindexed') indexes it.",
-      errorOf(table, s"DELETE FROM $table") -> s"Cannot advise a table by 'DELETE FROM $table': it is no SELECT.",
+      errorOf(table, s"DELETE FROM $table") -> s"Cannot advise on a table by 'DELETE FROM $table': it is no SELECT.",
       errorOf(table, "SELECT 1") -> "none of the queries has a scan of it that zonemap plans. Give queries that read",
       errorOf(table, s"$select AND nothing = 1") -> "Correct the query, and name tables as catalog.namespace.table."
     )
