@@ -63,8 +63,10 @@ private[advice] final class FactAdvice(
     val scans = needs.map(_.usage.times.toLong).sum
     val now = Size.sum(needs.map(_.usage.total))
     def bytes(t: Tried) = costs(t.request.text).expectedBytes
-    val fewest = tried.map(_.after.files).min
-    val best = tried.filter(_.after.files <= fewest * CloseToBest).minBy(bytes)
+    // a file more or less for each scan is within the error of a trial
+    val enough = tried.map(_.after.files).min * CloseToBest + scans
+    val helpful = tried.filter(t => Advice.helps(now, t.after))
+    val best = (if (helpful.isEmpty) tried else helpful).filter(_.after.files <= enough).minBy(bytes)
     val cost = costs(best.request.text)
     val kept = s"${best.request.text} would keep about ${Advice.files(best.after.files)} instead of " +
       s"${Advice.files(now.files)} for ${Advice.scans(scans)}, after a trial with ${Advice.files(best.sampled.toLong)}"
