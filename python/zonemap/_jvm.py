@@ -99,7 +99,7 @@ def _sum_of_metric(found: Iterator[Any], name: str, table: str) -> int:
 
 
 def _scans(nodes: Iterator[Any]) -> Iterator[Any]:
-    return (node for node in nodes if node.getClass().getSimpleName() == "BatchScanExec")
+    return (node for node in nodes if node.getClass().getSimpleName() in ("BatchScanExec", "PrunedScanExec"))
 
 
 def _nodes(node: Any, subqueries: bool = False) -> Iterator[Any]:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 _FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offset)=")
+#: Spark's node of a scan, and the product's node with more metrics.
+SCAN_NODES = ("BatchScanExec", "PrunedScanExec")
 _NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
 
 
@@ -62,7 +64,7 @@ def _leaves(plan) -> list:
 def scans(df: DataFrame) -> list:
     """Returns the BatchScanExec nodes of the plan, left to right."""
     leaves = _leaves(df._jdf.queryExecution().executedPlan())
-    return [leaf for leaf in leaves if leaf.getClass().getSimpleName() == "BatchScanExec"]
+    return [leaf for leaf in leaves if leaf.getClass().getSimpleName() in SCAN_NODES]
 
 
 def planned_files(df: DataFrame) -> set[str]:
@@ -89,7 +91,7 @@ def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) 
     if len(leaves) != len(numbers):
         raise AssertionError(f"cannot match {len(leaves)} leaves with {len(numbers)} branches in\n{plan.toString()}")
     for leaf, number in zip(leaves, numbers, strict=True):
-        if leaf.getClass().getSimpleName() == "BatchScanExec":
+        if leaf.getClass().getSimpleName() in SCAN_NODES:
             kept[number] = set(_scan_files(spark, leaf.scan()))
     return kept
 

@@ -18,10 +18,13 @@ private[zonemap] object SegmentEvaluator {
    * The result for the whole segment, from the root zones of its columns. Roots that are in memory are evaluated first.
    */
   def rootMatch(segment: Segment, predicate: Predicate): Match =
-    rootMatch(predicate, segment.knownRoot(_)) match {
+    knownMatch(segment, predicate) match {
       case Match.None => Match.None
       case _          => rootMatch(predicate, segment.root(_))
     }
+
+  /** The result for the whole segment from the root zones that are in memory. Reads nothing. */
+  def knownMatch(segment: Segment, predicate: Predicate): Match = rootMatch(predicate, segment.knownRoot(_))
 
   private def rootMatch(predicate: Predicate, root: Int => Option[ColumnRoot]): Match =
     ZoneMatch.evaluate(predicate, fieldId => root(fieldId).map(r => ColumnZone(r.columnType, r.bounds)))

@@ -64,7 +64,12 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
   private val shapes = IndexedSeq.fill(FixedSlot.count)(PackedShape.read(meta))
 
   private lazy val formatOrdinal = load(FixedSlot.Format)
-  private lazy val fileSizes = load(FixedSlot.FileSizeBytes)
+  @volatile private var loadedFileSizes = false
+  private lazy val fileSizes = {
+    val sizes = load(FixedSlot.FileSizeBytes)
+    loadedFileSizes = true
+    sizes
+  }
   private lazy val recordCounts = load(FixedSlot.RecordCount)
   private lazy val partitions = load(FixedSlot.Partition)
   private lazy val dataSequenceNumbers = load(FixedSlot.DataSequenceNumber)
@@ -86,6 +91,8 @@ final private[segment] class FixedColumns(container: ContainerReader, meta: Inpu
       firstRowIds,
       sortOrderIds,
       splits): Unit
+
+  def hasLoadedFileSizes: Boolean = loadedFileSizes
 
   def format(row: Int): String = formats(formatOrdinal(row).toInt)
   def fileSizeBytes(row: Int): Long = fileSizes(row)

@@ -105,6 +105,13 @@ final private[zonemap] class Segment private (
 
   def format(row: Int): String = fixed.format(row)
   def fileSizeBytes(row: Int): Long = fixed.fileSizeBytes(row)
+
+  /** Whether the sizes of files can be read without a request to a store. */
+  def knowsFileSizes: Boolean = !isRemote || fixed.hasLoadedFileSizes
+
+  /** The size of all files together. */
+  lazy val totalFileSizeBytes: Long = (0 until rows).iterator.map(fixed.fileSizeBytes).sum
+
   def recordCount(row: Int): Long = fixed.recordCount(row)
   def partitionOrdinal(row: Int): Int = fixed.partition(row)
   def dataSequenceNumber(row: Int): Long = fixed.dataSequenceNumber(row)

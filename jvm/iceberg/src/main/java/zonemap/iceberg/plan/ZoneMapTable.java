@@ -77,10 +77,21 @@ public final class ZoneMapTable extends BaseTable {
    *
    * @param predicate bound by the field ids of the schema the relation is pinned to
    * @param digest equal for two predicates only if they select the same rows
-   * @param notes lines about the predicate for EXPLAIN
    */
-  public ZoneMapTable withExpressions(Predicate predicate, String digest, List<String> notes) {
-    return with(hints.withExpressions(predicate, digest, List.copyOf(notes)));
+  public ZoneMapTable withFunctions(Predicate predicate, String digest) {
+    return with(hints.withFunctions(predicate, digest));
+  }
+
+  /**
+   * Returns this table for a query that returns only rows for which {@code predicate} is TRUE, because a join drops all
+   * other rows.
+   *
+   * @param predicate bound like the predicate of {@link #withFunctions}
+   * @param digest equal for two predicates only if they select the same rows
+   * @param note a line about the predicate for EXPLAIN
+   */
+  public ZoneMapTable withJoinKeys(Predicate predicate, String digest, String note) {
+    return with(hints.withJoinKeys(predicate, digest, note));
   }
 
   /**
@@ -95,7 +106,7 @@ public final class ZoneMapTable extends BaseTable {
   /**
    * Returns this table for a query that needs only the first rows of a sort directly above its scan.
    *
-   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withExpressions}; only the planner
+   * @param bound TRUE for each of these rows, bound like the predicate of {@link #withFunctions}; only the planner
    *     of the index evaluates it
    * @param description the bound as text for EXPLAIN
    * @param digest equal for two bounds only if they are the same
@@ -136,9 +147,9 @@ public final class ZoneMapTable extends BaseTable {
     return pinned;
   }
 
-  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter, or null. */
+  /** Returns a predicate that every row of the query's result satisfies besides the scan's filter; TRUE if none. */
   public Predicate expressions() {
-    return hints.expressions().isDefined() ? hints.expressions().get() : null;
+    return hints.expressions();
   }
 
   /**
@@ -154,7 +165,7 @@ public final class ZoneMapTable extends BaseTable {
     return hints;
   }
 
-  /** Returns the lines about {@link #expressions()} for EXPLAIN. */
+  /** Returns the lines about the keys of joins for EXPLAIN. */
   public List<String> notes() {
     return hints.notes();
   }

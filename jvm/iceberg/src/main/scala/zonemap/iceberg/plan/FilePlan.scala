@@ -20,7 +20,7 @@ private[plan] final class FilePlan(
     budget: StoreBudget) {
   private val watch = new TierWatch(resolved)
   private val heldBefore = resolved.index.residentBytes
-  private val selection = new FileSelection(resolved.index, bound, request, trust)
+  private val selection = new FileSelection(resolved.index, bound, request, hints, trust)
   private val parts = selection.selected()
 
   val files: FileSet = new FileSet(parts, trust, Some(budget))
@@ -53,7 +53,7 @@ private[plan] final class FilePlan(
       Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
       files.count,
-      () => selection.countAfterPartitions(),
+      () => StoreBudget.within(budget)(selection.stages()),
       bound.describe,
       hints.topK.map(_.description),
       selection.limitedTo,

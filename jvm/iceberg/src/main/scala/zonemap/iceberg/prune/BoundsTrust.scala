@@ -101,6 +101,9 @@ private[iceberg] final class BoundsTrust(
   /** The predicate without conditions on columns whose bounds are known to be wrong. */
   private def undisputed(predicate: Predicate): Predicate = BoundScan.trusting(predicate, facts)
 
+  /** Whether the bounds of some file are doubtful for a column of the predicate. */
+  def hasDoubtful(segment: Segment, predicate: Predicate): Boolean = doubtful(segment, predicate).isDefined
+
   private def doubtful(segment: Segment, predicate: Predicate): Option[Bitmap] =
     doubtful(segment, Predicate.fieldIds(predicate))
 

@@ -3,7 +3,7 @@ package zonemap.iceberg.prune
 import zonemap.core.column.Bitmap
 import zonemap.core.segment.Segment
 import zonemap.iceberg.convert.ColumnNames
-import zonemap.iceberg.report.FactReport
+import zonemap.iceberg.report.{FactReport, PlanStages}
 import zonemap.iceberg.snapshot.{LiveSegment, SnapshotIndex}
 
 /**
@@ -20,12 +20,15 @@ private[iceberg] final class FileSelection(
     index: SnapshotIndex,
     bound: BoundScan,
     request: ScanRequest,
+    hints: ScanHints,
     trust: BoundsTrust) {
   private val condition = trust.condition(bound.filter, bound.derived)
   private val factFilter = FactFilter.of(trust, bound.predicate)
   private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
 
   private var limited: Option[Long] = None
+  private var survivors: IndexedSeq[Bitmap] = Vector.empty
+  private var planned: IndexedSeq[Bitmap] = Vector.empty
 
   /**
    * The number of rows that the query needs, if the selection has only as many files as contain this number of rows.
@@ -39,10 +42,10 @@ private[iceberg] final class FileSelection(
   /** The segments that have selected files, each with these files. */
   def selected(): IndexedSeq[(Segment, Bitmap)] = {
     ReadAhead.zones(index.segments.map(_.segment), condition.whole)
-    val survivors = index.segments.map(select)
+    survivors = index.segments.map(select)
     val enough = bound.limit.flatMap(LimitCut.files(index, survivors, _, trust))
     limited = bound.limit.filter(_ => enough.isDefined).map(_.rows)
-    val planned = enough.getOrElse(survivors)
+    planned = enough.getOrElse(survivors)
     index.segments.indices.filterNot(planned(_).isEmpty).map(i => index.segments(i).segment -> planned(i))
   }
 
@@ -52,7 +55,8 @@ private[iceberg] final class FileSelection(
     factFilter.fold(inPartitions)(_.keep(live.segment, inPartitions))
   }
 
-  /** The number of live rows whose partition tuple can match. */
-  def countAfterPartitions(): Long =
-    index.segments.iterator.map(live => partitions.keep(live.segment, live.liveRows()).cardinality.toLong).sum
+  /** The files before and after each step of the selection that was made last. It may be called on any thread, once. */
+  def stages(): PlanStages =
+    new StageCount(index, bound, hints, request, trust)
+      .of(survivors, factReport.map(_.answered), limited.map(_ -> planned))
 }

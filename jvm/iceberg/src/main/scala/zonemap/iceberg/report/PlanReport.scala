@@ -7,7 +7,7 @@ package zonemap.iceberg.report
  * @param tier where the evaluated segments were held; `None` for stock plans
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
- * @param afterPartitions counts the data files whose partition can match; called on first use
+ * @param countStages counts the files before and after each step of the plan; called on first use
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
  * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
@@ -21,7 +21,7 @@ final class PlanReport(
     val tier: Option[Tier],
     val considered: Long,
     val kept: Long,
-    afterPartitions: () => Long,
+    countStages: () => PlanStages,
     val predicate: String,
     val topK: Option[String],
     val limit: Option[Long],
@@ -29,7 +29,13 @@ final class PlanReport(
     doubtfulFiles: () => Long,
     val millis: Double) {
 
-  lazy val keptAfterPartitions: Long = afterPartitions()
+  /**
+   * The steps of the plan; empty if they cannot be counted, because the index of the snapshot cannot be read any more.
+   * The first call evaluates the conditions of the scan again, at about the cost of the plan itself.
+   */
+  lazy val stages: Option[PlanStages] =
+    try Some(countStages())
+    catch { case Survivable(_) => None }
 
   /** Live data files whose bounds only Iceberg's own filter may use. */
   lazy val doubtful: Long = doubtfulFiles()
@@ -58,7 +64,7 @@ object PlanReport {
       None,
       0,
       0,
-      () => 0,
+      () => PlanStages(FileTotal.Zero, Nil),
       "",
       None,
       None,

@@ -1,6 +1,5 @@
 package zonemap.iceberg.plan
 
-import java.util.Collections
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
@@ -25,7 +24,7 @@ class EvaluatedConditionsTest extends AnyFunSuite with FewColumns {
       })
 
   private def planned(t: TestTable, predicate: Predicate): Int = {
-    val relation = Planning.relation(t, Covering).withExpressions(predicate, "digest", Collections.emptyList())
+    val relation = Planning.relation(t, Covering).withFunctions(predicate, "digest")
     Using.resource(relation.newBatchScan().planFiles())(_.asScala.size)
   }
 

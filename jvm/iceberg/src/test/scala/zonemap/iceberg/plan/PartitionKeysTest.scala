@@ -1,7 +1,6 @@
 package zonemap.iceberg.plan
 
 import java.math.{BigDecimal => JBigDecimal}
-import java.util.Collections
 
 import scala.jdk.CollectionConverters._
 import scala.util.Using
@@ -84,7 +83,7 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
   }
 
   private def planned(table: TestTable, predicate: Predicate): Set[String] = {
-    val relation = Planning.relation(table, Covering).withExpressions(predicate, "digest", Collections.emptyList())
+    val relation = Planning.relation(table, Covering).withFunctions(predicate, "digest")
     val bySelection =
       Using.resource(relation.newBatchScan().planFiles())(_.asScala.map(_.asFileScanTask().file().location()).toSet)
     val live = Planning.relation(table, Covering).pinned.liveFiles.get

@@ -43,7 +43,7 @@ class ShadowTest extends AnyFunSuite with FewColumns {
       assert(planned.reason.isEmpty && planned.tasks.size < 6, filter)
     }
     val one = InRanges(id, ValueRanges.closed(ZoneValues.ofLong(5), ZoneValues.ofLong(6)))
-    val derived = relation(t, shadow).withExpressions(one, "digest", java.util.List.of())
+    val derived = relation(t, shadow).withFunctions(one, "digest")
     assert(plan(derived, Expressions.alwaysTrue(), identity).size == 1)
     assert(derived.lastPlan().mode != PlanMode.Stock(StockReason.EmptyTable) && derived.lastPlan().kept == 1)
     val limited = relation(t, shadow).withLimit(LimitCut(5, True), "limit")

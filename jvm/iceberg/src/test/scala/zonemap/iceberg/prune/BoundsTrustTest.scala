@@ -34,7 +34,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
   /** The number of files that a condition retains which Iceberg never evaluates. */
   private def keptByDerived(t: TestTable): Int = {
     val derived = InRanges(id, ValueRanges.closed(long(1000), long(2000)))
-    val found = relation(t, Covering).withExpressions(derived, "digest", java.util.List.of())
+    val found = relation(t, Covering).withFunctions(derived, "digest")
     plan(found, Expressions.alwaysTrue(), identity).size
   }
 
@@ -151,7 +151,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(keptByFilter(t, Expressions.equal("id", 1L)) == 0, "by the bounds, as Iceberg does")
     assert(planStock(t, Expressions.equal("id", 1L)) == 0)
     val one = InRanges(id, ValueRanges.closed(long(1), long(1)))
-    val found = relation(t, Covering).withExpressions(one, "digest", java.util.List.of())
+    val found = relation(t, Covering).withFunctions(one, "digest")
     assert(plan(found, Expressions.alwaysTrue(), identity).size == 1, "the tuple alone decides")
     assert(!hasTopK(t) && !tellsJoins(t))
   }
@@ -159,7 +159,7 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
   test("a partition of null, whose files' counts deny nulls: the tuple alone decides") {
     val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).identity("id").build())
     t.append(TestFiles.data(t, ids(10, 19), Seq(null)))
-    val found = relation(t, Covering).withExpressions(IsNull(id), "digest", java.util.List.of())
+    val found = relation(t, Covering).withFunctions(IsNull(id), "digest")
     assert(plan(found, Expressions.alwaysTrue(), identity).size == 1)
   }
 

@@ -8,7 +8,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import zonemap.iceberg.plan.{IndexQuestions, PlannedScan}
 import zonemap.iceberg.prune.FileAnswers
-import zonemap.iceberg.report.AggregateReason
+import zonemap.iceberg.report.{AggregateReason, ByteText, PlanStage, PlanStep}
 import zonemap.spark.scan.{Guarded, IcebergScans, OtherEngines, PlannedBefore, ScanPlaces}
 
 /**
@@ -71,13 +71,14 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       answers: FileAnswers,
       plan: AnsweredPlan,
       rows: LocalRelation): LogicalPlan = {
+    val read = tasks.filterNot(task => answers.files.contains(task.file().location()))
     val remaining = new java.util.HashSet[String]
-    tasks.foreach { task =>
-      val path = task.file().location()
-      if (!answers.files.contains(path)) remaining.add(path): Unit
-    }
+    read.foreach(task => remaining.add(task.file().location()): Unit)
+    val stage =
+      PlanStage(PlanStep.Aggregates, IcebergScans.totalOf(tasks.iterator), IcebergScans.totalOf(read.iterator))
     val note =
-      s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read"
+      s"aggregates: ${answers.files.size} of ${tasks.size} files answered from the index, ${remaining.size} read" +
+        stage.after.bytes.fold("")(bytes => s", ${ByteText.of(bytes)}")
     if (remaining.isEmpty) {
       rows.setTagValue(
         AnsweredScan.Tag,
@@ -90,7 +91,7 @@ private[spark] object AggregateRule extends Rule[LogicalPlan] {
       plan.whole(rows)
     } else {
       val left = found.scan.copy(
-        scan = new RemainingFilesScan(found.scan.scan, remaining, note),
+        scan = new RemainingFilesScan(found.scan.scan, remaining, stage, note),
         keyGroupedPartitioning = None,
         ordering = None)
       val changed =

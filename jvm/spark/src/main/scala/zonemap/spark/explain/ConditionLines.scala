@@ -33,7 +33,7 @@ private[spark] final class ConditionLines(
 
   private val pushedTexts: Set[String] = pushed.map(_.toString).toSet
 
-  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(Option(relation.table.expressions).getOrElse(True))
+  private val evaluated: Set[Seq[ColumnRef]] = evaluatedColumns(relation.table.expressions)
 
   private val columns =
     new SchemaColumns(

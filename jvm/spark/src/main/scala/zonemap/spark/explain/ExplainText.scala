@@ -1,5 +1,7 @@
 package zonemap.spark.explain
 
+import java.util.Locale
+
 import org.apache.spark.sql.execution.SparkPlan
 
 import zonemap.iceberg.report.{PlanReport, Survivable}
@@ -32,22 +34,7 @@ private[spark] final class ExplainText(swap: SwapRule) {
     try details.conditions.map(_.line) ++ details.operators.map(_.line)
     catch { case Survivable(e) => Seq(s"conditions: not listed, because of an error: $e") }
 
-  private def describe(report: PlanReport): String = {
-    val bound = report.topK.fold("")(b => s"\n  top-k bound: $b")
-    val limit = report.limit.fold("")(n => s"\n  limit $n: ${report.kept} of ${report.considered} files")
-    val doubtful =
-      if (report.doubtful == 0) ""
-      else s"\n  bounds of ${report.doubtful} files prune only by Iceberg's own filter (field ids may be missing)"
-    val afterZones = report.facts.fold(report.kept)(_.evaluated)
-    val facts = report.facts.fold("") { f =>
-      s"\n  kept after facts: ${f.kept}" + (if (f.answered.isEmpty) "" else f.answered.mkString(" (", ", ", ")"))
-    }
-    f"""table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(
-        _.name)}
-       |  files considered: ${report.considered}
-       |  kept after partitions: ${report.keptAfterPartitions}
-       |  kept after zones: $afterZones$facts
-       |  predicate: ${report.predicate}$bound$limit$doubtful
-       |  planned in ${report.millis}%.1f ms""".stripMargin
-  }
+  private def describe(report: PlanReport): String =
+    (s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}" +:
+      (StageLines.of(report) :+ "planned in %.1f ms".formatLocal(Locale.ROOT, report.millis)).map("  " + _)).mkString("\n")
 }

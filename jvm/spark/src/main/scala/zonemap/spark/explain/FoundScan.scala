@@ -9,13 +9,18 @@ private[spark] sealed trait FoundScan {
 
   /** Lines about operators that were found after the scan was planned. */
   def afterPlanning: Seq[ScanNote]
+
+  /** This scan in the plan of a cached query. */
+  def cached: FoundScan
 }
 
 private[spark] object FoundScan {
 
   /** A scan that Iceberg plans, with the reason. */
   final case class Stock(table: String, reason: Coded, notes: Seq[ScanNote], afterPlanning: Seq[ScanNote])
-      extends FoundScan
+      extends FoundScan {
+    override def cached: FoundScan = copy(afterPlanning = afterPlanning :+ Cached)
+  }
 
   /**
    * A scan that was planned from the index.
@@ -29,7 +34,11 @@ private[spark] object FoundScan {
       notes: Seq[ScanNote],
       details: Option[ScanDetails],
       afterPlanning: Seq[ScanNote])
-      extends FoundScan
+      extends FoundScan {
+    override def cached: FoundScan = copy(afterPlanning = afterPlanning :+ Cached)
+  }
+
+  private val Cached = ScanNote("cached", "Spark reads these files when it fills its cache, and not again")
 
   /** The relation of a scan, and its use by the query. */
   final case class ScanDetails(relation: ZoneMapRelation, use: ScanUse, report: PlanReport, aggregateNoted: Boolean) {

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{CommandResultExec, LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AdaptiveSparkPlanHelper}
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2ScanRelation}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -29,6 +30,7 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
       case scan: BatchScanExec => ofScan(scan, uses).toSeq
       case rows: LocalTableScanExec =>
         rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(ofAnswered).toSeq
+      case cached: InMemoryTableScanExec => of(cached.relation.cachedPlan).map(_.cached)
       // the plan of a command that has run
       case result: CommandResultExec => of(result.commandPhysicalPlan)
     }.flatten
@@ -50,7 +52,7 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
   private def ofScan(scan: BatchScanExec, table: SparkTable, uses: Scan => Option[ScanUse]): FoundScan =
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
-        val report = IcebergScans.planned(scan.scan).map(_.report).orElse(Option(ours.lastPlan()))
+        val report = IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))
         FoundScan.of(ours, report, detailsOf(ours, uses(scan.scan)), notesOf(ours), afterPlanning(scan))
       case ours: ZoneMapTable if ours.pinned.snapshotId.isEmpty =>
         val reason = StockReason.EmptyTable

@@ -1,12 +1,10 @@
 package zonemap.spark.explain
 
-import java.util.Locale
-
 import org.apache.spark.sql.execution.SparkPlan
 
 import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect, ScanCondition}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{ConditionEffect, PlanReport, Remedies, Survivable}
+import zonemap.iceberg.report.{ByteText, ConditionEffect, PlanReport, PlanStages, Remedies, Survivable}
 import zonemap.spark.scan.SwapRule
 
 /**
@@ -67,7 +65,7 @@ private object WhyNot {
   private val noScan: WhyNotRow =
     row("", "scan", "").copy(
       code = "NO_SCAN",
-      message = "the plan has no scan of an Iceberg table: it reads none, or cached data, or only metadata",
+      message = "the plan has no scan of an Iceberg table: it reads none, or only metadata",
       remedy = Remedies.template("NO_SCAN")
     )
 
@@ -99,10 +97,9 @@ private object WhyNot {
       }
 
     private def scanRow(report: PlanReport): WhyNotRow = {
-      val parts = Seq(
-        s"${ConditionEffect.count(report.keptAfterPartitions)} after partitions",
-        s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds"
-      ) ++
+      val parts = report.stages.toSeq.map { stages =>
+        s"${ConditionEffect.count(stages.after(PlanStages.ByPartitions).files)} after partitions"
+      } ++ Seq(s"${ConditionEffect.count(report.facts.fold(report.kept)(_.evaluated))} after bounds") ++
         report.facts.map(f => s"${ConditionEffect.count(f.kept)} after facts")
       val kept = s"${ConditionEffect.count(report.kept)} of ${ConditionEffect.count(report.considered)} files kept"
       row(table, "scan", report.predicate).copy(
@@ -175,7 +172,7 @@ private object WhyNot {
             s"sort_order => '${overlap.column}')."
         }
         val bloom = found.bloomBytes.filterNot(_ => condition.means.exists(_.startsWith("the fact "))).map { bytes =>
-          s" A bloom filter of at most ${size(bytes)} would keep the files with the value and about " +
+          s" A bloom filter of at most ${ByteText.of(bytes)} would keep the files with the value and about " +
             s"${Math.round(BloomEstimate.FalsePositives * 100)} % of the others: CALL zonemap.system.build(table => " +
             s"'$table', facts => 'bloom(${overlap.column})')."
         }
@@ -189,10 +186,4 @@ private object WhyNot {
     }
 
   private def files(count: Long): String = ConditionEffect.count(count) + (if (count == 1) " file" else " files")
-
-  /** Bytes in the unit that people read, rounded up. */
-  private def size(bytes: Long): String = {
-    def in(unit: Double, name: String) = "%.1f %s".formatLocal(Locale.ROOT, (bytes / unit * 10).ceil / 10, name)
-    if (bytes < 1000 * 1000) in(1000, "KB") else if (bytes < 1000L * 1000 * 1000) in(1e6, "MB") else in(1e9, "GB")
-  }
 }

@@ -2,7 +2,6 @@ package zonemap.spark.join
 
 import org.apache.spark.sql.connector.expressions.{Literal, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => SparkPredicate}
-import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.connector.read.streaming.{ContinuousStream, MicroBatchStream}
@@ -10,7 +9,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.Survivable
+import zonemap.iceberg.report.{FileTotal, PlanStage, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
@@ -29,7 +28,7 @@ private[spark] final class KeyFilteredScan(
     val inner: Scan,
     tableName: String,
     files: FileSet,
-    val columns: Map[String, ColumnRef])
+    val columns: Map[String, KeyColumn])
     extends ForwardingScan
     with SupportsReportPartitioning
     with SupportsRuntimeV2Filtering {
@@ -38,12 +37,22 @@ private[spark] final class KeyFilteredScan(
   override def unwrapped: Scan = inner
 
   private val filterable = inner.asInstanceOf[SupportsRuntimeV2Filtering]
-  @volatile private var skipped = 0L
 
-  /** One line for each join key, for EXPLAIN: the number of files before and after pruning, once `filter` ran. */
-  @volatile var notes: Seq[String] = columns.keys.toSeq.sorted.map(name => s"join pruning on $name: at run time")
+  /** By join key: the files before and after pruning, once `filter` ran. */
+  @volatile private var cuts = Map.empty[String, PlanStage]
 
-  def withColumn(name: String, column: ColumnRef): KeyFilteredScan =
+  override def steps: Seq[(PlanStep, Option[PlanStage])] =
+    columns.keys.toSeq.sorted.map(name => (PlanStep.JoinKeys(name), cuts.get(name)))
+
+  /** One line for each join key, for EXPLAIN. */
+  def notes: Seq[String] =
+    columns.toSeq.sortBy(_._1).map { case (name, key) =>
+      val effect =
+        cuts.get(name).fold(s"at run time${key.estimate(files)}")(stage => FileTotal.change(stage.before, stage.after))
+      s"join pruning on $name: $effect"
+    }
+
+  def withColumn(name: String, column: KeyColumn): KeyFilteredScan =
     new KeyFilteredScan(inner, tableName, files, columns + (name -> column))
 
   override def filterAttributes(): Array[NamedReference] = filterable.filterAttributes()
@@ -63,7 +72,7 @@ private[spark] final class KeyFilteredScan(
 
   /** Prunes the tasks if the predicate has keys of one of `columns`. Returns true if it did. */
   private def isCut(predicate: SparkPredicate): Boolean =
-    keyName(predicate).collect { case Seq(one) => one }.flatMap(columns.get).exists { column =>
+    keyName(predicate).collect { case Seq(one) => one }.flatMap(columns.get).map(_.column).exists { column =>
       try {
         cut(column, keysOf(predicate))
         true
@@ -78,10 +87,11 @@ private[spark] final class KeyFilteredScan(
     val started = System.nanoTime()
     val kept = files.keep(holding(column, keys))
     val (before, after) = IcebergScans.remove(inner, files.pathsWithout(kept))
-    skipped += before - after
-    val note = s"join pruning on ${column.name}: $before -> $after files"
-    notes = notes.filterNot(_.startsWith(s"join pruning on ${column.name}:")) :+ note
-    log.info(f"Zonemap: table=$tableName $note by ${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
+    val first = cuts.get(column.name).fold(before)(_.before)
+    cuts = cuts.updated(column.name, PlanStage(PlanStep.JoinKeys(column.name), first, after))
+    log.info(
+      f"Zonemap: table=$tableName join pruning on ${column.name}: ${before.files} -> ${after.files} files by " +
+        f"${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
   }
 
   /**
@@ -100,24 +110,31 @@ private[spark] final class KeyFilteredScan(
 
   override def columnarSupportMode(): Scan.ColumnarSupportMode = columnarMode
 
-  override def supportedCustomMetrics(): Array[CustomMetric] =
-    super.supportedCustomMetrics() :+ new FilesSkippedByJoinKeys
-
-  override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    super.reportDriverMetrics() :+ new CustomTaskMetric {
-      override def name(): String = FilesSkippedByJoinKeys.Name
-      override def value(): Long = skipped
-    }
-
   override def toBatch: Batch = inner.toBatch
   override def toMicroBatchStream(checkpoint: String): MicroBatchStream = inner.toMicroBatchStream(checkpoint)
   override def toContinuousStream(checkpoint: String): ContinuousStream = inner.toContinuousStream(checkpoint)
   override def outputPartitioning(): Partitioning = inner.asInstanceOf[SupportsReportPartitioning].outputPartitioning()
 
+  private def keys: Map[String, ColumnRef] = columns.view.mapValues(_.column).toMap
+
   override def equals(other: Any): Boolean =
     other match {
-      case that: KeyFilteredScan => inner == that.inner && columns == that.columns
+      case that: KeyFilteredScan => inner == that.inner && keys == that.keys
       case _                     => false
+    }
+}
+
+/**
+ * A column of which join keys prune files.
+ *
+ * @param hits an estimate of the share of the files that hold one key; `None` if it was not needed
+ */
+private[spark] final case class KeyColumn(column: ColumnRef, hits: Option[Double]) {
+
+  /** The estimate as text, before the keys are known. */
+  def estimate(files: FileSet): String =
+    hits.fold("") { share =>
+      s", one key is in about ${Math.max(1L, Math.round(share * files.count))} of ${files.count} files"
     }
 }
 
@@ -141,14 +158,4 @@ private[spark] object KeyFilteredScan {
     val values = In(column, SortedValues.of(keys.collect { case Encoded.Value(v) => v }))
     if (keys.contains(Encoded.NaN)) Predicate.or(values, IsNaN(column)) else values
   }
-}
-
-/** Spark's metric for data files that were planned and then pruned by join keys. */
-final class FilesSkippedByJoinKeys extends org.apache.spark.sql.connector.metric.CustomSumMetric {
-  override def name(): String = FilesSkippedByJoinKeys.Name
-  override def description(): String = "number of data files pruned by join keys"
-}
-
-object FilesSkippedByJoinKeys {
-  val Name = "zonemapFilesSkippedByJoinKeys"
 }

@@ -130,8 +130,8 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       for {
         found <- known.of(scan)
         ref <- found.column(column)
-        wrapped <- wrap(scan, found, column.name, ref)
-        if isWorthwhile(found.files, ref, build)
+        hits <- hitsIfWorthwhile(found.files, ref, build)
+        wrapped <- wrap(scan, found, column.name, ref, Some(hits))
       } yield Filter(keysOf(column, of), scan.copy(scan = wrapped))
 
     // Spark's own filter of a partition column already passes the keys; with bounds they prune more files
@@ -140,7 +140,7 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
         found <- known.of(scan)
         ref <- found.column(column)
         if !isWrapped(scan.scan, column.name) && found.files.count > 1
-        wrapped <- wrap(scan, found, column.name, ref)
+        wrapped <- wrap(scan, found, column.name, ref, hits = None)
       } yield scan.copy(scan = wrapped)
 
     if (build.isStreaming) probe
@@ -190,20 +190,25 @@ private[spark] final class RuntimeJoinRule(swap: SwapRule)
       case _                        => false
     }
 
+  /** @param hits an estimate of the share of the files that hold one key */
   private def wrap(
       scan: DataSourceV2ScanRelation,
       found: KnownScan,
       name: String,
-      column: ColumnRef): Option[KeyFilteredScan] =
+      column: ColumnRef,
+      hits: Option[Double]): Option[KeyFilteredScan] =
     scan.scan match {
-      case wrapped: KeyFilteredScan => Some(wrapped.withColumn(name, column))
+      case wrapped: KeyFilteredScan => Some(wrapped.withColumn(name, KeyColumn(column, hits)))
       case inner if IcebergScans.isFilterable(inner) =>
-        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(name -> column)))
+        Some(new KeyFilteredScan(inner, found.tableName, found.files, Map(name -> KeyColumn(column, hits))))
       case _ => None
     }
 
-  private def isWorthwhile(files: FileSet, column: ColumnRef, build: LogicalPlan): Boolean =
-    files.count > 1 && (isFiltered(build) || hasFewKeys(build, files)) && files.averageHits(column) <= MaxAverageHits
+  /** An estimate of the share of the files that hold one key, if pruning by the keys is likely to save time. */
+  private def hitsIfWorthwhile(files: FileSet, column: ColumnRef, build: LogicalPlan): Option[Double] =
+    Option
+      .when(files.count > 1 && (isFiltered(build) || hasFewKeys(build, files)))(files.averageHits(column))
+      .filter(_ <= MaxAverageHits)
 
   private def hasFewKeys(build: LogicalPlan, files: FileSet): Boolean =
     rowsAtMost(build).exists(_ <= BigInt(FewKeysAFile) * files.count.max(FewKeys / FewKeysAFile))

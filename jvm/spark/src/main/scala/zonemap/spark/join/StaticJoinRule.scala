@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.slf4j.LoggerFactory
 
-import zonemap.core.predicate.{InRanges, Predicate}
+import zonemap.core.predicate.InRanges
 import zonemap.spark.scan.{Guarded, ZoneMapRelation}
 
 /**
@@ -98,17 +98,8 @@ private[spark] object StaticJoinRule extends Rule[LogicalPlan] with PredicateHel
         } yield {
           val note = s"join pruning on ${ref.name}: ${before.count} -> ${after.count} files"
           slf4j.info(s"Zonemap: table=${relation.table.baseName} $note")
-          relation.withExpressions(
-            Predicate.and(Option(relation.table.expressions).toSeq :+ inKeys: _*),
-            withNote(relation.table.notes(), note)
-          )
+          relation.withJoinKeys(inKeys, note)
         }
       }
       .getOrElse(target)
-
-  private def withNote(notes: java.util.List[String], note: String): java.util.List[String] = {
-    val all = new java.util.ArrayList[String](notes)
-    all.add(note)
-    all
-  }
 }

@@ -37,7 +37,7 @@ private[spark] object ExpressionRule extends Rule[LogicalPlan] {
         IndexQuestions.canEvaluate(found.table.pinned, _))
       val translator = new ExpressionTranslator(columns)
       val predicate = Predicate.and(found.conjuncts(condition).filterNot(isPlain).map(translator.whenTrue): _*)
-      Option.when(predicate != True)(found.withExpressions(predicate, found.table.notes()))
+      Option.when(predicate != True)(found.withFunctions(predicate))
     }
 
   /** True if the conjunct only compares columns with literals: Spark pushes all of it to Iceberg. */

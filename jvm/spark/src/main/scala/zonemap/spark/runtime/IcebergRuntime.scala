@@ -22,7 +22,7 @@ import zonemap.spark.join.{RuntimeJoinRule, StaticJoinRule}
 import zonemap.spark.metrics.DriverMetrics
 import zonemap.spark.procedure.{ProcedureRule, Procedures, SparkJobRunner}
 import zonemap.spark.rule.{ExpressionRule, LimitRule, TopKRule}
-import zonemap.spark.scan.{SparkProcess, SparkTables, SwapRule, TaskMethods}
+import zonemap.spark.scan.{PrunedScanStrategy, SparkProcess, SparkTables, SwapRule, TaskMethods}
 import zonemap.spark.shadow.RowChecks
 
 /** The [[ZoneMapRuntime]] that uses Iceberg's classes; created by reflection, and only if Iceberg is present. */
@@ -67,6 +67,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectPreCBORule(_ => LimitRule)
     extensions.injectPreCBORule(_ => ExpressionRule)
     extensions.injectPreCBORule(_ => StaticJoinRule)
+    extensions.injectPlannerStrategy(new PrunedScanStrategy(_))
   }
 
   /**

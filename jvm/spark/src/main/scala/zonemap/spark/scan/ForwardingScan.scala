@@ -4,12 +4,17 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read.{Scan, Statistics, SupportsReportStatistics}
 import org.apache.spark.sql.types.StructType
 
+import zonemap.iceberg.report.{PlanStage, PlanStep}
+
 /** A scan that forwards to Iceberg's scan `inner`. Each subclass overrides the methods it changes, and `equals`. */
 private[spark] trait ForwardingScan extends Scan with SupportsReportStatistics {
   def inner: Scan
 
   /** The scan whose tasks a rule may remove: this scan, unless a subclass returns `inner`. */
   def unwrapped: Scan = this
+
+  /** The steps in which this scan itself prunes files, with the files before and after once they are known. */
+  def steps: Seq[(PlanStep, Option[PlanStage])] = Nil
 
   override def readSchema(): StructType = inner.readSchema()
   override def description(): String = inner.description()

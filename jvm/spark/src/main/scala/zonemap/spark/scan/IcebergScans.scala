@@ -1,5 +1,6 @@
 package zonemap.spark.scan
 
+import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
 import org.apache.iceberg.{BatchScan, FileScanTask}
@@ -7,6 +8,7 @@ import org.apache.iceberg.expressions.Expression
 import org.apache.spark.sql.connector.read._
 
 import zonemap.iceberg.plan.{PlannedScan, ZoneMapBatchScan}
+import zonemap.iceberg.report.{FileTotal, PlanReport}
 
 /**
  * Access to Iceberg's batch scan for zonemap's rules: its [[PlannedScan]], its tasks, and the removal of tasks.
@@ -65,8 +67,8 @@ private[spark] object IcebergScans {
     Option.when(files.size == planned.size)(files)
   }
 
-  /** Removes the tasks of these files. Returns the number of tasks before and after. */
-  def remove(scan: Scan, paths: java.util.Set[String]): (Int, Int) = {
+  /** Removes the tasks of these files. Returns the files before and after. */
+  def remove(scan: Scan, paths: java.util.Set[String]): (FileTotal, FileTotal) = {
     val before = tasks(scan)
     val after = new java.util.ArrayList[AnyRef](before.size)
     before.foreach {
@@ -75,8 +77,22 @@ private[spark] object IcebergScans {
     }
     // if no task was removed, Iceberg keeps its planned splits
     if (after.size < before.size) methods.foreach(_.reset.invoke(scan, after): Unit)
-    (before.size, after.size)
+    (totalOf(before.iterator), totalOf(after.asScala.iterator))
   }
+
+  /** The files of tasks, one for each task. */
+  def totalOf(tasks: Iterator[AnyRef]): FileTotal =
+    tasks.foldLeft(FileTotal.Zero) {
+      case (total, task: FileScanTask) => total + FileTotal(1, Some(task.file().fileSizeInBytes()))
+      case (total, _)                  => total + FileTotal(1, None)
+    }
+
+  /** The report of a scan that was planned from the index; `None` if Iceberg planned the scan. */
+  def report(scan: Scan): Option[PlanReport] =
+    scan match {
+      case forwarding: ForwardingScan => report(forwarding.inner)
+      case inner                      => planned(inner).map(_.report)
+    }
 
   private def tasks(scan: Scan): IndexedSeq[AnyRef] =
     methods.fold(IndexedSeq.empty[AnyRef]) {

@@ -62,9 +62,16 @@ private[spark] final case class ZoneMapRelation(
       options = SwapRule.withOption(relation.options, marker, digest))
 
   /** Returns the relation for a query that retains only rows for which `predicate` is TRUE. */
-  def withExpressions(predicate: Predicate, notes: java.util.List[String]): DataSourceV2Relation = {
-    val digest = ZoneMapRelation.digestOf(Predicate.canonical(predicate))
-    over(table.withExpressions(predicate, digest, notes), ZoneMapRelation.ExpressionsMarker, digest)
+  def withFunctions(predicate: Predicate): DataSourceV2Relation =
+    withPredicate(predicate)(table.withFunctions(predicate, _))
+
+  /** Returns the relation for a query whose joins retain only rows for which `predicate` is TRUE. */
+  def withJoinKeys(predicate: Predicate, note: String): DataSourceV2Relation =
+    withPredicate(predicate)(table.withJoinKeys(predicate, _, note))
+
+  private def withPredicate(predicate: Predicate)(changed: String => ZoneMapTable): DataSourceV2Relation = {
+    val digest = ZoneMapRelation.digestOf(Predicate.canonical(Predicate.and(table.expressions, predicate)))
+    over(changed(digest), ZoneMapRelation.ExpressionsMarker, digest)
   }
 }
 

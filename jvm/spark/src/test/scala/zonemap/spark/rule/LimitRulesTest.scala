@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquer
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
+import zonemap.core.predicate.True
 import zonemap.iceberg.plan.ZoneMapTable
 import zonemap.spark.SharedSession
 import zonemap.spark.join.StaticJoinRule
@@ -76,7 +77,7 @@ class LimitRulesTest extends SharedSession {
         .asInstanceOf[SparkTable]
         .table()
         .asInstanceOf[ZoneMapTable]
-    assert(table.expressions == null && table.conditions.toString == "id >= 40")
+    assert(table.expressions == True && table.conditions.toString == "id >= 40")
   }
 
   test("applied twice the rules give the same plan object") {

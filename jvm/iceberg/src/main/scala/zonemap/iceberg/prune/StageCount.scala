@@ -1,0 +1,144 @@
+package zonemap.iceberg.prune
+
+import zonemap.core.column.Bitmap
+import zonemap.core.eval.SegmentEvaluator
+import zonemap.core.predicate.{And, False, Predicate, True}
+import zonemap.core.rule.Match
+import zonemap.core.segment.Segment
+import zonemap.iceberg.report.{FileTotal, PlanStage, PlanStages, PlanStep}
+import zonemap.iceberg.snapshot.SnapshotIndex
+
+/**
+ * Counts the files and bytes before and after each step of a plan. The planner evaluates all conditions of a filter
+ * together, so this class evaluates them again one after the other: partitions first, then the conditions on each
+ * column, then the keys of joins, then the bound of first rows.
+ *
+ * It runs after the plan is made, when EXPLAIN or a metric needs the counts. It loads no bounds that the plan did not
+ * load: if the plan keeps no file of a segment, and the known root zone of one condition excludes the segment, then the
+ * files of the segment count as pruned by the first such condition. Not thread-safe.
+ */
+private[prune] final class StageCount(
+    index: SnapshotIndex,
+    bound: BoundScan,
+    hints: ScanHints,
+    request: ScanRequest,
+    trust: BoundsTrust) {
+  import StageCount._
+
+  private val partitions = new PartitionPruner(id => PartitionPruner.filtersOf(bound.specs(id), request, bound))
+
+  private val conditions: Seq[Step] = {
+    def fitting(hint: Predicate) = conjuncts(BoundScan.fitting(hint, bound.schema))
+    val ofColumns =
+      conjuncts(bound.filter).map(p => (p, True: Predicate)) ++
+        hints.functions.toSeq.flatMap(fitting).map(p => (True: Predicate, p))
+    val byColumns = grouped(ofColumns) { case (filter, derived) => namesOf(Predicate.and(filter, derived)) }.map {
+      case (names, parts) =>
+        Step(
+          PlanStep.Bounds(names),
+          trust.condition(Predicate.and(parts.map(_._1): _*), Predicate.and(parts.map(_._2): _*)))
+    }
+    val byKeys = grouped(hints.joinKeys.flatMap(fitting))(namesOf).map { case (names, parts) =>
+      Step(PlanStep.JoinKeys(names.mkString(" and ")), trust.condition(True, Predicate.and(parts: _*)))
+    }
+    val byFirstRows = hints.topK.toSeq.flatMap { first =>
+      fitting(first.bound).map(p => Step(PlanStep.TopK(first.description), trust.condition(True, p)))
+    }
+    byColumns ++ byKeys ++ byFirstRows
+  }
+
+  /**
+   * @param survivors by segment, the files that partitions, bounds and facts keep
+   * @param facts the facts that the plan used; `None` if the plan evaluated neither facts nor single values
+   * @param limited the files that a LIMIT needs of them, and its number of rows
+   */
+  def of(
+      survivors: IndexedSeq[Bitmap],
+      facts: Option[Seq[String]],
+      limited: Option[(Long, IndexedSeq[Bitmap])]): PlanStages = {
+    val steps = Seq(PlanStep.Partitions) ++ conditions.map(_.step) ++ facts.map(PlanStep.Facts) ++
+      limited.map { case (rows, _) => PlanStep.Limit(rows) }
+    val totals = Array.fill(steps.size + 1)(FileTotal.Zero)
+    index.segments.indices.foreach { i =>
+      val live = index.segments(i).liveRows()
+      val segment = index.segments(i).segment
+      val inPartitions = partitions.keep(segment, live.copy())
+      val each = Seq(live, inPartitions) ++ afterConditions(segment, inPartitions, survivors(i)) ++
+        facts.map(_ => survivors(i)) ++ limited.map { case (_, files) => files(i) }
+      totalsOf(segment, each).zipWithIndex.foreach { case (total, step) => totals(step) += total }
+    }
+    PlanStages(
+      totals.head,
+      steps.zip(totals.zip(totals.tail)).map { case (step, (before, after)) => PlanStage(step, before, after) })
+  }
+
+  private def afterConditions(segment: Segment, rows: Bitmap, survivors: Bitmap): Seq[Bitmap] = {
+    val excluding =
+      if (survivors.isEmpty) conditions.indexWhere(step => excludes(segment, step.condition)) else -1
+    if (excluding >= 0) conditions.indices.map(i => if (i < excluding) rows else Bitmap.empty(rows.size))
+    else {
+      // a file that is doubtful for one condition is doubtful for all conditions of the plan
+      val kept = Option.when(trust.hasDoubtful(segment, bound.predicate)) {
+        trust.mayMatch(segment, trust.condition(bound.filter, bound.derived), rows)
+      }
+      val each = conditions
+        .scanLeft(rows) { (left, step) =>
+          val next = trust.mayMatch(segment, step.condition, left)
+          kept.fold(next)(all => next.or(all))
+        }
+        .tail
+      if (each.isEmpty) each else each.init :+ kept.getOrElse(each.last)
+    }
+  }
+
+  private def excludes(segment: Segment, condition: BoundsCondition): Boolean =
+    SegmentEvaluator.knownMatch(segment, condition.whole) == Match.None
+}
+
+private[prune] object StageCount {
+
+  private final case class Step(step: PlanStep, condition: BoundsCondition)
+
+  private def conjuncts(predicate: Predicate): Seq[Predicate] =
+    predicate match {
+      case And(children) => children.flatMap(conjuncts)
+      case True          => Nil
+      case other         => Seq(other)
+    }
+
+  private def namesOf(predicate: Predicate): Seq[String] = Predicate.columns(predicate).map(_.name).distinct
+
+  /** The parts with equal names, in order of the first of them; parts without names only if they are never true. */
+  private def grouped[A](parts: Seq[A])(names: A => Seq[String]): Seq[(Seq[String], Seq[A])] = {
+    val named = parts.map(part => names(part) -> part).filter { case (found, part) => found.nonEmpty || isFalse(part) }
+    val byName = named.groupMap(_._1)(_._2)
+    named.map(_._1).distinct.map(found => found -> byName(found))
+  }
+
+  private def isFalse(part: Any): Boolean = part == False || part == ((False, True)) || part == ((True, False))
+
+  /** The files and bytes of each set of rows, of which each is part of the set before it. */
+  private def totalsOf(segment: Segment, each: Seq[Bitmap]): Seq[FileTotal] = {
+    def sum(rows: Bitmap): Long = {
+      var bytes = 0L
+      rows.forEach(row => bytes += segment.fileSizeBytes(row))
+      bytes
+    }
+    val knowsSizes = segment.knowsFileSizes
+    def total(rows: Bitmap, before: Bitmap, bytesBefore: => Long): FileTotal = {
+      val files = rows.cardinality
+      val pruned = before.cardinality - files
+      FileTotal(
+        files.toLong,
+        Option.when(files == 0 || knowsSizes) {
+          if (files == 0) 0L
+          else if (files <= pruned) sum(rows)
+          else if (pruned == 0) bytesBefore
+          else bytesBefore - sum(before.copy().andNot(rows))
+        }
+      )
+    }
+    val first = total(each.head, Bitmap.full(segment.rows), segment.totalFileSizeBytes)
+    each.zip(each.tail).scanLeft(first) { case (last, (before, rows)) => total(rows, before, last.bytes.getOrElse(0L)) }
+  }
+}

@@ -1,0 +1,42 @@
+package zonemap.spark.explain
+
+import zonemap.iceberg.report.{ByteText, FileTotal, PlanReport, PlanStages, PlanStep}
+
+/** The lines of EXPLAIN about the steps of a plan: the files and bytes that each step keeps. */
+private[explain] object StageLines {
+
+  def of(report: PlanReport): Seq[String] =
+    Seq(s"files considered: ${report.considered}${bytes(report.stages.map(_.considered))}") ++
+      report.stages.map(s => s"kept after partitions: ${text(s.after(PlanStages.ByPartitions))}") ++
+      zones(report) ++
+      report.facts.map { facts =>
+        val answered = if (facts.answered.isEmpty) "" else facts.answered.mkString(" (", ", ", ")")
+        s"kept after facts: ${facts.kept}$answered${bytes(after(report, PlanStep.Facts(Nil).kind))}"
+      } ++
+      Seq(s"predicate: ${report.predicate}") ++
+      report.topK.map(bound => s"top-k bound: $bound") ++
+      report.limit.map { rows =>
+        s"limit $rows: ${report.kept} of ${report.considered} files${bytes(report.stages.map(_.planned))}"
+      } ++
+      Option.when(report.doubtful > 0) {
+        s"bounds of ${report.doubtful} files prune only by Iceberg's own filter (field ids may be missing)"
+      }
+
+  /** The files that bounds keep, and below it each step with bounds that has pruned a file. */
+  private def zones(report: PlanReport): Seq[String] = {
+    val kept = report.stages.map(_.after(PlanStages.ByPartitions ++ PlanStages.ByBounds))
+    val deciding = report.stages.toSeq
+      .flatMap(_.stages)
+      .filter(stage => PlanStages.ByBounds(stage.step.kind) && stage.prunedFiles > 0)
+    s"kept after zones: ${kept.fold(report.facts.fold(report.kept)(_.evaluated).toString)(text)}" +:
+      deciding.map(stage => s"  $stage")
+  }
+
+  private def after(report: PlanReport, kind: String): Option[FileTotal] =
+    report.stages.flatMap(_.stages.find(_.step.kind == kind)).map(_.after)
+
+  private def text(total: FileTotal): String = s"${total.files}${bytes(Some(total))}"
+
+  private def bytes(total: Option[FileTotal]): String =
+    total.filter(_.files > 0).flatMap(_.bytes).fold("")(found => s", ${ByteText.of(found)}")
+}

@@ -1,0 +1,67 @@
+package zonemap.spark.scan
+
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression, SortOrder}
+import org.apache.spark.sql.connector.catalog.Table
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.execution.SQLExecution
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.joins.StoragePartitionJoinParams
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+
+/**
+ * Spark's own node of a scan, with the metrics of [[ScanMetrics]] besides those of Iceberg's scan. It plans, reads and
+ * compares like Spark's node; a copy of it is of this class too.
+ */
+private[spark] final class PrunedScanExec(
+    columns: Seq[AttributeReference],
+    pruned: Scan,
+    filters: Seq[Expression],
+    sorted: Option[Seq[SortOrder]],
+    source: Table,
+    joined: StoragePartitionJoinParams)
+    extends BatchScanExec(columns, pruned, filters, sorted, source, joined) {
+
+  @transient private var replaced: Option[BatchScanExec] = None
+
+  /** Spark's node, which this node replaces, has planned its partitions already, to choose between rows and columns. */
+  @transient override lazy val inputPartitions: Seq[InputPartition] =
+    replaced.fold(batch.planInputPartitions().toIndexedSeq: Seq[InputPartition])(_.inputPartitions)
+
+  override lazy val readerFactory: PartitionReaderFactory =
+    replaced.fold(batch.createReaderFactory())(_.readerFactory)
+
+  override lazy val customMetrics: Map[String, SQLMetric] = {
+    val ofIceberg = scan.supportedCustomMetrics().map(m => m.name() -> SQLMetrics.createV2CustomMetric(sparkContext, m))
+    ofIceberg.toMap ++
+      Guarded.orNothing("metrics of its scan")(Some(ScanMetrics.of(scan, sparkContext))).getOrElse(Map.empty)
+  }
+
+  override def postDriverMetrics(): Unit = {
+    super.postDriverMetrics()
+    Guarded.orNothing("values in the metrics of its scan") {
+      val known = ScanMetrics.values(scan).flatMap { case (name, value) => metrics.get(name).map(_ -> value) }
+      known.foreach { case (metric, value) => metric.set(value) }
+      val execution = sparkContext.getLocalProperty(SQLExecution.EXECUTION_ID_KEY)
+      SQLMetrics.postDriverMetricUpdates(sparkContext, execution, known.keys.toSeq)
+      Some(())
+    }: Unit
+  }
+
+  override def copy(
+      output: Seq[AttributeReference],
+      scan: Scan,
+      runtimeFilters: Seq[Expression],
+      ordering: Option[Seq[SortOrder]],
+      table: Table,
+      spjParams: StoragePartitionJoinParams): BatchScanExec =
+    new PrunedScanExec(output, scan, runtimeFilters, ordering, table, spjParams)
+}
+
+private[spark] object PrunedScanExec {
+  def of(node: BatchScanExec): PrunedScanExec = {
+    val made =
+      new PrunedScanExec(node.output, node.scan, node.runtimeFilters, node.ordering, node.table, node.spjParams)
+    made.replaced = Some(node)
+    made
+  }
+}
