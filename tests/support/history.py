@@ -31,14 +31,14 @@ def read(log: Path) -> dict[str, Any]:
         conf = spark.SparkConf(False)
         kept = jvm.org.apache.spark.util.kvstore.InMemoryStore()
         store = spark.status.ElementTrackingStore(kept, conf)
-        no_server = getattr(jvm.scala, "None$")
-        listener = spark.sql.execution.ui.SQLAppStatusListener(conf, store, False, getattr(no_server, "MODULE$"))
+        nothing = getattr(jvm.scala, "None$")
+        listener = spark.sql.execution.ui.SQLAppStatusListener(conf, store, False)
         bus = spark.scheduler.ReplayListenerBus()
         bus.addListener(listener)
         stream = jvm.java.io.FileInputStream(str(log))
         every = getattr(getattr(spark.scheduler, "ReplayListenerBus$"), "MODULE$").SELECT_ALL_FILTER()
         bus.replay(stream, str(log), False, every)
-        found = spark.sql.execution.ui.SQLAppStatusStore(kept, getattr(no_server, "MODULE$"))
+        found = spark.sql.execution.ui.SQLAppStatusStore(kept, getattr(nothing, "MODULE$"))
         executions = found.executionsList()
         return {"executions": [_execution(found, executions.apply(i)) for i in range(executions.size())]}
     finally:

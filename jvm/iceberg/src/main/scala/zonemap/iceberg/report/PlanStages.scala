@@ -43,7 +43,7 @@ object PlanStep {
   case object Partitions extends PlanStep("partitions", "partitions")
 
   /** Conditions on some columns, the ranges of functions included. */
-  final case class Bounds(columns: Seq[String]) 
+  final case class Bounds(columns: Seq[String])
       extends PlanStep(
         "bounds",
         if (columns.isEmpty) "a condition that is never true" else s"bounds of ${columns.mkString(" and ")}")

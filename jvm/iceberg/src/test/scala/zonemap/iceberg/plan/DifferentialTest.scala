@@ -210,6 +210,17 @@ object DifferentialTest {
           s"kept ${describe(live(extra.location()))} that Iceberg drops")
       }
       Planning.difference(planned.tasks, stock).foreach(d => throw new AssertionError(d))
+      countsStages(planned)
+    }
+
+    /** The steps that EXPLAIN lists end with the files of the plan, and none of them adds files. */
+    private def countsStages(planned: Planned): Unit = {
+      val stages = planned.report.stages.getOrElse(throw new AssertionError("the stages were not counted"))
+      val bytes = planned.tasks.map(_.file().fileSizeInBytes()).sum
+      assert(stages.considered.files == planned.report.considered, s"$stages, ${planned.report.considered} files")
+      assert(stages.planned.files == planned.tasks.size, s"$stages, ${planned.tasks.size} tasks")
+      assert(stages.planned.bytes.forall(_ == bytes), s"$stages, $bytes bytes in the plan")
+      stages.stages.foreach(s => assert(s.prunedFiles >= 0 && s.prunedBytes.forall(_ >= 0), stages))
     }
 
     private def count(planned: Planned, stock: Seq[FileScanTask]): Unit = {

@@ -36,5 +36,6 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   private def describe(report: PlanReport): String =
     (s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}" +:
-      (StageLines.of(report) :+ "planned in %.1f ms".formatLocal(Locale.ROOT, report.millis)).map("  " + _)).mkString("\n")
+      (StageLines.of(report) :+ "planned in %.1f ms".formatLocal(Locale.ROOT, report.millis)).map("  " + _))
+      .mkString("\n")
 }
