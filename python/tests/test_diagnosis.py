@@ -170,6 +170,8 @@ def test_history_of_a_table_and_of_all_tables() -> None:
         "files_considered": 5,
         "files_after_bounds": 2,
         "files_kept": 1,
+        "bytes_considered": 5000,
+        "bytes_kept": 900,
         "facts": "bloom(id)",
         "predicate": "id = 3",
         "top_k": "",

@@ -1,7 +1,5 @@
 package zonemap.iceberg.advice
 
-import java.util.Locale
-
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.ConditionEffect
 
@@ -77,11 +75,4 @@ private[zonemap] object Advice {
   def files(count: Long): String = ConditionEffect.count(count) + (if (count == 1) " file" else " files")
 
   def scans(count: Long): String = ConditionEffect.count(count) + (if (count == 1) " scan" else " scans")
-
-  def bytes(count: Long): String =
-    if (count < 1000 * 1000) decimal(count / 1e3, "KB")
-    else if (count < 1000L * 1000 * 1000) decimal(count / 1e6, "MB")
-    else decimal(count / 1e9, "GB")
-
-  private def decimal(value: Double, unit: String): String = "%.1f %s".formatLocal(Locale.ROOT, value, unit)
 }

@@ -7,6 +7,7 @@ import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult, FactTaskRunner}
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.ByteText
 
 /**
  * The facts that would keep fewer files of the observed scans. It builds the facts of a sample of the data files, counts
@@ -77,7 +78,7 @@ private[advice] final class FactAdvice(
         column,
         scans,
         now,
-        s"$kept, but it takes about ${Advice.bytes(bytes(best))}, and all facts may take ${Advice.bytes(most)} unless " +
+        s"$kept, but it takes about ${ByteText.of(bytes(best))}, and all facts may take ${ByteText.of(most)} unless " +
           "build has a larger max_fact_share"
       )
     else
@@ -89,7 +90,7 @@ private[advice] final class FactAdvice(
         best.after,
         Cost(cost.built.toLong, cost.rowsRead, cost.expectedBytes),
         target.build(s"facts => ${AdvisedTable.literal(s"${best.request.kind.name}(${notation(best.request)})")}"),
-        s"$kept; it takes about ${Advice.bytes(cost.expectedBytes)}, and the build reads column `$column` of " +
+        s"$kept; it takes about ${ByteText.of(cost.expectedBytes)}, and the build reads column `$column` of " +
           Advice.files(cost.built.toLong)
       )
   }
