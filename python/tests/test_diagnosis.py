@@ -46,6 +46,20 @@ CLUSTERING = {
     "snapshot_id": 7,
     "notes": "",
 }
+ADVICE = {
+    "advice": "sort",
+    "subject": "user_id",
+    "scans": 10,
+    "files_before": 1600,
+    "files_after": 12,
+    "bytes_before": 1_000_000,
+    "bytes_after": 9000,
+    "files_read": 160,
+    "rows_read": 32000,
+    "expected_bytes": 100_000,
+    "statement": "CALL lake.system.rewrite_data_files(table => 'db.t')",
+    "message": "a sort by `user_id` would keep about 12 files instead of 1,600 for 10 scans",
+}
 
 
 class _Row:
@@ -156,6 +170,8 @@ def test_history_of_a_table_and_of_all_tables() -> None:
         "files_considered": 5,
         "files_after_bounds": 2,
         "files_kept": 1,
+        "bytes_considered": 5000,
+        "bytes_kept": 900,
         "facts": "bloom(id)",
         "predicate": "id = 3",
         "top_k": "",
@@ -206,3 +222,41 @@ def test_the_exit_code_of_verify(monkeypatch: pytest.MonkeyPatch, verdict: str, 
 def test_verify_of_nothing_or_of_two_things_is_refused(session: _Session, arguments: list[str]) -> None:
     shown = CliRunner().invoke(cli.cli, ["verify", *arguments])
     assert isinstance(shown.exception, InvalidArgumentError)
+
+
+def test_advice_from_observed_scans_and_from_queries() -> None:
+    session: Any = _Session(ADVICE, {**ADVICE, "advice": "no help", "files_after": -1, "statement": ""})
+    result = zonemap.advise(session, "lake.db.t", max_scans=7, facts=False)
+    assert result.as_dicts()[0] == ADVICE and result.statements == (ADVICE["statement"],)
+    assert [row["files"] for row in result.summaries()] == ["1,600 -> about 12", "1,600"]
+    assert "would keep about 12 files" in result._repr_html_()
+    zonemap.advise(session, "t", ["SELECT 'a'", _Frame(session)])  # type: ignore[list-item]
+    assert session.statements[0] == ("CALL zonemap.system.advise(table => 'lake.db.t', max_scans => 7, facts => false)")
+    assert session.statements[1].startswith(
+        r"CALL zonemap.system.advise(table => 't', max_scans => 200, queries => array('SELECT \'a\'', 'SELECT * FROM "
+    )
+    assert session.views == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"queries": []}, {"queries": "SELECT 1"}, {"queries": [7]}, {"max_scans": -1}, {"facts": 1}],
+)
+def test_advice_refuses_other_values(arguments: dict[str, Any]) -> None:
+    session: Any = _Session(ADVICE)
+    with pytest.raises(InvalidArgumentError, match=next(iter(arguments)).removesuffix("ies")):
+        zonemap.advise(session, "t", **arguments)
+    assert session.statements == []
+
+
+def test_the_command_advise(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _Session(ADVICE)
+    monkeypatch.setattr(cli, "_start", lambda *_: found)
+    shown = CliRunner().invoke(cli.cli, ["advise", "lake.db.t", "--query", "SELECT 1", "--output", "json"])
+    assert shown.exit_code == 0 and json.loads(shown.output) == [ADVICE]
+    assert found.statements[0].endswith("queries => array('SELECT 1'))")
+    table = CliRunner().invoke(cli.cli, ["advise", "lake.db.t", "--query", "SELECT 1", "--no-facts"])
+    assert table.exit_code == 0 and "about 12" in table.output and "facts => false" in found.statements[1]
+    monkeypatch.delenv("SPARK_REMOTE", raising=False)
+    refused = CliRunner().invoke(cli.cli, ["advise", "lake.db.t"])
+    assert isinstance(refused.exception, InvalidArgumentError) and "--query" in str(refused.exception)

@@ -12,6 +12,7 @@ sets confs on a session builder and calls SQL procedures, so all of it works thr
 Importing this package imports neither PySpark nor py4j.
 """
 
+from zonemap.advice import AdviceResult, AdviceRow, advise
 from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.diagnosis import (
     ClusteringResult,
@@ -52,6 +53,8 @@ from zonemap.session import configure
 from zonemap.version import __version__
 
 __all__ = [
+    "AdviceResult",
+    "AdviceRow",
     "BuildResult",
     "BuiltFact",
     "ClusteringResult",
@@ -78,6 +81,7 @@ __all__ = [
     "ZonemapError",
     "ZonemapWarning",
     "__version__",
+    "advise",
     "build",
     "clustering_information",
     "configure",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zonemap import diagnosis, failures, ingest, installed, procedures
+from zonemap import advice, diagnosis, failures, ingest, installed, procedures
 from zonemap import doctor as checks
 from zonemap import follow as following
 from zonemap.errors import InvalidArgumentError, ZonemapError
@@ -213,6 +213,34 @@ def clustering(
     """Show how far the data files of TABLE overlap in the values of columns; by default, of its sort order."""
     result = diagnosis.clustering_information(_start(settings, remote, iceberg), table, columns or None)
     output_of(output).rows("clustering", [result.as_dict()])
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--query", "queries", multiple=True, metavar="SELECT", help="A query; may be repeated.")
+@click.option("--facts/--no-facts", default=True, show_default=True, help="Try facts on 8 to 12 data files.")
+@_session_options
+def advise(
+    table: str,
+    queries: tuple[str, ...],
+    facts: bool,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Advise on sort order, facts and columns of TABLE for queries, which are not executed.
+
+    Without --query, for the scans that the server of --remote planned.
+    """
+    if not queries and address_of({REMOTE: remote}) is None:
+        raise InvalidArgumentError(
+            f"Cannot advise on '{table}' without queries: a new session has planned none. "
+            "Give --query, or --remote of a server that runs queries."
+        )
+    result = advice.advise(_start(settings, remote, iceberg), table, queries or None, facts=facts)
+    rows = result.as_dicts() if output == "json" else result.summaries()
+    output_of(output, always_list=True).rows("advice", rows)
 
 
 @cli.command()

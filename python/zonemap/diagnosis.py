@@ -111,6 +111,8 @@ class PlannedScan:
         files_considered: Live files; -1 if Iceberg planned.
         files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
         files_kept: Planned files; -1 if Iceberg planned.
+        bytes_considered: Size of the live files; -1 if Iceberg planned, or if the sizes were not in memory.
+        bytes_kept: Size of the planned files; -1 if Iceberg planned.
         facts: Facts that some of these files have.
         predicate: The condition that the index evaluated.
         top_k: The bound of the first rows; empty without one.
@@ -127,6 +129,8 @@ class PlannedScan:
     files_considered: int
     files_after_bounds: int
     files_kept: int
+    bytes_considered: int
+    bytes_kept: int
     facts: str
     predicate: str
     top_k: str

@@ -34,6 +34,7 @@ _ACTIONS = {
     "status": "show the status of",
     "gc": "collect unused index files of",
     "why_not": "explain",
+    "advise": "advise on",
     "verify": "verify",
     "history": "show the history of",
     "clustering_information": "compute the clustering of",

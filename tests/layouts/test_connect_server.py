@@ -31,6 +31,7 @@ print("built", zonemap.build(spark, "lake.db.t").data_files)
 frame = spark.table("lake.db.t").where("id = 3")
 print("why", ",".join(sorted({{row.part for row in zonemap.why_not(frame).rows}})))
 print("verdicts", ",".join(verdict.verdict for verdict in zonemap.verify_query(frame).verdicts))
+print("advice", zonemap.advise(spark, "lake.db.t", [frame]).rows[0].advice)
 print("depth", zonemap.clustering_information(spark, "lake.db.t", ["id"]).average_depth)
 try:
     zonemap.build(spark, "lake.db.nope")
@@ -122,7 +123,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
     assert done.returncode == 0, done.stderr
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert int(told["built"]) >= 1
-    assert (told["why"], told["depth"]) == ("condition,scan", "1.0")
+    assert (told["why"], told["depth"], told["advice"]) == ("condition,scan", "1.0", "no help")
     assert told["verdicts"] == "equal,equal,equal"
     assert told["error"].startswith("Cannot build the index of 'lake.db.nope': ")
     assert told["error"].endswith("Name an existing Iceberg table as catalog.namespace.table.")

@@ -63,6 +63,16 @@ def test_history_of_the_page(results: dict[str, list]) -> None:
     assert {row.mode for row in rows} <= {"EXACT", "STOCK"} and results["python"][0]["kept"]
 
 
+def test_advice_of_the_page(results: dict[str, list]) -> None:
+    of_scans, of_queries = results["advise"]
+    sort = of_queries[0]
+    assert (sort.advice, sort.subject, sort.scans, sort.files_before) == ("sort", "user_id", 2, 32)
+    assert sort.files_after < 20 and "sort_order => 'user_id'" in sort.statement
+    assert [row.subject for row in of_queries if row.advice == "no help"][0] == "page"
+    assert of_scans[0].advice == "sort" and of_scans[0].scans > 5
+    assert results["python"][0]["statements"][0] == sort.statement
+
+
 def test_python_of_the_page(results: dict[str, list]) -> None:
     names = results["python"][0]
     assert names["codes"][0] == "" and "CONDITION_OVERLAP" in names["codes"]

@@ -17,6 +17,7 @@ import org.apache.spark.sql.SparkSessionExtensions
  *                            pre-CBO                      ExpressionRule  functions of columns in filters become ranges
  *                            pre-CBO                      StaticJoinRule  join keys become ranges
  *   V2 scan push-down        Iceberg's scan calls ZoneMapTable.newBatchScan() to plan its files
+ *                            user provided optimizers     ObserveScans    retains the conditions and keys for advise
  *                            user provided optimizers     AggregateRule   COUNT, MIN, MAX of whole files become rows
  *                            user provided optimizers     RuntimeJoinRule keys of broadcasts prune planned files
  *   physical plan            strategies                   PrunedScanStrategy  metrics of the pruned files

@@ -95,17 +95,51 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       runner: FactTaskRunner,
       limit: FactLimit = FactLimit.Unlimited): Seq[FactResult] = {
     val started = System.nanoTime()
-    val store = process.storeOf(table, settings)
-    val held = process.tables.of(table).facts.reopened(store)
-    val work = new FactWork(snapshotIndex(table, snapshot, store), held, requests)
+    val (store, held, work) = workOf(table, snapshot, settings, requests)
     val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct)
     val (first, expected) = sampled(table, work, work.added, sample, runner, store) { expected =>
       if (work.added.nonEmpty && !limit.isUnlimited)
         limit.require(table, requests, all(table, held, expected), work.inputs)
     }
     store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
+    estimates(work, expected, started)
+  }
+
+  /**
+   * Builds facts of a sample of the data files, passes them to `evaluate`, and retains nothing of them. It refuses no
+   * fact: one that no file of the sample can have is expected to take no more than its entries.
+   *
+   * @return the estimates of [[estimate]], and the result of `evaluate`
+   */
+  def trial[A](
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      requests: Seq[FactRequest],
+      runner: FactTaskRunner)(evaluate: SampledFacts => A): (Seq[FactResult], A) = {
+    val started = System.nanoTime()
+    val (store, _, work) = workOf(table, snapshot, settings, requests)
+    val sample = FactSample.take(work.unmeasured.flatMap(work.missing).distinct, FactSample.LeastOfTrial)
+    val (first, expected) = sampled(table, work, Nil, sample, runner, store)(_ => ())
+    try {
+      val facts = first.map(ref => FactFile.open(store.openFacts(ref)))
+      (estimates(work, expected, started), evaluate(new SampledFacts(sample, facts)))
+    } finally store.delete(first.map(ref => s"${store.root}/${ref.relativePath}"))
+  }
+
+  private def workOf(
+      table: Table,
+      snapshot: Snapshot,
+      settings: PlannerSettings,
+      requests: Seq[FactRequest]): (IndexStore, TableFacts, FactWork) = {
+    val store = process.storeOf(table, settings)
+    val held = process.tables.of(table).facts.reopened(store)
+    (store, held, new FactWork(snapshotIndex(table, snapshot, store), held, requests))
+  }
+
+  private def estimates(work: FactWork, expected: Map[FactRequest, Long], started: Long): Seq[FactResult] = {
     val seconds = (System.nanoTime() - started) / 1e9
-    requests.map { r =>
+    work.requests.map { r =>
       val refs = work.had(r).map(_._1)
       val (lacking, bytes) = (work.missing(r), refs.map(_.sizeBytes).sum)
       FactResult(r.text, work.known(r).size, lacking.size, rows(lacking), refs.size, bytes, expected(r), 0, seconds)

@@ -13,8 +13,11 @@ private[zonemap] final case class FactLimit(share: Double) {
   /** True if a build refuses no fact. */
   def isUnlimited: Boolean = share.isPosInfinity
 
-  private def bytesFor(files: Seq[FactInput]): Long =
-    (dataBytes(files) * share).toLong.max((files.size * FreeBytesPerFile).min(FreeBytes))
+  private def bytesFor(files: Seq[FactInput]): Long = bytesFor(files.size.toLong, dataBytes(files))
+
+  /** The most bytes that all facts may take, of so many data files of so many bytes. */
+  def bytesFor(files: Long, dataBytes: Long): Long =
+    (dataBytes * share).toLong.max((files * FreeBytesPerFile).min(FreeBytes))
 
   /**
    * @param requests the facts that are about to be built

@@ -9,14 +9,17 @@ import zonemap.iceberg.store.IndexStore
 /** The data files whose facts are built first. Their facts give an estimate for all files. */
 private[fact] object FactSample {
   private val LeastFiles = 3
+
+  /** A trial also counts the files that a fact would prune, which takes more files than an estimate of bytes. */
+  val LeastOfTrial = 8
   private val MostFiles = 12
 
   /** One of this many files is in the sample, within the limits above. */
   private val OneOf = 10
 
   /** Returns data files of all sizes, the smallest and the largest among them. */
-  def take(files: Seq[FactInput]): Seq[FactInput] = {
-    val count = (files.size / OneOf).max(LeastFiles).min(MostFiles)
+  def take(files: Seq[FactInput], least: Int = LeastFiles): Seq[FactInput] = {
+    val count = (files.size / OneOf).max(least).min(MostFiles)
     if (files.size <= count) files
     else {
       val bySize = files.sortBy(_.rows).toVector

@@ -48,12 +48,15 @@ private[zonemap] object Clustering {
       Option(table.currentSnapshot()).getOrElse(refuse(name, "the table has no snapshot", "Write to the table first"))
     val relation = new PinnedRelation(table, snapshot.snapshotId(), settings, process)
     val files = relation.liveFiles.getOrElse {
-      val why = relation.stockReport.fold("the index does not cover its snapshot")(r => reasonOf(r.mode))
-      refuse(name, why, s"CALL zonemap.system.build(table => '$name') indexes it")
+      refuse(name, whyUncovered(relation), s"CALL zonemap.system.build(table => '$name') indexes it")
     }
     val intervals = FileIntervals.of(files, columns)
     Clustering(columns.map(_.name), snapshot.snapshotId(), intervals, histogram(intervals), notes(intervals, columns))
   }
+
+  /** The reason why the index does not cover the snapshot of a relation that has no live files. */
+  private[iceberg] def whyUncovered(relation: PinnedRelation): String =
+    relation.stockReport.fold("the index does not cover its snapshot")(r => reasonOf(r.mode))
 
   private def reasonOf(mode: PlanMode): String =
     mode match {

@@ -19,7 +19,38 @@ private[zonemap] final case class ColumnEffect(
     noEstimate: String = "",
     bloomBytes: Option[Long] = None)
 
+/**
+ * A condition of a scan.
+ *
+ * @param filter the predicate, if Iceberg evaluates it too
+ * @param derived the predicate, if only the index evaluates it
+ */
+private[zonemap] final case class ScanCondition(filter: Predicate = True, derived: Predicate = True) {
+  def predicate: Predicate = Predicate.and(filter, derived)
+}
+
+private[zonemap] object ScanCondition {
+
+  /** The files that may hold a row for which all conditions are TRUE. */
+  def keep(files: FileSet, conditions: Seq[ScanCondition]): FileSet =
+    files.keep(Predicate.and(conditions.map(_.filter): _*), Predicate.and(conditions.map(_.derived): _*))
+}
+
 private[zonemap] object ColumnEffect {
+
+  /** The effect of a condition together with the other conditions on the same column; IS NOT NULL counts alone. */
+  def of(condition: ScanCondition, all: Seq[ScanCondition], live: FileSet): ColumnEffect = {
+    val (same, others) = sameColumn(condition, all)
+    val files = ScanCondition.keep(live, others)
+    of(files, ScanCondition.keep(files, same), Predicate.and(same.map(_.predicate): _*))
+  }
+
+  /** The conditions on the same column as one of them, and the others; IS NOT NULL counts alone. */
+  def sameColumn(condition: ScanCondition, all: Seq[ScanCondition]): (Seq[ScanCondition], Seq[ScanCondition]) = {
+    def columnOf(of: ScanCondition) = single(of.predicate).map(_.id).filterNot(_ => isNotNull(of.predicate))
+    val column = columnOf(condition)
+    all.partition(other => (other eq condition) || (column.isDefined && columnOf(other) == column))
+  }
 
   /** Fewer files than this need no other layout. */
   private val FewFiles = 4
@@ -84,7 +115,7 @@ private[zonemap] object ColumnEffect {
     }
 
   /** The values for which a predicate on one column is TRUE; `None` if they are no few ranges. */
-  private def rangesOf(predicate: Predicate): Option[ValueRanges] =
+  def rangesOf(predicate: Predicate): Option[ValueRanges] =
     predicate match {
       case Compare(_, CompareOp.Eq, value)   => Some(ValueRanges.point(value))
       case Compare(_, CompareOp.Lt, value)   => Some(ValueRanges.between(null, value))

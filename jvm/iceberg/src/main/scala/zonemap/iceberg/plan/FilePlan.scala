@@ -45,7 +45,7 @@ private[plan] final class FilePlan(
   }
 
   /** Makes the report; called after the tasks are made. */
-  def report(table: String, millis: Double): PlanReport =
+  def report(table: String, tasks: TaskCounts, millis: Double): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -53,6 +53,8 @@ private[plan] final class FilePlan(
       Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
       files.count,
+      resolved.index.dataBytes,
+      tasks.bytes,
       () => StoreBudget.within(budget)(selection.stages()),
       bound.describe,
       hints.topK.map(_.description),

@@ -33,6 +33,12 @@ final class FileSet private[iceberg] (
   private[zonemap] def keep(filter: Predicate, derived: Predicate): FileSet =
     inBudget(keep(filter, derived, byPartition = true))
 
+  /** The files whose partition may hold a row for which `predicate` is TRUE; their bounds are not evaluated. */
+  private[zonemap] def keepByPartitions(predicate: Predicate): FileSet = inBudget {
+    val partitions = PartitionPruner.of(predicate, trust.specs)
+    new FileSet(parts.map { case (segment, rows) => segment -> partitions.keep(segment, rows.copy()) }, trust, budget)
+  }
+
   private def inBudget[A](evaluate: => A): A = budget.fold(evaluate)(StoreBudget.within(_)(evaluate))
 
   private def keep(filter: Predicate, derived: Predicate, byPartition: Boolean): FileSet = {

@@ -26,7 +26,7 @@ private[zonemap] final class PlanLog {
   def listen(listener: PlanReport => Unit): Unit = listeners.add(listener): Unit
 
   /** The newest scans that reached the planner. */
-  val history = new PlanHistory(PlanLog.HistoryScans)
+  val history = new Newest[PlanRecord](PlanLog.HistoryScans)
 
   private[iceberg] def record(report: PlanReport): Unit = {
     history.add(PlanRecord.of(report, System.currentTimeMillis()))

@@ -7,6 +7,8 @@ package zonemap.iceberg.report
  * @param tier where the evaluated segments were held; `None` for stock plans
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
+ * @param consideredBytes size of the considered files; `None` if Iceberg planned, or if it is not in memory
+ * @param keptBytes size of the planned files (0 when Iceberg planned)
  * @param countStages counts the files before and after each step of the plan; called on first use
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
@@ -21,6 +23,8 @@ final class PlanReport(
     val tier: Option[Tier],
     val considered: Long,
     val kept: Long,
+    val consideredBytes: Option[Long],
+    val keptBytes: Long,
     countStages: () => PlanStages,
     val predicate: String,
     val topK: Option[String],
@@ -63,6 +67,8 @@ object PlanReport {
       PlanMode.Stock(reason),
       None,
       0,
+      0,
+      None,
       0,
       () => PlanStages(FileTotal.Zero, Nil),
       "",

@@ -151,6 +151,15 @@ private[zonemap] final class LiveSegment(
   def liveRows(): Bitmap =
     if (liveCount == segment.rows) Bitmap.full(segment.rows)
     else LiveRows.of(segment.rows, segment.manifests, liveManifests)
+
+  /** The size of the live files. */
+  def dataBytes: Long =
+    if (liveCount == segment.rows) segment.totalFileSizeBytes
+    else {
+      var bytes = 0L
+      liveRows().forEach(row => bytes += segment.fileSizeBytes(row))
+      bytes
+    }
 }
 
 /**
@@ -174,6 +183,12 @@ private[zonemap] final class SnapshotIndex(
     val isVerified: Boolean = true) {
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
+
+  /** The size of the live data files; `None` if the size of some file is not in memory. */
+  def dataBytes: Option[Long] = Option.when(segments.forall(_.segment.isInMemory))(heldBytes)
+
+  private lazy val heldBytes: Long = segments.iterator.map(_.dataBytes).sum
+
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 
   /** The bytes of memory and of spilled files that the segments retain now. */

@@ -79,6 +79,9 @@ private[iceberg] final class TaskCounts {
     deleteBytes += lastBytes
   }
 
+  /** The size of the data files. */
+  def bytes: Long = fileBytes
+
   def report(metrics: ScanMetrics): Unit = {
     metrics.resultDataFiles().increment(files)
     metrics.totalFileSizeInBytes().increment(fileBytes)

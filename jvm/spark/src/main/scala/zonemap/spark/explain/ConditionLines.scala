@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
 import zonemap.core.predicate._
 import zonemap.iceberg.convert.ExpressionConverter
 import zonemap.iceberg.plan.IndexQuestions
-import zonemap.iceberg.report.{ConditionReason, PlanReport}
+import zonemap.iceberg.report.ConditionReason
 import zonemap.spark.expression.{ConditionReasons, ExpressionSql, ExpressionTranslator}
 import zonemap.spark.rule.ExpressionRule
 import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
@@ -21,8 +21,12 @@ import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
  * It translates each condition once and reads no byte of a store.
  *
  * @param filter the filter that Spark pushed to Iceberg's scan
+ * @param isOfFiles whether some planned file may have the fact with this name
  */
-private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: IcebergExpression, report: PlanReport) {
+private[spark] final class ConditionLines(
+    relation: ZoneMapRelation,
+    filter: IcebergExpression,
+    isOfFiles: String => Boolean) {
   import ConditionLines._
 
   private val pushed: Seq[IcebergExpression] = parts(filter)
@@ -38,12 +42,12 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
       IndexQuestions.factsOf(relation.table.pinned, _),
       found => evaluated(found))
 
-  private val means = new ConditionMeans(relation.table.pinned, report)
+  private val means = new ConditionMeans(relation.table.pinned, isOfFiles)
 
   def of(conditions: Seq[Expression]): Seq[ConditionUse] = {
     val listed = conditions.filterNot(isOfSpark).distinctBy(_.canonicalized).map(c => (c, pushedForm(c)))
     val ofFilters = listed.map { case (condition, form) =>
-      ConditionUse(ExpressionSql.of(condition), outcome(condition, form))
+      ConditionUse(ExpressionSql.of(condition), outcome(condition, form), Some(condition))
     }
     ofFilters ++ takenOver(listed.flatMap(_._2).flatMap(parts).map(_.toString).toSet)
   }
@@ -123,7 +127,7 @@ private[explain] final class ConditionLines(relation: ZoneMapRelation, filter: I
     catch { case NonFatal(_) => Unknown(part.toString) }
 }
 
-private[explain] object ConditionLines {
+private[spark] object ConditionLines {
 
   private type Outcome = Either[ConditionReason, UsedCondition]
 

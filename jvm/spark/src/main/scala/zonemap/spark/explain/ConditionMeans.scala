@@ -5,8 +5,12 @@ import zonemap.core.predicate._
 import zonemap.iceberg.plan.{IndexQuestions, PinnedRelation}
 import zonemap.iceberg.report.PlanReport
 
-/** Finds the partitions, bounds and facts that can evaluate a predicate, for EXPLAIN. It reads no byte of a store. */
-private[explain] final class ConditionMeans(relation: PinnedRelation, report: PlanReport) {
+/**
+ * Finds the partitions, bounds and facts that can evaluate a predicate, for EXPLAIN. It reads no byte of a store.
+ *
+ * @param isOfFiles whether some planned file may have the fact with this name
+ */
+private[explain] final class ConditionMeans(relation: PinnedRelation, isOfFiles: String => Boolean) {
   import ConditionMeans._
 
   /** The means by which files can be pruned; none if no file can be. */
@@ -25,13 +29,6 @@ private[explain] final class ConditionMeans(relation: PinnedRelation, report: Pl
       case Evaluated(columns, _) if meansOf(predicate).isEmpty => columns
       case _                                                   => Nil
     }).distinct
-
-  /**
-   * Whether some planned file may have the fact. A file that is kept had each of its facts looked up; a file that was
-   * pruned by one of them may have others.
-   */
-  private def isOfFiles(fact: String): Boolean =
-    report.facts.exists(found => found.kept == 0 || found.answered.contains(fact))
 
   private def meansOf(predicate: Predicate): Seq[Means] =
     predicate match {
@@ -65,7 +62,14 @@ private[explain] final class ConditionMeans(relation: PinnedRelation, report: Pl
       .map(fact => Means(s"the fact $fact", Some(fact)))
 }
 
-private object ConditionMeans {
+private[explain] object ConditionMeans {
+
+  /**
+   * Whether some planned file may have a fact. A file that is kept had each of its facts looked up; a file that was
+   * pruned by one of them may have others.
+   */
+  def isOfPlan(report: PlanReport)(fact: String): Boolean =
+    report.facts.exists(found => found.kept == 0 || found.answered.contains(fact))
 
   /** @param fact the name of the fact, if files without the fact cannot be pruned */
   private final case class Means(text: String, fact: Option[String] = None)

@@ -1,14 +1,21 @@
 package zonemap.spark.explain
 
+import org.apache.spark.sql.catalyst.expressions.Expression
+
 import zonemap.core.predicate.{Predicate, True}
+import zonemap.iceberg.layout.ScanCondition
 import zonemap.iceberg.report.ConditionReason
 
 /**
  * A condition of a scan's filter: how it prunes files, or the reason why it does not.
  *
  * @param text the condition in the form that Spark's optimizer gave it
+ * @param expression the condition; `None` if Iceberg evaluates it completely
  */
-private[spark] final case class ConditionUse(text: String, outcome: Either[ConditionReason, UsedCondition]) {
+private[spark] final case class ConditionUse(
+    text: String,
+    outcome: Either[ConditionReason, UsedCondition],
+    expression: Option[Expression] = None) {
 
   /** The line of EXPLAIN. */
   def line: String = {
@@ -31,5 +38,7 @@ private[spark] final case class UsedCondition(
     filter: Predicate = True,
     derived: Predicate = True) {
 
-  def predicate: Predicate = Predicate.and(filter, derived)
+  val condition: ScanCondition = ScanCondition(filter, derived)
+
+  def predicate: Predicate = condition.predicate
 }

@@ -44,7 +44,7 @@ private[spark] object FoundScan {
   final case class ScanDetails(relation: ZoneMapRelation, use: ScanUse, report: PlanReport, aggregateNoted: Boolean) {
     def conditions: Seq[ConditionUse] =
       IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
-        new ConditionLines(relation, filter, report).of(use.conditions)
+        new ConditionLines(relation, filter, ConditionMeans.isOfPlan(report)).of(use.conditions)
       }
 
     def operators: Seq[ScanNote] = new OperatorLines(relation, report).of(use, aggregateNoted)

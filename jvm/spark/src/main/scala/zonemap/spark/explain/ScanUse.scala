@@ -13,6 +13,8 @@ import zonemap.spark.expression.ExpressionSql
 /**
  * How a query uses one of its scans: the conditions of its filters, and the nearest operators above it that could prune
  * its files. All expressions are of the scan's columns, as far as projections below the operator define them.
+ *
+ * @param firstRows the number of rows of the LIMIT above `sort`
  */
 private[spark] final case class ScanUse(
     scan: DataSourceV2ScanRelation,
@@ -20,7 +22,8 @@ private[spark] final case class ScanUse(
     sort: Option[Placed[SortOrder]] = None,
     limit: Option[Placed[Long]] = None,
     joins: Seq[JoinedSide] = Nil,
-    aggregate: Option[Placed[Unit]] = None)
+    aggregate: Option[Placed[Unit]] = None,
+    firstRows: Option[Long] = None)
 
 /**
  * An operator above a scan.
@@ -54,7 +57,8 @@ private[spark] object ScanUse {
       sort: Option[Placed[SortOrder]] = None,
       limit: Option[Placed[Long]] = None,
       joins: Seq[JoinedSide] = Nil,
-      aggregate: Option[Placed[Unit]] = None) {
+      aggregate: Option[Placed[Unit]] = None,
+      firstRows: Option[Long] = None) {
 
     /** These operators, seen from below a node that computes columns. */
     def below(defined: Seq[(Attribute, Expression)]): Above = {
@@ -69,7 +73,11 @@ private[spark] object ScanUse {
 
     /** These operators, seen from below an operator through which no condition and no limit is pruned by. */
     def behind(operator: String): Above =
-      copy(Nil, sort.map(_.behind(operator)), limit.map(_.behind(operator)), joins, aggregate.map(_.behind(operator)))
+      copy(
+        conditions = Nil,
+        sort = sort.map(_.behind(operator)),
+        limit = limit.map(_.behind(operator)),
+        aggregate = aggregate.map(_.behind(operator)))
   }
 
   private final class Walk extends PredicateHelper {
@@ -81,7 +89,8 @@ private[spark] object ScanUse {
         seen.put(plan, ())
         plan match {
           case scan: DataSourceV2ScanRelation =>
-            val use = ScanUse(scan, above.conditions, above.sort, above.limit, above.joins, above.aggregate)
+            val use =
+              ScanUse(scan, above.conditions, above.sort, above.limit, above.joins, above.aggregate, above.firstRows)
             found.putIfAbsent(scan.scan, use): Unit
           case Join(left, right, joinType, condition, _) => visitJoin(left, right, joinType, condition, above)
           case unary: UnaryNode                          => visit(unary.child, belowUnary(unary, above))
@@ -103,7 +112,7 @@ private[spark] object ScanUse {
         case LocalLimit(IntegerLiteral(rows), _) if above.limit.forall(_.between.isDefined) =>
           above.behind("a LIMIT").copy(sort = None, limit = Some(Placed(rows.toLong)))
         case Sort(first +: _, true, _, _) if above.limit.exists(_.between.isEmpty) =>
-          above.copy(sort = Some(Placed(first)), limit = None)
+          above.copy(sort = Some(Placed(first)), limit = None, firstRows = above.limit.map(_.of))
         case _: LocalLimit | _: Sort | _: SubqueryAlias | _: ResolvedHint | _: Offset => above
         case _: Aggregate => above.behind("an aggregate").copy(aggregate = Some(Placed(())))
         case other        => above.behind(named(other))

@@ -2,8 +2,7 @@ package zonemap.spark.explain
 
 import org.apache.spark.sql.execution.SparkPlan
 
-import zonemap.core.predicate.Predicate
-import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect}
+import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect, ScanCondition}
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{ByteText, ConditionEffect, PlanReport, PlanStages, Remedies, Survivable}
 import zonemap.spark.scan.SwapRule
@@ -147,13 +146,13 @@ private object WhyNot {
             coded(plain(condition), Coded.of(reason.code, reason.message, reason))
               .copy(before = before.count, after = before.count, alone = live.count)
           case Right(found) =>
-            files = keep(before, Seq(found))
-            val effect = effectOf(found, used, live)
+            files = ScanCondition.keep(before, Seq(found.condition))
+            val effect = ColumnEffect.of(found.condition, used.map(_.condition), live)
             coded(withUse(plain(condition), found), Coded.of(effect.effect.code, effect.effect.message, effect.effect))
               .copy(
                 before = before.count,
                 after = files.count,
-                alone = keep(live, Seq(found)).count,
+                alone = ScanCondition.keep(live, Seq(found.condition)).count,
                 remedy = remedyOf(effect, table, found))
         }
       }
@@ -163,21 +162,6 @@ private object WhyNot {
 
     private def withUse(row: WhyNotRow, used: UsedCondition): WhyNotRow =
       row.copy(became = used.predicate.toString, decidedBy = used.means.mkString(", "))
-  }
-
-  private def keep(files: FileSet, conditions: Seq[UsedCondition]): FileSet =
-    files.keep(Predicate.and(conditions.map(_.filter): _*), Predicate.and(conditions.map(_.derived): _*))
-
-  /** The effect of a condition together with the other conditions on the same column; IS NOT NULL counts alone. */
-  private def effectOf(condition: UsedCondition, all: Seq[UsedCondition], live: FileSet): ColumnEffect = {
-    def columnOf(used: UsedCondition) =
-      ColumnEffect.single(used.predicate).map(_.id).filterNot(_ => ColumnEffect.isNotNull(used.predicate))
-    val column = columnOf(condition)
-    val (same, others) = all.partition { other =>
-      (other eq condition) || (column.isDefined && columnOf(other) == column)
-    }
-    val files = keep(live, others)
-    ColumnEffect.of(files, keep(files, same), Predicate.and(same.map(_.predicate): _*))
   }
 
   private def remedyOf(found: ColumnEffect, table: String, condition: UsedCondition): String =

@@ -141,6 +141,8 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     ResultColumn("files_considered", LongType, _.considered),
     ResultColumn("files_after_bounds", LongType, _.afterBounds),
     ResultColumn("files_kept", LongType, _.kept),
+    ResultColumn("bytes_considered", LongType, _.consideredBytes),
+    ResultColumn("bytes_kept", LongType, _.keptBytes),
     ResultColumn("facts", StringType, _.facts),
     ResultColumn("predicate", StringType, _.predicate),
     ResultColumn("top_k", StringType, _.topK),
@@ -153,7 +155,8 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
       "is in memory only and ends with the driver; a scan that no rule swaps, such as one with zonemap off, is not in " +
       "it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
-      "for the reason in reason. limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
+      "for the reason in reason. bytes_considered and bytes_kept are the sizes of the live files and of the kept files; " +
+      "bytes_considered is also -1 if the sizes were not in memory. limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
       "is the time from the request to the last task.",
     Seq(
       Parameter(

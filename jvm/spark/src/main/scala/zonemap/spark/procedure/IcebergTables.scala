@@ -47,6 +47,12 @@ private[procedure] object IcebergTables {
     }
   }
 
+  /** The catalog of a table, and the name of the table in it. */
+  def names(spark: SparkSession, name: String): (String, String) = {
+    val (catalog, rest) = IcebergNamespaces.resolve(spark, CatalystSqlParser.parseMultipartIdentifier(name))
+    (quoteIfNeeded(catalog), rest.map(quoteIfNeeded).mkString("."))
+  }
+
   /** For a name of three or more parts whose first part is no catalog, the end of a sentence that says so. */
   private def absentCatalog(spark: SparkSession, name: String): String =
     Try(CatalystSqlParser.parseMultipartIdentifier(name)).toOption

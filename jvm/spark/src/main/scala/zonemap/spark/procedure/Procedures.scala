@@ -244,7 +244,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
 
   val all: Seq[ZoneMapProcedure] =
     Seq(Build, Refresh, Status, Prewarm, Merge, Gc, Drop) ++ new DiagnosticProcedures(process, settings).all ++
-      new IngestProcedures(ingest).all
+      Seq(new AdviceProcedure(process, settings).Advise) ++ new IngestProcedures(ingest).all
 
   /** @param limit of the facts; `None` if they are only estimated */
   private def built(

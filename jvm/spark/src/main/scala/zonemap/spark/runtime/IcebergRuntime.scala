@@ -15,6 +15,7 @@ import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.task.PlannerSelfCheck
 import zonemap.iceberg.upkeep.UpkeepProcess
 import zonemap.spark.{SelfCheck, Versions, ZoneMapCatalog, ZoneMapRuntime}
+import zonemap.spark.advice.ObserveScans
 import zonemap.spark.conf.{DocumentedConfs, ZoneMapConf}
 import zonemap.spark.explain.ExplainText
 import zonemap.spark.ingest.IngestProcess
@@ -32,6 +33,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val process = new SparkProcess(UpkeepProcess.ofJvm)
   private[spark] lazy val swapRule = new SwapRule(process)
   private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
+  private[spark] lazy val observations = new ObserveScans(process)
   private[spark] lazy val rowChecks = new RowChecks(process)
   private[spark] lazy val metrics = new DriverMetrics(process.iceberg)
   private[spark] lazy val explainText = new ExplainText(swapRule)
@@ -61,7 +63,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
     extensions.injectHintResolutionRule(_ => ProcedureRule)
     extensions.injectPlanNormalizationRule(_ => swapRule)
     extensions.injectPlanNormalizationRule(_ => ingest.writeRule)
-    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, runtimeJoins, rowChecks, metrics))
+    extensions.injectPlanNormalizationRule(new RegisterScanRules(_, observations, runtimeJoins, rowChecks, metrics))
     extensions.injectPreCBORule(_ => swapRule)
     extensions.injectPreCBORule(_ => TopKRule)
     extensions.injectPreCBORule(_ => LimitRule)

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
+import zonemap.spark.advice.ObserveScans
 import zonemap.spark.aggregate.AggregateRule
 import zonemap.spark.join.RuntimeJoinRule
 import zonemap.spark.metrics.DriverMetrics
@@ -12,7 +13,7 @@ import zonemap.spark.scan.PlannedBefore
 import zonemap.spark.shadow.RowChecks
 
 /**
- * Adds [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
+ * Adds [[ObserveScans]], [[AggregateRule]] and [[RuntimeJoinRule]] to `session.experimental.extraOptimizations`: only rules of this list
  * run after Spark has planned scans. Also names the explain provider in the session's conf, and adds the metrics of the
  * driver to Spark's metrics system.
  *
@@ -24,6 +25,7 @@ import zonemap.spark.shadow.RowChecks
  */
 private[spark] final class RegisterScanRules(
     session: SparkSession,
+    observations: ObserveScans,
     runtimeJoins: RuntimeJoinRule,
     rowChecks: RowChecks,
     metrics: DriverMetrics)
@@ -33,9 +35,10 @@ private[spark] final class RegisterScanRules(
     ExplainProvider.register(conf)
     metrics.registerWith(session.sparkContext)
     val methods = session.experimental
-    // AggregateRule must run first: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
+    // ObserveScans must see the scans before the others wrap or replace them. AggregateRule must run before
+    // RuntimeJoinRule: RuntimeJoinRule duplicates the broadcast side, and AggregateRule skips scans that
     // occur twice
-    val missing = Seq(AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
+    val missing = Seq(observations, AggregateRule, runtimeJoins).filterNot(methods.extraOptimizations.contains)
     if (missing.nonEmpty) methods.extraOptimizations ++= missing
     plan.foreachWithSubqueries {
       case scan: DataSourceV2ScanRelation => PlannedBefore.mark(scan)

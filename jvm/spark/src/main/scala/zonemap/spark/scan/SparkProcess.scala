@@ -5,7 +5,9 @@ import java.lang.ref.WeakReference
 import org.apache.spark.sql.SparkSession
 
 import zonemap.core.io.Recent
+import zonemap.iceberg.advice.ObservedScan
 import zonemap.iceberg.registry.CapsSession
+import zonemap.iceberg.report.Newest
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -17,6 +19,9 @@ private[spark] final class SparkProcess(val iceberg: UpkeepProcess) {
    * displaced may be logged again.
    */
   val confWarnings = new Recent[String](256)
+
+  /** How the newest planned queries use their scans. */
+  val observed = new Newest[ObservedScan](1000)
 
   /** Applies the caps in these settings, which a session is about to plan or to build with. */
   def use(settings: PlannerSettings, session: Option[SparkSession] = SparkSession.getActiveSession): Unit =

@@ -27,7 +27,11 @@ object ReasonExamples {
     "CALL zonemap.system.build(table => 'lake.db.late_bounds')",
     "CREATE TABLE lake.db.no_rows (id BIGINT) USING iceberg",
     "CREATE TABLE lake.db.no_index (id BIGINT) USING iceberg",
-    "INSERT INTO lake.db.no_index VALUES (1)"
+    "INSERT INTO lake.db.no_index VALUES (1)",
+    "CREATE TABLE lake.db.behind (id BIGINT) USING iceberg",
+    "INSERT INTO lake.db.behind VALUES (1)",
+    "CALL zonemap.system.build(table => 'lake.db.behind')",
+    "INSERT INTO lake.db.behind VALUES (2)"
   )
 
   private val Table = "lake.db.examples"
@@ -41,7 +45,12 @@ object ReasonExamples {
   private val scans = Seq(
     ReasonExample("EMPTY_TABLE", "SELECT * FROM lake.db.no_rows"),
     ReasonExample("NOT_COVERED", "SELECT * FROM lake.db.no_index WHERE id = 1"),
+    ReasonExample(
+      "TOO_MANY_UNKNOWN_ENTRIES",
+      "SELECT * FROM lake.db.behind WHERE id = 2",
+      "plan.max-unknown-entries" -> "0"),
     where("DISABLED", "id = 3", "enabled" -> "false"),
+    where("MALFORMED_CONF", "id = 3", "hot.max-bytes" -> "lots"),
     ReasonExample("FOREIGN_PLANNER", s"SELECT file_path FROM $Table.files"),
     ReasonExample("NO_SCAN", "SELECT 1")
   )
@@ -99,7 +108,6 @@ object ReasonExamples {
 
   /** Codes that no query on its own causes, with the state that does. */
   val states: Map[String, String] = Map(
-    "TOO_MANY_UNKNOWN_ENTRIES" -> "many commits since the last refresh",
     "COLUMN_STATS_REQUESTED" -> "a scan of another engine's rule, with column statistics",
     "VARIANT_PROJECTED" -> "SELECT of a variant column of a table of format version 3",
     "SCHEMA_MISMATCH" -> "time travel to before DROP COLUMN c and ADD COLUMN c, with a filter on c",
@@ -112,7 +120,6 @@ object ReasonExamples {
     "SHADOW_MISMATCH" -> "a defect that shadow mode finds",
     "QUARANTINED" -> "the query after SHADOW_MISMATCH",
     "PLANNER_FAILED" -> "a defect or too little memory",
-    "MALFORMED_CONF" -> "SET spark.sql.zonemap.hot.max-bytes=lots",
     "NOT_A_QUERY_SCAN" -> "EXPLAIN of MERGE, UPDATE or DELETE",
     "NOT_PLANNED_YET" -> "EXPLAIN of a plan whose scan was replaced before it was planned",
     "CONDITION_USER_FUNCTION" -> "WHERE my_udf(i) = 3, with a registered UDF",

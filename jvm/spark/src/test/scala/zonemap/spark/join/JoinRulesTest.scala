@@ -151,7 +151,9 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
   test("run time: a plan that comes with planned scans is left alone") {
     val planned = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(planned.nonEmpty)
-    planned.foreach(new RegisterScanRules(spark, runtime.runtimeJoins, runtime.rowChecks, runtime.metrics).apply(_))
+    val rule =
+      new RegisterScanRules(spark, runtime.observations, runtime.runtimeJoins, runtime.rowChecks, runtime.metrics)
+    planned.foreach(rule.apply(_))
     assert(planned.forall(PlannedBefore.isMarked))
     val fresh = optimized(byKeys("k.name = 'n14'")).collect { case scan: DataSourceV2ScanRelation => scan }
     assert(!fresh.exists(PlannedBefore.isMarked))

@@ -23,6 +23,9 @@ class HistoryTest extends SharedSession {
         point.getAs[String]("predicate") == "id = 33" && point.getAs[Double]("milliseconds") > 0,
       point
     )
+    val sizes = sql(s"SELECT file_size_in_bytes FROM $table.files ORDER BY file_path").collect().map(_.getLong(0))
+    assert(point.getAs[Long]("bytes_considered") == sizes.sum && sizes.contains(point.getAs[Long]("bytes_kept")), point)
+    assert(Seq("bytes_considered", "bytes_kept").map(stock.getAs[Long]) == Seq(-1L, -1L), stock)
     assert(stock.getAs[String]("reason").startsWith("NOT_COVERED: ") && stock.getAs[Long]("files_kept") == -1, stock)
     assert(point.getAs[java.sql.Timestamp]("planned_at").getTime > System.currentTimeMillis() - 600000)
     assert(history(s"table => '$table', max_scans => 1").size == 1 && history("").size >= 3)

@@ -1,14 +1,12 @@
 package zonemap.iceberg.report
 
-import java.util.ArrayDeque
-
-import scala.jdk.CollectionConverters._
-
 /**
  * One planned scan, as plain values.
  *
  * @param reason why Iceberg planned the scan; empty if the index did
  * @param afterBounds files that partitions and bounds kept; -1 if Iceberg planned
+ * @param consideredBytes size of the live files; -1 if Iceberg planned, or if the sizes were not in memory
+ * @param keptBytes size of the planned files; -1 if Iceberg planned
  * @param facts the facts that some of these files have
  * @param limit the rows that a LIMIT needs, if fewer files were planned because of it; else -1
  */
@@ -22,6 +20,8 @@ private[zonemap] final case class PlanRecord(
     considered: Long,
     afterBounds: Long,
     kept: Long,
+    consideredBytes: Long,
+    keptBytes: Long,
     facts: String,
     predicate: String,
     topK: String,
@@ -47,6 +47,8 @@ private[zonemap] object PlanRecord {
       files(report.considered),
       files(report.facts.fold(report.kept)(_.evaluated)),
       files(report.kept),
+      report.consideredBytes.getOrElse(-1L),
+      files(report.keptBytes),
       report.facts.fold("")(_.answered.mkString(", ")).take(MaxText),
       report.predicate.take(MaxText),
       report.topK.getOrElse("").take(MaxText),
@@ -54,17 +56,4 @@ private[zonemap] object PlanRecord {
       report.millis
     )
   }
-}
-
-/** The newest scans of a process, at most `capacity`, each of at most a few KB. Thread-safe. */
-private[zonemap] final class PlanHistory(capacity: Int) {
-  private val records = new ArrayDeque[PlanRecord]
-
-  def add(record: PlanRecord): Unit = records.synchronized {
-    if (records.size == capacity) records.removeFirst()
-    records.addLast(record)
-  }
-
-  /** The newest first. */
-  def newest: Seq[PlanRecord] = records.synchronized(records.descendingIterator().asScala.toVector)
 }

@@ -1,0 +1,151 @@
+package zonemap.iceberg.advice
+
+import org.apache.iceberg.{MetricsConfig, MetricsModes, TableProperties}
+
+import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.core.value.{BinaryType, BytesValue, StringType, ZoneValue}
+import zonemap.iceberg.build.IndexedColumns
+import zonemap.iceberg.convert.ColumnNames
+import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.prune.FileSet
+
+/** Which columns the index must hold, and of which columns the writers must collect bounds, for the observed scans. */
+private[advice] final class ColumnAdvice(
+    target: AdvisedTable,
+    relation: PinnedRelation,
+    usages: Seq[Usage],
+    live: FileSet) {
+  import ColumnAdvice._
+
+  private val table = target.table
+  private val schema = table.schema()
+  private val bounded: Set[Int] = IndexedColumns.of(Seq(schema)).fieldIds.toSet
+
+  /** The columns of conditions, of first rows and of join keys that can have bounds. */
+  private val used: Seq[ColumnRef] =
+    usages
+      .flatMap(u => columnsOf(u.scan))
+      .filter(c => c.mapKey.isEmpty && bounded(c.fieldId))
+      .distinctBy(_.fieldId)
+      .sortBy(_.fieldId)
+
+  def all: Seq[Advice] = indexed.toSeq ++ metrics
+
+  private def scansOf(columns: Seq[ColumnRef]): Seq[Usage] = {
+    val ids = columns.map(_.fieldId).toSet
+    usages.filter(u => columnsOf(u.scan).exists(c => ids(c.fieldId)))
+  }
+
+  private def advice(kind: String, columns: Seq[ColumnRef], statement: String, message: String): Advice = {
+    val of = scansOf(columns)
+    val names = columns.map(_.name).mkString(", ")
+    val scans = of.map(_.times.toLong).sum
+    Advice(kind, names, scans, Size.sum(of.map(_.total)), Size.Unknown, Cost.Nothing, statement, message)
+  }
+
+  /** Columns that the choice leaves out, or a choice for a table of many columns. */
+  private def indexed: Option[Advice] = {
+    val choice = relation.known.choice
+    val missing = used.filterNot(c => choice.holds(c.fieldId))
+    def build(fieldIds: Set[Int]) =
+      target.build(ColumnNames.of(schema, fieldIds).map(AdvisedTable.literal).mkString("columns => array(", ", ", ")"))
+    if (missing.nonEmpty)
+      Some(
+        advice(
+          Advice.Columns,
+          missing,
+          build(choice.fieldIds.getOrElse(Set.empty).intersect(bounded) ++ missing.map(_.fieldId)),
+          s"the index leaves out ${names(missing)}, so it prunes nothing by them; the statement adds them"
+        ))
+    else if (choice.fieldIds.isEmpty && used.nonEmpty && bounded.size > ManyColumns)
+      Some(
+        advice(
+          Advice.Columns,
+          used,
+          build(used.map(_.fieldId).toSet),
+          s"the index holds the bounds of ${bounded.size} columns, and the observed scans use ${used.size} of them; an " +
+            "index of these is smaller, but scans by other columns are then pruned by partitions and facts alone"
+        ))
+    else None
+  }
+
+  /** The properties with which writers collect bounds that the scans need. */
+  private def metrics: Option[Advice] = {
+    val config = MetricsConfig.forTable(table)
+    val modes = used.flatMap(c => wanted(c, config.columnMode(c.name)).map(c -> _))
+    Option.when(modes.nonEmpty) {
+      val columns = modes.map(_._1)
+      val properties = modes.map { case (column, mode) =>
+        s"${TableProperties.METRICS_MODE_COLUMN_CONF_PREFIX}${column.name}" -> mode
+      }
+      advice(
+        Advice.Metrics,
+        columns,
+        target.setProperties(properties),
+        why(modes.map { case (c, _) => c -> config.columnMode(c.name) }))
+    }
+  }
+
+  private def why(modes: Seq[(ColumnRef, MetricsModes.MetricsMode)]): String = {
+    val (cut, none) = modes.partition(_._2.isInstanceOf[MetricsModes.Truncate])
+    val limit = limitOfColumns
+    val first =
+      if (fieldCount > limit) s" (the table has $fieldCount columns, and Iceberg collects bounds of the first $limit)"
+      else ""
+    Seq(
+      none.map(_._1) -> s"writers collect no bounds of ${names(none.map(_._1))}$first",
+      cut.map(_._1) -> s"bounds of ${names(cut.map(_._1))} are cut within the part that all values share"
+    ).collect { case (columns, text) if columns.nonEmpty => text }.mkString("; ") +
+      s"; the statement changes the files of later writes, and facts => " +
+      s"${AdvisedTable.literal(s"bounds(${modes.map(_._1.name).mkString(", ")})")} measures the present files"
+  }
+
+  private def fieldCount: Int = schema.columns().size()
+
+  private def limitOfColumns: Int =
+    Option(table.properties().get(TableProperties.METRICS_MAX_INFERRED_COLUMN_DEFAULTS))
+      .flatMap(_.toIntOption)
+      .getOrElse(TableProperties.METRICS_MAX_INFERRED_COLUMN_DEFAULTS_DEFAULT)
+
+  /** The mode that a column needs; `None` if it has it. */
+  private def wanted(column: ColumnRef, mode: MetricsModes.MetricsMode): Option[String] =
+    mode match {
+      case _: MetricsModes.None | _: MetricsModes.Counts => Some(if (isText(column)) DefaultTruncation else "full")
+      case cut: MetricsModes.Truncate if isText(column) =>
+        // the writer has raised the last character of an upper bound that it cut
+        sharedLength(column).filter(_ >= cut.length() - 1).map(_ => s"truncate(${cut.length() * Longer})")
+      case _ => None
+    }
+
+  /** The length of the beginning that the bounds of all files share. */
+  private def sharedLength(column: ColumnRef): Option[Int] =
+    live.valuesOf(column, 1).filter(r => r.size == 1 && live.count > 1).map(_(0)).flatMap { range =>
+      for (from <- textOf(range.from); until <- textOf(range.until))
+        yield from.zip(until).takeWhile { case (a, b) => a == b }.length
+    }
+
+  private def textOf(value: ZoneValue): Option[String] =
+    value match {
+      case bytes: BytesValue => Some(bytes.utf8)
+      case _                 => None
+    }
+}
+
+private object ColumnAdvice {
+
+  /** An index of this many columns needs no choice. It is also the number of columns whose bounds Iceberg collects. */
+  private val ManyColumns = 100
+
+  private val DefaultTruncation = "truncate(16)"
+
+  /** Bounds that are cut within a shared beginning become longer by this factor; where it ends is unknown. */
+  private val Longer = 4
+
+  private def columnsOf(scan: ObservedScan): Seq[ColumnRef] =
+    scan.conditions.flatMap(c => Predicate.columns(c.condition.predicate)) ++
+      scan.topK.map(_.column) ++ scan.joinKeys
+
+  private def isText(column: ColumnRef): Boolean = column.columnType == StringType || column.columnType == BinaryType
+
+  private def names(columns: Seq[ColumnRef]): String = columns.map(c => s"`${c.name}`").mkString(", ")
+}

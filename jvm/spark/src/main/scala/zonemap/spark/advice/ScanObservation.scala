@@ -1,0 +1,133 @@
+package zonemap.spark.advice
+
+import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, NullsFirst}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+
+import zonemap.core.fact.FactKind
+import zonemap.core.predicate.{And, ColumnRef, NotNull, Predicate, True}
+import zonemap.iceberg.advice.{Hindrance, ObservedCondition, ObservedScan}
+import zonemap.iceberg.layout.ScanCondition
+import zonemap.iceberg.prune.TopK
+import zonemap.iceberg.report.{ConditionReason, OperatorReason, Remedies}
+import zonemap.spark.explain._
+import zonemap.spark.expression.{ExpressionSql, ExpressionTranslator}
+import zonemap.spark.join.Column
+import zonemap.spark.scan.{IcebergScans, SchemaColumns, ZoneMapRelation}
+
+/** Finds how an optimized plan uses its scans of Iceberg tables. It plans no scan and reads no byte of a store. */
+private[spark] object ScanObservation {
+
+  /** More conditions or values than this are not retained; the scan then counts without them. */
+  private val MostConditions = 32
+  private val MostValues = 1000
+  private val MostText = 500
+
+  /** @param isWanted which of the plan's scans to describe */
+  def of(plan: LogicalPlan, isWanted: DataSourceV2ScanRelation => Boolean = _ => true): Seq[ObservedScan] = {
+    val scans = plan.collectWithSubqueries { case scan: DataSourceV2ScanRelation if isWanted(scan) => scan }
+    lazy val uses = ScanUse.of(Seq(plan))
+    for {
+      scan <- scans
+      relation <- ZoneMapRelation.unapply(scan.relation)
+      use <- uses(scan.scan)
+    } yield new OfScan(relation, use).observed
+  }
+
+  private final class OfScan(relation: ZoneMapRelation, use: ScanUse) {
+    private val table = relation.table.baseName()
+
+    /** All columns, as if the table had each kind of fact of each of them. */
+    private val anyColumn =
+      new SchemaColumns(relation.relation, relation.schema, _ => FactKind.values.toSet, _ => true)
+
+    def observed: ObservedScan = ObservedScan(table, conditions, topK, joinKeys, topKHindrance.toSeq ++ joinHindrance)
+
+    private def conditions: Seq[ObservedCondition] = {
+      val small = use.conditions.filter(sizeOf(_) <= MostValues)
+      IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
+        new ConditionLines(relation, filter, _ => true).of(small).take(MostConditions).map(condition)
+      }
+    }
+
+    private def condition(use: ConditionUse): ObservedCondition = {
+      val text = use.text.take(MostText)
+      use.outcome.fold(
+        reason => ObservedCondition(text, ScanCondition(derived = possible(use)), Some(hindrance(text, reason))),
+        used => ObservedCondition(text, used.condition, None))
+    }
+
+    /** What facts could evaluate of a condition. */
+    private def possible(use: ConditionUse): Predicate = {
+      val translator = new ExpressionTranslator(anyColumn)
+      val found = Predicate.and(use.expression.toSeq.flatMap(relation.conjuncts).map(translator.whenTrue): _*)
+      if (onlyNotNull(found)) True else found
+    }
+
+    private def onlyNotNull(predicate: Predicate): Boolean =
+      predicate match {
+        case True | NotNull(_) => true
+        case And(children)     => children.forall(onlyNotNull)
+        case _                 => false
+      }
+
+    private def topK: Option[TopK] =
+      for {
+        sort <- use.sort
+        rows <- use.firstRows
+        if sort.between.isEmpty
+        column <- columnOf(sort.of.child)
+      } yield TopK(
+        column,
+        descending = sort.of.direction == Descending,
+        nullsFirst = sort.of.nullOrdering == NullsFirst,
+        filter = True,
+        rows = rows)
+
+    private def topKHindrance: Option[Hindrance] =
+      use.sort.flatMap { sort =>
+        val key = ExpressionSql.of(sort.of.child).take(MostText)
+        (sort.between match {
+          case Some(operator)                          => Some(OperatorReason.TopKBetween(operator))
+          case None if columnOf(sort.of.child).isEmpty => Some(OperatorReason.TopKKey(key))
+          case None                                    => None
+        }).map(operator(s"ORDER BY $key", _))
+      }
+
+    private def joinKeys: Seq[ColumnRef] =
+      use.joins.filter(_.prunable).flatMap(_.keys).flatMap(columnOf).distinctBy(_.id)
+
+    private def joinHindrance: Option[Hindrance] =
+      use.joins.headOption.filter(_ => joinKeys.isEmpty).map { join =>
+        val reason = use.joins.find(!_.prunable).fold[OperatorReason](OperatorReason.JoinCondition) { other =>
+          OperatorReason.JoinType(other.text)
+        }
+        operator(join.text, reason)
+      }
+
+    private def columnOf(key: Expression): Option[ColumnRef] =
+      key match {
+        case Column(attribute) => relation.column(attribute)
+        case _                 => None
+      }
+
+    private def hindrance(text: String, reason: ConditionReason): Hindrance =
+      hindrance(text, Coded.of(reason.code, reason.message, reason))
+
+    private def operator(text: String, reason: OperatorReason): Hindrance =
+      hindrance(text, Coded.of(reason.code, reason.message, reason))
+
+    private def hindrance(text: String, reason: Coded): Hindrance =
+      Hindrance(text, reason.code, reason.message, Remedies.of(reason.code, reason.arguments, table))
+  }
+
+  /** The number of values and operators of a condition. */
+  private def sizeOf(condition: Expression): Int = {
+    var size = 0
+    condition.foreach {
+      case set: InSet => size += set.hset.size
+      case _          => size += 1
+    }
+    size
+  }
+}

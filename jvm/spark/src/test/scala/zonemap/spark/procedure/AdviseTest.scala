@@ -1,0 +1,210 @@
+package zonemap.spark.procedure
+
+import org.apache.spark.sql.Row
+
+import zonemap.spark.SharedSession
+
+/**
+ * `CALL zonemap.system.advise`. Its estimates are compared with tables on which its statements ran: at most twice as
+ * many files or half as many, and one file more or less for each scan.
+ */
+class AdviseTest extends SharedSession {
+  private val files = 16
+
+  private val columns =
+    """id, pmod(id * 7919, 3200) AS mixed, concat('ref-', pmod(hash(id), 100000)) AS ref,
+      |  concat('k', id DIV 800) AS few, CAST(pmod(id, 4) AS INT) AS p""".stripMargin
+
+  /** A table of 16 files; ranges of `id` are in one file each, values of `mixed` and `ref` are in any file. */
+  private def create(name: String, query: String = s"SELECT $columns FROM RANGE(0, 3200, 1, $files)"): String = {
+    val table = s"lake.db.$name"
+    sql(s"DROP TABLE IF EXISTS $table")
+    sql(s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS $query")
+    build(table)
+    table
+  }
+
+  private lazy val table: String = create("advised")
+
+  private def advise(table: String, queries: String*): Seq[Row] = {
+    val list = if (queries.isEmpty) "" else queries.map(quoted).mkString(", queries => array(", ", ", ")")
+    sql(s"CALL zonemap.system.advise(table => '$table'$list)").collect().toSeq
+  }
+
+  private def quoted(text: String): String = s"'${text.replace("'", "''")}'"
+
+  private def text(row: Row, column: String): String = row.getAs[String](column)
+  private def count(row: Row, column: String): Long = row.getAs[Long](column)
+
+  private def only(rows: Seq[Row], kind: String, subject: String => Boolean = _ => true): Row = {
+    val found = rows.filter(row => text(row, "advice") == kind && subject(text(row, "subject")))
+    assert(found.size == 1, s"one row '$kind'\n${rows.mkString("\n")}")
+    found.head
+  }
+
+  private def keptFiles(query: String): Long =
+    sql(s"CALL zonemap.system.why_not(query => ${quoted(query)})")
+      .collect()
+      .find(text(_, "part") == "scan")
+      .map(count(_, "files_after"))
+      .get
+
+  private def assertClose(row: Row, real: Long, scans: Int): Unit = {
+    val estimate = count(row, "files_after")
+    println(s"advice ${text(row, "subject")}: about $estimate files of ${count(row, "files_before")}, really $real")
+    assert(estimate <= 2 * real + scans && real <= 2 * estimate + scans, s"really $real files: $row")
+  }
+
+  private def errorOf(table: String, queries: String*): String = {
+    val error = intercept[Exception](advise(table, queries: _*))
+    Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" | ")
+  }
+
+  test("the advised sort keeps about the estimated files after the statement ran") {
+    val sorted = create("advised_sort")
+    val queries =
+      Seq("mixed = 3000", "mixed BETWEEN 1000 AND 1399", "mixed > 2500").map(c => s"SELECT * FROM $sorted WHERE $c")
+    val rows = advise(sorted, queries: _*)
+    val row = only(rows, "sort")
+    assert(text(row, "subject") == "mixed" && count(row, "scans") == 3, row)
+    assert(count(row, "files_before") == queries.map(keptFiles).sum, row)
+    assert(count(row, "bytes_before") > 2 * count(row, "bytes_after"), row)
+    assert(count(row, "files_read") == files && count(row, "rows_read") == 3200, row)
+    assert(text(row, "message").contains("would keep about "), row)
+    sql(text(row, "statement")).collect()
+    build(sorted)
+    assertClose(row, queries.map(keptFiles).sum, 3)
+    val after = only(advise(sorted, queries: _*), "no help", _ == "sort order")
+    assert(text(after, "message").startsWith("no sort by one column keeps clearly fewer than the "), after)
+  }
+
+  test("a sort counts the scans by other columns, which it would make slower") {
+    val (ofId, ofMixed) = (s"SELECT * FROM $table WHERE id = 1000", s"SELECT * FROM $table WHERE mixed < 200")
+    val sort = only(advise(table, ofId +: Seq.fill(4)(ofMixed): _*), "sort")
+    assert(count(sort, "files_before") == 4 * files + 1, sort)
+    assert(text(sort, "message").contains("; 1 scan of them by other columns would keep about 16 instead of 1;"), sort)
+    val none = only(advise(table, ofMixed +: Seq.fill(4)(ofId): _*), "no help", _ == "sort order")
+    assert(text(none, "message").contains("the best, by `id`, would keep about 20 files"), none)
+  }
+
+  test("the advised fact keeps about the estimated files and takes the expected bytes") {
+    val built = create("advised_fact")
+    val values = sql(s"SELECT ref FROM $built WHERE id IN (7, 1111, 2222, 3003)").collect().map(_.getString(0)).sorted
+    val queries = values.map(v => s"SELECT * FROM $built WHERE ref = '$v'").toSeq
+    val row = only(advise(built, queries: _*), "fact")
+    assert(text(row, "subject") == "bloom(ref)" && count(row, "scans") == 4, row)
+    assert(count(row, "files_before") == queries.map(keptFiles).sum && count(row, "files_before") > 32, row)
+    assert(count(row, "files_read") == files && count(row, "rows_read") == 3200, row)
+    val fact = sql(text(row, "statement")).collect().find(text(_, "part") == "bloom(ref)").get
+    val (expected, real) = (count(row, "expected_bytes"), count(fact, "bytes"))
+    assert(Math.abs(expected - real) <= 0.2 * real, s"expected $expected, really $real")
+    assertClose(row, queries.map(keptFiles).sum, 4)
+  }
+
+  test("facts for texts within a column, for functions of a column and for a few values") {
+    val rows = advise(
+      table,
+      s"SELECT * FROM $table WHERE ref LIKE '%-4321%'",
+      s"SELECT * FROM $table WHERE hash(p) = 1",
+      s"SELECT * FROM $table WHERE mixed IN (17, 1900)")
+    val facts = rows.filter(text(_, "advice") == "fact").map(text(_, "subject")).toSet
+    assert(facts == Set("values(ref)", "values(p)", "bloom(mixed)"), rows.mkString("\n"))
+    assert(!rows.exists(text(_, "message").startsWith("CONDITION_")), rows.mkString("\n"))
+  }
+
+  test("what no sort and no fact can help, with the reason") {
+    val rows = advise(
+      table,
+      s"SELECT * FROM $table WHERE rand() < 0.5",
+      s"SELECT * FROM $table WHERE p = 1",
+      s"SELECT * FROM $table ORDER BY id + mixed LIMIT 3",
+      s"SELECT * FROM $table t LEFT JOIN (SELECT id AS k FROM RANGE(9)) ON t.id = k"
+    )
+    def message(subject: String => Boolean) = text(only(rows, "no help", subject), "message")
+    assert(message(_.contains("rand")).startsWith("CONDITION_NOT_DETERMINISTIC: "))
+    assert(message(_ == "p").startsWith("no fact keeps clearly fewer files: "))
+    assert(message(_.startsWith("ORDER BY")).startsWith("TOPK_KEY: "))
+    assert(message(_.contains("LEFT OUTER")).startsWith("JOIN_TYPE: "))
+    assert(rows.filter(text(_, "advice") == "no help").forall(text(_, "statement").isEmpty))
+  }
+
+  test("first rows and join keys ask for a sort by their column") {
+    val top = only(advise(table, s"SELECT * FROM $table ORDER BY mixed DESC LIMIT 5"), "sort")
+    assert(text(top, "subject") == "mixed" && count(top, "files_after") == 1, top)
+    val join =
+      s"SELECT /*+ MERGE(o) */ * FROM $table t JOIN (SELECT id AS k FROM RANGE(9) WHERE id > 3) o ON t.mixed = o.k"
+    assert(text(only(advise(table, join), "sort"), "subject") == "mixed")
+  }
+
+  test("scans that ran are observed, each once, and those of other tables are not counted") {
+    val observed = create("advised_observed")
+    assert(errorOf(observed).contains("this driver has planned no scan of it that can be observed"))
+    sql(s"SELECT count(ref) FROM $observed WHERE mixed = 7").collect()
+    sql(s"SELECT ref FROM $observed WHERE mixed = 7").collect()
+    sql(s"SELECT * FROM $observed WHERE id = (SELECT max(id) FROM $observed WHERE mixed = 9)").collect()
+    sql(s"SELECT ref FROM $table WHERE mixed = 7").collect()
+    val sort = only(advise(observed), "sort")
+    assert(text(sort, "subject") == "mixed" && count(sort, "scans") == 4, sort)
+  }
+
+  test("columns that the index leaves out") {
+    val chosen = create("advised_columns")
+    sql(s"CALL zonemap.system.build(table => '$chosen', columns => array('id'))").collect()
+    val row = only(advise(chosen, s"SELECT * FROM $chosen WHERE mixed = 3 AND id > 5"), "columns")
+    assert(text(row, "subject") == "mixed", row)
+    assert(
+      text(row, "statement") == s"CALL zonemap.system.build(table => '$chosen', columns => array('id', 'mixed'))",
+      row)
+    sql(text(row, "statement")).collect()
+    assert(!advise(chosen, s"SELECT * FROM $chosen WHERE mixed = 3").exists(text(_, "advice") == "columns"))
+  }
+
+  test("bounds that writers do not collect: beyond 100 columns, and texts with a shared beginning") {
+    val wide = create(
+      "advised_wide",
+      (0 until 110)
+        .map(i => if (i == 3) s"concat('https://example.org/', id) AS c$i" else s"id + $i AS c$i")
+        .mkString("SELECT ", ", ", " FROM RANGE(0, 40, 1, 4)")
+    )
+    val rows = advise(wide, s"SELECT c0 FROM $wide WHERE c108 = 120 AND c3 = 'https://example.org/7' AND c1 > 3")
+    val row = only(rows, "metrics")
+    assert(text(row, "subject") == "c3, c108", row)
+    assert(
+      text(row, "statement") == s"ALTER TABLE $wide SET TBLPROPERTIES ('write.metadata.metrics.column.c3' = " +
+        "'truncate(64)', 'write.metadata.metrics.column.c108' = 'full')",
+      row
+    )
+    assert(text(row, "message").contains("the table has 110 columns, and Iceberg collects bounds of the first 100"))
+    sql(text(row, "statement")).collect()
+    val columns = only(rows, "columns")
+    assert(text(columns, "statement").endsWith("columns => array('c1', 'c3', 'c108'))"), columns)
+    assert(!advise(wide, s"SELECT c0 FROM $wide WHERE c108 = 120").exists(text(_, "advice") == "metrics"))
+  }
+
+  test("mistakes are one clear sentence with the next step") {
+    sql("CREATE OR REPLACE TEMPORARY VIEW advised_view AS SELECT 1 AS id")
+    Seq("advised_empty", "advised_unindexed").foreach(t => sql(s"DROP TABLE IF EXISTS lake.db.$t"))
+    sql("CREATE TABLE lake.db.advised_empty (id BIGINT) USING iceberg")
+    sql("CREATE TABLE lake.db.advised_unindexed (id BIGINT) USING iceberg")
+    sql("INSERT INTO lake.db.advised_unindexed VALUES (1)")
+    val select = s"SELECT * FROM $table WHERE mixed = 3"
+    val cases = Seq(
+      errorOf("lake.db.nowhere") -> "Cannot advise on 'lake.db.nowhere': ",
+      errorOf("advised_view") -> "Cannot advise on 'advised_view': ",
+      errorOf("lake.db.advised_empty") -> "the table has no snapshot. Write to the table and run queries first.",
+      errorOf("lake.db.advised_unindexed", "SELECT * FROM lake.db.advised_unindexed WHERE id = 1") ->
+        "CALL zonemap.system.build(table => 'lake.db.advised_unindexed') indexes it.",
+      errorOf(table, s"DELETE FROM $table") -> s"Cannot advise on a table by 'DELETE FROM $table': it is no SELECT.",
+      errorOf(table, "SELECT 1") -> "none of the queries has a scan of it that zonemap plans. Give queries that read",
+      errorOf(table, s"$select AND nothing = 1") -> "Correct the query, and name tables as catalog.namespace.table."
+    )
+    cases.foreach { case (found, expected) => assert(found.contains(expected), found) }
+  }
+
+  test("without facts, no data file is read") {
+    val rows = sql(
+      s"CALL zonemap.system.advise(table => '$table', facts => false, " +
+        s"queries => array('SELECT * FROM $table WHERE ref = ''ref-1'''))").collect().toSeq
+    assert(rows.map(text(_, "advice")) == Seq("sort"), rows)
+  }
+}
