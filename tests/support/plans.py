@@ -11,7 +11,20 @@ _FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offse
 _NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
 
 
-def _method(jvm, java_class, name: str):
+#: Java methods of scans by JVM, class and name; None if the class has no such method. A search takes hundreds of calls.
+_methods: dict[tuple[object, str, str], object] = {}
+
+
+def _method(spark: SparkSession, target, name: str):
+    """Returns a method without parameters; it need not be public, because Iceberg's scans are package-private."""
+    java_class = target.getClass()
+    key = spark._jvm, java_class.getName(), name
+    if key not in _methods:
+        _methods[key] = _declared(java_class, name)
+    return _methods[key]
+
+
+def _declared(java_class, name: str):
     while java_class is not None:
         for candidate in java_class.getDeclaredMethods():
             if candidate.getName() == name and candidate.getParameterCount() == 0:
@@ -22,8 +35,7 @@ def _method(jvm, java_class, name: str):
 
 
 def _invoke(spark: SparkSession, target, name: str):
-    """Calls a method that is not public in Java: Iceberg's scans are package-private."""
-    method = _method(spark._jvm, target.getClass(), name)
+    method = _method(spark, target, name)
     if method is None:
         raise AttributeError(f"{target.getClass().getName()} has no method {name}()")
     nothing = spark.sparkContext._gateway.new_array(spark._jvm.java.lang.Object, 0)
@@ -34,7 +46,7 @@ def _scan_files(spark: SparkSession, scan) -> list[str]:
     """Returns the path of each task of an Iceberg scan, before Iceberg splits the tasks."""
     if scan.getClass().getSimpleName() in ("KeyFilteredScan", "RemainingFilesScan"):
         scan = scan.inner()
-    if _method(spark._jvm, scan.getClass(), "tasks") is not None:
+    if _method(spark, scan, "tasks") is not None:
         return _FILE.findall(_invoke(spark, scan, "tasks").toString())
     partitions = _invoke(spark, _invoke(spark, scan, "toBatch"), "planInputPartitions")
     return [
