@@ -9,10 +9,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import product
+from support.probe import Probe, probe_of
 
 from campaign.held import Held
 from campaign.judge import Judge, Verdict, class_of
-from campaign.probe import Probe
 from campaign.questions import Question
 from campaign.worlds import keys_of
 
@@ -27,17 +27,6 @@ ALONE = ("values_of_aggregates", "files_of_statement")
 RUN_EVERY = 3  # of so many aggregates that read files, and of so many queries with an order, one is run
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
-
-_probes: dict[int, Probe] = {}
-
-
-def probe_of(spark: SparkSession) -> Probe:
-    """The probe of the session's JVM."""
-    key = id(spark._jvm)
-    if key not in _probes:
-        _probes.clear()
-        _probes[key] = Probe(spark)
-    return _probes[key]
 
 
 def _reads_values(question: Question) -> bool:

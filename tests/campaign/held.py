@@ -8,8 +8,7 @@ from functools import cached_property
 
 from pyspark.sql import SparkSession
 from support import product
-
-from campaign.probe import Probe
+from support.probe import Probe
 
 VIEW = "campaign_rows"
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from support.probe import probe_of
+
 _FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offset)=")
-_NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
 
 
 #: Java methods of scans by JVM, class and name; None if the class has no such method. A search takes hundreds of calls.
@@ -91,31 +92,8 @@ def planned_tasks(df: DataFrame) -> list[str]:
 
 def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) -> list[set[str]]:
     """Returns the data files planned for each predicate, by one query with a UNION ALL branch for each predicate."""
-    query = " UNION ALL ".join(
-        f"SELECT _pos, {i} AS plan_no FROM {relation} WHERE {p}" for i, p in enumerate(predicates)
-    )
-    plan = spark.sql(query)._jdf.queryExecution().executedPlan()
-    kept: list[set[str]] = [set() for _ in predicates]
-    leaves = _leaves(plan)
-    numbers = _branch_of_leaf(plan.toString())
-    if len(leaves) != len(numbers):
-        raise AssertionError(f"cannot match {len(leaves)} leaves with {len(numbers)} branches in\n{plan.toString()}")
-    for leaf, number in zip(leaves, numbers, strict=True):
-        if leaf.getClass().getSimpleName() == "BatchScanExec":
-            kept[number] = set(_scan_files(spark, leaf.scan()))
-    return kept
-
-
-def _branch_of_leaf(tree: str) -> list[int]:
-    """Returns, for each leaf of the printed plan, the branch number that its projection contains."""
-    numbers, current = [], None
-    for line in tree.splitlines():
-        found = _NUMBERED.search(line)
-        if found and "Project" in line:
-            current = int(found.group(1))
-        if re.search(r"(?:^|[-+:] ?)BatchScan ", line) or "LocalTableScan <empty>" in line:
-            numbers.append(current)
-    return numbers
+    queries = [f"SELECT _pos, {i} AS branch FROM {relation} WHERE {p}" for i, p in enumerate(predicates)]
+    return probe_of(spark).files_of(queries)
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,22 @@ _SOURCE = Path(__file__).with_name("Probe.java")
 _SEPARATOR = "\x01"
 
 
+_probes: dict[object, Probe] = {}
+
+
+def probe_of(spark: SparkSession) -> Probe:
+    """Returns the probe of the session's JVM."""
+    if spark._jvm not in _probes:
+        _probes.clear()
+        _probes[spark._jvm] = Probe(spark)
+    return _probes[spark._jvm]
+
+
 class Probe:
     """One probe for each session. A line of a result begins with "!" if the statement or condition failed."""
 
     def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
         jvm = spark._jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
@@ -26,6 +38,10 @@ class Probe:
     def set_files(self, paths: Sequence[str]) -> None:
         """Numbers the data files of a table; all results name files by these numbers. Forgets evaluated rows."""
         self._java.setFiles(_SEPARATOR.join(paths))
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets the rows of an evaluated view, which must be called after the view has changed."""
         self._java.forget()
 
     def evaluate(self, held: str, conditions: Sequence[str]) -> list[str]:
@@ -43,8 +59,16 @@ class Probe:
         """Plans queries as the branches of one UNION ALL; each selects the number of its branch AS branch."""
         if len(queries) < 2:
             return self.plan(queries)
-        lines = self._java.planTogether(" UNION ALL ".join(f"({q})" for q in queries), len(queries)).splitlines()
+        lines = self._java.planTogether(_union(queries), len(queries), False).splitlines()
         return lines if len(lines) == len(queries) else self.plan(queries)
+
+    def files_of(self, queries: Sequence[str]) -> list[set[str]]:
+        """Like plan_together, but returns the paths of the planned files of each query, and raises the planner's error."""
+        lines = self._java.planTogether(_union(queries), len(queries), True).split("\n")[:-1]
+        if lines[0].startswith("!"):
+            self._spark.sql(_union(queries))._jdf.queryExecution().executedPlan()
+            raise AssertionError(f"cannot list the files of {queries}: {lines[0]}")
+        return [set(filter(None, line.split(_SEPARATOR))) for line in lines]
 
     def run(self, query: str) -> str:
         """Runs a query with one row; returns a line with its values."""
@@ -54,3 +78,7 @@ class Probe:
     def values(line: str) -> list[str] | None:
         """Returns the values of a line of `plan`; None if the plan reads files."""
         return line[1:].split(_SEPARATOR) if line.startswith("=") else None
+
+
+def _union(queries: Sequence[str]) -> str:
+    return " UNION ALL ".join(f"({query})" for query in queries)

@@ -1,9 +1,11 @@
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import org.apache.iceberg.ContentScanTask;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -83,9 +85,10 @@ public class Probe {
 
   /**
    * Plans queries as the branches of one UNION ALL, which takes half the time. Branch i has a column "branch" with the
-   * value i. Returns a line for each branch, as `plan` does; one line with the error if the plan fails.
+   * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `namesFiles`; one line
+   * with the error if the plan fails.
    */
-  public String planTogether(String union, int branches) {
+  public String planTogether(String union, int branches, boolean namesFiles) {
     try {
       String[] lines = new String[branches];
       LogicalPlan plan = execution(union).optimizedPlan();
@@ -97,10 +100,11 @@ public class Probe {
         List scans = new ArrayList();
         collect(child, scans);
         // Spark replaces a branch that reads nothing by an empty relation, which has no number
-        if (!scans.isEmpty()) lines[branchOf(child)] = marked(scans);
+        if (!scans.isEmpty()) lines[branchOf(child)] = namesFiles ? named(scans) : marked(scans);
       }
+      String nothing = namesFiles ? "" : marked(new ArrayList());
       StringBuilder all = new StringBuilder();
-      for (int i = 0; i < branches; i++) all.append(lines[i] == null ? marked(new ArrayList()) : lines[i]).append('\n');
+      for (int i = 0; i < branches; i++) all.append(lines[i] == null ? nothing : lines[i]).append('\n');
       return all.toString();
     } catch (Throwable error) {
       return failure(error);
@@ -126,8 +130,22 @@ public class Probe {
   private String marked(List scans) throws Exception {
     char[] files = new char[numbers.size()];
     java.util.Arrays.fill(files, '0');
-    for (int i = 0; i < scans.size(); i++) mark((Scan) scans.get(i), files);
+    Iterator paths = paths(scans).iterator();
+    while (paths.hasNext()) {
+      Object number = numbers.get(paths.next());
+      if (number != null) files[((Integer) number).intValue()] = '1';
+    }
     return new String(files);
+  }
+
+  private String named(List scans) throws Exception {
+    return String.join(SEPARATOR, paths(scans));
+  }
+
+  private Set paths(List scans) throws Exception {
+    Set paths = new HashSet();
+    for (int i = 0; i < scans.size(); i++) addPaths((Scan) scans.get(i), paths);
+    return paths;
   }
 
   /** Collects the scans of a plan and of its subqueries; false if the plan deletes whole files by metadata. */
@@ -141,19 +159,16 @@ public class Probe {
     return true;
   }
 
-  private void mark(Scan scan, char[] files) throws Exception {
+  private void addPaths(Scan scan, Set paths) throws Exception {
     Method inner = method(scan.getClass(), "inner");
     if (inner != null) {
-      mark((Scan) inner.invoke(scan, new Object[0]), files);
+      addPaths((Scan) inner.invoke(scan, new Object[0]), paths);
       return;
     }
     Method tasks = method(scan.getClass(), "tasks");
     if (tasks == null) throw new IllegalStateException("a scan without tasks: " + scan.getClass());
     Iterator found = ((List) tasks.invoke(scan, new Object[0])).iterator();
-    while (found.hasNext()) {
-      Object number = numbers.get(((ContentScanTask) found.next()).file().location());
-      if (number != null) files[((Integer) number).intValue()] = '1';
-    }
+    while (found.hasNext()) paths.add(((ContentScanTask) found.next()).file().location());
   }
 
   private String values(QueryExecution execution) {
