@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 _SOURCE = Path(__file__).with_name("Probe.java")
 _SEPARATOR = "\x01"
+_LINE = "\x02"
 
 
 _probes: dict[object, Probe] = {}
@@ -48,6 +49,16 @@ class Probe:
         """Returns, for each condition, a character for each row of the view: '1', '0', 'n' for NULL, '!' for an error."""
         return self._java.evaluate(held, _SEPARATOR.join(conditions)).splitlines() if conditions else []
 
+    def rank(self, held: str, columns: Sequence[str]) -> list[list[int | None]]:
+        """Returns, for each column, the place of each row's value among the column's values; None for NULL."""
+        lines = self._java.rank(held, _SEPARATOR.join(columns)).split(_LINE)[:-1]
+        return [[int(place) if place else None for place in line.split(_SEPARATOR)] for line in lines]
+
+    def texts(self, held: str, expressions: Sequence[str]) -> list[list[str | None]]:
+        """Returns, for each expression, which must be a text, its value in each row of the view."""
+        lines = self._java.texts(held, _SEPARATOR.join(expressions)).split(_LINE)[:-1]
+        return [[text[1:] if text.startswith("t") else None for text in line.split(_SEPARATOR)] for line in lines]
+
     def plan(self, statements: Sequence[str], reads_values: bool = False) -> list[str]:
         """Plans each statement without running it; returns the planned files as text of '0' and '1'.
 
@@ -70,9 +81,17 @@ class Probe:
             raise AssertionError(f"cannot list the files of {queries}: {lines[0]}")
         return [set(filter(None, line.split(_SEPARATOR))) for line in lines]
 
-    def run(self, query: str) -> str:
-        """Runs a query with one row; returns a line with its values."""
-        return str(self._java.run(query))
+    def rows_together(self, queries: Sequence[str]) -> list[list[list[str]]] | None:
+        """Runs queries with the same columns, all texts, as one query; returns the rows of each query, None if it fails."""
+        union = _union([f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries)])
+        lines = self._java.rows(union).split(_LINE)[:-1]
+        if lines and lines[0].startswith("!"):
+            return None
+        found: list[list[list[str]]] = [[] for _ in queries]
+        for line in lines:
+            branch, *values = line.split(_SEPARATOR)
+            found[int(branch)].append(values)
+        return found
 
     @staticmethod
     def values(line: str) -> list[str] | None:
