@@ -46,6 +46,9 @@ val testSettings: Seq[Setting[_]] = Seq(
   Test / javaOptions ++= sparkJvmOptions ++ Seq(
     "-Xmx3g",
     "-XX:TieredStopAtLevel=1",
+    // With one compiler, the JVM reserves 48 MB for compiled code. The suites fill them, and from then on the JVM
+    // interprets all new code.
+    "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
     // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.

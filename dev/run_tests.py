@@ -36,11 +36,14 @@ AT_ONCE = 3  # a suite keeps less than one of two cores busy
 # folders run after these groups.
 TOGETHER = (
     ("joins", "topk", "expressions", "facts", "trust", "readers"),
-    ("differential",),
     ("sql",),
     ("layouts",),
-    ("objectstore",),
+    ("differential",),
+    ("ingest",),
+    ("store",),
     ("bugs",),
+    ("upkeep",),
+    ("objectstore",),
     ("campaign",),
 )
 

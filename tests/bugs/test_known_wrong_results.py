@@ -303,19 +303,6 @@ def test_17_compaction_moves_every_row(spark) -> None:
     check(spark, table, "x = 9", [], 0)
 
 
-def test_18_a_small_cache_gives_whole_file_lists(base) -> None:
-    session.restart({"spark.sql.zonemap.hot.max-bytes": "1k"})
-    spark = session.get()
-    try:
-        named = [table_of(spark, f"squeezed{i}", "INT", [[j + i] for j in range(5)]) for i in range(4)]
-        for _ in range(2):
-            for i, table in enumerate(named):
-                assert len(spark.sql(f"SELECT rid FROM {table} WHERE x >= {i}").collect()) == 20
-                assert len(plans.planned_files(spark.sql(f"SELECT rid FROM {table} WHERE x = {i + 4}"))) == 1
-    finally:
-        session.restart()
-
-
 def test_19_missing_null_counts_change_no_delete(spark) -> None:
     """Iceberg 1.11 treats an absent null count as zero and deletes whole files; the index must not delete more rows."""
     left = []
@@ -686,3 +673,17 @@ def test_a_prefix_is_counted_in_characters(spark) -> None:
     check(spark, table, "x NOT LIKE '\U0001f4a9é%'", range(8, 16), 2, stock_agrees=False)
     # the index proves that the file with a single value has no value with this ending
     check(spark, table, "x LIKE '\U0001f4a9é%' AND x LIKE '%z'", [1], 1, stock_agrees=False)
+
+
+def test_18_a_small_cache_gives_whole_file_lists(base) -> None:
+    """The last test of the module, because it needs a JVM with another conf."""
+    session.restart({"spark.sql.zonemap.hot.max-bytes": "1k"})
+    spark = session.get()
+    try:
+        named = [table_of(spark, f"squeezed{i}", "INT", [[j + i] for j in range(5)]) for i in range(4)]
+        for _ in range(2):
+            for i, table in enumerate(named):
+                assert len(spark.sql(f"SELECT rid FROM {table} WHERE x >= {i}").collect()) == 20
+                assert len(plans.planned_files(spark.sql(f"SELECT rid FROM {table} WHERE x = {i + 4}"))) == 1
+    finally:
+        session.stop()

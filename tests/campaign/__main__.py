@@ -104,7 +104,9 @@ def _journal_of(folder: Path, worker: int | str) -> Path:
     """Returns the path of a worker's journal. Its name has a digest of the sources that determine the rounds."""
     tests = Path(__file__).parent.parent
     digest = hashlib.sha256()
-    for source in sorted([*tests.glob("campaign/*.py"), *tests.glob("campaign/*.java"), *tests.glob("support/fuzz/*")]):
+    for source in sorted(
+        [*tests.glob("campaign/*.py"), *tests.glob("support/[Pp]robe.*"), *tests.glob("support/fuzz/*")]
+    ):
         if source.is_file() and not source.name.startswith("test_"):
             digest.update(source.read_bytes())
     return folder / f"journal-{digest.hexdigest()[:8]}-{worker}.jsonl"

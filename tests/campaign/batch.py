@@ -9,10 +9,10 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import product
+from support.probe import Probe, probe_of
 
 from campaign.held import Held
-from campaign.judge import Judge, Verdict, class_of
-from campaign.probe import Probe
+from campaign.judge import Judge, Verdict
 from campaign.questions import Question
 from campaign.worlds import keys_of
 
@@ -20,29 +20,28 @@ CHUNK = 192  # questions whose conditions are evaluated together
 MAX_RUN = 12  # questions about one relation that are run because they seem wrong
 WRONG = "WRONG"
 RETURNS = "returns"  # the first word about a query that was run
+ERROR = "error"
 TOGETHER = 24  # branches of one UNION ALL
 ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
 #: Statements that cannot be branches of a UNION ALL, or whose values are compared.
 ALONE = ("values_of_aggregates", "files_of_statement")
-RUN_EVERY = 3  # of so many aggregates that read files, and of so many queries with an order, one is run
+#: Statements of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
+RUN_ORDERS, RUN_AGGREGATES = 10, 16
+READS_FILES = "reads files"
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
-
-_probes: dict[int, Probe] = {}
-
-
-def probe_of(spark: SparkSession) -> Probe:
-    """The probe of the session's JVM."""
-    key = id(spark._jvm)
-    if key not in _probes:
-        _probes.clear()
-        _probes[key] = Probe(spark)
-    return _probes[key]
 
 
 def _reads_values(question: Question) -> bool:
     """Whether a plan without a scan may be run; a statement would change the table."""
     return question.kind == "values_of_aggregates"
+
+
+def _as_texts(question: Question, text: str) -> str:
+    """Returns a query with the compared columns of the query as texts, so that all queries have the same types."""
+    columns = [f"v{n}" for n in range(len(question.values))] if question.values else ["rid"]
+    renamed = f"({text}) AS q({', '.join(columns)})" if question.values else f"({text})"
+    return "SELECT " + ", ".join(f"CAST({c} AS STRING) AS {c}" for c in columns) + f" FROM {renamed}"
 
 
 def _chunks(questions: Sequence[Question]) -> list[list[int]]:
@@ -69,9 +68,6 @@ class Batch:
         self.probe = probe_of(spark)
         self.planned_by_index = 0
         self._chunk_number = 0
-        self._aggregates = 0
-        self._orders = 0
-        self._is_replay = False
 
     def check(self, questions: Sequence[Question]) -> list[Verdict]:
         """Returns a verdict for each question; all questions must be about one relation."""
@@ -79,7 +75,6 @@ class Batch:
         self.held = Held(self.spark, self.probe, relation, keys_of(self.table))
         self.held.join([(q.keys.column, q.keys.key) for q in questions if q.keys])
         self._rank(questions)
-        self._is_replay = len(questions) == 1
         verdicts: list[Verdict] = [Verdict("alike")] * len(questions)
         for places in _chunks(questions):
             with product.raw_conf(self.spark, questions[places[0]].confs):
@@ -102,7 +97,42 @@ class Batch:
         with product.on(self.spark):
             lines = self._plan(questions, relation)
         self.planned_by_index += product.counters(self.spark).planned_scans - before
-        return [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
+        verdicts = [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
+        self._run(questions, marks, verdicts, relation)
+        return verdicts
+
+    def _run(self, questions: Sequence[Question], marks: Sequence[str], verdicts: list[Verdict], relation: str) -> None:
+        """Runs some of the queries whose plans are right, and compares their rows or values."""
+        sorts = [
+            n
+            for n, q in enumerate(questions)
+            if q.order and q.order.by_rid and q.rows and verdicts[n].result == "equal"
+        ]
+        aggregates = [n for n, verdict in enumerate(verdicts) if verdict.details == READS_FILES]
+        for places, most in ((sorts, RUN_ORDERS), (aggregates, RUN_AGGREGATES)):
+            run = places[:most]
+            queries = [_as_texts(questions[n], self.judge.text(questions[n].statement, relation)) for n in run]
+            for n, found in zip(run, self._rows_of(queries), strict=True):
+                verdicts[n] = self._compare_rows(questions[n], marks[n], found)
+
+    def _rows_of(self, queries: Sequence[str]) -> list[list[list[str]] | str]:
+        """Runs the queries together; returns the rows of each query, or its error."""
+        if not queries:
+            return []
+        with product.on(self.spark):
+            found = self.probe.rows_together(queries)
+            return found if found is not None else [(self.probe.rows_together([q]) or [ERROR])[0] for q in queries]
+
+    def _compare_rows(self, question: Question, marks: str, found: list[list[str]] | str) -> Verdict:
+        if isinstance(found, str):
+            return Verdict(WRONG, f"{RETURNS} an error")
+        if question.values:
+            verdict = self._compare(question, marks, found[0])
+            return verdict if verdict.result == "equal" else Verdict(WRONG, f"{RETURNS} {verdict.details}")
+        expected = [self.held.rids[n] for n in self._ordered(question, marks)][question.skipped :]
+        rids = sorted(int(row[0]) for row in found)
+        same = rids == sorted(expected)
+        return Verdict("equal") if same else Verdict(WRONG, f"{RETURNS} {rids} instead of {sorted(expected)}")
 
     def _plan(self, questions: Sequence[Question], relation: str) -> list[str]:
         texts = [self.judge.text(q.statement, relation) for q in questions]
@@ -132,37 +162,13 @@ class Batch:
                 return Verdict("undecided", line)
             return self._compare(question, marks, values)
         if question.values:  # the index provides the values of some files, and the plan reads the others
-            self._aggregates += 1
-            is_run = self._aggregates % RUN_EVERY == 0 or self._is_replay
-            return self._run(question, marks, relation) if is_run else Verdict("alike", "reads files")
+            return Verdict("alike", READS_FILES)
         planned = int(line, 2) if line else 0
         needed, problem = self._needs(question, marks, planned)
         lost = needed & ~planned
         if lost or problem:
             return Verdict(WRONG, problem or f"files with needed rows are left out: {self._names(lost)}")
-        if question.order is not None and question.order.by_rid:
-            self._orders += 1
-            if self._orders % RUN_EVERY == 0 or self._is_replay:
-                return self._run_order(question, marks, relation)
         return Verdict("equal")
-
-    def _run_order(self, question: Question, marks: str, relation: str) -> Verdict:
-        """Runs a query whose rows have one order: a condition that a rule adds may lose rows of planned files."""
-        with product.on(self.spark):
-            try:
-                rows = self.spark.sql(self.judge.text(question.statement, relation)).collect()
-            except (Py4JJavaError, PySparkException) as error:
-                return Verdict(WRONG, f"{RETURNS} the error {class_of(error)}")
-        expected = [self.held.rids[n] for n in self._ordered(question, marks)][question.skipped :]
-        found = [row["rid"] for row in rows]
-        return Verdict("equal") if found == expected else Verdict(WRONG, f"{RETURNS} {found} instead of {expected}")
-
-    def _run(self, question: Question, marks: str, relation: str) -> Verdict:
-        """Runs an aggregate that combines values of the index with rows of the files that are left."""
-        with product.on(self.spark):
-            line = self.probe.run(self.judge.text(question.statement, relation))
-        values = Probe.values(line)
-        return Verdict(WRONG, f"{RETURNS} {line}") if values is None else self._compare(question, marks, values)
 
     def _compare(self, question: Question, marks: str, values: list[str]) -> Verdict:
         expected = self._values(question, marks)

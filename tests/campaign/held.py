@@ -8,8 +8,7 @@ from functools import cached_property
 
 from pyspark.sql import SparkSession
 from support import product
-
-from campaign.probe import Probe
+from support.probe import Probe
 
 VIEW = "campaign_rows"
 
@@ -54,19 +53,16 @@ class Held:
         return [found[c] for c in conditions]
 
     def rank(self, columns: Sequence[str], binary: Collection[str]) -> None:
-        """Ranks the columns by one query; `binary` columns have hexadecimal texts."""
+        """Ranks the columns; `binary` columns have hexadecimal texts."""
         new = [c for c in dict.fromkeys(columns) if c not in self._ranked]
-        if not new:
+        if not new or not self.files:
+            self._ranked |= {c: Ranked([], []) for c in new}
             return
-        text = {c: f"hex({c})" if c in binary else f"CAST({c} AS STRING)" for c in new}
-        shown = ", ".join(
-            f"IF({c} IS NULL, NULL, dense_rank() OVER (ORDER BY {c} NULLS FIRST)), {text[c]}" for c in new
-        )
         with product.off(self.spark):
-            rows = self.spark.sql(f"SELECT row_no, {shown} FROM {VIEW}").collect()
-        ordered = sorted(rows, key=lambda row: self._place_of[row[0]])
-        for n, column in enumerate(new):
-            self._ranked[column] = Ranked([r[1 + 2 * n] for r in ordered], [r[2 + 2 * n] for r in ordered])
+            places = self.probe.rank(VIEW, new)
+            texts = self.probe.texts(VIEW, [f"hex({c})" if c in binary else f"CAST({c} AS STRING)" for c in new])
+        for column, of_column, shown in zip(new, places, texts, strict=True):
+            self._ranked[column] = Ranked(of_column, shown)
 
     def ranked(self, column: str) -> Ranked:
         return self._ranked[column]

@@ -25,7 +25,7 @@ from campaign.steps import Step, run
 from campaign.worlds import World
 
 QUERIES = 12  # queries of a round that are run; each kind occurs in turn
-PLANNED = 2400  # questions of a round for the batch oracle
+PLANNED = 7200  # questions of a round for the batch oracle: creating a table takes as long as planning some thousands
 PLANNED_FROM = 100_000  # the number of the first of these questions
 KINDS_A_ROUND = 5  # the first kind of query moves on by so many kinds with each round
 OTHER_READS = 2  # relations of a table that the batch oracle reads in addition to its current state

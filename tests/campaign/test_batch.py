@@ -87,8 +87,30 @@ def test_a_file_that_is_left_out_is_noticed(spark, monkeypatch) -> None:
     marks = checked.held.matches([q.condition for q in filters])
     # Spark computes a common part of BETWEEN in a projection of its own
     assert [m.count("1") for m in marks] == [1, 5, 10, 0, 0]
+    checked.held.rank(["m", "s"], ["s"])
+    m, s = (
+        dict(zip(checked.held.rids, zip(r.places, r.texts, strict=True), strict=True))
+        for r in map(checked.held.ranked, "ms")
+    )
+    assert [m[0], m[9], m[10]] == [(1, "0"), (10, "9"), (1, "0")]
+    assert s[3] == (4, b"k00003".hex().upper())
     # a condition that matches more rows than the statement's: the files of rows 0 to 6 are not planned
     other = [Question("files_of_filter", "SELECT rid FROM {t} WHERE rid = 7", table, "rid <= 7", confs={ANSI: "false"})]
     monkeypatch.setattr(Batch, "_confirm", lambda self, questions, verdicts: None)
     assert [v.result for v in Batch(spark, table).check(other)] == ["WRONG"]
+    # a query that returns other rows of the planned files than the condition matches
+    lost, kept = (
+        Question(
+            "files_of_order",
+            f"SELECT m, rid FROM {{t}}{where} ORDER BY m, rid LIMIT 3",
+            table,
+            order=Order("m", by_rid=True),
+            rows=3,
+            confs={ANSI: "false"},
+        )
+        for where in (" WHERE rid % 10 <> 0", "")
+    )
+    wrong, right = Batch(spark, table).check([lost, kept])
+    assert (wrong.result, right.result) == ("WRONG", "equal")
+    assert wrong.details == "returns [1, 2, 11] instead of [0, 1, 10]"
     spark.sql(f"DROP TABLE {table}")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support import plans, product, session, tables
-from support.compare import explain
+from support.compare import explain, rows_of_each
 from support.session import STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
@@ -104,6 +104,12 @@ def ids(spark, table: str, where: str) -> list[int]:
     return sorted(r.id for r in spark.sql(f"SELECT id FROM {table} WHERE {where}").collect())
 
 
+def ids_of_each(spark, table: str) -> dict[str, list[int]]:
+    """Returns the ids of each condition of WHERE."""
+    found = rows_of_each(spark, [f"SELECT id FROM {table} WHERE {where}" for where in WHERE])
+    return {where: sorted(row.id for row in rows) for where, rows in zip(WHERE, found, strict=True)}
+
+
 VANISHING, FUTURE = "lake.store.vanishing", "lake.store.future"
 FOREIGN = ("lake.store.foreign_one", "lake.store.foreign_other")
 
@@ -140,7 +146,7 @@ def build_damaged(spark, case: str, damage: Damage) -> dict[str, list[int]]:
     spark.sql(f"DELETE FROM {table} WHERE id = 34")
     product.refresh(spark, table)
     with product.off(spark):
-        expected = {where: ids(spark, table, where) for where in WHERE}
+        expected = ids_of_each(spark, table)
     store = product.store_files(tables.location(spark, table))
     assert len(segments(store)) >= 2 and len(versions(store)) >= 2
     for path in damage.which(store):
@@ -177,8 +183,9 @@ def test_rows_are_right_and_a_warning_is_given_once(spark, damaged, case: str) -
     mark = len(session.log_lines())
     table = name_of(case)
     with product.conf(spark, upkeep="off"):
-        for where in WHERE * 2:
+        for where in WHERE:
             assert ids(spark, table, where) == damaged[case][where], where
+        assert ids_of_each(spark, table) == damaged[case]
         told = explain(spark, f"SELECT id FROM {table} WHERE id = 3")
     warnings = [w for w in session.warnings_since(mark) if table in w]
     assert len(warnings) == (1 if DAMAGES[case].warns else 0), warnings
@@ -203,8 +210,7 @@ def test_healed_stores_answer_in_a_new_jvm(damaged) -> None:
             told = explain(spark, f"SELECT id FROM {name_of(case)} WHERE id = 3")
             assert "mode EXACT" in told and "tier cold" in told, f"{case}: {told}"
             assert session.warnings_since(mark) == []
-            for where in WHERE:
-                assert ids(spark, name_of(case), where) == damaged[case][where], (case, where)
+            assert ids_of_each(spark, name_of(case)) == damaged[case], case
 
 
 def test_store_vanishes_while_the_session_runs(spark, built) -> None:
@@ -221,15 +227,16 @@ def test_a_store_that_changes_under_a_running_session(spark, built, change: str)
     """One column is read before the files change, the others afterwards: rows as without the product."""
     table = changing(change)
     with product.off(spark):
-        expected = {where: ids(spark, table, where) for where in WHERE}
+        expected = ids_of_each(spark, table)
     with product.conf(spark, upkeep="off"):
         assert ids(spark, table, WHERE[0]) == expected[WHERE[0]]
         assert "mode EXACT" in explain(spark, f"SELECT id FROM {table} WHERE {WHERE[0]}")
         for path in segments(product.store_files(tables.location(spark, table))):
             CHANGES[change](path)
         mark = len(session.log_lines())
-        for where in WHERE * 2:
+        for where in WHERE:
             assert ids(spark, table, where) == expected[where], where
+        assert ids_of_each(spark, table) == expected
     damaged = [w for w in session.warnings_since(mark) if table in w and "STORE_DAMAGED" in w]
     assert len(damaged) == 1, damaged
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Row, SparkSession
@@ -47,6 +48,18 @@ def assert_rows_equal_off_on(spark: SparkSession, sql: str, *, at_least: int = 0
     assert_same_rows(actual, expected, sql)
     assert len(actual) >= at_least, f"{sql}: {len(actual)} rows, the test wants at least {at_least}"
     return actual
+
+
+def rows_of_each(spark: SparkSession, queries: Sequence[str]) -> list[list[Row]]:
+    """Returns the rows of each query; one job runs all queries, as the branches of a UNION ALL.
+
+    The queries must have the same columns. The rows of each query have the column `branch` in addition.
+    """
+    union = " UNION ALL ".join(f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries))
+    found: list[list[Row]] = [[] for _ in queries]
+    for row in spark.sql(union).collect():
+        found[row.branch].append(row)
+    return found
 
 
 def assert_planned_by_index(spark: SparkSession, sql: str, *, scans: int = 1, mode: str | None = None) -> None:

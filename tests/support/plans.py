@@ -7,13 +7,27 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
+from support.probe import probe_of
+
 _FILE = re.compile(r"\bfile=(.*?\.(?:parquet|orc|avro)), (?:partition_data|offset)=")
 #: Spark's node of a scan, and the product's node with more metrics.
 SCAN_NODES = ("BatchScanExec", "PrunedScanExec")
-_NUMBERED = re.compile(r"\b(\d+) AS plan_no#")
 
 
-def _method(jvm, java_class, name: str):
+#: Java methods of scans by JVM, class and name; None if the class has no such method. A search takes hundreds of calls.
+_methods: dict[tuple[object, str, str], object] = {}
+
+
+def _method(spark: SparkSession, target, name: str):
+    """Returns a method without parameters; it need not be public, because Iceberg's scans are package-private."""
+    java_class = target.getClass()
+    key = spark._jvm, java_class.getName(), name
+    if key not in _methods:
+        _methods[key] = _declared(java_class, name)
+    return _methods[key]
+
+
+def _declared(java_class, name: str):
     while java_class is not None:
         for candidate in java_class.getDeclaredMethods():
             if candidate.getName() == name and candidate.getParameterCount() == 0:
@@ -24,8 +38,7 @@ def _method(jvm, java_class, name: str):
 
 
 def _invoke(spark: SparkSession, target, name: str):
-    """Calls a method that is not public in Java: Iceberg's scans are package-private."""
-    method = _method(spark._jvm, target.getClass(), name)
+    method = _method(spark, target, name)
     if method is None:
         raise AttributeError(f"{target.getClass().getName()} has no method {name}()")
     nothing = spark.sparkContext._gateway.new_array(spark._jvm.java.lang.Object, 0)
@@ -36,7 +49,7 @@ def _scan_files(spark: SparkSession, scan) -> list[str]:
     """Returns the path of each task of an Iceberg scan, before Iceberg splits the tasks."""
     if scan.getClass().getSimpleName() in ("KeyFilteredScan", "RemainingFilesScan"):
         scan = scan.inner()
-    if _method(spark._jvm, scan.getClass(), "tasks") is not None:
+    if _method(spark, scan, "tasks") is not None:
         return _FILE.findall(_invoke(spark, scan, "tasks").toString())
     partitions = _invoke(spark, _invoke(spark, scan, "toBatch"), "planInputPartitions")
     return [
@@ -81,31 +94,8 @@ def planned_tasks(df: DataFrame) -> list[str]:
 
 def planned_files_of(spark: SparkSession, relation: str, predicates: list[str]) -> list[set[str]]:
     """Returns the data files planned for each predicate, by one query with a UNION ALL branch for each predicate."""
-    query = " UNION ALL ".join(
-        f"SELECT _pos, {i} AS plan_no FROM {relation} WHERE {p}" for i, p in enumerate(predicates)
-    )
-    plan = spark.sql(query)._jdf.queryExecution().executedPlan()
-    kept: list[set[str]] = [set() for _ in predicates]
-    leaves = _leaves(plan)
-    numbers = _branch_of_leaf(plan.toString())
-    if len(leaves) != len(numbers):
-        raise AssertionError(f"cannot match {len(leaves)} leaves with {len(numbers)} branches in\n{plan.toString()}")
-    for leaf, number in zip(leaves, numbers, strict=True):
-        if leaf.getClass().getSimpleName() in SCAN_NODES:
-            kept[number] = set(_scan_files(spark, leaf.scan()))
-    return kept
-
-
-def _branch_of_leaf(tree: str) -> list[int]:
-    """Returns, for each leaf of the printed plan, the branch number that its projection contains."""
-    numbers, current = [], None
-    for line in tree.splitlines():
-        found = _NUMBERED.search(line)
-        if found and "Project" in line:
-            current = int(found.group(1))
-        if re.search(r"(?:^|[-+:] ?)BatchScan ", line) or "LocalTableScan <empty>" in line:
-            numbers.append(current)
-    return numbers
+    queries = [f"SELECT _pos, {i} AS branch FROM {relation} WHERE {p}" for i, p in enumerate(predicates)]
+    return probe_of(spark).files_of(queries)
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from support import plans, product
-from support.compare import bag
+from support.compare import bag, rows_of_each
 from support.fuzz.predicates import Predicate, many
 from support.fuzz.recipe import Recipe
 from support.fuzz.states import State
+from support.probe import probe_of
 from support.session import STOCK
 
 FAILURES = Path(os.environ.get("ZONEMAP_TEST_FAILURES", "build/test-failures"))
+HELD = "held"
 BATCH = 25  # predicates planned in one query; Iceberg plans every second batch too
 
 #: Types for which Iceberg may prune a file with matching rows: its bounds exclude NaN, and it compares UUIDs as signed
@@ -78,25 +80,30 @@ class Checker:
         """Checks the planned files of `count` predicates, and the rows of the first `rows` predicates."""
         predicates = many(self.recipe.rng, state.columns, count)
         everything, expected = self._truth(state, predicates)
+        stock: list[set[str] | None] = []
         for start in range(0, count, BATCH):
             batch = predicates[start : start + BATCH]
-            self._plans(state, batch, expected[start : start + BATCH], everything, compare=start // BATCH % 2 == 0)
-        for predicate, want in list(zip(predicates, expected, strict=True))[:rows]:
-            self._rows(state, predicate, want)
+            compare = start // BATCH % 2 == 0
+            stock += self._plans(state, batch, expected[start : start + BATCH], everything, compare=compare) or []
+        assert len(stock) >= rows, "Iceberg must plan the predicates whose rows are compared"
+        self._rows(state, predicates[:rows], expected[:rows], stock[:rows])
         self.totals.states[state.name] = self.totals.states.get(state.name, 0) + count
 
     def _truth(self, state: State, predicates: list[Predicate]) -> tuple[set[str], list[Expected]]:
-        """Returns the matching live rows. Spark computes them over all rows in memory, without a filter on the scan."""
+        """Returns the matching live rows. Spark evaluates the predicates on all rows in memory; no scan has a filter."""
+        probe = probe_of(self.spark)
         with product.off(self.spark):
-            held = self.spark.sql(f"SELECT *, _file FROM {state.relation}").localCheckpoint()
-        held.createOrReplaceTempView("held")
-        sums = ", ".join(f"collect_list(CASE WHEN {p.sql} THEN rid END)" for p in predicates)
-        by_file = self.spark.sql(f"SELECT _file, {sums} FROM held GROUP BY _file").collect()
-        expected = [
-            Expected({r[0] for r in by_file if r[i + 1]}, {rid for r in by_file for rid in r[i + 1]})
-            for i in range(len(predicates))
-        ]
-        return {r[0] for r in by_file}, expected
+            self.spark.sql(f"SELECT *, _file FROM {state.relation}").localCheckpoint().createOrReplaceTempView(HELD)
+            rows = self.spark.sql(f"SELECT rid, _file FROM {HELD}").collect()
+            probe.forget()
+            marks = probe.evaluate(HELD, [p.sql for p in predicates])
+        expected = []
+        for predicate, line in zip(predicates, marks, strict=True):
+            if "!" in line:
+                self._fail(state, predicate, "the predicate fails", [line])
+            matching = [row for row, mark in zip(rows, line, strict=True) if mark == "1"]
+            expected.append(Expected({row._file for row in matching}, {row.rid for row in matching}))
+        return {row._file for row in rows}, expected
 
     def _off(self, state: State):
         return product.raw_conf(self.spark, {product.KEYS["enabled"]: "false", **self._stock_confs(state)})
@@ -124,7 +131,8 @@ class Checker:
 
     def _plans(
         self, state: State, batch: list[Predicate], expected: list[Expected], everything: set[str], compare: bool
-    ) -> None:
+    ) -> list[set[str] | None] | None:
+        """Returns the files that Iceberg plans, if `compare`."""
         texts = [p.sql for p in batch]
         with self._off(state):
             stock = self._planned(state, texts) if compare else None
@@ -149,6 +157,7 @@ class Checker:
             self._one_plan(state, predicate, want, theirs, kept, everything, icebergs)
         if change.fallbacks and None not in ours and not self.may_fall_back:
             self._fail(state, Predicate(" | ".join(texts), frozenset(), "batch"), "planned by Iceberg", [str(change)])
+        return stock
 
     def _one_plan(
         self,
@@ -181,19 +190,23 @@ class Checker:
         self.totals.files_kept += len(kept)
         self.totals.files_with_match += len(want.files)
 
-    def _rows(self, state: State, predicate: Predicate, want: Expected) -> None:
-        query = f"SELECT * FROM {state.relation} WHERE {predicate.sql}"
+    def _rows(
+        self, state: State, predicates: list[Predicate], expected: list[Expected], stock: list[set[str] | None]
+    ) -> None:
+        """Compares the rows of the predicates, which one query with a branch for each predicate returns."""
+        runs = [n for n, files in enumerate(stock) if files is not None]  # Iceberg cannot plan the others
+        queries = [f"SELECT * FROM {state.relation} WHERE {predicates[n].sql}" for n in runs]
         with self._off(state):
-            theirs_df = self.spark.sql(query)
-            try:
-                theirs = theirs_df.collect()
-            except Exception as error:
-                if any(defect in str(error) for defect in STOCK_DEFECTS):
-                    return
-                raise
-            stock_sound = want.files <= plans.planned_files(theirs_df)
+            theirs = rows_of_each(self.spark, queries)
         with self._on(state):
-            ours = self.spark.sql(query).collect()
+            ours = rows_of_each(self.spark, queries)
+        for place, n in enumerate(runs):
+            sound = expected[n].files <= stock[n]
+            self._rows_of(state, predicates[n], expected[n], sound, ours[place], theirs[place])
+
+    def _rows_of(
+        self, state: State, predicate: Predicate, want: Expected, stock_sound: bool, ours: list[Row], theirs: list[Row]
+    ) -> None:
         self.totals.row_checks += 1
         ours_bag, theirs_bag = bag(ours), bag(theirs)
         if stock_sound and ours_bag != theirs_bag:

@@ -233,7 +233,17 @@ final class SimSurroundings(table: SimTable) extends Actor {
     catch { case _: IOException => () }
 
   private def gc(): Unit = {
-    val skew = (world.rng.int(25) - 12) * SimWorld.Hour
+    val nowMillis = world.trueMillis + (world.rng.int(25) - 12) * SimWorld.Hour
+    if (mayDelete(nowMillis)) gc(nowMillis)
+  }
+
+  /** Whether a file is old enough and not in the table. Gc deletes no other file, because files stay in the table. */
+  private def mayDelete(nowMillis: Long): Boolean = {
+    val live = table.catalog.live.toSet
+    table.data.paths.exists(path => nowMillis - table.data.writtenAt(path) > MinAge && !live(path))
+  }
+
+  private def gc(nowMillis: Long): Unit = {
     val gc = new FileGc(() => queued(), () => reachable(), () => candidates()) {
       override protected def read(): (Set[String], Set[String]) =
         if (world.has(Guard.GcOrder)) super.read()
@@ -244,7 +254,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
         }
     }
     val garbage =
-      try gc.garbage(MinAge, world.trueMillis + skew)
+      try gc.garbage(MinAge, nowMillis)
       catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
     garbage.foreach { file =>
       world.trace(s"gc deletes ${file.path}")

@@ -10,7 +10,7 @@ import zonemap.ingest.table._
 
 /** A snapshot; a snapshot of another writer has no pointer and no records. */
 final case class SimSnapshot(id: Long, parent: Long, pointer: Option[String], records: Seq[IngestRecord]) {
-  def paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
+  lazy val paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
 }
 
 /** The metadata of the table; a catalog swaps it if its version is the expected one. */

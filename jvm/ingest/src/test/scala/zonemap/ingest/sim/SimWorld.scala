@@ -16,14 +16,14 @@ import zonemap.iceberg.testing.Rng
 sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
-  case object Fence extends Guard(11, "is committed 2 times")
-  case object PrevSeq extends Guard(172, "is lost")
-  case object PointerWithFiles extends Guard(2, "is committed 2 times")
-  case object HeadCheck extends Guard(56, "does not exist")
-  case object GcOrder extends Guard(565, "does not exist")
-  case object NoCleanUp extends Guard(4, "does not exist")
+  case object Fence extends Guard(12, "is committed 2 times")
+  case object PrevSeq extends Guard(1376, "is lost")
+  case object PointerWithFiles extends Guard(11, "is committed 2 times")
+  case object HeadCheck extends Guard(78, "does not exist")
+  case object GcOrder extends Guard(866, "does not exist")
+  case object NoCleanUp extends Guard(10, "does not exist")
   case object SettleAfterProof extends Guard(11, "is lost")
-  case object SecondPoll extends Guard(4956, "is lost")
+  case object SecondPoll extends Guard(6850, "is lost")
 
   val All: Seq[Guard] =
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll)

@@ -1,9 +1,12 @@
 import java.lang.reflect.Method;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeMap;
 import org.apache.iceberg.ContentScanTask;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
@@ -16,13 +19,16 @@ import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTableWithFilters;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
 import org.apache.spark.sql.catalyst.plans.logical.Union;
+import org.apache.spark.sql.catalyst.util.TypeUtils;
 import org.apache.spark.sql.classic.SparkSession;
 import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.CommandExecutionMode;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
+import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
+import scala.math.Ordering;
 
 /**
  * Plans many queries and evaluates many conditions in one call from Python. It uses no class of the product.
@@ -31,6 +37,7 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 public class Probe {
   private static final String SEPARATOR = "\u0001";
+  private static final String LINE = "\u0002";
   private static final int MAX_MESSAGE = 160;
 
   private final SparkSession spark;
@@ -65,12 +72,15 @@ public class Probe {
     return lines.toString();
   }
 
-  /** Runs a query with one row; returns "=" and its values, or "!" and the error. */
-  public String run(String query) {
+  /** Runs a query; returns its rows, each with LINE at its end; "!" and the error if the query fails. */
+  public String rows(String query) {
     try {
-      return "=" + values(execution(query));
+      Row[] rows = execution(query).executedPlan().executeCollectPublic();
+      StringBuilder all = new StringBuilder();
+      for (int i = 0; i < rows.length; i++) all.append(rows[i].mkString(SEPARATOR)).append(LINE);
+      return all.toString();
     } catch (Throwable error) {
-      return failure(error);
+      return failure(error) + LINE;
     }
   }
 
@@ -83,9 +93,10 @@ public class Probe {
 
   /**
    * Plans queries as the branches of one UNION ALL, which takes half the time. Branch i has a column "branch" with the
-   * value i. Returns a line for each branch, as `plan` does; one line with the error if the plan fails.
+   * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `namesFiles`; one line
+   * with the error if the plan fails.
    */
-  public String planTogether(String union, int branches) {
+  public String planTogether(String union, int branches, boolean namesFiles) {
     try {
       String[] lines = new String[branches];
       LogicalPlan plan = execution(union).optimizedPlan();
@@ -97,10 +108,11 @@ public class Probe {
         List scans = new ArrayList();
         collect(child, scans);
         // Spark replaces a branch that reads nothing by an empty relation, which has no number
-        if (!scans.isEmpty()) lines[branchOf(child)] = marked(scans);
+        if (!scans.isEmpty()) lines[branchOf(child)] = namesFiles ? named(scans) : marked(scans);
       }
+      String nothing = namesFiles ? "" : marked(new ArrayList());
       StringBuilder all = new StringBuilder();
-      for (int i = 0; i < branches; i++) all.append(lines[i] == null ? marked(new ArrayList()) : lines[i]).append('\n');
+      for (int i = 0; i < branches; i++) all.append(lines[i] == null ? nothing : lines[i]).append('\n');
       return all.toString();
     } catch (Throwable error) {
       return failure(error);
@@ -126,8 +138,22 @@ public class Probe {
   private String marked(List scans) throws Exception {
     char[] files = new char[numbers.size()];
     java.util.Arrays.fill(files, '0');
-    for (int i = 0; i < scans.size(); i++) mark((Scan) scans.get(i), files);
+    Iterator paths = paths(scans).iterator();
+    while (paths.hasNext()) {
+      Object number = numbers.get(paths.next());
+      if (number != null) files[((Integer) number).intValue()] = '1';
+    }
     return new String(files);
+  }
+
+  private String named(List scans) throws Exception {
+    return String.join(SEPARATOR, paths(scans));
+  }
+
+  private Set paths(List scans) throws Exception {
+    Set paths = new HashSet();
+    for (int i = 0; i < scans.size(); i++) addPaths((Scan) scans.get(i), paths);
+    return paths;
   }
 
   /** Collects the scans of a plan and of its subqueries; false if the plan deletes whole files by metadata. */
@@ -141,19 +167,16 @@ public class Probe {
     return true;
   }
 
-  private void mark(Scan scan, char[] files) throws Exception {
+  private void addPaths(Scan scan, Set paths) throws Exception {
     Method inner = method(scan.getClass(), "inner");
     if (inner != null) {
-      mark((Scan) inner.invoke(scan, new Object[0]), files);
+      addPaths((Scan) inner.invoke(scan, new Object[0]), paths);
       return;
     }
     Method tasks = method(scan.getClass(), "tasks");
     if (tasks == null) throw new IllegalStateException("a scan without tasks: " + scan.getClass());
     Iterator found = ((List) tasks.invoke(scan, new Object[0])).iterator();
-    while (found.hasNext()) {
-      Object number = numbers.get(((ContentScanTask) found.next()).file().location());
-      if (number != null) files[((Integer) number).intValue()] = '1';
-    }
+    while (found.hasNext()) paths.add(((ContentScanTask) found.next()).file().location());
   }
 
   private String values(QueryExecution execution) {
@@ -169,7 +192,7 @@ public class Probe {
   public String evaluate(String held, String conditions) throws Exception {
     String[] all = conditions.split(SEPARATOR);
     String[] lines = new String[all.length];
-    InternalRow[] rows = rows(held);
+    InternalRow[] rows = heldRows(held);
     evaluate(held, rows, all, 0, all.length, lines);
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < lines.length; i++) out.append(lines[i]).append('\n');
@@ -179,7 +202,7 @@ public class Probe {
   private String lastHeld;
   private InternalRow[] lastRows;
 
-  private InternalRow[] rows(String held) throws Exception {
+  private InternalRow[] heldRows(String held) throws Exception {
     if (!held.equals(lastHeld)) {
       lastRows = execution("SELECT * FROM " + held).executedPlan().executeCollect();
       lastHeld = held;
@@ -194,19 +217,9 @@ public class Probe {
   }
 
   private void evaluate(String held, InternalRow[] rows, String[] all, int from, int to, String[] lines) {
-    List parts;
-    LogicalPlan child;
-    Inlined inlined = new Inlined();
+    Bound bound;
     try {
-      StringBuilder select = new StringBuilder("SELECT *");
-      for (int i = from; i < to; i++) select.append(", (").append(all[i]).append(") AS p").append(i);
-      LogicalPlan plan = execution(select.append(" FROM ").append(held).toString()).optimizedPlan();
-      if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
-      parts = CollectionConverters.asJava(((Project) plan).projectList());
-      child = ((Project) plan).child();
-      for (; child instanceof Project; child = ((Project) child).child()) inlined.add(((Project) child).projectList());
-      // the rows have the columns of this leaf; an expression over any other node would read beyond them
-      if (!(child instanceof LogicalRDD)) throw new IllegalStateException("not over rows: " + child);
+      bound = new Bound(held, all, from, to);
     } catch (Throwable error) {
       if (to - from == 1) {
         lines[from] = failure(error);
@@ -217,11 +230,82 @@ public class Probe {
       evaluate(held, rows, all, middle, to, lines);
       return;
     }
-    int before = parts.size() - (to - from);
-    for (int i = from; i < to; i++) {
-      List one = java.util.Collections.singletonList(inlined.over(((Alias) parts.get(before + i - from)).child()));
-      scala.collection.immutable.Seq expressions = CollectionConverters.asScala(one).toSeq();
-      lines[i] = line(new InterpretedMutableProjection(expressions, child.output()), rows);
+    for (int i = from; i < to; i++) lines[i] = line(bound.projection(i - from), rows);
+  }
+
+  /**
+   * Ranks columns of the rows of a query. A line has a value for each row: the place of the row's value among the
+   * column's values in Spark's order, from 1; nothing for NULL.
+   */
+  public String rank(String held, String columns) throws Exception {
+    String[] all = columns.split(SEPARATOR);
+    InternalRow[] rows = heldRows(held);
+    Bound bound = new Bound(held, all, 0, all.length);
+    StringBuilder lines = new StringBuilder();
+    for (int c = 0; c < all.length; c++) {
+      Object[] values = values(bound.projection(c), rows, bound.expression(c).dataType());
+      Ordering order = TypeUtils.getInterpretedOrdering(bound.expression(c).dataType());
+      TreeMap places = new TreeMap(order);
+      for (int i = 0; i < values.length; i++) if (values[i] != null) places.put(values[i], null);
+      int place = 0;
+      Iterator entries = places.entrySet().iterator();
+      while (entries.hasNext()) ((Map.Entry) entries.next()).setValue(Integer.valueOf(++place));
+      for (int i = 0; i < values.length; i++)
+        lines.append(i == 0 ? "" : SEPARATOR).append(values[i] == null ? "" : places.get(values[i]));
+      lines.append(LINE);
+    }
+    return lines.toString();
+  }
+
+  /** Evaluates texts on the rows of a query. A line has the text of each row, "n" for NULL, with "t" before a text. */
+  public String texts(String held, String expressions) throws Exception {
+    String[] all = expressions.split(SEPARATOR);
+    InternalRow[] rows = heldRows(held);
+    Bound bound = new Bound(held, all, 0, all.length);
+    StringBuilder lines = new StringBuilder();
+    for (int c = 0; c < all.length; c++) {
+      Object[] values = values(bound.projection(c), rows, bound.expression(c).dataType());
+      for (int i = 0; i < values.length; i++)
+        lines.append(i == 0 ? "" : SEPARATOR).append(values[i] == null ? "n" : "t" + values[i]);
+      lines.append(LINE);
+    }
+    return lines.toString();
+  }
+
+  private static Object[] values(InterpretedMutableProjection projection, InternalRow[] rows, DataType type) {
+    Object[] values = new Object[rows.length];
+    for (int i = 0; i < rows.length; i++) values[i] = InternalRow.copyValue(projection.apply(rows[i]).get(0, type));
+    return values;
+  }
+
+  /** Expressions over the columns of the rows of a query. */
+  private class Bound {
+    private final List parts;
+    private final LogicalPlan child;
+    private final Inlined inlined = new Inlined();
+    private final int before;
+
+    Bound(String held, String[] all, int from, int to) throws Exception {
+      StringBuilder select = new StringBuilder("SELECT *");
+      for (int i = from; i < to; i++) select.append(", (").append(all[i]).append(") AS p").append(i);
+      LogicalPlan plan = execution(select.append(" FROM ").append(held).toString()).optimizedPlan();
+      if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
+      parts = CollectionConverters.asJava(((Project) plan).projectList());
+      LogicalPlan below = ((Project) plan).child();
+      for (; below instanceof Project; below = ((Project) below).child()) inlined.add(((Project) below).projectList());
+      // the rows have the columns of this leaf; an expression over any other node would read beyond them
+      if (!(below instanceof LogicalRDD)) throw new IllegalStateException("not over rows: " + below);
+      child = below;
+      before = parts.size() - (to - from);
+    }
+
+    Expression expression(int number) {
+      return inlined.over(((Alias) parts.get(before + number)).child());
+    }
+
+    InterpretedMutableProjection projection(int number) {
+      List one = java.util.Collections.singletonList(expression(number));
+      return new InterpretedMutableProjection(CollectionConverters.asScala(one).toSeq(), child.output());
     }
   }
 

@@ -1,0 +1,103 @@
+"""Plans many queries and evaluates many conditions with a few calls into the JVM, see Probe.java."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+_SOURCE = Path(__file__).with_name("Probe.java")
+_SEPARATOR = "\x01"
+_LINE = "\x02"
+
+
+_probes: dict[object, Probe] = {}
+
+
+def probe_of(spark: SparkSession) -> Probe:
+    """Returns the probe of the session's JVM."""
+    if spark._jvm not in _probes:
+        _probes.clear()
+        _probes[spark._jvm] = Probe(spark)
+    return _probes[spark._jvm]
+
+
+class Probe:
+    """One probe for each session. A line of a result begins with "!" if the statement or condition failed."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        jvm = spark._jvm
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
+        compiler.cook(_SOURCE.read_text(encoding="utf-8"))
+        arguments = spark.sparkContext._gateway.new_array(jvm.java.lang.Object, 1)
+        arguments[0] = spark._jsparkSession
+        self._java = compiler.getClassLoader().loadClass("Probe").getConstructors()[0].newInstance(arguments)
+
+    def set_files(self, paths: Sequence[str]) -> None:
+        """Numbers the data files of a table; all results name files by these numbers. Forgets evaluated rows."""
+        self._java.setFiles(_SEPARATOR.join(paths))
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets the rows of an evaluated view, which must be called after the view has changed."""
+        self._java.forget()
+
+    def evaluate(self, held: str, conditions: Sequence[str]) -> list[str]:
+        """Returns, for each condition, a character for each row of the view: '1', '0', 'n' for NULL, '!' for an error."""
+        return self._java.evaluate(held, _SEPARATOR.join(conditions)).splitlines() if conditions else []
+
+    def rank(self, held: str, columns: Sequence[str]) -> list[list[int | None]]:
+        """Returns, for each column, the place of each row's value among the column's values; None for NULL."""
+        lines = self._java.rank(held, _SEPARATOR.join(columns)).split(_LINE)[:-1]
+        return [[int(place) if place else None for place in line.split(_SEPARATOR)] for line in lines]
+
+    def texts(self, held: str, expressions: Sequence[str]) -> list[list[str | None]]:
+        """Returns, for each expression, which must be a text, its value in each row of the view."""
+        lines = self._java.texts(held, _SEPARATOR.join(expressions)).split(_LINE)[:-1]
+        return [[text[1:] if text.startswith("t") else None for text in line.split(_SEPARATOR)] for line in lines]
+
+    def plan(self, statements: Sequence[str], reads_values: bool = False) -> list[str]:
+        """Plans each statement without running it; returns the planned files as text of '0' and '1'.
+
+        With `reads_values`, the line of a plan without a scan is "=" and the values of its only row.
+        """
+        return self._java.plan(_SEPARATOR.join(statements), reads_values).splitlines() if statements else []
+
+    def plan_together(self, queries: Sequence[str]) -> list[str]:
+        """Plans queries as the branches of one UNION ALL; each selects the number of its branch AS branch."""
+        if len(queries) < 2:
+            return self.plan(queries)
+        lines = self._java.planTogether(_union(queries), len(queries), False).splitlines()
+        return lines if len(lines) == len(queries) else self.plan(queries)
+
+    def files_of(self, queries: Sequence[str]) -> list[set[str]]:
+        """Like plan_together, but returns the paths of the planned files of each query, and raises the planner's error."""
+        lines = self._java.planTogether(_union(queries), len(queries), True).split("\n")[:-1]
+        if lines[0].startswith("!"):
+            self._spark.sql(_union(queries))._jdf.queryExecution().executedPlan()
+            raise AssertionError(f"cannot list the files of {queries}: {lines[0]}")
+        return [set(filter(None, line.split(_SEPARATOR))) for line in lines]
+
+    def rows_together(self, queries: Sequence[str]) -> list[list[list[str]]] | None:
+        """Runs queries with the same columns, all texts, as one query; returns the rows of each query, None if it fails."""
+        union = _union([f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries)])
+        lines = self._java.rows(union).split(_LINE)[:-1]
+        if lines and lines[0].startswith("!"):
+            return None
+        found: list[list[list[str]]] = [[] for _ in queries]
+        for line in lines:
+            branch, *values = line.split(_SEPARATOR)
+            found[int(branch)].append(values)
+        return found
+
+    @staticmethod
+    def values(line: str) -> list[str] | None:
+        """Returns the values of a line of `plan`; None if the plan reads files."""
+        return line[1:].split(_SEPARATOR) if line.startswith("=") else None
+
+
+def _union(queries: Sequence[str]) -> str:
+    return " UNION ALL ".join(f"({query})" for query in queries)
