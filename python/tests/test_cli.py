@@ -396,8 +396,10 @@ def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, n
         columns: tuple[str, ...] | None,
         estimate: bool,
         max_fact_share: float | None,
+        progress: bool,
     ) -> BuildResult:
         received.extend((facts, columns, estimate, max_fact_share))
+        assert not progress, "no terminal"
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 90, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)

@@ -35,6 +35,7 @@ from zonemap.errors import (
     ZonemapError,
     ZonemapWarning,
 )
+from zonemap.explanation import Explanation, explain
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
 from zonemap.results import (
@@ -47,6 +48,7 @@ from zonemap.results import (
     MergeResult,
     PrewarmResult,
     StatusResult,
+    StatusResults,
 )
 from zonemap.session import configure
 from zonemap.version import __version__
@@ -57,6 +59,7 @@ __all__ = [
     "ClusteringResult",
     "DropResult",
     "DualIndex",
+    "Explanation",
     "GarbageFile",
     "GcResult",
     "HistoryResult",
@@ -69,6 +72,7 @@ __all__ = [
     "PrewarmResult",
     "ProcedureError",
     "StatusResult",
+    "StatusResults",
     "UnsupportedSparkError",
     "Upkeep",
     "Verdict",
@@ -82,6 +86,7 @@ __all__ = [
     "clustering_information",
     "configure",
     "drop",
+    "explain",
     "gc",
     "history",
     "jar_path",

@@ -146,6 +146,7 @@ def build(
         columns=columns or None,
         estimate=estimate,
         max_fact_share=max_fact_share,
+        progress=output == "table" and sys.stderr.isatty(),
     )
     if output == "json":
         output_of(output).rows("", [result.as_dict()])
