@@ -38,6 +38,7 @@ from zonemap.errors import (
 from zonemap.explanation import Explanation, explain
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
+from zonemap.reports import Report, report
 from zonemap.results import (
     BuildResult,
     BuiltFact,
@@ -71,6 +72,7 @@ __all__ = [
     "PlannedScan",
     "PrewarmResult",
     "ProcedureError",
+    "Report",
     "StatusResult",
     "StatusResults",
     "UnsupportedSparkError",
@@ -93,6 +95,7 @@ __all__ = [
     "merge",
     "prewarm",
     "refresh",
+    "report",
     "status",
     "verify",
     "verify_query",

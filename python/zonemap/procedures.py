@@ -41,7 +41,7 @@ _ACTIONS = {
     "clustering_information": "compute the clustering of",
 }
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
-_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
+ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
 #: Without a catalog ``zonemap``, Spark reads the name as one of the current catalog, whose name is in the sentence.
 _NO_PROCEDURES = "MISSING_CATALOG_ABILITY"
 #: Sentences of the same errors where they have no such name, such as in Spark 3.5 and 4.0.
@@ -320,7 +320,7 @@ def _why_inactive(failed: ProcedureError) -> str:
 def _is_absent(failed: ProcedureError, error: Exception) -> bool:
     """Returns True if Spark knows no such CALL; any other error is an answer of the procedure itself."""
     condition = failed.condition or ""
-    named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(_ABSENT) and "zonemap" in str(error))
+    named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(ABSENT) and "zonemap" in str(error))
     return named or _UNNAMED.search(str(failed)) is not None
 
 
