@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from pages import Page
 from test_diagnosis import CLUSTERING, WHY
 
 import zonemap
-from zonemap import InvalidArgumentError, ProcedureError, ZonemapError, cli
+from zonemap import InvalidArgumentError, ProcedureError, ZonemapError, cli, extras
 from zonemap.palette import DARK, LIGHT
 from zonemap.results import StatusResult
 
@@ -251,11 +250,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def without_altair(name: str) -> object | None:
-        return None if name == "altair" else object()
-
-    found: Callable[[str], object | None] = without_altair
-    monkeypatch.setattr(cli, "find_spec", found)
+    monkeypatch.setattr(extras.util, "find_spec", lambda name: None if name == "altair" else object())
     monkeypatch.setattr(cli, "_start", lambda *_: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / "r.html")])
     assert isinstance(shown.exception, ZonemapError)

