@@ -203,6 +203,11 @@ def test_a_table_without_snapshot_and_history() -> None:
         ([ADVICE], (ADVICE,), "sorting by <user_id> would keep 11 files"),
         ([], (), "There is no advice"),
         (_RefusedError("FAILED_TO_LOAD_ROUTINE", "zonemap has no such procedure"), None, "has no procedure advise"),
+        (
+            _RefusedError("", "Cannot find procedure 'system.advise': there is none. Known procedures: build."),
+            None,
+            "has no procedure advise",
+        ),
         (_RefusedError("", "the index is damaged"), (), "The advice is missing: the index is damaged"),
     ],
 )

@@ -89,13 +89,13 @@ def command_metric(frame: DataFrame, name: str, table: str) -> int:
 
 def planned_files(frame: DataFrame) -> list[str]:
     """Returns the paths of the data files that the scans of a query read; the query is planned, not executed."""
-    found = []
+    found = set()
     for scan in scans(frame):
         partitions = scan.inputPartitions()
         for position in range(partitions.size()):
             tasks = partitions.apply(position).taskGroup().tasks().iterator()
             while tasks.hasNext():
-                found.append(str(tasks.next().file().location()))
+                found.add(str(tasks.next().file().location()))
     return sorted(found)
 
 

@@ -95,7 +95,7 @@ def _of_connect(spark: SparkSession, report: Report) -> Iterator[None]:
 
 @contextmanager
 def _of_classic(context: Any, report: Report) -> Iterator[None]:
-    """Asks Spark's status tracker for the jobs that started in this context, those of other threads included."""
+    """Reads the tasks of the jobs that start in this context, in any thread, from Spark's status tracker."""
     tracker = context.statusTracker()
     before = set(tracker.getActiveJobsIds())
     jobs: set[int] = set()

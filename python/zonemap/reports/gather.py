@@ -19,11 +19,14 @@ from zonemap.tables import Shown
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The most columns whose clustering a report shows without being asked for them.
+#: The most columns whose clustering a report shows if its call names none.
 _COLUMNS = 3
 _SCANS = 1_000
 #: Types of columns that can have bounds in an order that people expect.
 _ORDERED = re.compile(r"tinyint|smallint|int|bigint|float|double|date|string|timestamp|decimal")
+
+#: The sentence of zonemap's catalog for a procedure that it does not have.
+_UNKNOWN = re.compile(r"Cannot find procedure '[^']*': there is none")
 
 
 @dataclass(frozen=True)
@@ -207,7 +210,7 @@ class _Gathering:
             return tuple(procedures.call(self.spark, "advise", self.table))
         except ProcedureError as error:
             # The status of the table is there, so zonemap is active and only this procedure is unknown.
-            if (error.condition or "").startswith(procedures.ABSENT):
+            if (error.condition or "").startswith(procedures.ABSENT) or _UNKNOWN.match(str(error)):
                 return None
             self.notes.append(f"The advice is missing: {error}")
             return ()
