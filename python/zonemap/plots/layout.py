@@ -39,9 +39,9 @@ def clustering_depth(result: ClusteringResult) -> Plot:
             x=alt.X(
                 "depth:N", sort=None, title="depth: files that may hold the same value", axis=alt.Axis(labelAngle=0)
             ),
-            y=alt.Y("files:Q", title="data files"),
+            y=alt.Y("files:Q", title="data files", axis=alt.Axis(tickMinStep=1)),
         )
-        bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2)
+        bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2, size=min(48, 400 // max(1, len(rows))))
         return bars + base.mark_text(dy=-7, color=palette.ink).encode(text=alt.Text("files:Q", format=","))
 
     keys = result.cluster_by_keys.removeprefix("LINEAR(").removesuffix(")")
