@@ -71,7 +71,7 @@ def test_a_picture_has_the_colours_of_its_background(name: str) -> None:
     ("name", "title", "shown"),
     [
         ("clustering", "Values of user_<id>: average depth 9.3", {"1", "32", "700", "300", "data files"}),
-        ("history", "2 scans read 3 of 2,000 files", {"in the table", "read by the query", "1,000"}),
+        ("history", "2 scans kept 3 of 2,000 files", {"in the table", "kept by the plan", "1,000"}),
         ("tiers", "Index of lake.db.t: bytes by tier", {"driver memory (hot)", "3,400,000", "2,000", "MB"}),
         ("levels", "Index of lake.db.t: segments by level", {"day", "hour", "3", "1"}),
         ("levels of a merge", "Index of lake.db.t: segments by level", {"before", "after", "40", "2", "5"}),

@@ -73,13 +73,15 @@ def levels(result: StatusResult | MergeResult) -> Plot:
     def draw(palette: Palette) -> Any:
         alt = altair()
         colours = alt.Scale(domain=whens, range=[palette.plain, palette.good][-len(whens) :])
-        base = alt.Chart(data(rows), width=alt.Step(44), height=220).encode(
+        base = alt.Chart(data(rows), width=320, height=220).encode(
             x=alt.X("level:N", sort=list(_LEVELS), title=None, axis=alt.Axis(labelAngle=0)),
             y=alt.Y("segments:Q", title="segments", axis=alt.Axis(tickMinStep=1)),
             xOffset=alt.XOffset("when:N", sort=whens),
         )
         legend = alt.Legend() if len(whens) > 1 else None
-        bars = base.mark_bar(cornerRadiusEnd=2).encode(color=alt.Color("when:N", scale=colours, legend=legend))
+        bars = base.mark_bar(cornerRadiusEnd=2, **({} if len(whens) > 1 else {"size": 48})).encode(
+            color=alt.Color("when:N", scale=colours, legend=legend)
+        )
         return bars + base.mark_text(dy=-7, color=palette.ink).encode(text=alt.Text("segments:Q", format=","))
 
     return Plot(f"Index of {result.table}: segments by level", "", draw)

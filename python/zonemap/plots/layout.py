@@ -35,7 +35,7 @@ def clustering_depth(result: ClusteringResult) -> Plot:
 
     def draw(palette: Palette) -> Any:
         alt = altair()
-        base = alt.Chart(data(rows), width=520, height=240).encode(
+        base = alt.Chart(data(rows), width=440, height=240).encode(
             x=alt.X(
                 "depth:N", sort=None, title="depth: files that may hold the same value", axis=alt.Axis(labelAngle=0)
             ),

@@ -33,7 +33,7 @@ def files_kept(result: HistoryResult) -> Plot:
     rows = [
         {"at": scan.planned_at.isoformat(), "of": what, "files": files}
         for scan in planned
-        for what, files in (("in the table", scan.files_considered), ("read by the query", scan.files_kept))
+        for what, files in (("in the table", scan.files_considered), ("kept by the plan", scan.files_kept))
     ]
     spans = [
         {"at": scan.planned_at.isoformat(), "kept": scan.files_kept, "all": scan.files_considered} for scan in planned
@@ -53,7 +53,7 @@ def files_kept(result: HistoryResult) -> Plot:
             .mark_rule(color=palette.line, strokeWidth=2)
             .encode(x=time, y=alt.Y("kept:Q", scale=scale, title="data files", axis=ticks), y2="all:Q")
         )
-        colours = alt.Scale(domain=["in the table", "read by the query"], range=[palette.plain, palette.good])
+        colours = alt.Scale(domain=["in the table", "kept by the plan"], range=[palette.plain, palette.good])
         points = (
             alt.Chart(data(rows))
             .mark_circle(size=55, opacity=1)
@@ -61,7 +61,7 @@ def files_kept(result: HistoryResult) -> Plot:
         )
         return lines + points
 
-    title = f"{len(planned):,} scans read {kept:,} of {considered:,} files"
+    title = f"{len(planned):,} scans kept {kept:,} of {considered:,} files"
     return Plot(title, note.strip(), draw)
 
 

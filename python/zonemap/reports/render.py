@@ -19,6 +19,12 @@ from zonemap.tables import text
 #: The most conditions of the history in the table of queries.
 _CONDITIONS = 20
 _LONGEST = 240
+_LATER = (
+    '<p class="soft">Files that join keys leave out at run time, and files whose aggregates the index answers, count '
+    "as kept.</p>"
+)
+#: The remedies of conditions for which there is nothing to do.
+_NO_REMEDY = ("", "Nothing.")
 
 
 def html_page(report: Report) -> str:
@@ -126,14 +132,14 @@ def _queries(report: Report) -> str:
             "the queries, give the Spark Connect server with --remote, or give queries with --query.</p>"
         )
     drawn = _figures([plots.files_kept(report.history)]) if scans else ""
-    head = ("condition", "scans", "files in the table", "files read", "skipped", "median planning ms")
+    head = ("condition", "scans", "files in the table", "files kept", "skipped", "median planning ms")
     rows = sorted(_by_condition(scans), key=lambda row: -int(row[1].replace(",", "")))[:_CONDITIONS]
     kept = table(head, rows, numbers=head[1:]) if rows else ""
     reasons = _counts([scan.reason for scan in stock])
     missed = (
         f"<h3>Scans that Iceberg planned</h3>{table(('reason', 'scans'), reasons, numbers=('scans',))}" if stock else ""
     )
-    return drawn + kept + missed + parts
+    return drawn + (_LATER if scans else "") + kept + missed + parts
 
 
 def _by_condition(scans: Sequence[PlannedScan]) -> list[tuple[str, ...]]:
@@ -152,13 +158,15 @@ def _by_condition(scans: Sequence[PlannedScan]) -> list[tuple[str, ...]]:
 def _explained(one: Explained) -> str:
     head = ("part", "text", "files", "message", "remedy")
     rows = [tuple(str(row.summary()[name]) for name in head) for row in one.result.rows]
-    return f"<h3>Why this query reads its files</h3><p><code>{html.escape(one.query)}</code></p>{table(head, rows)}"
+    query = f"<p><code>{html.escape(one.query)}</code></p>"
+    return f"<h3>Why this query reads its files</h3>{query}{table(head, rows, numbers=('files',))}"
 
 
 def _advice(report: Report) -> str:
     if report.advice:
         return _rows(report.advice)
-    remedies = {row.remedy: row.text for one in report.explained for row in one.result.rows if row.remedy}
+    rows = [row for one in report.explained for row in one.result.rows if row.part != "scan"]
+    remedies = {row.remedy: row.text for row in rows if row.remedy not in _NO_REMEDY}
     parts = ""
     if report.advice is None:
         parts += '<p class="soft">The zonemap of this session has no procedure advise.</p>'
