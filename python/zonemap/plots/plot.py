@@ -63,7 +63,7 @@ class Plot:
         legend = {"labelColor": palette.ink, "labelFontSize": 12, "orient": "top", "title": None, "columnPadding": 18}
         return (
             self.draw(palette)
-            .properties(title=title, background=palette.page, padding={"left": 20, "right": 24, "top": 5, "bottom": 5})
+            .properties(title=title, background=palette.page, padding={"left": 36, "right": 24, "top": 5, "bottom": 5})
             .configure(font=_FONT)
             .configure_axis(**axis)
             .configure_legend(**legend)
