@@ -66,6 +66,7 @@ def run(folder: Path, *, iceberg: str, commits: int) -> int:
             counts = {build.table: build.data_files for build in builds}
             task = progress.add_task("comparing queries", total=len(asked))
             found = []
+            compare.warm_up(spark, asked[0])
             for query in asked:
                 found.append(compare.compare(spark, query, counts[query.table]))
                 progress.advance(task)

@@ -49,8 +49,7 @@ def queries(flight_ids: Sequence[int], newest_day: date, aircraft: str) -> list[
             "an aircraft's day",
             FLIGHTS,
             f"SELECT time_hour, origin, dest, arr_delay FROM {FLIGHTS} WHERE tailnum = 'N14228' "
-            "AND time_hour >= TIMESTAMP '2013-06-14 00:00:00' AND time_hour < TIMESTAMP '2013-06-21 00:00:00' "
-            "ORDER BY time_hour",
+            "AND time_hour >= TIMESTAMP '2013-06-14 00:00:00' AND time_hour < TIMESTAMP '2013-06-21 00:00:00'",
         ),
         Query(
             f"IN with {len(flight_ids)} values",
@@ -87,7 +86,7 @@ def queries(flight_ids: Sequence[int], newest_day: date, aircraft: str) -> list[
         Query(
             "one aircraft, by a fact",
             FLIGHTS,
-            f"SELECT flight_id, time_hour, dest FROM {FLIGHTS} WHERE tailnum = '{aircraft}' ORDER BY flight_id",
+            f"SELECT flight_id, time_hour, dest FROM {FLIGHTS} WHERE tailnum = '{aircraft}'",
         ),
         Query(
             "join on flight_id",
