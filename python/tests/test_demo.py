@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import io
+import math
 from datetime import date
-from html.parser import HTMLParser
 
 import pytest
+from pages import Page
 from rich.console import Console
 
 from zonemap import BuildResult
@@ -68,42 +69,27 @@ def test_all_flights_are_loaded_in_time_order() -> None:
     assert len({by_id[number] for number in ids}) == 1
 
 
-def test_the_queries_read_both_tables_and_hold_every_value() -> None:
-    asked = queries(range(1, 501), date(2013, 12, 24))
-    assert {query.table for query in asked} == {lake.FLIGHTS, lake.METRICS}
+def test_the_queries_read_all_tables_and_hold_every_value() -> None:
+    asked = queries(range(1, 501), date(2013, 12, 24), "N1")
+    assert {query.table for query in asked} == {lake.FLIGHTS, lake.METRICS, lake.EVENTS}
     assert len({query.title for query in asked}) == len(asked)
     assert any("IN (1, 2, " in query.sql and ", 500)" in query.sql for query in asked)
     assert any("date > DATE '2013-12-21' AND date <= DATE '2013-12-24'" in query.sql for query in asked)
-
-
-class _Balance(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.loads: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "br"):
-            self.open.append(tag)
-        self.loads += [name for name, _ in attrs if name in ("src", "href")]
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
 
 
 def test_the_page_is_whole_escaped_and_loads_nothing() -> None:
     builds = [BuildResult("lake.db.<t>", 1, 3072, 0, 1, 200_257, 0.5)]
     facts = report.Facts({"spark": "4.1.3", "iceberg": None}, 2, 99.6)
     page = report.html_page([GOOD, comparison(run("r"), run("s", scans=1))], builds, facts)
-    parser = _Balance()
-    parser.feed(page)
-    assert parser.open == []
-    assert parser.loads == []
+    assert Page(page).loads == []
     assert "a &lt; b" in page
     assert "c = &#x27;$x&#x27;" in page
     assert "lake.db.&lt;t&gt;" in page
     assert "1 of 2 queries failed" in page
     assert "3.0x" in page
+    assert (
+        page.index("<svg") < page.index("<table") and "2 queries: 0.0 s with Iceberg alone, 0.0 s with zonemap" in page
+    )
 
 
 def test_the_table_names_what_failed() -> None:
@@ -112,3 +98,32 @@ def test_the_table_names_what_failed() -> None:
     printed = console.file.getvalue()  # type: ignore[attr-defined]
     assert "NO (rows differ between runs)" in printed
     assert "yes" in printed
+
+
+def test_a_query_that_takes_seconds_runs_once_without_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    for ms, off_runs in ((30, compare.ROUNDS), (30_000, 1)):
+        ran = []
+
+        def measured(
+            spark: object, query: Query, *, enabled: bool, ms: float = ms, ran: list[bool] = ran
+        ) -> compare.Run:
+            ran.append(enabled)
+            return run("r", scans=int(enabled), ms=1 if enabled else ms)
+
+        monkeypatch.setattr(compare, "run", measured)
+        found = compare.compare(None, QUERY, 5)  # type: ignore[arg-type]
+        assert (len(found.off), len(found.on), found.failure) == (off_runs, compare.ROUNDS, "")
+        assert compare.gain(found) == ms
+
+
+def test_a_command_has_no_time_of_planning() -> None:
+    command = compare.Run(math.nan, 30, 9, 0, 1, 1, ("r",))
+    off = compare.Run(math.nan, 90, 9, 0, 9, 0, ("r",))
+    console = Console(file=io.StringIO(), width=200)
+    report.print_table(console, [compare.Comparison(QUERY, 9, (off,), (command,))], [])
+    assert " - │" in console.file.getvalue() and "nan" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_rare_aircraft_flew_three_times() -> None:
+    loaded = flights.load()
+    assert loaded["tailnum"].to_pylist().count(flights.rare_aircraft(loaded)) == 3

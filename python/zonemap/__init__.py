@@ -36,8 +36,10 @@ from zonemap.errors import (
     ZonemapError,
     ZonemapWarning,
 )
+from zonemap.explanation import Explanation, explain
 from zonemap.jar import jar_path
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
+from zonemap.reports import Report, report
 from zonemap.results import (
     BuildResult,
     BuiltFact,
@@ -48,6 +50,7 @@ from zonemap.results import (
     MergeResult,
     PrewarmResult,
     StatusResult,
+    StatusResults,
 )
 from zonemap.session import configure
 from zonemap.version import __version__
@@ -60,6 +63,7 @@ __all__ = [
     "ClusteringResult",
     "DropResult",
     "DualIndex",
+    "Explanation",
     "GarbageFile",
     "GcResult",
     "HistoryResult",
@@ -71,7 +75,9 @@ __all__ = [
     "PlannedScan",
     "PrewarmResult",
     "ProcedureError",
+    "Report",
     "StatusResult",
+    "StatusResults",
     "UnsupportedSparkError",
     "Upkeep",
     "Verdict",
@@ -86,12 +92,14 @@ __all__ = [
     "clustering_information",
     "configure",
     "drop",
+    "explain",
     "gc",
     "history",
     "jar_path",
     "merge",
     "prewarm",
     "refresh",
+    "report",
     "status",
     "verify",
     "verify_query",

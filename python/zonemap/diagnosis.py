@@ -6,7 +6,6 @@ time of the call, so both work through Spark Connect too.
 
 from __future__ import annotations
 
-import html
 import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +18,8 @@ from zonemap import arguments as checked
 from zonemap import identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.procedures import call, collect, columns_argument
-from zonemap.results import _OneRow, html_table
+from zonemap.results import _OneRow
+from zonemap.tables import Shown
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -138,15 +138,15 @@ class PlannedScan:
     milliseconds: float
 
 
-class _Rows(ABC):
+class _Rows(Shown, ABC):
     """Results of several rows."""
 
     @abstractmethod
     def as_dicts(self) -> list[dict[str, Any]]:
         """Returns the rows, each as a value by column."""
 
-    def _repr_html_(self) -> str:
-        return html_table(self.as_dicts())
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", self.as_dicts()
 
 
 @dataclass(frozen=True)
@@ -163,8 +163,8 @@ class WhyNotResult(_Rows):
         """Returns the rows with the columns that people read first."""
         return [row.summary() for row in self.rows]
 
-    def _repr_html_(self) -> str:
-        return html_table(self.summaries())
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", self.summaries()
 
 
 @dataclass(frozen=True)
@@ -186,9 +186,9 @@ class VerifyResult(_Rows):
         """Returns the verdicts, ready for JSON."""
         return [asdict(verdict) for verdict in self.verdicts]
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "No difference found" if self.is_right else "The index is wrong"
-        return f"<p>{html.escape(heading)}</p>" + html_table(self.as_dicts())
+        return heading, self.as_dicts()
 
 
 @dataclass(frozen=True)
@@ -201,10 +201,9 @@ class HistoryResult(_Rows):
         """Returns the scans, ready for JSON."""
         return [asdict(scan) for scan in self.scans]
 
-    def _repr_html_(self) -> str:
-        if not self.scans:
-            return "<p>The driver has planned no such scan yet. Run a query first.</p>"
-        return html_table(self.as_dicts())
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
+        return heading, self.as_dicts()
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,8 @@ import json
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
-from zonemap.results import text
+from zonemap.tables import rich_table
 
 
 class Output(Protocol):
@@ -27,20 +25,9 @@ class TableOutput:
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
         """Prints rows as a table; see ``Output``."""
-        table = Table(show_header=len(rows) != 1)
-        if len(rows) == 1:
-            table.add_column("field", style="bold")
-            table.add_column("value", overflow="fold")
-            for name, value in rows[0].items():
-                table.add_row(name, Text(text(value, name)))
-        elif rows:
-            for name in rows[0]:
-                table.add_column(name, overflow="fold")
-            for row in rows:
-                table.add_row(*(Text(text(value, name)) for name, value in row.items()))
         self._console.print(title, highlight=False, markup=False)
         if rows:
-            self._console.print(table)
+            self._console.print(rich_table(rows))
 
 
 class JsonOutput:

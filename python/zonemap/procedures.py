@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from zonemap import arguments as checked
 from zonemap import failures, identifiers, installed
+from zonemap import progress as bars
 from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.results import (
     BuildResult,
@@ -25,6 +26,7 @@ from zonemap.results import (
     MergeResult,
     PrewarmResult,
     StatusResult,
+    StatusResults,
 )
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ _ACTIONS = {
     "clustering_information": "compute the clustering of",
 }
 #: Spark's names of the errors of a CALL whose catalog or procedure Spark does not find.
-_ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
+ABSENT = ("CATALOG_NOT_FOUND", "FAILED_TO_LOAD_ROUTINE", "ROUTINE_NOT_FOUND")
 #: Without a catalog ``zonemap``, Spark reads the name as one of the current catalog, whose name is in the sentence.
 _NO_PROCEDURES = "MISSING_CATALOG_ABILITY"
 #: Sentences of the same errors where they have no such name, such as in Spark 3.5 and 4.0.
@@ -62,6 +64,7 @@ def build(
     columns: Sequence[str] | None = None,
     estimate: bool = False,
     max_fact_share: float | None = None,
+    progress: bool = False,
 ) -> BuildResult:
     """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
 
@@ -81,10 +84,11 @@ def build(
             ``rows_read`` of each fact show the cost. The index itself is built.
         max_fact_share: Largest share of the bytes of the table's data files that all its facts may take together; a
             new fact beyond it is refused with the sizes. None: 0.1.
+        progress: True shows a bar of the tasks of Spark jobs on standard error, from the first second on.
 
     Raises:
-        InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` is not
-            a bool, or ``max_fact_share`` is not a number above 0.
+        InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` or
+            ``progress`` is not a bool, or ``max_fact_share`` is not a number above 0.
     """
     arguments = _facts(facts)
     if columns is not None:
@@ -94,12 +98,20 @@ def build(
     if max_fact_share is not None:
         share = checked.positive("max_fact_share", max_fact_share, None, ", such as 0.2 for a fifth")
         arguments += f", max_fact_share => {share!r}D"
-    return BuildResult.from_rows(table, call(spark, "build", table, arguments))
+    with bars.shown(spark, f"building the index of {table}", wanted=checked.flag("progress", progress)):
+        return BuildResult.from_rows(table, call(spark, "build", table, arguments))
 
 
-def refresh(spark: SparkSession, table: str) -> BuildResult:
-    """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover."""
-    return BuildResult.from_rows(table, call(spark, "refresh", table))
+def refresh(spark: SparkSession, table: str, *, progress: bool = False) -> BuildResult:
+    """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover.
+
+    Args:
+        spark: The session.
+        table: The table's name.
+        progress: As in ``build``.
+    """
+    with bars.shown(spark, f"refreshing the index of {table}", wanted=checked.flag("progress", progress)):
+        return BuildResult.from_rows(table, call(spark, "refresh", table))
 
 
 @overload
@@ -107,12 +119,12 @@ def status(spark: SparkSession, table: str) -> StatusResult: ...
 
 
 @overload
-def status(spark: SparkSession, table: None = None, *, namespace: str | None = None) -> tuple[StatusResult, ...]: ...
+def status(spark: SparkSession, table: None = None, *, namespace: str | None = None) -> StatusResults: ...
 
 
 def status(
     spark: SparkSession, table: str | None = None, *, namespace: str | None = None
-) -> StatusResult | tuple[StatusResult, ...]:
+) -> StatusResult | StatusResults:
     """Returns how far the index of ``table`` covers it, and the size of the index. Changes nothing.
 
     Without a table, the result has one entry for each table of ``namespace``, or for each table that the driver has
@@ -135,7 +147,7 @@ def status(
         return StatusResult.from_rows(table, call(spark, "status", table))
     arguments = "" if namespace is None else f"namespace => {identifiers.literal(namespace)}"
     rows = collect(spark, "status", f"CALL zonemap.system.status({arguments})", namespace or "all tables")
-    return tuple(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
+    return StatusResults(StatusResult.from_rows(str(row.get("table", namespace)), [row]) for row in rows)
 
 
 def prewarm(
@@ -270,14 +282,19 @@ def collect(spark: SparkSession, procedure: str, sql: str, of: str) -> list[Mapp
     raise failed
 
 
-def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -> ZonemapError:
-    """Returns the error of a statement that Spark refused."""
-    failed = ProcedureError(
+def without_trace(error: Exception) -> ProcedureError:
+    """Returns an error of Spark as one sentence, with its Java trace as an attribute."""
+    return ProcedureError(
         failures.sentence(error),
         condition=failures.condition(error),
         java_trace=failures.java_trace(error),
         spark_error=error,
     )
+
+
+def _failed(spark: SparkSession, procedure: str, table: str, error: Exception) -> ZonemapError:
+    """Returns the error of a statement that Spark refused."""
+    failed = without_trace(error)
     if not _is_absent(failed, error):
         return failed
     version = _version(spark)
@@ -304,7 +321,7 @@ def _why_inactive(failed: ProcedureError) -> str:
 def _is_absent(failed: ProcedureError, error: Exception) -> bool:
     """Returns True if Spark knows no such CALL; any other error is an answer of the procedure itself."""
     condition = failed.condition or ""
-    named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(_ABSENT) and "zonemap" in str(error))
+    named = condition.startswith(_NO_PROCEDURES) or (condition.startswith(ABSENT) and "zonemap" in str(error))
     return named or _UNNAMED.search(str(failed)) is not None
 
 

@@ -1,17 +1,17 @@
-"""Results of the procedures: each call returns one frozen object, which notebooks show as a small table."""
+"""Results of the procedures: each call returns one frozen object, which notebooks and rich show as a table."""
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
 
 from zonemap.errors import ZonemapError
+from zonemap.tables import Shown
 
 
 @dataclass(frozen=True)
-class _OneRow:
+class _OneRow(Shown):
     """The single row that a procedure returned; columns without a field of this class are dropped."""
 
     table: str
@@ -38,8 +38,8 @@ class _OneRow:
         """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
-    def _repr_html_(self) -> str:
-        return html_table([self.as_dict()])
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", [self.as_dict()]
 
 
 @dataclass(frozen=True)
@@ -104,6 +104,11 @@ class BuildResult(_OneRow):
     def as_dict(self) -> dict[str, Any]:
         """Returns the fields by name, ready for JSON; without `facts` if the call named none."""
         return {name: value for name, value in asdict(self).items() if name != "facts" or value}
+
+    def _tables(self) -> list[tuple[str, list[dict[str, Any]]]]:
+        index = {name: value for name, value in asdict(self).items() if name != "facts"}
+        facts = [asdict(fact) for fact in self.facts]
+        return [("", [index]), *([("Facts", facts)] if facts else [])]
 
 
 @dataclass(frozen=True)
@@ -173,6 +178,16 @@ class StatusResult(_OneRow):
     lag_seconds: float
 
 
+class StatusResults(tuple[StatusResult, ...], Shown):
+    """Result of ``status`` for several tables: one ``StatusResult`` for each."""
+
+    __slots__ = ()
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        short = ("table", "verdict", "files_covered", "files_total", "lag_snapshots", "lag_seconds", "bytes", "problem")
+        return f"{len(self):,} tables", [{name: getattr(one, name) for name in short} for one in self]
+
+
 @dataclass(frozen=True)
 class PrewarmResult(_OneRow):
     """Result of ``prewarm``.
@@ -211,7 +226,7 @@ class MergedLevel:
 
 
 @dataclass(frozen=True)
-class MergeResult:
+class MergeResult(Shown):
     """Result of ``merge``, level by level.
 
     Attributes:
@@ -226,8 +241,8 @@ class MergeResult:
         """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
-    def _repr_html_(self) -> str:
-        return html_table([asdict(level) for level in self.levels])
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", [asdict(level) for level in self.levels]
 
 
 @dataclass(frozen=True)
@@ -246,7 +261,7 @@ class GarbageFile:
 
 
 @dataclass(frozen=True)
-class GcResult:
+class GcResult(Shown):
     """Files that ``gc`` deleted, or with ``dry_run`` would delete.
 
     Attributes:
@@ -268,16 +283,14 @@ class GcResult:
         """Returns the fields by name, ready for JSON."""
         return asdict(self)
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         verb = "Would delete" if self.dry_run else "Deleted"
-        heading = (
-            f"<p>{verb} {len(self.files):,} files, {self.bytes:,} bytes, of the index of {html.escape(self.table)}</p>"
-        )
-        return heading + html_table([asdict(file) for file in self.files])
+        heading = f"{verb} {len(self.files):,} files, {self.bytes:,} bytes, of the index of {self.table}"
+        return heading, [asdict(file) for file in self.files]
 
 
 @dataclass(frozen=True)
-class DropResult:
+class DropResult(Shown):
     """Files that ``drop`` deleted, or with ``dry_run`` would delete.
 
     Attributes:
@@ -294,32 +307,7 @@ class DropResult:
         """Returns the fields by name, ready for JSON."""
         return {"table": self.table, "dry_run": self.dry_run, "paths": list(self.paths)}
 
-    def _repr_html_(self) -> str:
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         verb = "Would delete" if self.dry_run else "Deleted"
-        heading = f"<p>{verb} {len(self.paths):,} files of the index of {html.escape(self.table)}</p>"
-        return heading + html_table([{"path": path} for path in self.paths])
-
-
-def html_table(rows: list[dict[str, Any]]) -> str:
-    """Returns a plain HTML table of rows with the same keys; every name and value is escaped."""
-    if not rows:
-        return ""
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
-    body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(text(value, name))}</td>" for name, value in row.items()) + "</tr>"
-        for row in rows
-    )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def text(value: object, name: str = "") -> str:
-    """Returns a value as text for people: thousands separated, yes or no, three decimals; ids unchanged."""
-    if value is None:
-        return "-"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int) and not name.endswith("_id"):
-        return f"{value:,}"
-    if isinstance(value, float):
-        return f"{value:,.3f}"
-    return str(value)
+        heading = f"{verb} {len(self.paths):,} files of the index of {self.table}"
+        return heading, [{"path": path} for path in self.paths]

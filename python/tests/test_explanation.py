@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import zonemap
+from zonemap import InvalidArgumentError, ProcedureError, ZonemapError
+
+PLAN = """== Physical Plan ==
+* Project (2)
+
+== Extended Information (Zonemap) ==
+table lake.db.t snapshot 7 mode EXACT tier hot
+  files considered: <5>
+
+"""
+
+
+class _Session:
+    """A session that answers EXPLAIN with a text."""
+
+    def __init__(self, answer: str | Exception) -> None:
+        self.statements: list[str] = []
+        self._answer = answer
+
+    def sql(self, statement: str) -> _Session:
+        self.statements.append(statement)
+        if isinstance(self._answer, Exception):
+            raise self._answer
+        return self
+
+    def collect(self) -> list[list[Any]]:
+        return [[line] for line in str(self._answer).split("\n")] if "Error" in str(self._answer) else [[self._answer]]
+
+
+class _SparkError(Exception):
+    def getCondition(self) -> str:  # noqa: N802 - PySpark's name
+        return "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def explained(answer: str | Exception, query: Any = "SELECT 1") -> zonemap.Explanation:
+    return zonemap.explain(query, spark=_Session(answer))  # type: ignore[arg-type]
+
+
+def test_an_explanation_is_the_section_of_zonemap() -> None:
+    session: Any = _Session(PLAN)
+    found = zonemap.explain("SELECT 1", spark=session)
+    assert session.statements == ["EXPLAIN FORMATTED SELECT 1"]
+    assert str(found) == "table lake.db.t snapshot 7 mode EXACT tier hot\n  files considered: <5>"
+    assert found.plan == PLAN
+
+
+def test_a_section_ends_with_the_next_one() -> None:
+    assert explained(PLAN + "== Another ==\nmore\n").text.endswith("<5>")
+
+
+def test_a_notebook_shows_the_section_and_hides_the_plan() -> None:
+    page = explained(PLAN)._repr_html_()
+    assert "files considered: &lt;5&gt;" in page and page.index("files considered") < page.index("<details>")
+    assert "* Project (2)" in page
+
+
+def test_mistakes_are_one_sentence() -> None:
+    with pytest.raises(ZonemapError, match=r"no section of zonemap\. Start the session with zonemap\.configure"):
+        explained("== Physical Plan ==\n")
+    with pytest.raises(ProcedureError, match=r"^Cannot find 't'\.$") as refused:
+        explained(_SparkError("Cannot find 't'.\n\nJVM stacktrace:\nx"))
+    assert refused.value.condition == "TABLE_OR_VIEW_NOT_FOUND" and refused.value.java_trace
+    with pytest.raises(ProcedureError, match=r"Cannot explain the query: .*no such table"):
+        explained("Error occurred during query planning: \nno such table")
+    with pytest.raises(InvalidArgumentError, match="neither a DataFrame nor text"):
+        explained(PLAN, query=7)

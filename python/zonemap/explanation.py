@@ -1,0 +1,86 @@
+"""The section "Zonemap" of EXPLAIN as a value, for a DataFrame or the text of a query, classic and Spark Connect."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from zonemap import failures
+from zonemap.diagnosis import _as_text
+from zonemap.errors import ProcedureError, ZonemapError
+from zonemap.procedures import without_trace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+#: The section ends with the plan, or with the next section.
+_SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z)", re.MULTILINE | re.DOTALL)
+
+_FAILED = "Error occurred during query planning:"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How the scans of a query were planned.
+
+    Attributes:
+        text: The section "Zonemap" of EXPLAIN, without its heading.
+        plan: The whole output of EXPLAIN.
+    """
+
+    text: str
+    plan: str
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _repr_html_(self) -> str:
+        plan = f"<details><summary>Spark's plan</summary><pre>{html.escape(self.plan)}</pre></details>"
+        return f"<pre>{html.escape(self.text)}</pre>{plan}"
+
+    def __rich__(self) -> Text:
+        return Text(self.text)
+
+
+def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Explanation:
+    """Returns how the scans of a query are planned. The query is analysed, optimised and planned, not executed.
+
+    Args:
+        query: A DataFrame, or the text of one statement that EXPLAIN accepts, such as SELECT or MERGE.
+        spark: The session for a text; None: the active session.
+
+    Raises:
+        InvalidArgumentError: ``query`` is neither, or there is no session for a text.
+        ProcedureError: Spark cannot analyse the query.
+        ZonemapError: The output of EXPLAIN has no section of zonemap.
+    """
+    with _as_text(query, spark) as (session, text):
+        plan = _explained(session, text)
+    section = _SECTION.search(plan)
+    if section is None:
+        raise ZonemapError(
+            "Cannot explain the query: the output of EXPLAIN has no section of zonemap. Start the session with "
+            "zonemap.configure(SparkSession.builder), and leave spark.sql.extendedExplainProviders unset."
+        )
+    return Explanation(section.group(1).strip("\n"), plan)
+
+
+def _explained(session: SparkSession, text: str) -> str:
+    """Returns the output of EXPLAIN."""
+    try:
+        with failures.unlogged():
+            plan = "\n".join(str(row[0]) for row in session.sql(f"EXPLAIN FORMATTED {text}").collect())
+    except Exception as error:
+        if not failures.is_of_spark(error):
+            raise
+        failed = without_trace(error)
+    else:
+        # Spark returns an error of the query as the output of EXPLAIN.
+        if not plan.startswith(_FAILED):
+            return plan
+        failed = ProcedureError(f"Cannot explain the query: {failures.sentence(Exception(plan.removeprefix(_FAILED)))}")
+    raise failed

@@ -1,0 +1,236 @@
+"""Gathers the numbers of a report with the procedures, so a report works through Spark Connect too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zonemap import arguments as checked
+from zonemap import diagnosis, failures, identifiers, procedures
+from zonemap.diagnosis import ClusteringResult, HistoryResult, WhyNotResult
+from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
+from zonemap.results import StatusResult
+from zonemap.tables import Shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: The most columns whose clustering a report shows if its call names none.
+_COLUMNS = 3
+_SCANS = 1_000
+#: Types of columns that can have bounds in an order that people expect.
+_ORDERED = re.compile(r"tinyint|smallint|int|bigint|float|double|date|string|timestamp|decimal")
+
+#: The sentence of zonemap's catalog for a procedure that it does not have.
+_UNKNOWN = re.compile(r"Cannot find procedure '[^']*': there is none")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The size of the current snapshot, from its summary; None where a writer has left the number out."""
+
+    data_files: int | None
+    bytes: int | None
+    rows: int | None
+    delete_files: int | None
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A query that a report was given, and why it reads the files that it reads."""
+
+    query: str
+    result: WhyNotResult
+
+
+@dataclass(frozen=True)
+class Report(Shown):
+    """The numbers of a page about a table.
+
+    Attributes:
+        table: The table as named in the call.
+        made_at: When the report was made.
+        spark_version: The version of Spark of the driver.
+        status: Coverage and size of the index.
+        layout: Size of the current snapshot; None if the table has no snapshot.
+        clustering: How far files overlap, for each column of the report.
+        history: The newest scans of the table that this driver planned.
+        explained: The queries of the call.
+        advice: The rows of the procedure ``advise``; None if the session's zonemap has no such procedure.
+        notes: Parts that are missing, with the reason.
+    """
+
+    table: str
+    made_at: datetime
+    spark_version: str
+    status: StatusResult
+    layout: Layout | None
+    clustering: tuple[ClusteringResult, ...]
+    history: HistoryResult
+    explained: tuple[Explained, ...]
+    advice: tuple[Mapping[str, Any], ...] | None
+    notes: tuple[str, ...]
+
+    def html(self) -> str:
+        """Returns the report as one page, which loads nothing; it needs ``zonemap[plots]``."""
+        from zonemap.reports.render import html_page  # noqa: PLC0415 - renders this class
+
+        return html_page(self)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the page and returns its path.
+
+        Raises:
+            InvalidArgumentError: The name does not end with .html, or its folder does not exist.
+        """
+        file = checked_path(path)
+        file.write_text(self.html(), encoding="utf-8")
+        return file
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        scans = [scan for scan in self.history.scans if scan.files_considered >= 0]
+        row = {
+            "verdict": self.status.verdict,
+            "files": self.status.files_total,
+            "files_covered": self.status.files_covered,
+            "scans": len(scans),
+            "files_considered": sum(scan.files_considered for scan in scans),
+            "files_kept": sum(scan.files_kept for scan in scans),
+            "index_bytes": self.status.bytes,
+        }
+        return f"Report of {self.table}; write the page with save('report.html')", [row]
+
+
+def report(
+    spark: SparkSession, table: str, *, columns: Sequence[str] | None = None, queries: Sequence[str] = ()
+) -> Report:
+    """Gathers a report of ``table``: layout, coverage and lag, what queries pruned, advice, and the index's cost.
+
+    It reads no data file, and changes neither the table nor its index.
+
+    Args:
+        spark: The session. Its driver has the history of queries.
+        table: The table's name.
+        columns: The columns whose clustering the report shows; None: those of the sort order and those that conditions
+            of the history name.
+        queries: Texts of SELECTs that the report explains; they are planned, not executed.
+
+    Raises:
+        InvalidArgumentError: ``columns`` or ``queries`` is not a list of texts, or ``columns`` is empty.
+        ProcedureError: There is no such table, or a query cannot be planned.
+    """
+    wanted = None if columns is None else checked.texts("columns", columns, "column names")
+    if wanted is not None and not wanted:
+        raise InvalidArgumentError(
+            f"Cannot use columns={checked.shown(columns)}: it is empty. Name at least one column."
+        )
+    texts = checked.texts("queries", queries, "queries")
+    status = procedures.status(spark, table)
+    explained = tuple(Explained(text, diagnosis.why_not(text, spark=spark)) for text in texts)
+    history = diagnosis.history(spark, table, max_scans=_SCANS)
+    notes: list[str] = []
+    found = _Gathering(spark, table, notes)
+    return Report(
+        table=table,
+        made_at=datetime.now().astimezone(),
+        spark_version=str(spark.version),
+        status=status,
+        layout=found.layout(status.snapshot_id),
+        clustering=found.clustering(wanted, history, explained),
+        history=history,
+        explained=explained,
+        advice=found.advice(),
+        notes=tuple(notes),
+    )
+
+
+def checked_path(path: str | Path) -> Path:
+    """Returns the path of a page after checking it, so that a mistake costs no session.
+
+    Raises:
+        InvalidArgumentError: The name does not end with .html, or its folder does not exist.
+    """
+    file = Path(path)
+    if file.suffix.lower() != ".html":
+        raise InvalidArgumentError(
+            f"Cannot write a report to {checked.shown(str(path))}: the name does not end with .html. "
+            "Name a file such as report.html."
+        )
+    if not file.absolute().parent.is_dir():
+        raise InvalidArgumentError(
+            f"Cannot write a report to {checked.shown(str(path))}: its folder does not exist. Create the folder first."
+        )
+    return file
+
+
+@dataclass(frozen=True)
+class _Gathering:
+    """Parts of a report that may be missing; ``notes`` takes the reasons."""
+
+    spark: SparkSession
+    table: str
+    notes: list[str]
+
+    def layout(self, snapshot_id: int) -> Layout | None:
+        """Returns the size of a snapshot from its summary."""
+        if snapshot_id < 0:
+            return None
+        name = identifiers.join((*identifiers.split(self.table), "snapshots"))
+        try:
+            rows = self.spark.sql(f"SELECT summary FROM {name} WHERE snapshot_id = {snapshot_id}").collect()
+        except Exception as error:
+            if not failures.is_of_spark(error):
+                raise
+            self.notes.append(f"The size of the table is missing: {failures.sentence(error)}")
+            return None
+        summary: Mapping[str, str] = rows[0][0] if rows else {}
+        keys = ("total-data-files", "total-files-size", "total-records", "total-delete-files")
+        return Layout(*(int(summary[key]) if key in summary else None for key in keys))
+
+    def clustering(
+        self, wanted: Sequence[str] | None, history: HistoryResult, explained: Sequence[Explained]
+    ) -> tuple[ClusteringResult, ...]:
+        """Returns the clustering of each column; the reason of a failure is a note."""
+        found: list[ClusteringResult] = []
+        if wanted is None:
+            found += self._clustering_of(None)
+            wanted = self._filtered(history, explained)
+        keys = {result.cluster_by_keys for result in found}
+        for column in wanted:
+            found += [result for result in self._clustering_of(column) if result.cluster_by_keys not in keys]
+        return tuple(found)
+
+    def advice(self) -> tuple[Mapping[str, Any], ...] | None:
+        """Returns the rows of the procedure ``advise``, or None if the session's zonemap has none."""
+        try:
+            return tuple(procedures.call(self.spark, "advise", self.table))
+        except ProcedureError as error:
+            # The status of the table is there, so zonemap is active and only this procedure is unknown.
+            if (error.condition or "").startswith(procedures.ABSENT) or _UNKNOWN.match(str(error)):
+                return None
+            self.notes.append(f"The advice is missing: {error}")
+            return ()
+
+    def _clustering_of(self, column: str | None) -> list[ClusteringResult]:
+        """Returns the clustering of a column, or of the sort order; a table without a sort order is no failure."""
+        columns = None if column is None else [column]
+        try:
+            return [diagnosis.clustering_information(self.spark, self.table, columns)]
+        except ZonemapError as error:
+            if column is not None:
+                self.notes.append(f"The clustering of {column} is missing: {error}")
+            return []
+
+    def _filtered(self, history: HistoryResult, explained: Sequence[Explained]) -> list[str]:
+        """Returns the columns that conditions name, the most frequent first; without any, the first columns."""
+        conditions = [scan.predicate for scan in history.scans]
+        conditions += [row.text for one in explained for row in one.result.rows if row.part == "condition"]
+        fields = self.spark.table(identifiers.join(identifiers.split(self.table))).dtypes
+        known = [name for name, kind in fields if _ORDERED.match(kind)]
+        counts = {name: sum(bool(re.search(rf"\b{re.escape(name)}\b", text)) for text in conditions) for name in known}
+        named = sorted((name for name in known if counts[name]), key=lambda name: -counts[name])
+        return (named or known)[:_COLUMNS]

@@ -1,0 +1,53 @@
+"""The commands of docs/guide/notebooks.md run as they are printed, in their order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from support import guide, session
+from support.session import ROOT, STOCK
+
+import zonemap
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+PAGE = ROOT / "docs" / "guide" / "notebooks.md"
+
+
+@pytest.fixture(scope="module")
+def names(lake) -> dict[str, Any]:
+    """The names that the Python of the page defines."""
+    session.get().sql("DROP TABLE IF EXISTS lake.db.readings")
+    return guide.run(PAGE, session.get())[1]
+
+
+def test_explain_of_a_frame_has_the_section_of_the_scan(names: dict[str, Any]) -> None:
+    found = names["explanation"]
+    assert "table lake.db.readings" in str(found) and "files considered: 16" in str(found)
+    assert "used by bounds of sensor, the fact bloom(sensor)" in str(found)
+    assert "== Physical Plan ==" in found.plan
+
+
+def test_explain_of_a_command_and_of_a_mistake(names: dict[str, Any]) -> None:
+    spark = session.get()
+    changed = zonemap.explain("DELETE FROM lake.db.readings WHERE sensor = 1500", spark=spark)
+    assert "NOT_A_QUERY_SCAN" in str(changed)
+    assert spark.table("lake.db.readings").count() == 3200
+    with pytest.raises(zonemap.ProcedureError, match=r"TABLE_OR_VIEW_NOT_FOUND|cannot be found") as refused:
+        zonemap.explain("SELECT * FROM lake.db.nope", spark=spark)
+    assert "\n" not in str(refused.value) and "org.apache" not in str(refused.value)
+
+
+def test_a_build_with_a_bar_builds_the_same(names: dict[str, Any]) -> None:
+    built = names["built"]
+    assert built.data_files == 16 and built.facts[0].part == "bloom(sensor)" and built.facts[0].data_files == 16
+
+
+def test_the_plots_show_the_numbers_of_the_results(names: dict[str, Any]) -> None:
+    assert names["depth"].title == "Values of sensor: average depth 16.0"
+    considered = sum(scan.files_considered for scan in names["scans"].scans)
+    assert considered > 0 and f"of {considered:,} files" in names["kept"].title
+    assert "micro" in names["levels"].svg() and "store: facts" in names["tiers"].svg()
+    assert {file.name for file in names["folder"].iterdir()} == {"depth.html", "depth.svg", "depth.png", "dark.png"}
+    assert names["wide"].to_dict()["width"] == 900

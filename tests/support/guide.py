@@ -1,0 +1,32 @@
+"""Runs the commands of a page of the guide as they are printed, in their order."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_BLOCK = re.compile(r"^```(sql|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run(page: Path, spark: SparkSession) -> tuple[dict[str, list], dict[str, object]]:
+    """Runs the SQL and the Python of the page; Python finds the session as ``spark``.
+
+    Returns:
+        The rows of each CALL by the name of its procedure, and the names that the Python blocks define.
+    """
+    found: dict[str, list] = {}
+    names: dict[str, object] = {"spark": spark}
+    for language, text in _BLOCK.findall(page.read_text(encoding="utf-8")):
+        if language == "python":
+            exec(compile(text, str(page), "exec"), names)
+        else:
+            for statement in filter(None, map(str.strip, text.split(";"))):
+                called = re.search(r"system\.(\w+)", statement)
+                rows = spark.sql(statement).collect()
+                if called:
+                    found.setdefault(called.group(1), []).append(rows)
+    return found, names
