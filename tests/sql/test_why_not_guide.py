@@ -57,7 +57,7 @@ def test_advice_of_the_page(results: dict[str, list]) -> None:
     sort = of_queries[0]
     assert (sort.advice, sort.subject, sort.scans, sort.files_before) == ("sort", "user_id", 2, 32)
     assert sort.files_after < 20 and "sort_order => 'user_id'" in sort.statement
-    assert [row.subject for row in of_queries if row.advice == "no help"][0] == "page"
+    assert next(row.subject for row in of_queries if row.advice == "no help") == "page"
     assert of_scans[0].advice == "sort" and of_scans[0].scans > 5
     assert results["python"][0]["statements"][0] == sort.statement
 

@@ -111,7 +111,7 @@ private[advice] final class ColumnAdvice(
   private def wanted(column: ColumnRef, mode: MetricsModes.MetricsMode): Option[String] =
     mode match {
       case _: MetricsModes.None | _: MetricsModes.Counts => Some(if (isText(column)) DefaultTruncation else "full")
-      case cut: MetricsModes.Truncate if isText(column) =>
+      case cut: MetricsModes.Truncate if isText(column)  =>
         // the writer has raised the last character of an upper bound that it cut
         sharedLength(column).filter(_ >= cut.length() - 1).map(_ => s"truncate(${cut.length() * Longer})")
       case _ => None

@@ -184,10 +184,10 @@ private[zonemap] final class SnapshotIndex(
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
 
-  /** The size of the live data files; `None` if the size of some file is not in memory. */
-  def dataBytes: Option[Long] = Option.when(segments.forall(_.segment.isInMemory))(heldBytes)
+  /** The size of the live data files; `None` if a size cannot be read without a request to a store. */
+  def dataBytes: Option[Long] = Option.when(segments.forall(_.segment.knowsFileSizes))(knownBytes)
 
-  private lazy val heldBytes: Long = segments.iterator.map(_.dataBytes).sum
+  private lazy val knownBytes: Long = segments.iterator.map(_.dataBytes).sum
 
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 

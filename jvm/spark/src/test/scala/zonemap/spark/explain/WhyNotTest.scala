@@ -25,7 +25,8 @@ class WhyNotTest extends SharedSession {
   private def count(row: Row, column: String): Long = row.getAs[Long](column)
 
   private lazy val made: Unit = {
-    Seq("examples", "late_bounds", "no_rows", "no_index", "behind").foreach(t => sql(s"DROP TABLE IF EXISTS lake.db.$t"))
+    Seq("examples", "late_bounds", "no_rows", "no_index", "behind").foreach(t =>
+      sql(s"DROP TABLE IF EXISTS lake.db.$t"))
     ReasonExamples.setup.foreach(sql(_).collect())
   }
 

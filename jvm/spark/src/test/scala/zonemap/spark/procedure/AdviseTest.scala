@@ -108,7 +108,7 @@ class AdviseTest extends SharedSession {
       s"SELECT * FROM $table WHERE hash(p) = 1",
       s"SELECT * FROM $table WHERE mixed IN (17, 1900)")
     val facts = rows.filter(text(_, "advice") == "fact").map(text(_, "subject")).toSet
-    assert(facts == Set("values(ref)", "values(p)", "bloom(mixed)"), rows.mkString("\n"))
+    assert(facts == Set("ngrams(ref)", "values(p)", "bloom(mixed)"), rows.mkString("\n"))
     assert(!rows.exists(text(_, "message").startsWith("CONDITION_")), rows.mkString("\n"))
   }
 
