@@ -1,7 +1,9 @@
 import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.HexFormat;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
@@ -72,12 +74,15 @@ public class Probe {
     return lines.toString();
   }
 
-  /** Runs a query; returns its rows, each with LINE at its end; "!" and the error if the query fails. */
+  /** Runs a query; returns its rows of encoded values, each with LINE at its end; "!" and the error if it fails. */
   public String rows(String query) {
     try {
       Row[] rows = execution(query).executedPlan().executeCollectPublic();
       StringBuilder all = new StringBuilder();
-      for (int i = 0; i < rows.length; i++) all.append(rows[i].mkString(SEPARATOR)).append(LINE);
+      for (int i = 0; i < rows.length; i++) {
+        for (int c = 0; c < rows[i].length(); c++) all.append(c == 0 ? "" : SEPARATOR).append(encoded(rows[i].get(c)));
+        all.append(LINE);
+      }
       return all.toString();
     } catch (Throwable error) {
       return failure(error) + LINE;
@@ -257,7 +262,13 @@ public class Probe {
     return lines.toString();
   }
 
-  /** Evaluates texts on the rows of a query. A line has the text of each row, "n" for NULL, with "t" before a text. */
+  /** The text of a value in hexadecimal digits, because it may contain a separator; "n" for NULL. */
+  private static String encoded(Object value) {
+    if (value == null) return "n";
+    return HexFormat.of().formatHex(value.toString().getBytes(StandardCharsets.UTF_8));
+  }
+
+  /** Evaluates texts on the rows of a query. A line has the text of each row, see `encoded`. */
   public String texts(String held, String expressions) throws Exception {
     String[] all = expressions.split(SEPARATOR);
     InternalRow[] rows = heldRows(held);
@@ -266,7 +277,7 @@ public class Probe {
     for (int c = 0; c < all.length; c++) {
       Object[] values = values(bound.projection(c), rows, bound.expression(c).dataType());
       for (int i = 0; i < values.length; i++)
-        lines.append(i == 0 ? "" : SEPARATOR).append(values[i] == null ? "n" : "t" + values[i]);
+        lines.append(i == 0 ? "" : SEPARATOR).append(encoded(values[i]));
       lines.append(LINE);
     }
     return lines.toString();

@@ -57,7 +57,7 @@ class Probe:
     def texts(self, held: str, expressions: Sequence[str]) -> list[list[str | None]]:
         """Returns, for each expression, which must be a text, its value in each row of the view."""
         lines = self._java.texts(held, _SEPARATOR.join(expressions)).split(_LINE)[:-1]
-        return [[text[1:] if text.startswith("t") else None for text in line.split(_SEPARATOR)] for line in lines]
+        return [[_decoded(text) for text in line.split(_SEPARATOR)] for line in lines]
 
     def plan(self, statements: Sequence[str], reads_values: bool = False) -> list[str]:
         """Plans each statement without running it; returns the planned files as text of '0' and '1'.
@@ -89,8 +89,8 @@ class Probe:
             return None
         found: list[list[list[str]]] = [[] for _ in queries]
         for line in lines:
-            branch, *values = line.split(_SEPARATOR)
-            found[int(branch)].append(values)
+            branch, *values = map(_decoded, line.split(_SEPARATOR))
+            found[int(branch or 0)].append(["null" if value is None else value for value in values])
         return found
 
     @staticmethod
@@ -101,3 +101,7 @@ class Probe:
 
 def _union(queries: Sequence[str]) -> str:
     return " UNION ALL ".join(f"({query})" for query in queries)
+
+
+def _decoded(value: str) -> str | None:
+    return None if value == "n" else bytes.fromhex(value).decode("utf-8", "replace")
