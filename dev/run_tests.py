@@ -42,6 +42,7 @@ TOGETHER = (
     ("objectstore",),
     ("bugs",),
     ("campaign",),
+    ("upkeep", "soak"),
 )
 
 _printing = threading.Lock()
