@@ -27,7 +27,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -48,6 +48,12 @@ demo-ingest: setup ## eight processes append real flights through a queue, two a
 
 soak-ingest: setup ## processes that append and commit are killed and stopped at random, beside maintenance: ROUNDS=n SEED=s
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m ingest.soak --folder ../build/soak --rounds $(or $(ROUNDS),50) $(if $(SEED),--seed $(SEED))
+
+soak: setup ## one driver with queries, a stream, maintenance and several maintainers at once, rows against stock: MINUTES=n SEED=s
+	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m soak --folder ../build/soak-product --minutes $(or $(MINUTES),60) $(if $(SEED),--seed $(SEED))
+
+faults: ## every fault at every call of a store, processes that halt, maintainers that meet (about 15 minutes)
+	ZONEMAP_FAULTS=all dev/sbt "iceberg/testOnly zonemap.iceberg.faults.*"
 
 test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)
@@ -133,6 +139,10 @@ bench-strategies: ## seven ways to keep an index beside a stream (about an hour)
 bench-ingest: jars ## many writers of one table: direct commits against the queue, a soak, a streaming query (about an hour; SOAK=minutes)
 	dev/sbt "ingestBenchmark/run $(call work,ingest) $(call result,ingest,ingest/results/ingest.json) $(JARS) $(if $(QUICK),quick,full) $(SOAK)"
 	$(call provenance,$(call result,ingest,ingest/results/ingest.json))
+
+bench-load: ## 64 query threads on 200 tables under a small cap, beside stock; re-executed DataFrames, sessions (about 25 minutes)
+	dev/sbt "loadBenchmark/run $(call work,load) $(call result,load,load/results/load.json) $(if $(QUICK),quick,full)"
+	$(call provenance,$(call result,load,load/results/load.json))
 
 bench-report: | tools ## docs/guide/benchmarks.md and its plots, from the committed results
 	$(BIN)/pip install --quiet --disable-pip-version-check -r benchmarks/report/requirements.txt

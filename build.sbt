@@ -152,6 +152,11 @@ lazy val ingestBenchmark = (project in file("benchmarks/ingest"))
     // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.
     Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK")
 
+lazy val loadBenchmark = (project in file("benchmarks/load"))
+  .dependsOn(spark % "compile->compile;provided->provided", planningBenchmark)
+  .settings(benchmarkSettings("load"))
+  .settings(Compile / run / javaOptions += "-Djdk.lang.Process.launchMechanism=VFORK")
+
 lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
   .enablePlugins(JmhPlugin)
   .dependsOn(core)
@@ -163,7 +168,7 @@ lazy val jmhBenchmark = (project in file("benchmarks/jmh"))
 
 // Not part of the root: tests need none of them.
 lazy val benchmarks = (project in file("benchmarks"))
-  .aggregate(planningBenchmark, strategiesBenchmark, ingestBenchmark, jmhBenchmark)
+  .aggregate(planningBenchmark, strategiesBenchmark, ingestBenchmark, loadBenchmark, jmhBenchmark)
   .settings(name := "zonemap-benchmarks", publish / skip := true)
 
 lazy val root = (project in file("."))

@@ -35,11 +35,14 @@ LONG = (
     "ExpressionDifferentialTest",
     "ExpressionRuleTest",
     "FunctionTableTest",
+    "HaltedProcessTest",
     "HierarchyTest",
+    "MaintainersTest",
     "RowChecksTest",
     "SimulationTest",
     "SingleValuesTest",
     "SoakTest",
+    "StoreFaultsTest",
     "VectorisedTest",
 )
 RANDOM_PLANS = 500

@@ -45,6 +45,7 @@ TOGETHER = (
     ("upkeep",),
     ("objectstore",),
     ("campaign",),
+    ("upkeep", "soak"),
 )
 
 _printing = threading.Lock()

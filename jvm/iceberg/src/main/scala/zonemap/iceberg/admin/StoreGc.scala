@@ -20,8 +20,9 @@ private[zonemap] final case class Garbage(path: String, sizeBytes: Long, reason:
  * Files younger than the grace time are always retained, because the version that names them may not be written yet. A
  * damaged version is garbage, because readers treat it as missing. A damaged version younger than the grace time may be
  * incomplete, and the files that it will name are unknown; until it is complete or old, every file that a version could
- * name is retained. A version of a later release has the same effect for as long as its snapshot is retained. Files may
- * vanish during the run. A race with another maintainer can only cause work to be done again, never a wrong result.
+ * name is retained. A version of a later release has the same effect for as long as its snapshot is retained, and so has
+ * a version that was listed and is not found: another maintainer may be replacing it. Other files may vanish during the
+ * run. A race with another maintainer can only cause work to be done again, never a wrong result.
  *
  * @param warned the versions for which a warning was logged, each once
  */
@@ -41,7 +42,7 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
     val oldNames = needed.map { case (id, file) => file -> namesOf(table, store, id) }
     val youngNames = versions(young).map { case (id, _) => namesOf(table, store, id) }
     val damaged = oldNames.collect { case (file, Damaged(why)) => garbage(store, file, s"it is damaged: $why") }
-    val isUnknown = oldNames.exists(_._2 == Later) || youngNames.exists(!_.isInstanceOf[Known])
+    val isUnknown = oldNames.exists(_._2 == Unknown) || youngNames.exists(!_.isInstanceOf[Known])
     val known = (oldNames.map(_._2) ++ youngNames).collect { case Known(files) => files }.flatten.toSet
     val unnamed = if (isUnknown) Nil else old.filter(f => StoreNames.isNamed(f.relativePath) && !known(f.relativePath))
     val found = expired.map { case (_, file) => garbage(store, file, "its snapshot is expired") } ++ damaged ++
@@ -50,16 +51,16 @@ private[zonemap] final class StoreGc(warned: Recent[String]) {
     found
   }
 
-  /** The files that a version names; empty if the version is missing. */
+  /** The files that a version names; unknown if the version was listed and is not found. */
   private def namesOf(table: Table, store: IndexStore, snapshotId: Long): Names =
-    try Known(store.readVersion(snapshotId).toSeq.flatMap(_.fileNames))
+    try store.readVersion(snapshotId).fold[Names](Unknown)(version => Known(version.fileNames))
     catch {
       case e: LaterFormatException =>
         warn(
           store,
           snapshotId,
           s"was written by a later release: ${e.getMessage}. gc retains files that versions name while it exists.")
-        Later
+        Unknown
       case e: CorruptIndexException =>
         warn(
           store,
@@ -90,5 +91,5 @@ private object StoreGc {
   private sealed trait Names
   private final case class Known(files: Seq[String]) extends Names
   private final case class Damaged(why: String) extends Names
-  private case object Later extends Names
+  private case object Unknown extends Names
 }

@@ -31,7 +31,7 @@ private[zonemap] final class IndexProcess {
 
   /**
    * Applies the caps in the settings of a session that is about to plan or to build, if the session may set them. The
-   * index does not shrink here: callers that add to it call [[shrink]].
+   * index does not shrink here: callers that add to it or change the caps call [[shrink]].
    */
   def use(settings: PlannerSettings, session: CapsSession = CapsSession.Nobody): Unit =
     owner.use(Caps.of(settings), session)

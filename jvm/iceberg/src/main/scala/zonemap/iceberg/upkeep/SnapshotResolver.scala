@@ -136,7 +136,9 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
       index: TableIndex,
       settings: PlannerSettings): Either[StockReason, ResolvedSnapshot] =
     (settings.upkeep, settings.coverOnRead) match {
-      case (UpkeepMode.Off, _) => Left(StockReason.NotCovered("the table has no index and upkeep is off"))
+      case (UpkeepMode.Off, _) =>
+        val why = index.storeState.lastReadError.getOrElse("the table has no index")
+        Left(StockReason.NotCovered(s"$why and upkeep is off"))
       case _ if index.oversized.exists(_.bytes > process.caps.hotMaxBytes) =>
         Left(StockReason.NotCovered(tooLarge(index)))
       case (_, CoverOnRead.Wait) =>

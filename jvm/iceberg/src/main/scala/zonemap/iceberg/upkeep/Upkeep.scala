@@ -88,7 +88,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       submit(table, snapshot)(maintain(table, covered, settings, index))
   }
 
-  /** Shrinks the index to its cap on the worker, after a plan has loaded more parts of segments. */
+  /** Shrinks the index to its cap on the worker, after a plan has loaded parts of segments or the cap has changed. */
   def trim(): Unit =
     if (process.tables.residentBytes > process.caps.hotMaxBytes)
       execute(() => logged("keep the index below hot.max-bytes", process.shrink()))

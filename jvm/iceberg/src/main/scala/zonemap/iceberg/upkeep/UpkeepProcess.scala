@@ -1,6 +1,6 @@
 package zonemap.iceberg.upkeep
 
-import zonemap.iceberg.registry.IndexProcess
+import zonemap.iceberg.registry.{CapsSession, IndexProcess}
 import zonemap.iceberg.settings.PlannerSettings
 
 /**
@@ -13,6 +13,16 @@ private[zonemap] final class UpkeepProcess extends AutoCloseable {
   val upkeep = new Upkeep(index, facts)
   val resolver = new SnapshotResolver(index, upkeep)
   val commits = new CommitListener(upkeep)
+
+  /**
+   * Applies the caps in the settings of a session that is about to plan or to build. If they change, the background
+   * worker releases the memory above them.
+   */
+  def use(settings: PlannerSettings, session: CapsSession): Unit = {
+    val before = index.caps
+    index.use(settings, session)
+    if (index.caps != before) upkeep.trim()
+  }
 
   /** Waits until all work queued so far is done and written; returns `false` after the timeout. */
   def await(timeoutMillis: Long): Boolean = upkeep.await(timeoutMillis) && facts.await(timeoutMillis)

@@ -6,6 +6,7 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.{BaseTable, TableMetadata, TableOperations}
 import org.apache.iceberg.encryption.EncryptionManager
+import org.apache.iceberg.exceptions.NotFoundException
 import org.apache.iceberg.io.{FileIO, FileInfo, InputFile, LocationProvider, OutputFile, SupportsPrefixOperations}
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
@@ -225,6 +226,18 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     val store = t.table.io.storeFiles
     t.table.io.beforeRead = _ => store.filter(_.contains("/micro/")).foreach(t.table.io.remove)
     assert(kinds(gc(listed(t))) == ((5, 6)))
+  }
+
+  test("a version that is listed and then not found: the segments that it may name are retained") {
+    val t = expired()
+    val version = s"${versionsOf(t)}/${t.table.current.snapshotId()}"
+    t.table.io.beforeRead =
+      location => if (location == version) throw new NotFoundException("No such file: %s", location)
+    assert(kinds(gc(listed(t))) == ((5, 0)))
+    t.table.io.beforeRead = _ => ()
+    process.restart()
+    assert(Planning.ours(t.table).mode == PlanMode.Exact)
+    assert(kinds(gc(listed(t))) == ((0, 6)))
   }
 
   test("a FileIO that cannot list is refused, with what to do") {

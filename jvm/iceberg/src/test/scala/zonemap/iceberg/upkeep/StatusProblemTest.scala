@@ -9,6 +9,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import zonemap.iceberg.admin.StatusResult
 import zonemap.iceberg.build.LocalRunner
 import zonemap.iceberg.plan.Planning
+import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.registry.Oversized
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.SnapshotKey
@@ -66,6 +67,18 @@ class StatusProblemTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
       val found = status(t, PlannerSettings(upkeep = mode))
       assert(found.covered && found.problem == s"the index of the snapshot is in memory only: $why")
     }
+  }
+
+  test("a store that refused one query: until it is read again, the reasons of plans name the error") {
+    val t = built()
+    process.restart()
+    failStore(t, "denied")
+    assert(Planning.ours(t.table).mode.isInstanceOf[PlanMode.Stock])
+    t.table.io.beforeRead = _ => ()
+    val reason = Planning.ours(t.table).reason
+    assert(reason.exists(why => why.message.contains("the store cannot be read: ") && why.message.contains("denied")))
+    process.admin.refresh(t.table.load(), t.table.current, Planning.Off, new LocalRunner(_))
+    assert(Planning.ours(t.table).mode == PlanMode.Exact)
   }
 
   test("a store that cannot be read, while memory covers the snapshot and when it does not") {

@@ -10,6 +10,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.iceberg.admin.BuildResult
 import zonemap.iceberg.build.LocalRunner
+import zonemap.iceberg.registry.CapsSession
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.SnapshotKey
 import zonemap.iceberg.testing.{FileKind, OwnProcess, TestFiles, TestTable}
@@ -40,6 +41,17 @@ class UpkeepTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     gate.countDown()
     await()
     assert(covered(t) && t.io.reads(FileKind.Manifest) == 1 && t.io.reads(FileKind.ManifestList) == 1)
+  }
+
+  test("a lower cap releases memory at once, although no plan adds to the index") {
+    val tables = Seq.fill(5)(table())
+    tables.foreach(t => process.upkeep.enqueue(t.load(), t.current, memory))
+    await()
+    val resident = process.tables.residentBytes
+    assert(tables.forall(covered) && resident > 0)
+    process.now.use(memory.copy(hotMaxBytes = resident / 2), CapsSession.Nobody)
+    await()
+    assert(process.tables.residentBytes <= resident / 2)
   }
 
   test("nobody waits: while the worker is busy, another table only queues") {

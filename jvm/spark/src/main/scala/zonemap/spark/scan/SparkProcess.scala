@@ -25,7 +25,7 @@ private[spark] final class SparkProcess(val iceberg: UpkeepProcess) {
 
   /** Applies the caps in these settings, which a session is about to plan or to build with. */
   def use(settings: PlannerSettings, session: Option[SparkSession] = SparkSession.getActiveSession): Unit =
-    iceberg.index.use(settings, session.fold[CapsSession](CapsSession.Nobody)(new SparkCaps(_)))
+    iceberg.use(settings, session.fold[CapsSession](CapsSession.Nobody)(new SparkCaps(_)))
 }
 
 /** A Spark session that may set the caps of the process, for as long as it is in use and its context runs. */
