@@ -24,9 +24,10 @@ object Guard {
   case object NoCleanUp extends Guard(4, "does not exist")
   case object SettleAfterProof extends Guard(11, "is lost")
   case object SecondPoll extends Guard(4956, "is lost")
+  case object Gaps extends Guard(3, "is lost")
 
   val All: Seq[Guard] =
-    Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll)
+    Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)
 }
 
 /** The process of an actor dies. The code under test cannot catch it. */
