@@ -38,11 +38,15 @@ class LaneState:
         holes: Lane and number of records below it that could not be read, and may still be repeated.
         quarantined: Code and message of refused records, by lane, number and nonce; a record whose reason lies in the
             quarantine folder may be missing here.
+        gaps: The numbers that each lane has left out: those between the two numbers of a gap.
+        forgotten: The last number of the gaps of each lane that the state no longer lists.
     """
 
     lanes: Mapping[str, int]
     holes: frozenset[tuple[str, int]]
     quarantined: Mapping[tuple[str, int, str], tuple[str, str]]
+    gaps: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    forgotten: Mapping[str, int] = field(default_factory=dict)
 
     def watermark(self, lane: str) -> int:
         """Returns the newest sequence number of ``lane`` that is committed or quarantined, or -1."""
