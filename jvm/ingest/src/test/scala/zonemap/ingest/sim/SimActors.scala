@@ -134,8 +134,11 @@ final class SimCommitter(table: SimTable) extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
   private val skewMillis = (world.rng.int(25) - 12) * SimWorld.Hour
+
+  /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
+  private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
   private val settings = IngestSettings(
-    maxRecordsPerCommit = 1 + world.rng.int(6),
+    maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
     maxFilesPerCommit = 1 + world.rng.int(8),
     quarantineMillis = 60000,
     checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,

@@ -17,7 +17,7 @@ sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
   case object Fence extends Guard(11, "is committed 2 times")
-  case object PrevSeq extends Guard(172, "is lost")
+  case object PrevSeq extends Guard(172, "is refused without a cause")
   case object PointerWithFiles extends Guard(2, "is committed 2 times")
   case object HeadCheck extends Guard(56, "does not exist")
   case object GcOrder extends Guard(565, "does not exist")
