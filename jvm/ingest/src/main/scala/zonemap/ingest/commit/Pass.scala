@@ -24,6 +24,7 @@ private[ingest] trait PassEnvironment {
  * does. Holds no state.
  *
  * @param deferred the lanes whose next record could not be committed before, with its `seq`; the poll takes them last
+ * @param announce called as soon as a commit is proven to have landed
  */
 private[ingest] class Pass(
     branch: String,
@@ -32,7 +33,8 @@ private[ingest] class Pass(
     files: IngestFiles,
     settings: IngestSettings,
     environment: PassEnvironment,
-    deferred: Map[String, Long] = Map.empty) {
+    deferred: Map[String, Long] = Map.empty,
+    announce: LandedCommit => Unit = _ => ()) {
   import PassState._
 
   private val quarantine = new Quarantine(files)
@@ -265,6 +267,7 @@ private[ingest] class Pass(
   /** C9: the queue is settled by the state that the pointer names now. */
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
+    announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
     settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(

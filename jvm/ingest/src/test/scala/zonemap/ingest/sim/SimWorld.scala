@@ -23,7 +23,7 @@ object Guard {
   case object GcOrder extends Guard(565, "does not exist")
   case object NoCleanUp extends Guard(4, "does not exist")
   case object SettleAfterProof extends Guard(11, "is lost")
-  case object SecondPoll extends Guard(4956, "is lost")
+  case object SecondPoll extends Guard(4956, "is refused without a cause")
   case object Gaps extends Guard(3, "is lost")
 
   val All: Seq[Guard] =
