@@ -102,9 +102,9 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
     assert(manifests.nonEmpty && manifests.forall(KnownFiles.of(commit.snapshotId, commit.files).in(_).isEmpty))
   }
 
-  test("decoding a manifest of 1,000 files, and taking its files as they were handed over") {
+  test("decoding a manifest of 200 files, and taking its files as they were handed over") {
     val t = IngestTables.hadoop()
-    val Seq((commit, manifests)) = committed(t, appends = 1, files = 500): @unchecked
+    val Seq((commit, manifests)) = committed(t, appends = 1, files = 100): @unchecked
     def millis(known: KnownFiles): Double = Seq
       .fill(5) {
         val started = System.nanoTime()
