@@ -170,7 +170,9 @@ private object ManifestIndexer {
    * Hands over files that a manifest has added, with the fields that Iceberg's reader gives them: the sequence number of
    * the manifest, and row ids that are counted from its first one.
    */
-  private def inheriting(manifest: ManifestFile, files: Seq[DataFile])(add: (DataFile, InheritedFields) => Unit): Int = {
+  private def inheriting(
+      manifest: ManifestFile,
+      files: Seq[DataFile])(add: (DataFile, InheritedFields) => Unit): Int = {
     val sequenceNumber = JLong.valueOf(manifest.sequenceNumber())
     files.foldLeft(Option(manifest.firstRowId())) { (firstRowId, file) =>
       add(file, InheritedFields(sequenceNumber, sequenceNumber, firstRowId.orNull))

@@ -15,11 +15,7 @@ import zonemap.iceberg.store.IndexStore
 private[zonemap] final class Covering(process: IndexProcess) {
 
   /** Reads the manifest list, and decodes every manifest that neither the index nor `known` contains. */
-  def cover(
-      table: Table,
-      snapshot: Snapshot,
-      index: TableIndex,
-      known: KnownFiles = KnownFiles.Empty): SnapshotIndex =
+  def cover(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles = KnownFiles.Empty): SnapshotIndex =
     cover(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), known)
 
   /** Reads the manifest list; `None` if a manifest would have to be decoded. */

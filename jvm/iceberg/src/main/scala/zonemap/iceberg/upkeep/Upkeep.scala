@@ -354,9 +354,5 @@ private object Upkeep {
    * @param sinceMillis when the oldest of the commits was queued that this one stands for
    * @param known the data files that these commits have added, as far as they were handed over
    */
-  private final case class Commit(
-      snapshotId: Long,
-      settings: PlannerSettings,
-      sinceMillis: Long,
-      known: KnownFiles)
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long, known: KnownFiles)
 }

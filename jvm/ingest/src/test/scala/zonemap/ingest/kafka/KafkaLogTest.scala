@@ -57,9 +57,7 @@ class KafkaLogTest extends AnyFunSuite {
     consumer
   }
 
-  private def log(
-      consumer: MockConsumer[Array[Byte], Array[Byte]],
-      maxCachedBytes: Long = 64 << 20): KafkaLog = {
+  private def log(consumer: MockConsumer[Array[Byte], Array[Byte]], maxCachedBytes: Long = 64 << 20): KafkaLog = {
     val id = Uuid.randomUuid()
     val text = new UUID(id.getMostSignificantBits, id.getLeastSignificantBits).toString
     val files = IngestFiles.of(null, Files.createTempDirectory("kafka-log").toString)

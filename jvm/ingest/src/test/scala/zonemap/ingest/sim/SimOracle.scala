@@ -75,7 +75,10 @@ final class SimOracle(table: SimTable) {
   }
 
   private def leftBehind: Option[String] =
-    table.queue.names().find(name => !table.shared(name.lane)).map(name => s"$name is still pending after the last pass")
+    table.queue
+      .names()
+      .find(name => !table.shared(name.lane))
+      .map(name => s"$name is still pending after the last pass")
 }
 
 /** One seed of the simulation. */
