@@ -89,9 +89,13 @@ def commit(
     *,
     quarantined: list[dict[str, Any]] | None = None,
     holes: dict[str, list[int]] | None = None,
+    marks: dict[str, dict[str, Any]] | None = None,
     settle: bool = True,
 ) -> None:
-    """Changes table and spool as the committer does: state file, pointer, settled records. Adds no data files."""
+    """Changes table and spool as the committer does: state file, pointer, settled records. Adds no data files.
+
+    ``marks`` are further fields of the watermarks.
+    """
     spool = spool_of(table)
     fresh = table.catalog.load_table(table.name())
     old = fresh.metadata.properties.get("zonemap.ingest.pointer.main")
@@ -108,7 +112,9 @@ def commit(
         "prev-pointer": old,
         "base-snapshot-id": -1,
         "lanes": {
-            lane: {"seq": seq, "at-ms": 0} | ({"holes": holes[lane]} if holes and lane in holes else {})
+            lane: {"seq": seq, "at-ms": 0}
+            | ({"holes": holes[lane]} if holes and lane in holes else {})
+            | (marks or {}).get(lane, {})
             for lane, seq in lanes.items()
         },
         "quarantined": quarantined or [],

@@ -476,6 +476,31 @@ def test_wait_for_a_quarantined_record(catalog: SqlCatalog, events: Table) -> No
     assert (receipts[1].wait(5).code, receipts[2].wait(5).visible) == ("fork", True)
 
 
+def test_a_number_that_the_lane_has_left_out_is_neither_a_repeat_nor_visible(
+    catalog: SqlCatalog, events: Table
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        first = writer.write(rows(0), seq=3)
+        second = writer.write(rows(1), seq=7)
+        # Another writer of the lane has appended 5 and 20, and the committer has passed both without these records.
+        commit(events, {"a": 20}, marks={"a": {"gaps": [-1, 5, 5, 20]}}, settle=False)
+        assert (first.outcome(), second.outcome()) == (None, None)
+        for path in record_paths(events):
+            path.unlink()
+        with pytest.raises(ZonemapError, match="the lane has the record 20, and none of this number"):
+            writer.write(rows(0), seq=7)
+        assert writer.write(rows(0), seq=5).duplicate
+
+
+def test_a_record_of_a_forgotten_gap_is_visible_once_it_has_left_the_spool(catalog: SqlCatalog, events: Table) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        receipt = writer.write(rows(0), seq=3)
+        commit(events, {"a": 20}, marks={"a": {"forgotten": 9}}, settle=False)
+        assert receipt.outcome() is None
+        record_paths(events)[0].unlink()
+        assert receipt.outcome() is not None
+
+
 class _FailingStorage:
     """Stores records of a writer, and fails before or after it has stored them."""
 

@@ -59,13 +59,17 @@ class Watch:
         if pointers != self._pointers:
             self._state = state.load(self._spool, pointers, str(metadata.table_uuid))
             self._pointers = pointers
+        # A record is in quarantine before it leaves the spool, therefore the spool is listed first.
+        waits = self._state.is_forgotten(lane, seq) and any(
+            stored.seq == seq and nonce in {"", stored.nonce} for stored in self._spool.lane(lane)
+        )
         refusal = self._state.refusal(lane, seq, nonce)
         # A reason leaves the state only after it is in the quarantine, therefore the quarantine is read second.
         if refusal is None and nonce:
             refusal = self._spool.quarantine_reason(lane, seq, nonce)
         if refusal is not None:
             return Outcome("quarantined", *refusal)
-        return VISIBLE if self._state.is_settled(lane, seq) else None
+        return VISIBLE if self._state.is_settled(lane, seq) and not waits else None
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from zonemap.errors import ZonemapError
 from zonemap.ingest import wire
@@ -38,11 +38,15 @@ class LaneState:
         holes: Lane and number of records below it that could not be read, and may still be repeated.
         quarantined: Code and message of refused records, by lane, number and nonce; a record whose reason lies in the
             quarantine folder may be missing here.
+        gaps: The numbers that each lane has left out: those between the two numbers of a gap.
+        forgotten: The last number of the gaps of each lane that the state no longer lists.
     """
 
     lanes: Mapping[str, int]
     holes: frozenset[tuple[str, int]]
     quarantined: Mapping[tuple[str, int, str], tuple[str, str]]
+    gaps: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    forgotten: Mapping[str, int] = field(default_factory=dict)
 
     def watermark(self, lane: str) -> int:
         """Returns the newest sequence number of ``lane`` that is committed or quarantined, or -1."""
@@ -53,8 +57,16 @@ class LaneState:
         return frozenset(seq for of_lane, seq in self.holes if of_lane == lane)
 
     def is_settled(self, lane: str, seq: int) -> bool:
-        """Returns True if the record is committed or quarantined."""
-        return seq <= self.watermark(lane) and (lane, seq) not in self.holes
+        """Returns True if a record of this number is committed or quarantined."""
+        return seq <= self.watermark(lane) and (lane, seq) not in self.holes and not self.is_left_out(lane, seq)
+
+    def is_left_out(self, lane: str, seq: int) -> bool:
+        """Returns True if the lane has passed the number without a record of it."""
+        return any(after < seq < before for after, before in self.gaps.get(lane, ()))
+
+    def is_forgotten(self, lane: str, seq: int) -> bool:
+        """Returns True if the lane has passed the number, and may have left it out."""
+        return seq <= self.forgotten.get(lane, NO_SEQ)
 
     def refusal(self, lane: str, seq: int, nonce: str) -> tuple[str, str] | None:
         """Returns code and message if this state names the record as quarantined; an empty nonce matches any."""
@@ -121,19 +133,18 @@ def load(spool: Spool, named: Mapping[str, str], table_uuid: str) -> LaneState:
         ZonemapError: a pointer has an unknown form or is of another table or queue, or a state file is missing or
             damaged, or there are states of earlier commits but no pointer.
     """
-    lanes: dict[str, int] = {}
-    holes: set[tuple[str, int]] = set()
-    quarantined: dict[tuple[str, int, str], tuple[str, str]] = {}
+    bodies = []
     for text in named.values():
         try:
-            _add(_body(spool, text, table_uuid), lanes, holes, quarantined)
+            bodies.append(_body(spool, text, table_uuid))
+            found = _of(bodies)
         except (RecordError, KeyError, TypeError, ValueError) as error:
             raise ZonemapError(
                 f"Cannot read the ingest state of '{text}' in '{spool.location}': {error}. {_THEN}"
             ) from (error)
     if BRANCH not in named:
         _check_first(spool)
-    return LaneState(lanes, frozenset(holes), quarantined)
+    return found if bodies else NOTHING
 
 
 def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
@@ -151,21 +162,35 @@ def _body(spool: Spool, text: str, table_uuid: str) -> dict[str, object]:
     return wire.unframe(data)
 
 
-def _add(
-    body: dict[str, object],
-    lanes: dict[str, int],
-    holes: set[tuple[str, int]],
-    quarantined: dict[tuple[str, int, str], tuple[str, str]],
-) -> None:
-    marks, refused = body["lanes"], body["quarantined"]
-    if not isinstance(marks, dict) or not isinstance(refused, list):
-        raise TypeError("a field has a wrong type")
-    for lane, mark in marks.items():
-        lanes[lane] = max(lanes.get(lane, NO_SEQ), int(mark["seq"]))
-        if body["branch"] == BRANCH:
+def _of(bodies: Sequence[dict[str, Any]]) -> LaneState:
+    """Returns what the states of all branches show together."""
+    lanes: dict[str, int] = {}
+    holes: set[tuple[str, int]] = set()
+    filled: set[tuple[str, int]] = set()
+    gaps: dict[str, tuple[tuple[int, int], ...]] = {}
+    forgotten: dict[str, int] = {}
+    for body in bodies:
+        for lane, mark in _checked(body["lanes"], dict).items():
+            lanes[lane] = max(lanes.get(lane, NO_SEQ), int(mark["seq"]))
             holes |= {(lane, int(seq)) for seq in mark.get("holes", [])}
-    for item in refused:
-        quarantined[item["lane"], int(item["seq"]), item["nonce"]] = str(item["code"]), str(item["message"])
+            filled |= {(lane, int(seq)) for seq in mark.get("filled", [])}
+            ends = [int(seq) for seq in mark.get("gaps", [])]
+            if ends:
+                gaps[lane] = gaps.get(lane, ()) + tuple(zip(ends[::2], ends[1::2], strict=True))
+            if "forgotten" in mark:
+                forgotten[lane] = max(forgotten.get(lane, NO_SEQ), int(mark["forgotten"]))
+    refused = {
+        (item["lane"], int(item["seq"]), item["nonce"]): (str(item["code"]), str(item["message"]))
+        for body in bodies
+        for item in _checked(body["quarantined"], list)
+    }
+    return LaneState(lanes, frozenset(holes - filled), refused, gaps, forgotten)
+
+
+def _checked(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind):
+        raise TypeError("a field has a wrong type")
+    return value
 
 
 def _check_first(spool: Spool) -> None:

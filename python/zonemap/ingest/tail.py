@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -29,15 +29,23 @@ class LaneTail:
             that repeats one of them appends it again.
         watermark: The newest number that is committed or quarantined.
         readable: A record of each number that has one that can be read.
+        gaps: The numbers that the lane has left out: those between the two numbers of a gap.
     """
 
     last: int
     open: Mapping[int, int]
     watermark: int
     readable: Mapping[int, Stored]
+    gaps: Sequence[tuple[int, int]] = ()
 
     @classmethod
-    def of(cls, pending: Iterable[Pending], watermark: int, holes: Iterable[int]) -> LaneTail:
+    def of(
+        cls,
+        pending: Iterable[Pending],
+        watermark: int,
+        holes: Iterable[int],
+        gaps: Sequence[tuple[int, int]] = (),
+    ) -> LaneTail:
         """Follows the chain from the watermark.
 
         A record that names an older predecessor lies beside the chain, as after two processes wrote to the lane; the
@@ -59,4 +67,8 @@ class LaneTail:
                 last = seq
         # The committer does not look at the number before that of a hole.
         filled = {seq: seq - 1 for seq in holes if seq not in readable}
-        return cls(last, filled | unreadable, watermark, readable)
+        return cls(last, filled | unreadable, watermark, readable, gaps)
+
+    def had(self, seq: int) -> bool:
+        """Returns False if the lane is past the number and had no record of it."""
+        return seq <= self.watermark and not any(after < seq < before for after, before in self.gaps)

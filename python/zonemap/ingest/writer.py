@@ -321,7 +321,7 @@ class Writer:
         record = self._spool.read(found) if found is not None else None
         if found is not None and record is not None:
             return self._receipt(found, record, duplicate=True)
-        if found is None and seq > tail.watermark:
+        if found is None and not tail.had(seq):
             raise ZonemapError(
                 f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {tail.last}, and none "
                 f"of this number. Use a number above {tail.last}."
@@ -348,7 +348,9 @@ class Writer:
         pending = self._spool.pending(self.lane)
         metadata = self._reload().metadata
         found = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid))
-        tail = LaneTail.of(pending, found.watermark(self.lane), found.holes_of(self.lane))
+        tail = LaneTail.of(
+            pending, found.watermark(self.lane), found.holes_of(self.lane), found.gaps.get(self.lane, ())
+        )
         self._last = tail.last
         skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)
         self._next = max(self._next, tail.last + 1 + skipped)

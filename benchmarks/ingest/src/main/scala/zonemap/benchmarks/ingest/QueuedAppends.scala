@@ -26,7 +26,7 @@ object QueuedAppends {
       Seq[(String, () => IngestTarget)](table -> (() => IngestTarget.spool(committer._1, None))),
       settings,
       Clock.systemUTC(),
-      (_, snapshot) => landed.put(snapshot, System.nanoTime()): Unit
+      (_, commit) => landed.put(commit.snapshotId, System.nanoTime()): Unit
     )
     val (_, cost) =
       try

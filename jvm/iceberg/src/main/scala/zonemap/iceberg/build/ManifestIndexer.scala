@@ -16,6 +16,9 @@ import zonemap.iceberg.store.StorePool
 /** Raised when a manifest's entries contradict its manifest-list entry, or when an entry cannot be indexed. */
 private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
 
+/** The fields that an entry of a manifest may inherit from the manifest. */
+private final case class InheritedFields(dataSequenceNumber: JLong, fileSequenceNumber: JLong, firstRowId: JLong)
+
 /**
  * Decodes manifests with Iceberg's own reader, which sets inherited fields (sequence numbers, spec, first row ids), and
  * writes their live entries into segments.
@@ -25,13 +28,15 @@ private[zonemap] final class UnindexableManifestException(message: String) exten
  * @param specs the partition specs to read the manifests with, by spec id
  * @param fetches threads that fetch manifests ahead
  * @param writers decides which kind of writer wrote each data file
+ * @param known data files whose manifests are not read
  */
 private[zonemap] final class ManifestIndexer(
     io: FileIO,
     specs: Map[Int, PartitionSpec],
     columns: IndexedColumns,
     fetches: StorePool,
-    writers: FileWriters = FileWriters.Unknown) {
+    writers: FileWriters = FileWriters.Unknown,
+    known: KnownFiles = KnownFiles.Empty) {
 
   private val boundsReader = new BoundsReader(columns)
   private lazy val specsById = specs.map { case (id, spec) => (Integer.valueOf(id), spec) }.asJava
@@ -43,19 +48,28 @@ private[zonemap] final class ManifestIndexer(
    */
   def dataSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
     val builder = new SegmentBuilder(columns.specs)
-    val ahead = new ManifestsAhead(io, manifests, fetches)
+    val ahead = new ManifestsAhead(io, manifests.filter(known.in(_).isEmpty), fetches)
     manifests.foreach { manifest =>
       builder.beginManifest(ManifestIdentities.of(manifest))
-      val entries = Using.resource(ManifestFiles.read(manifest, ahead.ioOf(manifest), specsById)) { reader =>
-        ManifestIndexer.indexedFields(reader).iterator().asScala.foldLeft(0) { (count, file) =>
-          builder.add(fileEntry(builder, manifest, file), boundsReader.read(file))
-          count + 1
-        }
+      def add(file: DataFile, inherited: InheritedFields): Unit =
+        builder.add(fileEntry(builder, manifest, file, inherited), boundsReader.read(file))
+      val entries = known.in(manifest) match {
+        case Some(files) => ManifestIndexer.inheriting(manifest, files)(add)
+        case None        => decode(manifest, ahead.ioOf(manifest))(add)
       }
       verify(manifest, entries)
     }
     builder.build()
   }
+
+  /** Hands over the live entries of a manifest; returns their number. */
+  private def decode(manifest: ManifestFile, io: FileIO)(add: (DataFile, InheritedFields) => Unit): Int =
+    Using.resource(ManifestFiles.read(manifest, io, specsById)) { reader =>
+      ManifestIndexer.indexedFields(reader).iterator().asScala.foldLeft(0) { (count, file) =>
+        add(file, InheritedFields(file.dataSequenceNumber(), file.fileSequenceNumber(), file.firstRowId()))
+        count + 1
+      }
+    }
 
   /** The bytes of one delete segment that holds the live delete files of `manifests`, in that order. */
   def deleteSegment(manifests: Seq[ManifestFile]): Array[Byte] = {
@@ -75,7 +89,11 @@ private[zonemap] final class ManifestIndexer(
     builder.build()
   }
 
-  private def fileEntry(builder: SegmentBuilder, manifest: ManifestFile, file: DataFile): FileEntry = {
+  private def fileEntry(
+      builder: SegmentBuilder,
+      manifest: ManifestFile,
+      file: DataFile,
+      inherited: InheritedFields): FileEntry = {
     refuseEncrypted(manifest, file.keyMetadata() != null)
     val tuple = PartitionTuples.toValues(file.partition(), specs(file.specId()).partitionType())
     FileEntry(
@@ -84,12 +102,12 @@ private[zonemap] final class ManifestIndexer(
       fileSizeBytes = file.fileSizeInBytes(),
       recordCount = file.recordCount(),
       partition = builder.partition(file.specId(), tuple),
-      dataSequenceNumber = file.dataSequenceNumber(),
-      fileSequenceNumber = file.fileSequenceNumber(),
-      firstRowId = file.firstRowId(),
+      dataSequenceNumber = inherited.dataSequenceNumber,
+      fileSequenceNumber = inherited.fileSequenceNumber,
+      firstRowId = inherited.firstRowId,
       sortOrderId = file.sortOrderId(),
       splitOffsets = offsets(file.splitOffsets()),
-      provenance = writers.provenanceOf(file.fileSequenceNumber())
+      provenance = writers.provenanceOf(inherited.fileSequenceNumber)
     )
   }
 
@@ -147,6 +165,21 @@ private object ManifestIndexer {
     DataFile.REFERENCED_DATA_FILE,
     DataFile.CONTENT_OFFSET,
     DataFile.CONTENT_SIZE).map(_.fieldId())
+
+  /**
+   * Hands over files that a manifest has added, with the fields that Iceberg's reader gives them: the sequence number of
+   * the manifest, and row ids that are counted from its first one.
+   */
+  private def inheriting(
+      manifest: ManifestFile,
+      files: Seq[DataFile])(add: (DataFile, InheritedFields) => Unit): Int = {
+    val sequenceNumber = JLong.valueOf(manifest.sequenceNumber())
+    files.foldLeft(Option(manifest.firstRowId())) { (firstRowId, file) =>
+      add(file, InheritedFields(sequenceNumber, sequenceNumber, firstRowId.orNull))
+      firstRowId.map(id => JLong.valueOf(id.longValue + file.recordCount()))
+    }
+    files.size
+  }
 
   private def indexedFields(reader: ManifestReader[DataFile]): ManifestReader[DataFile] =
     reader.project(new Schema(reader.schema().columns().asScala.filterNot(f => Unused(f.fieldId())).asJava))

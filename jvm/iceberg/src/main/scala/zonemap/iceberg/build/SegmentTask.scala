@@ -25,8 +25,13 @@ private[zonemap] final case class SegmentTask(
     writers: FileWriters = FileWriters.Unknown,
     written: Seq[SegmentRef] = Nil) {
 
-  def bytes(io: FileIO, specs: Map[Int, PartitionSpec], fetches: StorePool): Array[Byte] = {
-    val indexer = new ManifestIndexer(io, specs, columns, fetches, writers)
+  /** @param known data files whose manifests are not read */
+  def bytes(
+      io: FileIO,
+      specs: Map[Int, PartitionSpec],
+      fetches: StorePool,
+      known: KnownFiles = KnownFiles.Empty): Array[Byte] = {
+    val indexer = new ManifestIndexer(io, specs, columns, fetches, writers, known)
     level match {
       case Level.Deletes => indexer.deleteSegment(manifests)
       case _             => indexer.dataSegment(manifests)

@@ -32,6 +32,9 @@ private[zonemap] final class ManifestDiff(
     ManifestIdentities.liveEntries(m).fold(m.length() / 100)(_.toLong)
   }.sum
 
+  /** Whether nothing has to be decoded. */
+  def isKnown(files: KnownFiles): Boolean = unknownDeletes.isEmpty && unknownData.forall(files.in(_).isDefined)
+
   def knowsAnything: Boolean = knownData.nonEmpty || knownDeletes.nonEmpty
 }
 
@@ -71,15 +74,24 @@ private[zonemap] object SnapshotIndexer {
     )
   }
 
-  /** Decodes the unknown manifests of `diff` into memory, on threads of `fetches`, and builds the snapshot's index. */
-  def inMemory(table: Table, snapshot: Snapshot, diff: ManifestDiff, fetches: StorePool): SnapshotIndex = {
+  /**
+   * Decodes the unknown manifests of `diff` into memory, on threads of `fetches`, and builds the snapshot's index.
+   *
+   * @param known data files whose manifests are not read
+   */
+  def inMemory(
+      table: Table,
+      snapshot: Snapshot,
+      diff: ManifestDiff,
+      fetches: StorePool,
+      known: KnownFiles = KnownFiles.Empty): SnapshotIndex = {
     val specs = PartitionTuples.specsById(table.specs())
     val columns = IndexedColumns.of(table, snapshot, diff.choice)
     val writers = FileWriters.of(table, snapshot, diff.unknownData)
     def origin(task: SegmentTask, source: ByteSource, manifests: IndexedSeq[SegmentManifest]) =
       SegmentOrigin.inMemory(source, task.level, SegmentOrigin.committedAtMillis(table, manifests))
     val data = SegmentTask.group(diff.unknownData, columns, Level.Micro, writers).map { task =>
-      val source = ByteSource.ofBytes(task.bytes(table.io(), specs, fetches))
+      val source = ByteSource.ofBytes(task.bytes(table.io(), specs, fetches, known))
       val segment = Segment.open(source)
       live(segment, origin(task, source, segment.manifests))
     }

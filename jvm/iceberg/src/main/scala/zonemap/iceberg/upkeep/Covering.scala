@@ -3,7 +3,7 @@ package zonemap.iceberg.upkeep
 import org.apache.iceberg.{Snapshot, Table}
 
 import zonemap.core.io.CorruptIndexException
-import zonemap.iceberg.build.{SegmentCompactor, SnapshotIndexer, SnapshotWriter}
+import zonemap.iceberg.build.{KnownFiles, ManifestDiff, SegmentCompactor, SnapshotIndexer, SnapshotWriter}
 import zonemap.iceberg.registry.{IndexProcess, TableIndex}
 import zonemap.iceberg.snapshot.SnapshotIndex
 import zonemap.iceberg.store.IndexStore
@@ -14,9 +14,18 @@ import zonemap.iceberg.store.IndexStore
  */
 private[zonemap] final class Covering(process: IndexProcess) {
 
-  /** Reads the manifest list, and decodes every manifest that the index does not contain. */
-  def cover(table: Table, snapshot: Snapshot, index: TableIndex): SnapshotIndex =
-    SnapshotIndexer.inMemory(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), process.access.fetches)
+  /** Reads the manifest list, and decodes every manifest that neither the index nor `known` contains. */
+  def cover(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles = KnownFiles.Empty): SnapshotIndex =
+    cover(table, snapshot, SnapshotIndexer.diff(table, snapshot, index), known)
+
+  /** Reads the manifest list; `None` if a manifest would have to be decoded. */
+  def coverKnown(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles): Option[SnapshotIndex] = {
+    val diff = SnapshotIndexer.diff(table, snapshot, index)
+    Option.when(diff.isKnown(known))(cover(table, snapshot, diff, known))
+  }
+
+  private def cover(table: Table, snapshot: Snapshot, diff: ManifestDiff, known: KnownFiles): SnapshotIndex =
+    SnapshotIndexer.inMemory(table, snapshot, diff, process.access.fetches, known)
 
   /**
    * Writes a snapshot to its store. The manifests decoded since the last flush become one segment. If a segment that

@@ -17,7 +17,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{BaseTable, Snapshot, Table}
 import org.slf4j.LoggerFactory
 
-import zonemap.iceberg.build.{Merging, SegmentCompactor}
+import zonemap.iceberg.build.{KnownFiles, Merging, SegmentCompactor}
 import zonemap.iceberg.registry.{IndexProcess, SeenTable, TableIndex}
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey}
@@ -75,7 +75,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     if (settings.upkeep != UpkeepMode.Off)
       submit(table, snapshot) {
         val index = process.tables.of(table)
-        maintain(table, covered(table, snapshot, index, settings), settings, index)
+        maintain(table, covered(table, snapshot, index, KnownFiles.Empty), settings, index)
       }
 
   /**
@@ -96,17 +96,28 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
   /**
    * Queues a snapshot that this JVM commits to the table with that name, if this JVM retains an index of the table.
    * Does nothing else, because it runs on the committing thread.
+   *
+   * @param known the data files that the snapshot has added, if the committing thread knows them. The snapshot is then
+   *   indexed at once, without its pause
    */
-  def committed(tableName: String, snapshotId: Long, settingsOf: SeenTable => Option[PlannerSettings]): Unit =
+  def committed(
+      tableName: String,
+      snapshotId: Long,
+      settingsOf: SeenTable => Option[PlannerSettings],
+      known: KnownFiles = KnownFiles.Empty): Unit =
     for {
       index <- process.tables.named(tableName)
       seen <- index.lastSeen
       settings <- settingsOf(seen)
       if settings.upkeep != UpkeepMode.Off && settings.maintenance.followCommits
     } {
-      val commit = Commit(snapshotId, settings, System.currentTimeMillis())
-      val waiting = commits.merge(tableName, commit, (older, _) => commit.copy(sinceMillis = older.sinceMillis))
+      val commit = Commit(snapshotId, settings, System.currentTimeMillis(), known)
+      val waiting = commits.merge(
+        tableName,
+        commit,
+        (older, _) => commit.copy(sinceMillis = older.sinceMillis, known = older.known ++ known))
       if (waiting eq commit) execute(() => followWhenDue(tableName))
+      else if (!known.isEmpty) execute(() => coverKnown(tableName))
     }
 
   /**
@@ -145,10 +156,31 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       val pause = process.tables.named(tableName).fold(0L)(stateOf(_).pace.millisLeft)
       if (pause == 0) followCommit(tableName)
       else {
+        coverKnown(tableName)
         val later: Runnable = () => followWhenDue(tableName)
         schedule(later, pause)
       }
     }
+
+  /** Covers a commit that waits for its pause, if its files are known, so that no manifest has to be decoded. */
+  private def coverKnown(tableName: String): Unit =
+    for {
+      commit <- Option(commits.get(tableName))
+      if !commit.known.isEmpty
+      index <- process.tables.named(tableName)
+      seen <- index.lastSeen
+      if !index.isEmpty
+    } logged(
+      index,
+      s"index snapshot ${commit.snapshotId} of $tableName", {
+        val table = new BaseTable(seen.operations, seen.name)
+        for {
+          snapshot <- find(table, index.uuid, commit.snapshotId)
+          if index.get(SnapshotKey.of(snapshot)).isEmpty
+          covered <- covering.coverKnown(table, snapshot, index, commit.known)
+        } process.keep(index, covered)
+      }
+    )
 
   private def stateOf(index: TableIndex): TableUpkeep = states.computeIfAbsent(index, _ => new TableUpkeep)
 
@@ -182,7 +214,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
         s"index snapshot ${commit.snapshotId} of $tableName", {
           val table = new BaseTable(seen.operations, seen.name)
           find(table, index.uuid, commit.snapshotId).fold(absent) { snapshot =>
-            maintain(table, covered(table, snapshot, index, commit.settings), commit.settings, index)
+            maintain(table, covered(table, snapshot, index, commit.known), commit.settings, index)
           }
         }
       )
@@ -200,9 +232,9 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     }
   }
 
-  private def covered(table: Table, snapshot: Snapshot, index: TableIndex, settings: PlannerSettings): SnapshotIndex =
+  private def covered(table: Table, snapshot: Snapshot, index: TableIndex, known: KnownFiles): SnapshotIndex =
     index.get(SnapshotKey.of(snapshot)).getOrElse {
-      process.keep(index, covering.cover(table, snapshot, index))
+      process.keep(index, covering.cover(table, snapshot, index, known))
     }
 
   private def maintain(table: Table, covered: SnapshotIndex, settings: PlannerSettings, index: TableIndex): Unit = {
@@ -320,6 +352,7 @@ private object Upkeep {
    * A reported snapshot, and the settings of the session that commits it.
    *
    * @param sinceMillis when the oldest of the commits was queued that this one stands for
+   * @param known the data files that these commits have added, as far as they were handed over
    */
-  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long)
+  private final case class Commit(snapshotId: Long, settings: PlannerSettings, sinceMillis: Long, known: KnownFiles)
 }

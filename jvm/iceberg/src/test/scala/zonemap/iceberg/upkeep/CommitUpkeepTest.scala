@@ -6,6 +6,7 @@ import org.apache.iceberg.expressions.Expressions
 import org.scalatest.{BeforeAndAfterAll, BeforeAndAfterEach}
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.iceberg.build.KnownFiles
 import zonemap.iceberg.plan.Planning
 import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.settings.{PlannerSettings, UpkeepMode}
@@ -105,6 +106,39 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     assert(t.differences(settings).isEmpty)
     t.append()
     assert(process.upkeep.await(20000) && t.isIndexed, "an orderly end leaves nothing out")
+  }
+
+  test("a commit whose files are handed over is indexed within the pause, and no manifest is read") {
+    val settings = Maintained.settled(memory)(_.copy(maxCpuShare = 1e-9))
+    val t = known(settings)
+    t.append()
+    eventually(t.isIndexed)
+    val waits = (1 to 5).map { _ =>
+      val file = t.file()
+      t.table.io.resetCounts()
+      val snapshot = t.table.append(file)
+      process.upkeep.committed(
+        t.table.name,
+        snapshot.snapshotId(),
+        _ => Some(settings),
+        KnownFiles.of(snapshot.snapshotId(), Seq(file)))
+      val committed = System.nanoTime()
+      eventually(t.isIndexed)
+      assert(t.table.io.reads(FileKind.Manifest) == 0)
+      (System.nanoTime() - committed) / 1e6
+    }
+    info(f"committed to indexed with known files: most ${waits.max}%.1f ms")
+    assert(t.differences(settings).isEmpty)
+    val foreign = t.file()
+    t.append()
+    t.table.append(foreign)
+    process.upkeep.committed(
+      t.table.name,
+      t.table.current.snapshotId(),
+      _ => Some(settings),
+      KnownFiles.of(t.table.current.snapshotId(), Seq(foreign)))
+    Thread.sleep(50)
+    assert(!t.isIndexed, "a commit of another writer has to be decoded, which the pause delays")
   }
 
   test("the pause is what a turn took over the share, a minute at most") {

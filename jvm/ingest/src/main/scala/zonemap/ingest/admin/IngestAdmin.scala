@@ -84,10 +84,14 @@ private[zonemap] final class IngestAdmin(target: IngestTarget, settings: IngestS
   /** Waits until the record is visible or quarantined, or the time is over. */
   def await(receipt: Receipt, timeoutMillis: Long): Visibility = receipts.await(receipt, timeoutMillis)
 
-  /** Commits by hand: passes until nothing is left that can be committed. */
-  def commit(timeoutMillis: Long): Seq[PassResult] = {
+  /**
+   * Commits by hand: passes until nothing is left that can be committed.
+   *
+   * @param announce called for each commit as soon as it has landed
+   */
+  def commit(timeoutMillis: Long, announce: LandedCommit => Unit = _ => ()): Seq[PassResult] = {
     target.warning.foreach(IngestAdmin.log.warn)
-    new Committer(target, settings, clock).drain(timeoutMillis)
+    new Committer(target, settings, clock, announce).drain(timeoutMillis)
   }
 
   def quarantined(): Seq[QuarantinedRecord] =

@@ -4,7 +4,6 @@ import scala.collection.mutable
 
 import org.slf4j.LoggerFactory
 
-import zonemap.ingest.queue.CommitQueue
 import zonemap.ingest.record.ShortText
 
 /** Logs problems of one table, each when it begins and then once in [[Alarms.EveryMillis]]. Not thread-safe. */
@@ -22,7 +21,8 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
   /** Logs a sentence about the table itself. */
   def warnOf(sentence: String): Unit = warn("table", System.currentTimeMillis(), sentence)
 
-  def check(results: Seq[PassResult], queue: CommitQueue, nowMillis: Long): Unit = {
+  /** @param oldestMillis when the oldest record in the queue was appended */
+  def check(results: Seq[PassResult], oldestMillis: Option[Long], nowMillis: Long): Unit = {
     logged.remove("failed")
     results.foreach { result =>
       result.outcome match {
@@ -43,7 +43,7 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
       }
       undeleted(result).foreach(text => warn("undeleted", nowMillis, s"'$table': $text."))
     }
-    oldestMillis(results, queue)
+    oldestMillis
       .map(nowMillis - _)
       .filter(_ > settings.oldestAlarmMillis)
       .foreach(age =>
@@ -52,9 +52,6 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
           nowMillis,
           s"'$table': the oldest pending record is ${age / 3600000} hours old. See ingest_status."))
   }
-
-  private def oldestMillis(results: Seq[PassResult], queue: CommitQueue): Option[Long] =
-    if (results.exists(_.pending > 0)) queue.stats().oldestMillis else None
 
   private def warn(key: String, nowMillis: Long, message: String): Unit =
     if (logged.get(key).forall(nowMillis - _ >= EveryMillis)) {

@@ -26,12 +26,17 @@ private[ingest] final case class BatchPlan(lanes: Map[String, LaneDecision], stu
     (held.map(h => h.lane -> h.seq) ++
       refused.filter(_.effect == RefusalEffect.Block).map(r => r.delivered.name.lane -> r.delivered.name.seq)).toMap
 
-  /** The lanes whose watermark or holes change, with the new ones. */
-  def advanced(states: BranchStates, nowMillis: Long): Map[String, Watermark] = lanes.collect {
-    case (lane, decision)
-        if decision.watermark > states.watermark(lane) || decision.closed.nonEmpty || decision.opened.nonEmpty =>
-      lane -> Watermark(decision.watermark, nowMillis, states.holes(lane) -- decision.closed ++ decision.opened)
+  /**
+   * The lanes whose watermark or holes change, with the new ones.
+   *
+   * @param mostGaps the gaps of earlier commits that a lane keeps, at most
+   */
+  def advanced(states: BranchStates, nowMillis: Long, mostGaps: Int): Map[String, Watermark] = lanes.collect {
+    case (lane, d) if d.watermark > states.watermark(lane) || d.closed.nonEmpty || d.opened.nonEmpty =>
+      lane -> states.lane(lane).next(d.watermark, nowMillis, d.closed, d.opened, d.gaps, mostGaps)
   }
+
+  def advancedLanes(states: BranchStates): Int = advanced(states, 0, 0).size
 
   /** Whether a commit is due: for data, or for refused records that have waited long enough. */
   def isDue(settings: IngestSettings, nowMillis: Long): Boolean =

@@ -36,7 +36,7 @@ private[ingest] class BatchPlanner(
     checked(Map.empty) { batch =>
       val walk = laneWalk(record => fitting(keyOf(record)).fold(Verdict.Refuse, batch.admit), earlier, batch)
       val lanes = open.groupBy(_.name.lane).map { case (lane, all) =>
-        lane -> walk.walk(states.watermark(lane), states.holes(lane), all)
+        lane -> walk.walk(states.lane(lane), all)
       }
       BatchPlan(lanes, unreadable)
     }

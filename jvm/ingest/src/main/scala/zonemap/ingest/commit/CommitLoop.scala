@@ -10,6 +10,7 @@ import zonemap.ingest.table.IngestTarget
  * @param lastPassMillis when the last pass ended without an exception
  * @param results those of the last pass
  * @param problem the last failure, until a pass succeeds
+ * @param figures those of the last pass that ended without an exception
  * @param isEnded whether the loop has ended without being stopped; `problem` is the reason
  */
 private[zonemap] final case class LoopStatus(
@@ -17,6 +18,7 @@ private[zonemap] final case class LoopStatus(
     lastPassMillis: Option[Long],
     results: Seq[PassResult],
     problem: Option[String],
+    figures: LoopFigures = LoopFigures(),
     isEnded: Boolean = false)
 
 /**
@@ -25,14 +27,14 @@ private[zonemap] final case class LoopStatus(
  * of time that the duty cycle allows. Thread-safe.
  *
  * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
- * @param committed called after each commit that landed, with the name of the table in its catalog and the id of the
- *   snapshot. Iceberg's own event comes before a commit of a transaction; whoever indexes snapshots can start here
+ * @param committed called for each commit as soon as it has landed, with the name of the table in its catalog. Iceberg's
+ *   own event comes before a commit of a transaction; whoever indexes snapshots can start here
  */
 private[zonemap] final class CommitLoop(
     tables: Seq[(String, () => IngestTarget)],
     settings: IngestSettings,
     clock: Clock,
-    committed: (String, Long) => Unit = (_, _) => ())
+    committed: (String, LandedCommit) => Unit = (_, _) => ())
     extends AutoCloseable {
   private val workers =
     tables.map { case (name, load) => name -> new TableLoop(name, load, settings, clock, committed) }.toMap

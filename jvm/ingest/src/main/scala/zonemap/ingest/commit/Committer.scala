@@ -12,8 +12,14 @@ import zonemap.ingest.table.{IcebergIngestCatalog, IngestTarget}
  *
  * Between two passes it holds the last status that it wrote and the lanes to look at last, neither of which any
  * decision on a record uses. Thread-safe.
+ *
+ * @param announce called for each commit as soon as it has landed, before the pass ends
  */
-private[zonemap] final class Committer(target: IngestTarget, settings: IngestSettings, clock: Clock) {
+private[zonemap] final class Committer(
+    target: IngestTarget,
+    settings: IngestSettings,
+    clock: Clock,
+    announce: LandedCommit => Unit = _ => ()) {
   import Committer._
 
   private val catalog = new IcebergIngestCatalog(target.name, target.operations)
@@ -53,7 +59,7 @@ private[zonemap] final class Committer(target: IngestTarget, settings: IngestSet
     val now = clock.millis()
     val (deferred, since) =
       Option(waiting.get(branch)).filter(now - _._2 < DeferMillis).getOrElse((Map.empty[String, Long], now))
-    val done = new Pass(branch, catalog, target.queue, target.files, settings, environment, deferred).run()
+    val done = new Pass(branch, catalog, target.queue, target.files, settings, environment, deferred, announce).run()
     waiting.put(branch, (done.waiting, since))
     done
   }

@@ -19,6 +19,7 @@ package zonemap.ingest.commit
  * @param hardLimitRecords pending records from which writers fail
  * @param softWaitMillis how long a writer waits at the soft limit before it goes on
  * @param maxFileAgeMillis the age from which a writer refuses data files; half of the least age of gc, at most
+ * @param gapsKept the numbers left out by a lane that a state lists, at most: the newest gaps between records
  * @param blockLane whether a refused record blocks its lane until a person discards it, instead of being passed
  */
 private[zonemap] final case class IngestSettings(
@@ -38,4 +39,5 @@ private[zonemap] final case class IngestSettings(
     hardLimitRecords: Long = 10000,
     softWaitMillis: Long = 10 * 1000,
     maxFileAgeMillis: Long = 36L * 3600 * 1000,
+    gapsKept: Int = 16,
     blockLane: Boolean = false)

@@ -2,7 +2,7 @@ package zonemap.ingest.commit
 
 import zonemap.ingest.queue.{Delivered, RecordName}
 import zonemap.ingest.record.{IngestRecord, ShortText}
-import zonemap.ingest.table.{CheckedRecord, Refusal, RefusalCode, RefusedRecord}
+import zonemap.ingest.table.{CheckedRecord, Gap, LanePlace, LaneView, Refusal, RefusalCode, RefusedRecord}
 
 /** What becomes of a refused record and its lane. */
 private[ingest] sealed trait RefusalEffect
@@ -35,6 +35,7 @@ private[ingest] final case class Refused(delivered: Delivered, refusal: Refusal,
  *
  * @param watermark that of the lane after the commit
  * @param accepted in order of their chain
+ * @param gaps the numbers that the lane leaves out
  * @param opened the numbers that become holes
  * @param closed the holes that are filled, or whose record is refused now
  * @param otherBranch the branch to which the next record of the chain belongs
@@ -44,11 +45,17 @@ private[ingest] final case class LaneDecision(
     watermark: Long,
     accepted: Seq[CheckedRecord] = Nil,
     refused: Seq[Refused] = Nil,
+    gaps: Seq[Gap] = Nil,
     opened: Set[Long] = Set.empty,
     closed: Set[Long] = Set.empty,
     held: Option[HeldRecord] = None,
     otherBranch: Option[String] = None,
-    unconfirmed: Option[RecordName] = None)
+    unconfirmed: Option[RecordName] = None) {
+
+  /** The lane goes on with the record `seq`, which is accepted or refused. */
+  def passing(seq: Long): LaneDecision =
+    copy(watermark = seq, gaps = if (seq > watermark + 1) gaps :+ Gap(watermark, seq) else gaps)
+}
 
 /**
  * Walks the pending records of a lane in order of `seq` and follows the chain of `prevSeq` from the watermark.
@@ -68,24 +75,46 @@ private[ingest] class LaneWalk(
     isFull: () => Boolean) {
   import LaneWalk._
 
-  /** @param holes the holes of the lane in the state of this branch */
-  def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision = {
+  /** @param records those that the states have not settled */
+  def walk(lane: LaneView, records: Seq[Delivered]): LaneDecision = {
     val bySeq = records.distinctBy(r => (r.name.seq, r.name.nonce)).groupBy(_.name.seq).toSeq.sortBy(_._1)
-    val (passed, pending) = bySeq.span(_._1 <= watermark)
+    val (passed, pending) = bySeq.span(_._1 <= lane.watermark)
     val elsewhere = passed.flatMap(_._2).flatMap(_.content.toOption).map(branchOf).find(_ != branch)
-    val filled = passed
-      .filter { case (seq, _) => holes(seq) }
-      .foldLeft(LaneDecision(watermark, otherBranch = elsewhere)) { case (decision, (seq, same)) =>
-        if (isFull()) decision else fill(decision, seq, same)
+    val start = LaneDecision(lane.watermark, otherBranch = elsewhere)
+    val afterPassed = passed.foldLeft(start) { case (decision, (seq, same)) =>
+      lane.place(seq) match {
+        case LanePlace.Hole => if (isFull()) decision else fill(decision, seq, same)
+        case place          => decision.copy(refused = decision.refused ++ same.flatMap(behind(_, place)))
       }
+    }
     val lastFollower = followers(pending.map(_._2))
     pending.indices
-      .foldLeft((filled, false)) {
+      .foldLeft((afterPassed, false)) {
         case ((decision, isOver), _) if isOver || isFull() => (decision, true)
         case ((decision, _), i) => step(decision, pending(i)._2, seq => lastFollower.get(seq).exists(_ > i))
       }
       ._1
   }
+
+  /** The refusal of a record whose number its lane has passed without a record; `None` if it is of another branch. */
+  private def behind(delivered: Delivered, place: LanePlace): Option[Refused] = {
+    val refusal = (place, delivered.content) match {
+      case (LanePlace.Skipped(_) | LanePlace.Forgotten(_), Left(problem)) =>
+        Some(Refusal(problem.code, problem.message))
+      case (_, Right(record)) if branchOf(record) != branch => None
+      case (LanePlace.Skipped(Gap(after, before)), _) =>
+        val why = s"its lane went on from record $after to record $before and left out this number; $TwoProducers"
+        Some(Refusal(RefusalCode.Fork, why))
+      case (LanePlace.Forgotten(upTo), _) => Some(Refusal(RefusalCode.Late, s"${forgotten(upTo)}; $TwoProducers"))
+      case _                              => None
+    }
+    refusal.map(Refused(delivered, _, RefusalEffect.Beside))
+  }
+
+  private def forgotten(upTo: Long): String =
+    s"its lane has passed its number and has left out some numbers up to $upTo, and the state no longer lists which: " +
+      "the record is committed already, or it never was. Compare its data files with those of the table before you " +
+      "requeue it"
 
   /** For each `prevSeq`, the place of the last record that has it. */
   private def followers(pending: Seq[Seq[Delivered]]): Map[Long, Int] =
@@ -135,7 +164,7 @@ private[ingest] class LaneWalk(
     else
       firstAccepted(own) match {
         case Chosen(record) =>
-          (decision.copy(watermark = record.record.seq, accepted = decision.accepted :+ record), false)
+          (decision.passing(record.record.seq).copy(accepted = decision.accepted :+ record), false)
         case NoneFits(refusals) => refuse(decision, refusals)
         case Waits(held)        => (decision.copy(held = Some(held)), true)
       }
@@ -159,14 +188,14 @@ private[ingest] class LaneWalk(
     if (refusals.exists(r => blocks(r.record)))
       (decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Block))), true)
     else
-      (decision.copy(watermark = refusals.head.delivered.name.seq, refused = decision.refused ++ refusals), false)
+      (decision.passing(refusals.head.delivered.name.seq).copy(refused = decision.refused ++ refusals), false)
 
   private def fork(delivered: Delivered, record: IngestRecord): Refused = Refused(
     delivered,
     Refusal(
       RefusalCode.Fork,
-      s"it follows record ${record.prevSeq} of its lane, and the lane has passed that place with another record; two " +
-        "producers use one lane"
+      s"it follows record ${record.prevSeq} of its lane, and the lane has passed that place with another record; " +
+        TwoProducers
     ),
     RefusalEffect.Beside
   )
@@ -193,6 +222,7 @@ private[ingest] class LaneWalk(
 }
 
 private[ingest] object LaneWalk {
+  private val TwoProducers = "two producers use one lane"
 
   /** Which of the records of one `seq` is committed. */
   private sealed trait Choice

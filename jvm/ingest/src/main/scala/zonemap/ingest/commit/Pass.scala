@@ -24,6 +24,7 @@ private[ingest] trait PassEnvironment {
  * does. Holds no state.
  *
  * @param deferred the lanes whose next record could not be committed before, with its `seq`; the poll takes them last
+ * @param announce called as soon as a commit is proven to have landed
  */
 private[ingest] class Pass(
     branch: String,
@@ -32,7 +33,8 @@ private[ingest] class Pass(
     files: IngestFiles,
     settings: IngestSettings,
     environment: PassEnvironment,
-    deferred: Map[String, Long] = Map.empty) {
+    deferred: Map[String, Long] = Map.empty,
+    announce: LandedCommit => Unit = _ => ()) {
   import PassState._
 
   private val quarantine = new Quarantine(files)
@@ -113,7 +115,7 @@ private[ingest] class Pass(
 
   /** Whether a record is unreadable, and an unreadable record of the same number was refused before. */
   private def isUseless(states: BranchStates, d: Delivered): Boolean =
-    d.content.isLeft && states.holes(d.name.lane)(d.name.seq)
+    d.content.isLeft && states.lane(d.name.lane).place(d.name.seq) == LanePlace.Hole
 
   private def keyOf(name: RecordName) = (name.lane, name.seq, name.nonce)
 
@@ -181,7 +183,7 @@ private[ingest] class Pass(
       states.pointer,
       view.head(branch),
       states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
-        plan.advanced(states, now),
+        plan.advanced(states, now, mostGaps(planned.polled.poll)),
       kept ++ refused,
       CommittedTotals(
         totals.commits + 1,
@@ -192,6 +194,14 @@ private[ingest] class Pass(
     )
   }
 
+  /**
+   * A lane may leave out numbers often, and a state lists its newest gaps only. A record of an older gap is then
+   * refused, and so is a settled record between these gaps: as long as one may be pending, the lane keeps more gaps.
+   */
+  private def mostGaps(poll: Poll): Int =
+    if (poll.complete && poll.unreadable.isEmpty && poll.undeleted.isEmpty) settings.gapsKept
+    else math.max(settings.gapsKept, Pass.GapsKeptWhilePending)
+
   /** C8: one commit, fenced by the pointer that the pass started from. */
   private def send(sending: Sending): PassState = {
     val Planned(polled, _, plan) = sending.planned
@@ -201,7 +211,7 @@ private[ingest] class Pass(
       sending.next.pointer,
       plan.accepted,
       polled.view.manifests(branch) >= settings.mergeManifests,
-      plan.advanced(polled.states, 0).size
+      plan.advancedLanes(polled.states)
     )
     try Landed(sending.copy(attempts = sending.attempts + 1), catalog.commit(commit))
     catch {
@@ -257,6 +267,7 @@ private[ingest] class Pass(
   /** C9: the queue is settled by the state that the pointer names now. */
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
+    announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
     settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(
@@ -289,4 +300,8 @@ private[ingest] class Pass(
     override protected def refusalOf(record: IngestRecord): Option[Refusal] =
       unwritable.get((record.lane, record.seq, record.nonce))
   }
+}
+
+private object Pass {
+  private val GapsKeptWhilePending = 1000
 }

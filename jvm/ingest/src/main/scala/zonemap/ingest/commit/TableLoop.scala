@@ -15,13 +15,14 @@ private[commit] final class TableLoop(
     load: () => IngestTarget,
     settings: IngestSettings,
     clock: Clock,
-    committed: (String, Long) => Unit) {
+    committed: (String, LandedCommit) => Unit) {
   import TableLoop._
 
   private val doorbell = new Semaphore(0)
   private val ended = new CountDownLatch(1)
   private val alarms = new Alarms(name, settings)
   private val pace = new CommitPace(settings)
+  private val meter = new LoopMeter
   @volatile private var stopped = false
   @volatile private var last = LoopStatus(name, None, Nil, None)
   private val thread = {
@@ -127,20 +128,24 @@ private[commit] final class TableLoop(
 
   private def passOver(opened: Opened): Opened = {
     val results = opened.committer.pass()
-    last = LoopStatus(name, Some(clock.millis()), results, None)
-    results.map(_.outcome).foreach {
-      case commit: PassOutcome.Committed => committed(opened.target.name, commit.snapshotId)
-      case _                             => ()
-    }
-    alarms.check(results, opened.target.queue, clock.millis())
+    val now = clock.millis()
+    val stats = if (results.exists(mayWait)) Some(opened.target.queue.stats()) else None
+    last = LoopStatus(name, Some(now), results, None, meter.measure(results, stats, opened.target, now))
+    alarms.check(results, stats.flatMap(_.oldestMillis), now)
     opened
   }
+
+  /** Whether records may be left in the queue: a pass that is paused or stopped does not look. */
+  private def mayWait(result: PassResult): Boolean = result.pending > 0 || (result.outcome match {
+    case _: PassOutcome.Paused | _: PassOutcome.Stopped => true
+    case _                                              => false
+  })
 
   private def open(): Opened = {
     val target = load()
     closedOnFailure(target) {
       target.warning.foreach(alarms.warnOf)
-      new Opened(target, new Committer(target, settings, clock))
+      new Opened(target, new Committer(target, settings, clock, committed(target.name, _)))
     }
   }
 

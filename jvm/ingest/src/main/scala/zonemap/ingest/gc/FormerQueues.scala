@@ -28,7 +28,7 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
     .flatMap(file => queueOf(file.path).map(_ -> file))
     .groupMap(_._1)(_._2)
     .toSeq
-    .filter { case (_, records) => dataFilesOf(records.head).exists(isBelowTable) }
+    .filter { case (_, records) => filesOf(records).exists(isBelowTable) }
     .sortBy(_._1)
 
   /** The folder of the pending records of each such queue, with their bytes. */
@@ -42,7 +42,7 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
   }
 
   /** The data files of these records, which gc retains. */
-  def pendingFiles: Set[String] = queues.flatMap(_._2).flatMap(dataFilesOf).toSet
+  def pendingFiles: Set[String] = filesOf(queues.flatMap(_._2)).toSet
 
   /** The name of the queue that a pending record is in; `None` for other files and for the table's own queue. */
   private def queueOf(path: String): Option[String] =
@@ -50,6 +50,10 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
       case Array(queue, SpoolNames.Pending, _, _) if queue != own => Some(queue)
       case _                                                      => None
     }
+
+  /** The data files of the records that can be read; a record that was torn has none. */
+  private def filesOf(records: Seq[StoredIngestFile]): Iterator[String] =
+    records.iterator.grouped(FormerQueues.Chunk).flatMap(files.inParallel(_)(dataFilesOf)).flatten
 
   private def dataFilesOf(record: StoredIngestFile): Seq[String] =
     files.read(record.path, RecordCodec.MaxBytes).map(RecordCodec.decode) match {
@@ -62,4 +66,8 @@ private[gc] final class FormerQueues(io: FileIO, root: String, tableLocation: St
 
   private def upTo(path: String): String = path.substring(0, path.lastIndexOf('/'))
   private def nameOf(path: String): String = path.substring(path.lastIndexOf('/') + 1)
+}
+
+private object FormerQueues {
+  private val Chunk = 64
 }

@@ -18,6 +18,7 @@ import org.apache.kafka.common.TopicPartition
  * @param id the incarnation of the topic that this log reads
  * @param openedMillis when the queue was created
  * @param noAnswerNanos after this time without a message, reading fails
+ * @param maxCachedBytes values that are kept in memory, at most; others are read again
  */
 private[kafka] final class KafkaLog(
     topic: KafkaTopic,
@@ -25,7 +26,8 @@ private[kafka] final class KafkaLog(
     marks: SettledMarks,
     openedMillis: Long,
     newConsumer: () => Consumer[Array[Byte], Array[Byte]],
-    noAnswerNanos: Long = KafkaLog.NoAnswerNanos)
+    noAnswerNanos: Long = KafkaLog.NoAnswerNanos,
+    maxCachedBytes: Long = KafkaLog.MaxCachedBytes)
     extends AutoCloseable {
   import KafkaLog._
 
@@ -88,7 +90,7 @@ private[kafka] final class KafkaLog(
         throw new IllegalStateException(
           s"Cannot read the queue '${topic.name}': the Kafka topic was deleted. Records that were not committed are " +
             "lost; ingest_status shows the next step."))
-    (0 until now.partitions).foreach(p => partitions.getOrElseUpdate(p, new PartitionLog(topic.name, p)))
+    (0 until now.partitions).foreach(p => partitions.getOrElseUpdate(p, new PartitionLog(topic.name, id, p)))
     val all = partitions.keys.map(new TopicPartition(topic.name, _)).toSeq
     if (consumer.assignment() != all.toSet.asJava) {
       consumer.assign(all.asJava)
@@ -127,10 +129,11 @@ private[kafka] final class KafkaLog(
   private def add(message: ConsumerRecord[Array[Byte], Array[Byte]]): Unit = {
     val log = partitions(message.partition())
     val value = valueOf(message)
-    val hasRoom = cachedBytes < MaxCachedBytes
+    val hasRoom = cachedBytes < maxCachedBytes
     if (hasRoom) cachedBytes += value.length
     log.add(KafkaMessage.name(message) match {
-      case None => log.unnamed(message.offset(), value, message.timestamp())
+      case None =>
+        log.unnamed(message.offset(), value.length.toLong, Option.when(hasRoom)(value), message.timestamp())
       case Some(name) =>
         LogEntry(
           message.partition(),
@@ -197,7 +200,7 @@ private[kafka] final class KafkaLog(
       .map(_.partition)
       .distinct
       .map { p =>
-        val mark = partitions(p).mark(id)
+        val mark = partitions(p).mark()
         marks.write(mark)
         p -> mark
       }

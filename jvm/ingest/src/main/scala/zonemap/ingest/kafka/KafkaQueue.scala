@@ -116,7 +116,7 @@ private[zonemap] final class KafkaQueue private (
 
   /** The record of an entry; `None` if it was settled meanwhile. */
   private def deliver(entry: LogEntry): Option[Delivered] = entry.problem match {
-    case Some(problem) => Some(Delivered(entry.name, Left(problem), entry.value.getOrElse(Array.emptyByteArray)))
+    case Some(problem) => Some(Delivered(entry.name, Left(problem), log.value(entry).getOrElse(Array.emptyByteArray)))
     case None =>
       log.value(entry) match {
         case None => unlessSettled(entry, s"the Kafka topic '${topic.name}' no longer has it", Array.emptyByteArray)
@@ -256,7 +256,7 @@ private[zonemap] object KafkaQueue {
   private def startHere(topic: KafkaTopic, found: TopicIncarnation, files: IngestFiles): Unit = {
     val marks = new SettledMarks(files, found.id)
     topic.beginnings(found.partitions).foreach { case (partition, offset) =>
-      if (offset > 0) marks.write(SettledMark(found.id, partition, offset, Set.empty))
+      if (offset > 0) marks.write(SettledMark(found.id, partition, offset, OffsetRanges.Empty))
     }
   }
 }

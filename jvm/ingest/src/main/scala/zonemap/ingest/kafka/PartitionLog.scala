@@ -26,8 +26,10 @@ private[kafka] final case class LogEntry(
  * The pending records of one partition, as far as they were read. Not thread-safe.
  *
  * @param topic the name of the topic, for people
+ * @param id the incarnation of the topic. It is part of the lanes of reports, whose numbers are offsets: the offsets of
+ *   another incarnation start at 0 again
  */
-private[kafka] final class PartitionLog(topic: String, partition: Int) {
+private[kafka] final class PartitionLog(topic: String, id: String, partition: Int) {
   import PartitionLog._
 
   private val entries = mutable.TreeMap.empty[Long, LogEntry]
@@ -66,7 +68,7 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
 
   /** The pending offsets from the position to `begin`. */
   private def unread(settled: SettledOffsets): Seq[Long] =
-    settled.pending.filter(o => o >= next && o < begin).toSeq ++ (math.max(next, settled.upTo) until begin)
+    settled.pending.within(next, begin).offsets.toSeq ++ (math.max(next, settled.upTo) until begin)
 
   private def lost(offsets: Seq[Long], lostMillis: Long): LogEntry = {
     val (first, last) = (offsets.min, offsets.max)
@@ -76,29 +78,32 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
         "deleted before they were committed. Their data files remain until ingest_gc runs, which waits until this " +
         "record is discarded: add the files to the table first"
     )
-    report(last, s"kafka-lost-$partition", lostMillis, problem)
+    val text = problem.message.getBytes(java.nio.charset.StandardCharsets.UTF_8)
+    report(last, s"kafka-lost-$id-$partition", lostMillis, problem, text.length.toLong, Some(text))
   }
 
-  /** A message without the name of a record. */
-  def unnamed(offset: Long, value: Array[Byte], atMillis: Long): LogEntry = {
+  /**
+   * A message without the name of a record.
+   *
+   * @param value its value, unless memory is short
+   */
+  def unnamed(offset: Long, sizeBytes: Long, value: Option[Array[Byte]], atMillis: Long): LogEntry = {
     val problem = RecordProblem(
       RecordProblem.Invalid,
       s"offset $offset of partition $partition of the Kafka topic '$topic' has no lane, seq and nonce; another " +
         "application writes to the topic"
     )
-    report(offset, s"kafka-unnamed-$partition", atMillis, problem).copy(value = Some(value))
+    report(offset, s"kafka-unnamed-$id-$partition", atMillis, problem, sizeBytes, value)
   }
 
-  private def report(offset: Long, lane: String, atMillis: Long, problem: RecordProblem) = {
-    val text = problem.message.getBytes(java.nio.charset.StandardCharsets.UTF_8)
-    LogEntry(
-      partition,
-      offset,
-      RecordName(lane, offset, f"$offset%016x", atMillis),
-      text.length.toLong,
-      Some(text),
-      Some(problem))
-  }
+  private def report(
+      offset: Long,
+      lane: String,
+      atMillis: Long,
+      problem: RecordProblem,
+      sizeBytes: Long,
+      value: Option[Array[Byte]]): LogEntry =
+    LogEntry(partition, offset, RecordName(lane, offset, f"$offset%016x", atMillis), sizeBytes, value, Some(problem))
 
   def add(entry: LogEntry): Unit = {
     entries.put(entry.offset, entry)
@@ -116,10 +121,10 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
   }
 
   /** What is settled up to the position, or as far as a mark of bounded length can state it. */
-  def mark(queueId: String): SettledMark = {
-    val offsets = entries.keysIterator.take(MaxPending + 1).toSeq
-    val upTo = if (offsets.size > MaxPending) offsets.last else next
-    SettledMark(queueId, partition, upTo, offsets.take(MaxPending).toSet)
+  def mark(): SettledMark = {
+    val pending = OffsetRanges.of(entries.keysIterator)
+    val upTo = pending.ranges.lift(MaxRanges).fold(next)(_._1)
+    SettledMark(id, partition, upTo, pending.within(0, upTo))
   }
 
   /** The offset before which no record is pending, if it has moved since the last call. */
@@ -133,6 +138,6 @@ private[kafka] final class PartitionLog(topic: String, partition: Int) {
 
 private[kafka] object PartitionLog {
 
-  /** The pending offsets that a mark lists, at most. */
-  private val MaxPending = 1000
+  /** The ranges of pending offsets that a mark lists, at most; a mark of them is shorter than a reader accepts. */
+  private val MaxRanges = 20000
 }

@@ -14,17 +14,22 @@ import zonemap.ingest.record.Framed
  * @param queueId the incarnation of the topic
  * @param pending offsets below `upTo`
  */
-private[kafka] final case class SettledMark(queueId: String, partition: Int, upTo: Long, pending: Set[Long]) {
+private[kafka] final case class SettledMark(queueId: String, partition: Int, upTo: Long, pending: OffsetRanges) {
 
-  def covers(offset: Long): Boolean = offset < upTo && !pending(offset)
+  def covers(offset: Long): Boolean = offset < upTo && !pending.contains(offset)
 
   /** Whether this mark states all that the other one states. */
-  def supersedes(other: SettledMark): Boolean =
-    other.partition == partition && other.upTo <= upTo && pending.forall(o => o >= other.upTo || other.pending(o))
+  def supersedes(other: SettledMark): Boolean = other.partition == partition && other.upTo <= upTo && {
+    val doubtful = pending.within(0, other.upTo)
+    doubtful.intersect(other.pending) == doubtful
+  }
 }
 
 private[kafka] object SettledMark {
-  private val Format = 1
+  private val Format = 2
+
+  /** A mark of this format lists each pending offset. */
+  private val OffsetsFormat = 1
 
   def encode(mark: SettledMark): Array[Byte] =
     Framed.encode(
@@ -36,7 +41,10 @@ private[kafka] object SettledMark {
           json.writeNumberField("partition", mark.partition)
           json.writeNumberField("up-to", mark.upTo)
           json.writeArrayFieldStart("pending")
-          mark.pending.toSeq.sorted.foreach(offset => json.writeNumber(offset))
+          mark.pending.ranges.foreach { case (from, until) =>
+            json.writeNumber(from)
+            json.writeNumber(until)
+          }
           json.writeEndArray()
           json.writeEndObject()
         },
@@ -50,13 +58,17 @@ private[kafka] object SettledMark {
   }
 
   private def parse(node: JsonNode): SettledMark = {
-    require(JsonUtil.getInt("format", node) == Format)
+    val numbers = JsonUtil.getLongList("pending", node).asScala.map(_.longValue()).toVector
+    val pending = JsonUtil.getInt("format", node) match {
+      case Format        => OffsetRanges(numbers.grouped(2).map(ends => (ends.head, ends.last)).toVector)
+      case OffsetsFormat => OffsetRanges.of(numbers.iterator)
+      case other         => throw new IllegalArgumentException(s"its format is $other")
+    }
     SettledMark(
       JsonUtil.getString("queue-id", node),
       JsonUtil.getInt("partition", node),
       JsonUtil.getLong("up-to", node),
-      JsonUtil.getLongList("pending", node).asScala.map(_.longValue()).toSet
-    )
+      pending)
   }
 }
 
@@ -67,11 +79,13 @@ private[kafka] final case class SettledOffsets(marks: Seq[SettledMark]) {
   /** All offsets from here on are pending. */
   val upTo: Long = furthest.fold(0L)(_.upTo)
 
-  /** The pending offsets below [[upTo]]. */
-  val pending: Set[Long] = furthest.fold(Set.empty[Long])(_.pending.filterNot(o => marks.exists(_.covers(o))))
+  /** The pending offsets below [[upTo]]: no mark covers them. */
+  val pending: OffsetRanges = furthest.fold(OffsetRanges.Empty) { mark =>
+    marks.foldLeft(mark.pending)((left, other) => left.intersect(other.pending.andFrom(other.upTo)))
+  }
 
-  def apply(offset: Long): Boolean = offset < upTo && !pending(offset)
+  def apply(offset: Long): Boolean = offset < upTo && !pending.contains(offset)
 
   /** The first offset that is pending. */
-  def first: Long = pending.minOption.getOrElse(upTo)
+  def first: Long = pending.first.getOrElse(upTo)
 }

@@ -1,7 +1,6 @@
 package zonemap.ingest.table
 
 import zonemap.ingest.queue.QueueIdentity
-import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.store.IngestFiles
 
 /**
@@ -17,19 +16,13 @@ private[zonemap] final case class BranchStates(
     own: Option[LaneState],
     others: Seq[LaneState]) {
 
+  def lane(lane: String): LaneView = LaneView(own.flatMap(_.lanes.get(lane)), others.flatMap(_.lanes.get(lane)))
+
   /** The watermark of a lane; `-1` if no branch knows the lane. */
-  def watermark(lane: String): Long =
-    (own ++ others).flatMap(_.lanes.get(lane)).map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
+  def watermark(lane: String): Long = this.lane(lane).watermark
 
-  /** The holes of a lane in the states of all branches. */
-  def allHoles(lane: String): Set[Long] = (own ++ others).flatMap(_.lanes.get(lane)).flatMap(_.holes).toSet
-
-  /** The holes of a lane in the state of this branch. */
-  def holes(lane: String): Set[Long] = own.flatMap(_.lanes.get(lane)).fold(Set.empty[Long])(_.holes)
-
-  /** Whether a record is settled: its lane has passed it, and it fills no hole of any branch. */
-  def isSettled(lane: String, seq: Long): Boolean =
-    seq <= watermark(lane) && !(own ++ others).exists(_.lanes.get(lane).exists(_.holes(seq)))
+  /** Whether a record of this number is committed or quarantined, so that any other one is dropped. */
+  def isSettled(lane: String, seq: Long): Boolean = this.lane(lane).place(seq) == LanePlace.Settled
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */
   def quarantined: Seq[RefusedRecord] = (own ++ others).flatMap(_.quarantined).toSeq

@@ -1,13 +1,42 @@
 package zonemap.ingest.table
 
+import zonemap.ingest.record.IngestRecord
+
 /**
- * The watermark of a lane: every record of the lane up to `seq` is committed or quarantined.
+ * The numbers between two records that follow each other in their lane. The lane has left them out, so no record of
+ * these numbers is committed.
+ *
+ * @param after the number of the earlier record, or -1
+ * @param before the number of the later record
+ */
+private[zonemap] final case class Gap(after: Long, before: Long) {
+  def contains(seq: Long): Boolean = after < seq && seq < before
+}
+
+/**
+ * The watermark of a lane in one branch: every record of the lane up to `seq` is committed or quarantined.
  *
  * @param atMillis when the committer moved it, for people
  * @param holes the numbers up to `seq` whose only record could not be read. Its producer may not know that it was
  *   appended, and may append the same number again: that record fills the hole, once
+ * @param filled the holes in the states of other branches that records of this branch have filled
+ * @param gaps the numbers that the lane has left out, the newest gaps in order of their numbers
+ * @param forgotten the last number of the gaps that the state no longer lists, `-1` if it lists all
  */
-private[zonemap] final case class Watermark(seq: Long, atMillis: Long, holes: Set[Long] = Set.empty)
+private[zonemap] final case class Watermark(
+    seq: Long,
+    atMillis: Long,
+    holes: Set[Long] = Set.empty,
+    filled: Set[Long] = Set.empty,
+    gaps: Seq[Gap] = Nil,
+    forgotten: Long = IngestRecord.NoSeq) {
+
+  /** The same without the oldest gaps, so that at most `most` are left. */
+  def withGaps(most: Int): Watermark = {
+    val (old, kept) = gaps.splitAt(gaps.size - most)
+    copy(gaps = kept, forgotten = old.lastOption.fold(forgotten)(gap => math.max(forgotten, gap.before - 1)))
+  }
+}
 
 /**
  * What the records that are committed to a branch amount to.

@@ -5,6 +5,7 @@ import zonemap.ingest.record.RecordProblem
 /** The reasons for which a record is quarantined. Codes are public and are never changed. */
 private[zonemap] object RefusalCode {
   val Fork = "fork"
+  val Late = "late"
   val OtherQueue = "other-queue"
   val OtherTable = "other-table"
   val UnknownBranch = "unknown-branch"
@@ -19,6 +20,7 @@ private[zonemap] object RefusalCode {
   /** All codes, with those of bytes that are not a record. */
   val All: Seq[String] = RecordProblem.Codes ++ Seq(
     Fork,
+    Late,
     OtherQueue,
     OtherTable,
     UnknownBranch,

@@ -7,7 +7,7 @@ import org.apache.iceberg.shaded.com.fasterxml.jackson.core.JsonGenerator
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.JsonUtil
 
-import zonemap.ingest.record.{Framed, Nonce}
+import zonemap.ingest.record.{Framed, IngestRecord, Nonce}
 
 /** The file of a [[LaneState]]: a first line with a checksum, then one JSON object; docs/design/INGEST.md. */
 private[zonemap] object StateFile {
@@ -52,14 +52,20 @@ private[zonemap] object StateFile {
       json.writeObjectFieldStart(lane)
       json.writeNumberField("seq", watermark.seq)
       json.writeNumberField("at-ms", watermark.atMillis)
-      if (watermark.holes.nonEmpty) {
-        json.writeArrayFieldStart("holes")
-        watermark.holes.toSeq.sorted.foreach(seq => json.writeNumber(seq))
-        json.writeEndArray()
-      }
+      writeNumbers(json, "holes", watermark.holes.toSeq.sorted)
+      writeNumbers(json, "filled", watermark.filled.toSeq.sorted)
+      writeNumbers(json, "gaps", watermark.gaps.flatMap(gap => Seq(gap.after, gap.before)))
+      if (watermark.forgotten != IngestRecord.NoSeq) json.writeNumberField("forgotten", watermark.forgotten)
       json.writeEndObject()
     }
     json.writeEndObject()
+  }
+
+  /** Leaves the field out if there are no numbers. */
+  private def writeNumbers(json: JsonGenerator, field: String, numbers: Seq[Long]): Unit = if (numbers.nonEmpty) {
+    json.writeArrayFieldStart(field)
+    numbers.foreach(number => json.writeNumber(number))
+    json.writeEndArray()
   }
 
   private def writeTotals(json: JsonGenerator, totals: CommittedTotals): Unit = {
@@ -109,6 +115,12 @@ private[zonemap] object StateFile {
   private def watermark(node: JsonNode) = Watermark(
     JsonUtil.getLong("seq", node),
     JsonUtil.getLong("at-ms", node),
-    if (node.has("holes")) JsonUtil.getLongList("holes", node).asScala.map(_.longValue()).toSet else Set.empty
+    numbers(node, "holes").toSet,
+    numbers(node, "filled").toSet,
+    numbers(node, "gaps").grouped(2).map(ends => Gap(ends.head, ends.last)).toSeq,
+    if (node.has("forgotten")) JsonUtil.getLong("forgotten", node) else IngestRecord.NoSeq
   )
+
+  private def numbers(node: JsonNode, field: String): Seq[Long] =
+    if (node.has(field)) JsonUtil.getLongList(field, node).asScala.map(_.longValue()).toSeq else Nil
 }

@@ -24,7 +24,7 @@ private[zonemap] object LaneTail {
     val pending = target.queue.pendingOf(lane)
     val catalog = new IcebergIngestCatalog(target.name, target.operations)
     val (_, states) = BranchStates.load(catalog, branch, target.files, target.queue.identity)
-    of(states.watermark(lane), states.allHoles(lane), pending)
+    of(states.watermark(lane), states.lane(lane).holes, pending)
   }
 
   /**

@@ -282,6 +282,20 @@ class IngestAdminTest extends AnyFunSuite {
     assert(Files.list(java.nio.file.Path.of(s"$old/pending/a")).count() == 1)
   }
 
+  test("gc retains the pending files of a dropped table whose first record is torn") {
+    val catalog = IngestTables.jdbc(IngestTables.folder())
+    val t = IngestTables.in(catalog)
+    Seq("a", "b").foreach(lane => t.append(lane, t.dataFile(s"${lane}0")))
+    Files.list(t.root.resolve("pending/a")).iterator().asScala.foreach(Files.writeString(_, "zonemap"))
+    catalog.dropTable(org.apache.iceberg.catalog.TableIdentifier.of("db", "events"), false)
+    val again = IngestTables.in(catalog)
+    again.append("c", again.dataFile("c0"))
+    val data = java.nio.file.Path.of(s"${t.table.location().stripPrefix("file:")}/data/b0.parquet")
+    Files.setLastModifiedTime(data, FileTime.fromMillis(System.currentTimeMillis() - 80 * Hour))
+    val found = new IngestGc(again.target, again.clock).run(72 * Hour, dryRun = false)
+    assert(found.size == 1 && found.head.reason.startsWith("2 pending records") && Files.exists(data))
+  }
+
   test("gc refuses to run while pending records are old") {
     val t = IngestTables.hadoop()
     t.append("a", t.dataFile("a0"))

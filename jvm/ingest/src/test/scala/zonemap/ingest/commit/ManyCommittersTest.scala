@@ -77,7 +77,7 @@ class ManyCommittersTest extends AnyFunSuite {
         "events" -> (() => t.target)),
       settings,
       Clock.systemUTC(),
-      (name, id) => announced.add(name -> id): Unit
+      (name, commit) => announced.add(name -> commit.snapshotId): Unit
     )
     loop.start()
     loop.start()
@@ -136,7 +136,7 @@ class ManyCommittersTest extends AnyFunSuite {
     val result =
       PassResult("main", PassOutcome.Stopped("state-lost", "Cannot go on"), Nil, Seq(held), 1, more = false)
     val logged = zonemap.iceberg.testing.LoggedWarnings.of("zonemap.ingest") {
-      (0 until 3).foreach(_ => alarms.check(Seq(result), t.target.queue, now))
+      (0 until 3).foreach(_ => alarms.check(Seq(result), t.target.queue.stats().oldestMillis, now))
     }
     assert(logged.size == 3, logged)
     assert(logged.exists(_ == "Cannot go on") && logged.exists(_.contains("waits for record 2")))

@@ -57,12 +57,12 @@ class KafkaLogTest extends AnyFunSuite {
     consumer
   }
 
-  private def log(consumer: MockConsumer[Array[Byte], Array[Byte]]): KafkaLog = {
+  private def log(consumer: MockConsumer[Array[Byte], Array[Byte]], maxCachedBytes: Long = 64 << 20): KafkaLog = {
     val id = Uuid.randomUuid()
     val text = new UUID(id.getMostSignificantBits, id.getLeastSignificantBits).toString
     val files = IngestFiles.of(null, Files.createTempDirectory("kafka-log").toString)
     val topic = new KafkaTopic(Name, admin(id))
-    new KafkaLog(topic, text, new SettledMarks(files, text), 0L, () => consumer, noAnswerNanos = 50L * 1000000)
+    new KafkaLog(topic, text, new SettledMarks(files, text), 0L, () => consumer, 50L * 1000000, maxCachedBytes)
   }
 
   private def truncate(consumer: MockConsumer[Array[Byte], Array[Byte]]): Unit = consumer.setPollException(
@@ -82,6 +82,14 @@ class KafkaLogTest extends AnyFunSuite {
     val value = log(consumer(0, 6, 5L -> null)).value(entry)
     assert(value.exists(_.isEmpty))
     assert(Delivered.of(entry.name, value.get).content.left.exists(_.code == RecordProblem.Damaged))
+  }
+
+  test("the values of foreign messages are in memory only as far as there is room") {
+    val messages = (0L until 4L).map(_ -> Array.fill[Byte](100)(1))
+    val read = log(consumer(0, 4, messages: _*), maxCachedBytes = 150).refresh()
+    assert(read.map(_.value.isDefined) == Seq(true, true, false, false) && read.forall(_.sizeBytes == 100))
+    assert(read.forall(_.problem.exists(_.code == RecordProblem.Invalid)))
+    assert(log(consumer(0, 6, 5L -> "x".getBytes)).value(entry).map(new String(_)).contains("x"))
   }
 
   test("a log that the brokers have truncated stops the queue") {

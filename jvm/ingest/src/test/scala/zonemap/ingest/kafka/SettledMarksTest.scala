@@ -14,7 +14,7 @@ class SettledMarksTest extends AnyFunSuite {
 
   private def root(): FaultyFiles = new FaultyFiles(IngestFiles.of(null, Files.createTempDirectory("marks").toString))
 
-  private def mark(upTo: Long) = SettledMark(Queue, 0, upTo, Set.empty)
+  private def mark(upTo: Long) = SettledMark(Queue, 0, upTo, OffsetRanges.Empty)
 
   test("a mark that is not complete counts when it is") {
     val files = root()
@@ -38,5 +38,53 @@ class SettledMarksTest extends AnyFunSuite {
     files.refused.clear()
     marks.write(mark(5))
     assert(files.list("settled").size == 1 && marks.read()(0).upTo == 5)
+  }
+
+  test("marks state together what each of them states, whatever their ranges") {
+    val rng = new zonemap.iceberg.testing.Rng(zonemap.iceberg.testing.Rng.baseSeed)
+    (0 until 200).foreach { _ =>
+      val sets = Seq.fill(3)((rng.int(40).toLong, (0 until 40).filter(_ => rng.int(3) == 0).map(_.toLong).toSet))
+      val marks = sets.map { case (upTo, all) =>
+        val own = all.filter(_ < upTo)
+        SettledMark(Queue, 0, upTo, OffsetRanges.of(own.toSeq.sorted.iterator)) -> own
+      }
+      val settled = SettledOffsets(marks.map(_._1))
+      (0L until 45L).foreach { offset =>
+        val expected = marks.exists { case (mark, own) => offset < mark.upTo && !own(offset) }
+        assert(settled(offset) == expected, s"$offset of $marks")
+        marks.foreach { case (mark, own) => assert(mark.pending.contains(offset) == own(offset)) }
+      }
+      assert(marks.forall { case (mark, _) => SettledMark.decode(SettledMark.encode(mark)).contains(mark) })
+      for ((a, x) <- marks; (b, y) <- marks) {
+        val expected = b.upTo <= a.upTo && x.forall(o => o >= b.upTo || y(o))
+        assert(a.supersedes(b) == expected, s"$a, $b")
+      }
+    }
+  }
+
+  test("a mark reaches behind thousands of pending offsets") {
+    val log = new PartitionLog("events", Queue, 0)
+    log.align(0, SettledOffsets(Nil), 0L)
+    (0L until 12000L by 2).foreach { offset =>
+      log.add(LogEntry(0, offset, zonemap.ingest.queue.RecordName("held", offset, "0123456789abcdef", 0), 1, None))
+    }
+    log.skipTo(12000)
+    val mark = log.mark()
+    assert(mark.upTo == 12000 && SettledOffsets(Seq(mark))(11999) && !SettledOffsets(Seq(mark))(11998))
+  }
+
+  test("a mark that lists each pending offset is read") {
+    val body = """{"format":1,"queue-id":"queue","partition":0,"up-to":9,"pending":[2,3,7]}"""
+    val mark = SettledMark.decode(zonemap.ingest.record.Framed.encode(body))
+    assert(mark.contains(SettledMark(Queue, 0, 9, OffsetRanges(Vector(2L -> 4L, 7L -> 8L)))))
+  }
+
+  test("the reports of two incarnations of a topic are in different lanes") {
+    val lanes = Seq("one", "two").flatMap { id =>
+      val log = new PartitionLog("events", id, 0)
+      log.align(5, SettledOffsets(Nil), 0L)
+      log.pending.map(_.name.lane).toSeq :+ log.unnamed(7, 1, None, 0).name.lane
+    }
+    assert(lanes.size == 4 && lanes.distinct == lanes, lanes)
   }
 }

@@ -26,6 +26,9 @@ final class SimTable(val world: SimWorld) {
   /** The (lane, seq) whose record or files were damaged: each may be committed or refused. */
   val damaged: mutable.HashSet[(String, Long)] = mutable.HashSet.empty
 
+  /** The lanes that two producers use at the same time: some of their records are refused, or wait for a person. */
+  val shared: mutable.HashSet[String] = mutable.HashSet.empty
+
   /** Whether the producer makes a record for another table, which must be refused. */
   def isWrong(lane: String, seq: Long): Boolean = math.abs((lane, seq, world.seed).hashCode) % 25 == 0
   private var nonces = 0L
@@ -36,10 +39,19 @@ final class SimTable(val world: SimWorld) {
   }
 }
 
-/** A producer of one lane: writes files, appends a record, and repeats the append after an error. */
-final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor {
+/**
+ * A producer of one lane: writes files, appends a record, and repeats the append after an error.
+ *
+ * @param first whether it is the first of the producers of its lane
+ * @param skips whether it leaves out many numbers when it opens its lane, as in a store without locks
+ */
+final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolean = false, first: Boolean = true)
+    extends Actor {
   private val world = table.world
   private var last = Option.empty[Long]
+  private var opens = 0
+  private var appends = 0
+  private var least = 0L
   private var written = Option.empty[(IngestRecord, Long)]
 
   override def crash(): Unit = {
@@ -52,17 +64,27 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
   override def step(): Unit =
     try
       (last, written) match {
-        case (None, _)                                  => last = Some(open())
-        case (Some(seq), None) if seq < records - 1     => written = Some(write(seq + 1, seq) -> world.trueMillis)
+        case (None, _) => last = Some(open())
+        case (Some(seq), None) if hasMore(seq) =>
+          written = Some(write(math.max(least, seq + 1), seq) -> world.trueMillis)
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
         case _                                          => ()
       }
     catch { case _: IOException => () }
 
+  private def hasMore(seq: Long): Boolean = if (skips) appends < records else seq < records - 1
+
   private def open(): Long = {
+    val last = lastOf()
+    opens += 1
+    if (skips) least = last + 2 + math.abs((lane, first, opens, world.seed).hashCode) % 1000000
+    last
+  }
+
+  private def lastOf(): Long = {
     val pending = table.queue.pendingOf(lane)
     val (_, states) = BranchStates.load(table.catalog, IngestRecord.MainBranch, table.files, table.queue.identity)
-    LaneTail.of(states.watermark(lane), states.allHoles(lane), pending).last
+    LaneTail.of(states.watermark(lane), states.lane(lane).holes, pending).last
   }
 
   private def write(seq: Long, prevSeq: Long): IngestRecord = {
@@ -103,6 +125,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int) extends Actor
       table.accepted += ((lane, record.seq))
       last = Some(record.seq)
       written = None
+      appends += 1
     }
 }
 
@@ -111,11 +134,15 @@ final class SimCommitter(table: SimTable) extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
   private val skewMillis = (world.rng.int(25) - 12) * SimWorld.Hour
+
+  /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
+  private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
   private val settings = IngestSettings(
-    maxRecordsPerCommit = 1 + world.rng.int(6),
+    maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
     maxFilesPerCommit = 1 + world.rng.int(8),
     quarantineMillis = 60000,
-    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue
+    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
+    gapsKept = 1 + (world.seed % 7).toInt
   )
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = world.trueMillis + skewMillis
@@ -181,9 +208,8 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
         if (world.has(Guard.SecondPoll)) confirmed else _ => true,
         _ => false,
         () => batch.isFull) {
-        override def walk(watermark: Long, holes: Set[Long], records: Seq[Delivered]): LaneDecision =
-          if (world.has(Guard.PrevSeq)) super.walk(watermark, holes, records)
-          else super.walk(watermark, holes, relinked(records))
+        override def walk(lane: LaneView, records: Seq[Delivered]): LaneDecision =
+          if (world.has(Guard.PrevSeq)) super.walk(lane, records) else super.walk(lane, relinked(records))
 
         /** Each record as if it followed the delivered one before it. */
         private def relinked(records: Seq[Delivered]): Seq[Delivered] = {
@@ -202,8 +228,16 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
       table.queue.settle(
         sending.planned.plan.accepted.map(r => RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
       super.step(state)
-    case _ => super.step(state)
+    case _ =>
+      super.step(state) match {
+        case PassState.Loaded(view, states) if !world.has(Guard.Gaps) => PassState.Loaded(view, withoutGaps(states))
+        case next                                                     => next
+      }
   }
+
+  private def withoutGaps(states: BranchStates): BranchStates = states.copy(own = states.own.map { state =>
+    state.copy(lanes = state.lanes.view.mapValues(_.copy(gaps = Nil)).toMap)
+  })
 
   override protected def resolve(sending: PassState.Sending): PassState = {
     if (!world.has(Guard.NoCleanUp)) sending.planned.plan.accepted.flatMap(_.files).foreach { file =>

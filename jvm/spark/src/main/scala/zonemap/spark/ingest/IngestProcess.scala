@@ -3,6 +3,8 @@ package zonemap.spark.ingest
 import java.time.Clock
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.iceberg.Table
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.sql.SparkSession
@@ -11,8 +13,9 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.slf4j.LoggerFactory
 
+import zonemap.iceberg.build.KnownFiles
 import zonemap.iceberg.report.Survivable
-import zonemap.ingest.commit.{CommitLoop, LoopStatus}
+import zonemap.ingest.commit.{CommitLoop, LandedCommit, LoopStatus}
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.conf.ZoneMapConf
 import zonemap.spark.scan.SparkProcess
@@ -44,11 +47,11 @@ private[spark] final class IngestProcess(process: SparkProcess) {
       SparkSession.setActiveSession(spark)
       opener(Spark3Util.loadIcebergTable(spark, fullName))
     }
-    def landed(snapshotId: Long): Unit =
-      try committed(spark, fullName, table, Seq(snapshotId))
-      catch { case Survivable(e) => log.warn(s"Cannot announce snapshot $snapshotId of $name to its readers: $e") }
-    val loop =
-      new CommitLoop(Seq(table.name() -> target _), settings, Clock.systemUTC(), (_, snapshotId) => landed(snapshotId))
+    val loop = new CommitLoop(
+      Seq(table.name() -> target _),
+      settings,
+      Clock.systemUTC(),
+      (_, commit) => committed(spark, fullName, table, commit))
     val committer = new DriverCommitter(spark.sparkContext, loop, committers.remove(table.name(), _): Unit)
     val winner = committers.compute(
       table.name(),
@@ -68,17 +71,25 @@ private[spark] final class IngestProcess(process: SparkProcess) {
   /** The committer of the table that runs in this driver. */
   def status(table: Table): Option[LoopStatus] = Option(committers.get(table.name())).flatMap(_.loop.status.headOption)
 
+  /** The committers that run in this driver. */
+  def loops: Seq[LoopStatus] = committers.values.asScala.flatMap(_.loop.status).toSeq
+
   /** Lets the session see the current metadata of the table, which its catalog may cache. */
   def refresh(spark: SparkSession, name: String): Unit = Spark3Util.loadIcebergTable(spark, name).refresh()
 
-  /** Lets queries of this driver see snapshots that it has committed, and hands them to upkeep. */
-  def committed(spark: SparkSession, name: String, table: Table, snapshotIds: Seq[Long]): Unit = {
-    refresh(spark, name)
-    val settings = ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled)
-    snapshotIds.foreach { snapshotId =>
-      process.iceberg.upkeep.committed(table.name(), snapshotId, _ => settings.map(_.planner))
+  /**
+   * Lets queries of this driver see a snapshot that it has committed, and hands the snapshot with its data files to
+   * upkeep, which need not decode its manifest. A failure is logged: the snapshot is committed all the same.
+   */
+  def committed(spark: SparkSession, name: String, table: Table, commit: LandedCommit): Unit =
+    try {
+      refresh(spark, name)
+      val settings = ZoneMapConf.read(SQLConf.get, CaseInsensitiveStringMap.empty()).toOption.filter(_.enabled)
+      val files = KnownFiles.of(commit.snapshotId, commit.files)
+      process.iceberg.upkeep.committed(table.name(), commit.snapshotId, _ => settings.map(_.planner), files)
+    } catch {
+      case Survivable(e) => log.warn(s"Cannot announce snapshot ${commit.snapshotId} of $name to its readers: $e")
     }
-  }
 
   private def ring(table: String): Unit = Option(committers.get(table)).foreach(_.loop.ring(table))
 }

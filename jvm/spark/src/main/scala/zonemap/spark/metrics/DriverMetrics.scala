@@ -7,14 +7,17 @@ import org.apache.spark.SparkContext
 
 import zonemap.iceberg.report.{PlanMode, PlanReport, StockReason}
 import zonemap.iceberg.upkeep.UpkeepProcess
+import zonemap.ingest.commit.LoopStatus
 
 /**
  * The metrics of zonemap in Spark's metrics system: what a driver has planned and what its index occupies. Sinks such as
  * JMX, CSV and Prometheus show them under the source `zonemap` of the driver. Thread-safe.
  *
  * Counters count since the process started, also across Spark applications.
+ *
+ * @param loops the committers of append ingestion that run in this driver
  */
-private[spark] final class DriverMetrics(process: UpkeepProcess) {
+private[spark] final class DriverMetrics(process: UpkeepProcess, loops: () => Seq[LoopStatus]) {
   private val metrics = new MetricRegistry
   private val exact = metrics.counter("plans.exact")
   private val hybrid = metrics.counter("plans.hybrid")
@@ -35,9 +38,16 @@ private[spark] final class DriverMetrics(process: UpkeepProcess) {
   gauge("index.tables")(process.index.tables.known.size.toLong)
   gauge("cold.residentBytes")(process.index.access.cold.residentBytes)
   gauge("upkeep.waiting")(process.upkeep.waiting.size.toLong)
-  gauge("upkeep.oldestWaitingMillis")(oldestWaitingMillis)
+  gauge("upkeep.oldestWaitingMillis")(ageOf(process.upkeep.waiting))
   gauge("upkeep.cpuMillis")(process.upkeep.cpuNanos / 1000000)
   gauge("upkeep.failures")(process.upkeep.failures)
+  gauge("ingest.committers")(loops().size.toLong)
+  gauge("ingest.failing")(loops().count(_.problem.nonEmpty).toLong)
+  gauge("ingest.pendingRecords")(loops().map(_.figures.pending).sum)
+  gauge("ingest.oldestPendingMillis")(ageOf(loops().flatMap(_.figures.oldestPendingMillis)))
+  gauge("ingest.quarantined")(loops().map(_.figures.quarantined).sum)
+  gauge("ingest.commits")(loops().map(_.figures.commits).sum)
+  gauge("ingest.attempts")(loops().map(_.figures.attempts).sum)
   process.index.planLog.listen(count)
 
   /** Adds the metrics to the metrics system of an application, if they are not there yet. */
@@ -62,8 +72,9 @@ private[spark] final class DriverMetrics(process: UpkeepProcess) {
     micros.update((report.millis * 1000).toLong)
   }
 
-  private def oldestWaitingMillis: Long =
-    process.upkeep.waiting.minOption.fold(0L)(since => math.max(0L, System.currentTimeMillis() - since))
+  /** The age of the oldest of some times; 0 if there is none. */
+  private def ageOf(times: Seq[Long]): Long =
+    times.minOption.fold(0L)(since => math.max(0L, System.currentTimeMillis() - since))
 
   private def gauge(name: String)(value: => Long): Unit =
     metrics.register(name, new Gauge[Long] { override def getValue: Long = value }): Unit

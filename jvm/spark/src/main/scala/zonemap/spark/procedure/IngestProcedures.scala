@@ -11,7 +11,6 @@ import org.apache.spark.sql.types._
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.ingest.admin.IngestAdmin
-import zonemap.ingest.commit.PassOutcome
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.table.IngestTarget
 import zonemap.spark.ingest.{IngestConfs, IngestProcess}
@@ -44,12 +43,9 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     ResultColumn.schema(commit)
   ) { (spark, arguments) =>
     val (name, table) = load(spark, arguments, "commit the appends to")
-    val results = withAdmin(table)(_.commit(arguments.count("timeout_seconds") * 1000L))
-    ingest.committed(
-      spark,
-      name,
-      table,
-      results.map(_.outcome).collect { case done: PassOutcome.Committed => done.snapshotId })
+    val results = withAdmin(table) { admin =>
+      admin.commit(arguments.count("timeout_seconds") * 1000L, ingest.committed(spark, name, table, _))
+    }
     results.map(ResultColumn.row(commit, _))
   }
 

@@ -35,7 +35,7 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   private[spark] lazy val runtimeJoins = new RuntimeJoinRule(swapRule)
   private[spark] lazy val observations = new ObserveScans(process)
   private[spark] lazy val rowChecks = new RowChecks(process)
-  private[spark] lazy val metrics = new DriverMetrics(process.iceberg)
+  private[spark] lazy val metrics = new DriverMetrics(process.iceberg, () => ingest.loops)
   private[spark] lazy val explainText = new ExplainText(swapRule)
   private[spark] lazy val ingest = new IngestProcess(process)
   private lazy val allProcedures = new Procedures(process, ingest).all

@@ -175,6 +175,21 @@ class IngestProceduresTest extends IngestSession {
       }
     }
 
+  test("commits within the pause of upkeep are covered at once") {
+    val t = create("ingest_paused_upkeep", "id BIGINT")
+    appendIds(t, 0, 10)
+    commit(t)
+    build(t)
+    withConf("spark.sql.zonemap.upkeep" -> "memory", "spark.sql.zonemap.upkeep.max-cpu-share" -> "0.000001") {
+      (1 to 3).foreach { i =>
+        assert(sql(s"SELECT * FROM $t WHERE id = 3").count() == 1)
+        appendIds(t, 100 * i, 100 * i + 10)
+        commit(t)
+        eventually()(call(s"status('$t')").getAs[Boolean]("covered"))
+      }
+    }
+  }
+
   test("a damaged record: quarantined with a reason, listed, discarded") {
     val t = create("ingest_damaged", "id BIGINT")
     appendIds(t, 0, 10)

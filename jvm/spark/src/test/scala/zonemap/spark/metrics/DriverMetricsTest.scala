@@ -75,4 +75,26 @@ class DriverMetricsTest extends SharedSession {
     assert(gauge("upkeep.waiting") == 0)
     assert(gauge("upkeep.oldestWaitingMillis") == 0)
   }
+
+  private def eventually(holds: => Boolean): Unit = {
+    val deadline = System.nanoTime() + 60L * 1000000000
+    while (!holds && System.nanoTime() < deadline) Thread.sleep(50)
+    assert(holds): Unit
+  }
+
+  test("a committer shows the appends that wait, and its commits") {
+    val table = newTable("metrics_ingest")
+    sql(s"CALL zonemap.system.ingest_pause(table => '$table', reason => 'a test')")
+    sql(s"SELECT * FROM $table WHERE id = 12").write.format("zonemap-ingest").mode("append").save(table)
+    sql(s"CALL zonemap.system.ingest_start(table => '$table')")
+    try {
+      eventually(gauge("ingest.pendingRecords") == 1 && gauge("ingest.oldestPendingMillis") > 0)
+      assert(gauge("ingest.committers") == 1 && gauge("ingest.failing") == 0 && gauge("ingest.commits") == 0)
+      sql(s"CALL zonemap.system.ingest_resume(table => '$table')")
+      eventually(gauge("ingest.commits") == 1 && gauge("ingest.pendingRecords") == 0)
+      assert(gauge("ingest.attempts") == 1 && gauge("ingest.quarantined") == 0)
+      assert(gauge("ingest.oldestPendingMillis") == 0)
+    } finally sql(s"CALL zonemap.system.ingest_stop(table => '$table')"): Unit
+    assert(gauge("ingest.committers") == 0)
+  }
 }

@@ -1,0 +1,54 @@
+package zonemap.iceberg.build
+
+import org.apache.iceberg.{DataFile, ManifestContent, ManifestFile}
+
+/**
+ * The data files that this process has added in some snapshots, each in the order in which it was appended. An indexer
+ * need not decode the manifests that list exactly these files. Immutable.
+ */
+private[zonemap] final class KnownFiles private (private val bySnapshot: Map[Long, Map[Int, Seq[DataFile]]]) {
+  import KnownFiles._
+
+  def isEmpty: Boolean = bySnapshot.isEmpty
+
+  /**
+   * The entries of a manifest in their order; `None` if the manifest must be decoded. A manifest is known if its
+   * snapshot is known, if it has only added files, and if it has as many files and rows as the snapshot has added to its
+   * partition spec. It then lists all of these files, because a snapshot adds each of its files once. A snapshot whose
+   * files are spread over several manifests, or merged with older files, has other counts.
+   */
+  def in(manifest: ManifestFile): Option[Seq[DataFile]] =
+    bySnapshot.get(manifest.snapshotId()).flatMap(_.get(manifest.partitionSpecId())).filter { files =>
+      manifest.content() == ManifestContent.DATA && manifest.keyMetadata() == null &&
+      isCount(manifest.addedFilesCount(), files.size) && isCount(manifest.existingFilesCount(), 0) &&
+      isCount(manifest.deletedFilesCount(), 0) && manifest.addedRowsCount() != null &&
+      manifest.addedRowsCount().longValue == files.iterator.map(_.recordCount()).sum
+    }
+
+  /** The files of both, unless they are too many to keep. */
+  def ++(other: KnownFiles): KnownFiles = {
+    val both = new KnownFiles(bySnapshot ++ other.bySnapshot)
+    if (both.files <= MaxFiles) both else other
+  }
+
+  private def files: Int = bySnapshot.valuesIterator.flatMap(_.valuesIterator).map(_.size).sum
+}
+
+private[zonemap] object KnownFiles {
+  val Empty: KnownFiles = new KnownFiles(Map.empty)
+
+  /** @param files the added files in the order in which they were appended; they have no inherited fields */
+  def of(snapshotId: Long, files: Seq[DataFile]): KnownFiles = {
+    val isPlain = files.forall { file =>
+      file.dataSequenceNumber() == null && file.fileSequenceNumber() == null && file.firstRowId() == null &&
+      file.keyMetadata() == null
+    }
+    if (files.isEmpty || files.size > MaxFiles || !isPlain) Empty
+    else new KnownFiles(Map(snapshotId -> files.groupBy(_.specId())))
+  }
+
+  /** Files that wait to be indexed, at most; a file takes one or two KB. */
+  private val MaxFiles = 50000
+
+  private def isCount(found: Integer, expected: Int): Boolean = found != null && found.intValue == expected
+}

@@ -1,0 +1,76 @@
+package zonemap.ingest.table
+
+import zonemap.ingest.record.IngestRecord
+
+/** Where a number lies in its lane. */
+private[zonemap] sealed trait LanePlace
+
+private[zonemap] object LanePlace {
+
+  /** Above the watermark. */
+  case object Ahead extends LanePlace
+
+  /** A record of the number is committed or quarantined. */
+  case object Settled extends LanePlace
+
+  /** The only record of the number could not be read, so another record of the number may be committed. */
+  case object Hole extends LanePlace
+
+  /** No record of the number is committed, and the lane has passed it. */
+  final case class Skipped(gap: Gap) extends LanePlace
+
+  /** The lane has passed the number. It has left out some numbers up to `upTo`, and the states no longer list which. */
+  final case class Forgotten(upTo: Long) extends LanePlace
+}
+
+/**
+ * One lane as the states of all branches show it. Immutable.
+ *
+ * @param own the watermark in the state of the branch that looks at the lane
+ * @param others those in the states of the other branches
+ */
+private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[Watermark]) {
+  import LanePlace._
+
+  private val all = own.toSeq ++ others
+
+  /** The greatest watermark; `-1` if no branch knows the lane. */
+  val watermark: Long = all.map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
+
+  /** The holes of all branches that no branch has filled. */
+  val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
+
+  def place(seq: Long): LanePlace =
+    if (seq > watermark) Ahead
+    else if (holes(seq)) Hole
+    else
+      all.iterator.flatMap(_.gaps).find(_.contains(seq)).map(Skipped(_)).getOrElse {
+        val forgotten = all.map(_.forgotten).maxOption.getOrElse(IngestRecord.NoSeq)
+        if (seq <= forgotten && !all.exists(_.filled(seq))) Forgotten(forgotten) else Settled
+      }
+
+  /**
+   * The watermark of this branch after a commit.
+   *
+   * @param closed the holes, of any branch, that the commit closes
+   * @param opened the numbers that become holes
+   * @param mostGaps the gaps of earlier commits that remain listed, at most
+   */
+  def next(
+      seq: Long,
+      atMillis: Long,
+      closed: Set[Long],
+      opened: Set[Long],
+      added: Seq[Gap],
+      mostGaps: Int): Watermark = {
+    val before = own.getOrElse(Watermark(seq, atMillis)).withGaps(mostGaps)
+    val elsewhere = others.flatMap(_.holes).toSet
+    before.copy(
+      seq = seq,
+      atMillis = atMillis,
+      holes = before.holes -- closed -- others.flatMap(_.filled) ++ opened,
+      filled = (before.filled ++ closed).intersect(elsewhere),
+      gaps = before.gaps ++ added
+    )
+  }
+}
