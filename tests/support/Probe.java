@@ -30,7 +30,6 @@ import org.apache.spark.sql.execution.QueryExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
-import scala.math.Ordering;
 
 /**
  * Plans many queries and evaluates many conditions in one call from Python. It uses no class of the product.
@@ -98,10 +97,10 @@ public class Probe {
 
   /**
    * Plans queries as the branches of one UNION ALL, which takes half the time. Branch i has a column "branch" with the
-   * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `namesFiles`; one line
+   * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `named`; one line
    * with the error if the plan fails.
    */
-  public String planTogether(String union, int branches, boolean namesFiles) {
+  public String planTogether(String union, int branches, boolean named) {
     try {
       String[] lines = new String[branches];
       LogicalPlan plan = execution(union).optimizedPlan();
@@ -113,9 +112,9 @@ public class Probe {
         List scans = new ArrayList();
         collect(child, scans);
         // Spark replaces a branch that reads nothing by an empty relation, which has no number
-        if (!scans.isEmpty()) lines[branchOf(child)] = namesFiles ? named(scans) : marked(scans);
+        if (!scans.isEmpty()) lines[branchOf(child)] = named ? String.join(SEPARATOR, paths(scans)) : marked(scans);
       }
-      String nothing = namesFiles ? "" : marked(new ArrayList());
+      String nothing = named ? "" : marked(new ArrayList());
       StringBuilder all = new StringBuilder();
       for (int i = 0; i < branches; i++) all.append(lines[i] == null ? nothing : lines[i]).append('\n');
       return all.toString();
@@ -151,10 +150,6 @@ public class Probe {
     return new String(files);
   }
 
-  private String named(List scans) throws Exception {
-    return String.join(SEPARATOR, paths(scans));
-  }
-
   private Set paths(List scans) throws Exception {
     Set paths = new HashSet();
     for (int i = 0; i < scans.size(); i++) addPaths((Scan) scans.get(i), paths);
@@ -186,8 +181,7 @@ public class Probe {
 
   private String values(QueryExecution execution) {
     Row[] rows = execution.executedPlan().executeCollectPublic();
-    if (rows.length != 1) return rows.length + " rows";
-    return rows[0].mkString(SEPARATOR);
+    return rows.length == 1 ? rows[0].mkString(SEPARATOR) : rows.length + " rows";
   }
 
   /**
@@ -249,8 +243,7 @@ public class Probe {
     StringBuilder lines = new StringBuilder();
     for (int c = 0; c < all.length; c++) {
       Object[] values = values(bound.projection(c), rows, bound.expression(c).dataType());
-      Ordering order = TypeUtils.getInterpretedOrdering(bound.expression(c).dataType());
-      TreeMap places = new TreeMap(order);
+      TreeMap places = new TreeMap(TypeUtils.getInterpretedOrdering(bound.expression(c).dataType()));
       for (int i = 0; i < values.length; i++) if (values[i] != null) places.put(values[i], null);
       int place = 0;
       Iterator entries = places.entrySet().iterator();
@@ -271,11 +264,10 @@ public class Probe {
   /** Evaluates texts on the rows of a query. A line has the text of each row, see `encoded`. */
   public String texts(String held, String expressions) throws Exception {
     String[] all = expressions.split(SEPARATOR);
-    InternalRow[] rows = heldRows(held);
     Bound bound = new Bound(held, all, 0, all.length);
     StringBuilder lines = new StringBuilder();
     for (int c = 0; c < all.length; c++) {
-      Object[] values = values(bound.projection(c), rows, bound.expression(c).dataType());
+      Object[] values = values(bound.projection(c), heldRows(held), bound.expression(c).dataType());
       for (int i = 0; i < values.length; i++)
         lines.append(i == 0 ? "" : SEPARATOR).append(encoded(values[i]));
       lines.append(LINE);
@@ -358,8 +350,7 @@ public class Probe {
   }
 
   private static String failure(Throwable error) {
-    String text = error.getClass().getSimpleName() + ": " + error.getMessage();
-    text = text.replace('\n', ' ');
+    String text = (error.getClass().getSimpleName() + ": " + error.getMessage()).replace('\n', ' ');
     return "!" + (text.length() > MAX_MESSAGE ? text.substring(0, MAX_MESSAGE) : text);
   }
 
