@@ -30,6 +30,7 @@ class LaneTail:
         watermark: The newest number that is committed or quarantined.
         readable: A record of each number that has one that can be read.
         gaps: The numbers that the lane has left out: those between the two numbers of a gap.
+        forgotten: The last number of the gaps that are no longer listed; -1 without one.
     """
 
     last: int
@@ -37,6 +38,7 @@ class LaneTail:
     watermark: int
     readable: Mapping[int, Stored]
     gaps: Sequence[tuple[int, int]] = ()
+    forgotten: int = -1
 
     @classmethod
     def of(
@@ -45,6 +47,7 @@ class LaneTail:
         watermark: int,
         holes: Iterable[int],
         gaps: Sequence[tuple[int, int]] = (),
+        forgotten: int = -1,
     ) -> LaneTail:
         """Follows the chain from the watermark.
 
@@ -67,7 +70,7 @@ class LaneTail:
                 last = seq
         # The committer does not look at the number before that of a hole.
         filled = {seq: seq - 1 for seq in holes if seq not in readable}
-        return cls(last, filled | unreadable, watermark, readable, gaps)
+        return cls(last, filled | unreadable, watermark, readable, gaps, forgotten)
 
     def had(self, seq: int) -> bool:
         """Returns False if the lane is past the number and had no record of it."""

@@ -315,7 +315,7 @@ class Writer:
         """Returns the receipt of the record that already has this number.
 
         Raises:
-            ZonemapError: the lane is past the number, but never had a record of it.
+            ZonemapError: the lane is past the number, but never had a record of it, or may never have had one.
         """
         found = tail.readable.get(seq)
         record = self._spool.read(found) if found is not None else None
@@ -325,6 +325,12 @@ class Writer:
             raise ZonemapError(
                 f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {tail.last}, and none "
                 f"of this number. Use a number above {tail.last}."
+            )
+        if found is None and seq <= tail.forgotten:
+            raise ZonemapError(
+                f"Cannot write the record {seq} of lane '{self.lane}': the lane has the record {tail.last}, and it no "
+                f"longer knows which numbers up to {tail.forgotten} had a record. Look the rows up in the table. If "
+                f"they are missing, use a number above {tail.last}."
             )
         return Receipt(self.lane, seq, "", 0, 0, (), "", True, Watch(self._reload, self._spool))
 
@@ -349,7 +355,11 @@ class Writer:
         metadata = self._reload().metadata
         found = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid))
         tail = LaneTail.of(
-            pending, found.watermark(self.lane), found.holes_of(self.lane), found.gaps.get(self.lane, ())
+            pending,
+            found.watermark(self.lane),
+            found.holes_of(self.lane),
+            found.gaps.get(self.lane, ()),
+            found.forgotten.get(self.lane, state.NO_SEQ),
         )
         self._last = tail.last
         skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)

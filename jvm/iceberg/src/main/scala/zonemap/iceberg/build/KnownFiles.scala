@@ -43,9 +43,16 @@ private[zonemap] object KnownFiles {
       file.dataSequenceNumber() == null && file.fileSequenceNumber() == null && file.firstRowId() == null &&
       file.keyMetadata() == null
     }
-    if (files.isEmpty || files.size > MaxFiles || !isPlain) Empty
-    else new KnownFiles(Map(snapshotId -> files.groupBy(_.specId())))
+    val bySpec = files.groupBy(_.specId())
+    if (files.isEmpty || bySpec.valuesIterator.exists(_.size >= OneWriterFiles) || !isPlain) Empty
+    else new KnownFiles(Map(snapshotId -> bySpec))
   }
+
+  /**
+   * From so many files of a spec on, Iceberg writes several manifests at a time. If it then merges them into one, its
+   * files, and so their row ids, may have another order.
+   */
+  private val OneWriterFiles = 10000
 
   /** Files that wait to be indexed, at most; a file takes one or two KB. */
   private val MaxFiles = 50000

@@ -178,7 +178,12 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
           snapshot <- find(table, index.uuid, commit.snapshotId)
           if index.get(SnapshotKey.of(snapshot)).isEmpty
           covered <- covering.coverKnown(table, snapshot, index, commit.known)
-        } process.keep(index, covered)
+        } {
+          process.keep(index, covered): Unit
+          commits.computeIfPresent(
+            tableName,
+            (_, waiting) => if (waiting eq commit) waiting.copy(known = KnownFiles.Empty) else waiting): Unit
+        }
       }
     )
 

@@ -4,7 +4,7 @@ import java.time.Clock
 
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.queue.Receipt
-import zonemap.ingest.table.{BranchStates, IcebergIngestCatalog, IngestTarget}
+import zonemap.ingest.table.{BranchStates, IcebergIngestCatalog, IngestTarget, LanePlace}
 
 /** Finds out where the record of a receipt is. */
 private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
@@ -22,9 +22,13 @@ private[admin] final class Receipts(target: IngestTarget, clock: Clock) {
     val (_, states) = BranchStates.load(catalog, receipt.branch, target.files, target.queue.identity)
     val listed = states.quarantined.find(q => q.lane == receipt.lane && isOf(receipt, q.seq, q.nonce))
     listed.map(q => Visibility.Quarantined(q.code, q.message)).orElse(inQuarantine(receipt)).getOrElse {
-      if (states.isSettled(receipt.lane, receipt.seq)) Visibility.Visible
-      else if (isPending) Visibility.Pending
-      else Visibility.Unknown
+      states.lane(receipt.lane).place(receipt.seq) match {
+        case LanePlace.Settled => Visibility.Visible
+        case _ if isPending    => Visibility.Pending
+        // The record was appended, and neither the queue nor the quarantine has it.
+        case LanePlace.Forgotten(_) if receipt.nonce.nonEmpty => Visibility.Visible
+        case _                                                => Visibility.Unknown
+      }
     }
   }
 

@@ -1,5 +1,7 @@
 package zonemap.ingest.commit
 
+import scala.util.control.NonFatal
+
 import zonemap.ingest.queue.QueueStats
 import zonemap.ingest.table.IngestTarget
 
@@ -46,7 +48,9 @@ private[commit] final class LoopMeter {
   private def quarantined(results: Seq[PassResult], target: IngestTarget, nowMillis: Long): Long =
     if (results.exists(_.refused.nonEmpty) || countedAtMillis.forall(nowMillis - _ >= CountMillis)) {
       countedAtMillis = Some(nowMillis)
-      new Quarantine(target.files).names().size.toLong
+      // The commits of the pass have landed. A quarantine that cannot be listed now is counted a minute later.
+      try new Quarantine(target.files).names().size.toLong
+      catch { case NonFatal(_) => figures.quarantined }
     } else figures.quarantined
 }
 

@@ -183,7 +183,7 @@ private[ingest] class Pass(
       states.pointer,
       view.head(branch),
       states.own.fold(Map.empty[String, Watermark])(_.lanes) ++
-        plan.advanced(states, now, mostGaps(planned.polled.poll)),
+        plan.advanced(states, now, mostGaps(planned.polled)),
       kept ++ refused,
       CommittedTotals(
         totals.commits + 1,
@@ -198,9 +198,12 @@ private[ingest] class Pass(
    * A lane may leave out numbers often, and a state lists its newest gaps only. A record of an older gap is then
    * refused, and so is a settled record between these gaps: as long as one may be pending, the lane keeps more gaps.
    */
-  private def mostGaps(poll: Poll): Int =
-    if (poll.complete && poll.unreadable.isEmpty && poll.undeleted.isEmpty) settings.gapsKept
-    else math.max(settings.gapsKept, Pass.GapsKeptWhilePending)
+  private def mostGaps(polled: Polled): Int = {
+    val poll = polled.poll
+    val mayBePending = !poll.complete || poll.unreadable.nonEmpty || poll.undeleted.nonEmpty ||
+      poll.records.exists(d => polled.states.isSettled(d.name.lane, d.name.seq))
+    if (mayBePending) math.max(settings.gapsKept, Pass.GapsKeptWhilePending) else settings.gapsKept
+  }
 
   /** C8: one commit, fenced by the pointer that the pass started from. */
   private def send(sending: Sending): PassState = {
@@ -243,7 +246,7 @@ private[ingest] class Pass(
       catch { case NonFatal(_) => None }
     val next = sending.next.pointer.text
     view.map(_.pointer(branch)) match {
-      case Some(Some(`next`)) => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(-1L))
+      case Some(Some(`next`)) => Landed(sending, view.get.snapshotOf(branch, next).getOrElse(Pass.NoSnapshot))
       case Some(pointer) if pointer != polled.states.pointer => end(PassOutcome.Fenced)
       case found =>
         val isConflict = found.isEmpty || isCausedByConflict(failure)
@@ -267,7 +270,8 @@ private[ingest] class Pass(
   /** C9: the queue is settled by the state that the pointer names now. */
   private def finish(landed: Landed): PassState = {
     val Sending(Planned(polled, _, plan), next, started, attempts, _) = landed.sending
-    announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
+    if (landed.snapshotId != Pass.NoSnapshot)
+      announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
     settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(
@@ -304,4 +308,7 @@ private[ingest] class Pass(
 
 private object Pass {
   private val GapsKeptWhilePending = 1000
+
+  /** A commit has landed, and its snapshot has already left the metadata. */
+  private val NoSnapshot = -1L
 }

@@ -38,11 +38,11 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
   val watermark: Long = all.map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)
 
   /** The holes of all branches that no branch has filled. */
-  val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
+  lazy val holes: Set[Long] = all.flatMap(_.holes).toSet -- all.flatMap(_.filled)
 
   def place(seq: Long): LanePlace =
     if (seq > watermark) Ahead
-    else if (holes(seq)) Hole
+    else if (all.exists(_.holes(seq)) && !all.exists(_.filled(seq))) Hole
     else
       all.iterator.flatMap(_.gaps).find(_.contains(seq)).map(Skipped(_)).getOrElse {
         val forgotten = all.map(_.forgotten).maxOption.getOrElse(IngestRecord.NoSeq)
@@ -69,7 +69,8 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
       seq = seq,
       atMillis = atMillis,
       holes = before.holes -- closed -- others.flatMap(_.filled) ++ opened,
-      filled = (before.filled ++ closed).intersect(elsewhere),
+      // A state that lists its newest gaps only still knows which records of older numbers are committed.
+      filled = (before.filled ++ closed).filter(seq => elsewhere(seq) || seq <= before.forgotten),
       gaps = before.gaps ++ added
     )
   }

@@ -102,6 +102,12 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
     assert(manifests.nonEmpty && manifests.forall(KnownFiles.of(commit.snapshotId, commit.files).in(_).isEmpty))
   }
 
+  test("so many files that Iceberg writes several manifests at a time are decoded") {
+    val one = file(IngestTables.hadoop(), "one", 1)
+    assert(!KnownFiles.of(1, Seq.fill(9999)(one)).isEmpty)
+    assert(KnownFiles.of(1, Seq.fill(10000)(one)).isEmpty)
+  }
+
   test("decoding a manifest of 200 files, and taking its files as they were handed over") {
     val t = IngestTables.hadoop()
     val Seq((commit, manifests)) = committed(t, appends = 1, files = 100): @unchecked
