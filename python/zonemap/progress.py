@@ -45,7 +45,7 @@ def shown(
 
 @contextmanager
 def _bar(spark: SparkSession, description: str, console: Console) -> Iterator[None]:
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(description, total=None, tasks="")
     started = time.monotonic()
@@ -61,7 +61,8 @@ def _bar(spark: SparkSession, description: str, console: Console) -> Iterator[No
         with _watched(spark, report), _thread(start_late):
             yield
     finally:
-        bar.stop()
+        if bar.live.is_started:
+            bar.stop()
 
 
 def _watched(spark: SparkSession, report: Report) -> AbstractContextManager[None]:

@@ -5,10 +5,10 @@ import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
- * The catalog of the extension's procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`. The extension
- * sets this conf where it is missing.
+ * The catalog of the extension's procedures: `spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`.
  *
- * The catalog holds no tables and wraps no catalog.
+ * The catalog holds no tables and wraps no catalog. `CALL zonemap.system.<name>` works without it too, except in
+ * sessions with Hive support, for which the extension sets the conf. SHOW PROCEDURES and DESCRIBE PROCEDURE need it.
  */
 final class ZoneMapCatalog extends ProcedureCatalog {
   private var catalogName: String = ZoneMapCatalog.DefaultName

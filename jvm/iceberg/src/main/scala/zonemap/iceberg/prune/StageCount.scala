@@ -15,7 +15,8 @@ import zonemap.iceberg.snapshot.SnapshotIndex
  *
  * It runs after the plan is made, when EXPLAIN or a metric needs the counts. It loads no bounds that the plan did not
  * load: if the plan keeps no file of a segment, and the known root zone of one condition excludes the segment, then the
- * files of the segment count as pruned by the first such condition. Not thread-safe.
+ * files of the segment count as pruned by the first such condition. The files of such a segment of another machine
+ * count as kept by partitions, because the plan has not loaded its partitions. Not thread-safe.
  */
 private[prune] final class StageCount(
     index: SnapshotIndex,
@@ -62,7 +63,8 @@ private[prune] final class StageCount(
     index.segments.indices.foreach { i =>
       val live = index.segments(i).liveRows()
       val segment = index.segments(i).segment
-      val inPartitions = partitions.keep(segment, live.copy())
+      val isExcluded = segment.isRemote && excluding(segment, survivors(i)) >= 0
+      val inPartitions = if (isExcluded) live else partitions.keep(segment, live.copy())
       val each = Seq(live, inPartitions) ++ afterConditions(segment, inPartitions, survivors(i)) ++
         facts.map(_ => survivors(i)) ++ limited.map { case (_, files) => files(i) }
       totalsOf(segment, each).zipWithIndex.foreach { case (total, step) => totals(step) += total }
@@ -73,9 +75,8 @@ private[prune] final class StageCount(
   }
 
   private def afterConditions(segment: Segment, rows: Bitmap, survivors: Bitmap): Seq[Bitmap] = {
-    val excluding =
-      if (survivors.isEmpty) conditions.indexWhere(step => excludes(segment, step.condition)) else -1
-    if (excluding >= 0) conditions.indices.map(i => if (i < excluding) rows else Bitmap.empty(rows.size))
+    val first = excluding(segment, survivors)
+    if (first >= 0) conditions.indices.map(i => if (i < first) rows else Bitmap.empty(rows.size))
     else {
       // a file that is doubtful for one condition is doubtful for all conditions of the plan
       val kept = Option.when(trust.hasDoubtful(segment, bound.predicate)) {
@@ -91,8 +92,10 @@ private[prune] final class StageCount(
     }
   }
 
-  private def excludes(segment: Segment, condition: BoundsCondition): Boolean =
-    SegmentEvaluator.knownMatch(segment, condition.whole) == Match.None
+  /** The first condition that excludes a segment by its known root zone, if the plan keeps no file; else `-1`. */
+  private def excluding(segment: Segment, survivors: Bitmap): Int =
+    if (!survivors.isEmpty) -1
+    else conditions.indexWhere(step => SegmentEvaluator.knownMatch(segment, step.condition.whole) == Match.None)
 }
 
 private[prune] object StageCount {

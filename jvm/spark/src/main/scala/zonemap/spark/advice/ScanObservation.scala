@@ -1,8 +1,9 @@
 package zonemap.spark.advice
 
-import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, NullsFirst}
+import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, Literal, NullsFirst}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{And, ColumnRef, NotNull, Predicate, True}
@@ -18,10 +19,13 @@ import zonemap.spark.scan.{IcebergScans, SchemaColumns, ZoneMapRelation}
 /** Finds how an optimized plan uses its scans of Iceberg tables. It plans no scan and reads no byte of a store. */
 private[spark] object ScanObservation {
 
-  /** More conditions or values than this are not retained; the scan then counts without them. */
+  /** More conditions than this are not retained. */
   private val MostConditions = 32
-  private val MostValues = 1000
+
+  /** If the conditions of a scan are longer than this together, none is retained: Spark may have pushed any of them. */
+  private val MostSize = 500
   private val MostText = 500
+  private val BytesOfOne = 32
 
   /** @param isWanted which of the plan's scans to describe */
   def of(plan: LogicalPlan, isWanted: DataSourceV2ScanRelation => Boolean = _ => true): Seq[ObservedScan] = {
@@ -44,10 +48,11 @@ private[spark] object ScanObservation {
     def observed: ObservedScan = ObservedScan(table, conditions, topK, joinKeys, topKHindrance.toSeq ++ joinHindrance)
 
     private def conditions: Seq[ObservedCondition] = {
-      val small = use.conditions.filter(sizeOf(_) <= MostValues)
-      IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
-        new ConditionLines(relation, filter, _ => true).of(small).take(MostConditions).map(condition)
-      }
+      if (use.conditions.iterator.map(sizeOf).sum > MostSize) Nil
+      else
+        IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
+          new ConditionLines(relation, filter, _ => true).of(use.conditions).take(MostConditions).map(condition)
+        }
     }
 
     private def condition(use: ConditionUse): ObservedCondition = {
@@ -121,13 +126,21 @@ private[spark] object ScanObservation {
       Hindrance(text, reason.code, reason.message, Remedies.of(reason.code, reason.arguments, table))
   }
 
-  /** The number of values and operators of a condition. */
-  private def sizeOf(condition: Expression): Int = {
-    var size = 0
+  /** The number of values and operators of a condition; a long value counts as several. */
+  private def sizeOf(condition: Expression): Long = {
+    var size = 0L
     condition.foreach {
-      case set: InSet => size += set.hset.size
-      case _          => size += 1
+      case set: InSet        => size += set.hset.iterator.map(sizeOfValue).sum
+      case Literal(value, _) => size += sizeOfValue(value)
+      case _                 => size += 1
     }
     size
   }
+
+  private def sizeOfValue(value: Any): Long =
+    value match {
+      case text: UTF8String   => 1L + text.numBytes() / BytesOfOne
+      case bytes: Array[Byte] => 1L + bytes.length / BytesOfOne
+      case _                  => 1L
+    }
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 import org.apache.spark.sql.connector.catalog.Table
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.internal.{SQLConf, StaticSQLConf}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.iceberg.settings.PlannerSettings
@@ -73,12 +73,14 @@ private[zonemap] final class IcebergRuntime extends ZoneMapRuntime with SelfChec
   }
 
   /**
-   * Names the catalog of procedures in the conf of the application, unless the user did. Spark installs extensions
-   * before it copies this conf into sessions. Sessions with Hive support find the procedures by this conf only, because
-   * Spark runs no [[ProcedureRule]] there.
+   * Names the catalog of procedures in the conf of an application with Hive support, unless the user did: Spark runs no
+   * [[ProcedureRule]] in its sessions. Spark installs extensions before it copies this conf into sessions. Without Hive
+   * support the conf is left out, so that a namespace `zonemap` of the current catalog needs no prefix.
    */
   private def registerCatalog(): Unit =
-    Option(SparkEnv.get).foreach(_.conf.setIfMissing(ZoneMapCatalog.Key, classOf[ZoneMapCatalog].getName))
+    Option(SparkEnv.get).map(_.conf).filter(_.get(StaticSQLConf.CATALOG_IMPLEMENTATION.key, "") == "hive").foreach {
+      _.setIfMissing(ZoneMapCatalog.Key, classOf[ZoneMapCatalog].getName)
+    }
 
   /**
    * Lets upkeep read data files with Spark jobs of the default session, looked up when upkeep needs it. The upkeep

@@ -25,9 +25,11 @@ private[spark] final class PrunedScanStrategy(session: SparkSession) extends Spa
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     plan match {
-      case PhysicalOperation(_, _, relation: DataSourceV2ScanRelation) if isPruned(relation.scan) =>
+      case PhysicalOperation(_, _, relation: DataSourceV2ScanRelation) =>
         Guarded
-          .orNothing("metrics of its scan")(ofSpark.map(_.apply(plan).map(replaced)))
+          .orNothing("metrics of its scan") {
+            if (isPruned(relation.scan)) ofSpark.map(_.apply(plan).map(replaced)) else None
+          }
           .getOrElse(Nil)
       case _ => Nil
     }

@@ -58,8 +58,8 @@ object ReferencePages {
     Seq(
       "# Procedures",
       "",
-      "`CALL zonemap.system.<name>(...)` works with the extension alone, and `SHOW PROCEDURES IN zonemap.system` lists",
-      "the procedures: the extension sets `spark.sql.catalog.zonemap` where it is missing."
+      "`CALL zonemap.system.<name>(...)` works with the extension alone. With",
+      "`spark.sql.catalog.zonemap=zonemap.spark.ZoneMapCatalog`, SHOW PROCEDURES and DESCRIBE PROCEDURE list them too."
     ),
     allProcedures.flatMap { procedure =>
       val outputs = procedure.output.fields.map(f => s"`${f.name}` ${f.dataType.sql.toLowerCase}")

@@ -2,7 +2,9 @@ package zonemap.spark.procedure
 
 import org.apache.spark.sql.Row
 
+import zonemap.iceberg.advice.ObservedScan
 import zonemap.spark.SharedSession
+import zonemap.spark.advice.ScanObservation
 
 /**
  * `CALL zonemap.system.advise`. Its estimates are compared with tables on which its statements ran: at most twice as
@@ -58,6 +60,17 @@ class AdviseTest extends SharedSession {
   private def errorOf(table: String, queries: String*): String = {
     val error = intercept[Exception](advise(table, queries: _*))
     Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" | ")
+  }
+
+  test("no long list or long value of a condition is retained") {
+    def observed(condition: String): Seq[ObservedScan] =
+      ScanObservation.of(sql(s"SELECT * FROM $table WHERE $condition").queryExecution.optimizedPlan)
+    val long = Seq(
+      s"id IN (${(0 until 1001).mkString(", ")}) AND few = 'k1'",
+      s"id IN (${(0 until 600).mkString(", ")}) AND few IN (${(0 until 600).map(i => s"'$i'").mkString(", ")})",
+      s"ref = '${"x" * 20000}'")
+    long.foreach(condition => assert(observed(condition).map(_.conditions) == Seq(Nil), condition.take(40)))
+    assert(observed("id IN (1, 2, 3) AND few = 'k1'").exists(_.conditions.size >= 2))
   }
 
   test("the advised sort keeps about the estimated files after the statement ran") {
