@@ -68,7 +68,8 @@ class AdviseTest extends SharedSession {
     val long = Seq(
       s"id IN (${(0 until 1001).mkString(", ")}) AND few = 'k1'",
       s"id IN (${(0 until 600).mkString(", ")}) AND few IN (${(0 until 600).map(i => s"'$i'").mkString(", ")})",
-      s"ref = '${"x" * 20000}'")
+      s"ref = '${"x" * 20000}'"
+    )
     long.foreach(condition => assert(observed(condition).map(_.conditions) == Seq(Nil), condition.take(40)))
     assert(observed("id IN (1, 2, 3) AND few = 'k1'").exists(_.conditions.size >= 2))
   }
