@@ -111,7 +111,7 @@ class PlannedScan:
         files_considered: Live files; -1 if Iceberg planned.
         files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
         files_kept: Planned files; -1 if Iceberg planned.
-        bytes_considered: Size of the live files; -1 if Iceberg planned, or if a remote store has the sizes.
+        bytes_considered: Size of all live files by the snapshot's summary; -1 if Iceberg planned.
         bytes_kept: Size of the planned files; -1 if Iceberg planned.
         facts: Facts that some of these files have.
         predicate: The condition that the index evaluated.

@@ -2,6 +2,7 @@ package zonemap.iceberg.plan
 
 import java.util.{Set => JSet}
 
+import org.apache.iceberg.SnapshotSummary
 import org.apache.iceberg.metrics.ScanMetrics
 
 import zonemap.iceberg.prune.{BoundScan, BoundsLevels, BoundsTrust, FileSelection, FileSet, ScanHints, ScanRequest}
@@ -44,6 +45,12 @@ private[plan] final class FilePlan(
     tasks.report(metrics)
   }
 
+  /** The size of the snapshot's files, as its summary states it. */
+  private def statedBytes: Option[Long] =
+    Option(request.snapshot.summary())
+      .flatMap(summary => Option(summary.get(SnapshotSummary.TOTAL_FILE_SIZE_PROP)))
+      .flatMap(_.toLongOption)
+
   /** Makes the report; called after the tasks are made. */
   def report(table: String, tasks: TaskCounts, millis: Double): PlanReport =
     new PlanReport(
@@ -53,7 +60,7 @@ private[plan] final class FilePlan(
       Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
       files.count,
-      resolved.index.dataBytes,
+      statedBytes,
       tasks.bytes,
       () => StoreBudget.within(budget)(selection.stages()),
       bound.describe,

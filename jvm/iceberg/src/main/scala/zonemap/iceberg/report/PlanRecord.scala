@@ -5,7 +5,8 @@ package zonemap.iceberg.report
  *
  * @param reason why Iceberg planned the scan; empty if the index did
  * @param afterBounds files that partitions and bounds kept; -1 if Iceberg planned
- * @param consideredBytes size of the live files; -1 if Iceberg planned, or if the sizes need a request to a store
+ * @param consideredBytes size of all live files, delete files included, as the snapshot's summary states it; -1 if
+ *   Iceberg planned, or if the summary does not state it
  * @param keptBytes size of the planned files; -1 if Iceberg planned
  * @param facts the facts that some of these files have
  * @param limit the rows that a LIMIT needs, if fewer files were planned because of it; else -1

@@ -7,7 +7,7 @@ package zonemap.iceberg.report
  * @param tier where the evaluated segments were held; `None` for stock plans
  * @param considered live data files of the snapshot (0 when Iceberg planned)
  * @param kept data files planned (0 when Iceberg planned)
- * @param consideredBytes size of the considered files; `None` if Iceberg planned, or if it needs a request to a store
+ * @param consideredBytes size of all live files by the snapshot's summary; `None` if Iceberg planned
  * @param keptBytes size of the planned files (0 when Iceberg planned)
  * @param countStages counts the files before and after each step of the plan; called on first use
  * @param topK the bound of the first rows, as text for people

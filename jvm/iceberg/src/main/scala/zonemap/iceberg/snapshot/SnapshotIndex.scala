@@ -151,15 +151,6 @@ private[zonemap] final class LiveSegment(
   def liveRows(): Bitmap =
     if (liveCount == segment.rows) Bitmap.full(segment.rows)
     else LiveRows.of(segment.rows, segment.manifests, liveManifests)
-
-  /** The size of the live files. */
-  def dataBytes: Long =
-    if (liveCount == segment.rows) segment.totalFileSizeBytes
-    else {
-      var bytes = 0L
-      liveRows().forEach(row => bytes += segment.fileSizeBytes(row))
-      bytes
-    }
 }
 
 /**
@@ -183,11 +174,6 @@ private[zonemap] final class SnapshotIndex(
     val isVerified: Boolean = true) {
 
   val dataFiles: Long = segments.iterator.map(_.liveCount.toLong).sum
-
-  /** The size of the live data files; `None` if a size cannot be read without a request to a store. */
-  def dataBytes: Option[Long] = Option.when(segments.forall(_.segment.knowsFileSizes))(knownBytes)
-
-  private lazy val knownBytes: Long = segments.iterator.map(_.dataBytes).sum
 
   val dataManifests: Int = segments.iterator.map(_.liveManifests.length).sum
 

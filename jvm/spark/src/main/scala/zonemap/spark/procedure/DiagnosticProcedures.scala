@@ -155,8 +155,9 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
       "is in memory only and ends with the driver; a scan that no rule swaps, such as one with zonemap off, is not in " +
       "it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
-      "for the reason in reason. bytes_considered and bytes_kept are the sizes of the live files and of the kept files; " +
-      "bytes_considered is also -1 if the sizes were not loaded from a remote store. limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
+      "for the reason in reason. bytes_considered is the size of all live files, delete files included, " +
+      "by the snapshot's summary, and bytes_kept that of the kept files. " +
+      "limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
       "is the time from the request to the last task.",
     Seq(
       Parameter(
