@@ -41,6 +41,8 @@ SCAN = {
     "files_considered": 1_000,
     "files_after_bounds": 2,
     "files_kept": 1,
+    "bytes_considered": 250_000_000,
+    "bytes_kept": 250_000,
     "facts": "",
     "predicate": "user_id = 3 AND s < '<b>'",
     "top_k": "",

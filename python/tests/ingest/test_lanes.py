@@ -504,6 +504,7 @@ def test_a_record_of_a_forgotten_gap_is_visible_once_it_has_left_the_spool(catal
 def test_a_number_below_forgotten_gaps_is_not_taken_for_a_repeat(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         writer.write(rows(0), seq=3)
+        writer.write(rows(1), seq=12)
         commit(events, {"a": 20}, marks={"a": {"forgotten": 9}})
         with pytest.raises(ZonemapError, match="no longer knows which numbers up to 9 had a record"):
             writer.write(rows(1), seq=7)
