@@ -7,7 +7,7 @@ import scala.collection.mutable
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.FileGc
 import zonemap.ingest.queue.{Delivered, RecordName, SpoolQueue}
-import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec}
+import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
 import zonemap.ingest.table._
 import zonemap.ingest.write.LaneTail
@@ -252,6 +252,9 @@ final class SimSurroundings(table: SimTable) extends Actor {
   private val world = table.world
   private val MinAge = 72 * SimWorld.Hour
 
+  /** A person discards an unreadable record after a week, when no committer of that time runs any more. */
+  private val DiscardAge = 168 * SimWorld.Hour
+
   override def crash(): Unit = ()
 
   override def step(): Unit =
@@ -289,7 +292,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
     }
     val garbage =
       try gc.garbage(MinAge, nowMillis)
-      catch { case _: zonemap.ingest.record.UnreadableRecordException => Nil }
+      catch { case _: UnreadableRecordException => Nil }
     garbage.foreach { file =>
       world.trace(s"gc deletes ${file.path}")
       world.interrupt()
@@ -297,12 +300,20 @@ final class SimSurroundings(table: SimTable) extends Actor {
     }
   }
 
+  /** As the product does, gc waits until a person has discarded each unreadable record in quarantine. */
   private def queued(): Set[String] = {
     val quarantine = new Quarantine(table.files)
     table.queue.pendingFiles().toSet ++ quarantine.names().flatMap { name =>
-      quarantine.read(name).toSeq.flatMap(RecordCodec.decode(_).toSeq).flatMap(_.files.map(fileOf))
+      quarantine.read(name).toSeq.map(RecordCodec.decode).flatMap {
+        case Right(record)                => record.files.map(fileOf)
+        case Left(_) if isDiscarded(name) => Nil
+        case Left(problem)                => throw new UnreadableRecordException(problem.message)
+      }
     }
   }
+
+  private def isDiscarded(name: RecordName): Boolean =
+    new Quarantine(table.files).reason(name).exists(world.trueMillis - _.atMillis > DiscardAge)
 
   private def fileOf(file: QueuedFile): String = zonemap.ingest.record.DataFilePath.of(file)
 
