@@ -27,7 +27,24 @@ MERGE = MergeResult("lake.db.t", (MergedLevel("micro", 40, 2, 90, 80), MergedLev
 
 def scan(minute: int, considered: int, kept: int) -> PlannedScan:
     at = datetime(2026, 3, 1, 12) + timedelta(minutes=minute)
-    return PlannedScan(at, "lake.db.t", 7, "EXACT", "hot", "", considered, kept, kept, considered * 100, kept * 100, "", "id = 3", "", -1, 1.5)
+    return PlannedScan(
+        at,
+        "lake.db.t",
+        7,
+        "EXACT",
+        "hot",
+        "",
+        considered,
+        kept,
+        kept,
+        considered * 100,
+        kept * 100,
+        "",
+        "id = 3",
+        "",
+        -1,
+        1.5,
+    )
 
 
 def status(**values: Any) -> StatusResult:

@@ -45,7 +45,12 @@ def shown(
 
 @contextmanager
 def _bar(spark: SparkSession, description: str, console: Console) -> Iterator[None]:
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[tasks]}"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[tasks]}"),
+        TimeElapsedColumn(),
+    )
     bar = Progress(*columns, console=console, transient=True)
     task = bar.add_task(description, total=None, tasks="")
     started = time.monotonic()
