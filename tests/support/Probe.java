@@ -100,7 +100,7 @@ public class Probe {
    * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `named`; one line
    * with the error if the plan fails.
    */
-  public String planTogether(String union, int branches, boolean named) {
+  public String planTogether(String union, int branches, boolean named) throws Throwable {
     try {
       String[] lines = new String[branches];
       LogicalPlan plan = execution(union).optimizedPlan();
@@ -119,6 +119,7 @@ public class Probe {
       for (int i = 0; i < branches; i++) all.append(lines[i] == null ? nothing : lines[i]).append('\n');
       return all.toString();
     } catch (Throwable error) {
+      if (named) throw error;
       return failure(error);
     }
   }

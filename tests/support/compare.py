@@ -50,15 +50,16 @@ def assert_rows_equal_off_on(spark: SparkSession, sql: str, *, at_least: int = 0
     return actual
 
 
-def rows_of_each(spark: SparkSession, queries: Sequence[str]) -> list[list[Row]]:
+def rows_of_each(spark: SparkSession, queries: Sequence[str], first: int = 0) -> list[list[Row]]:
     """Returns the rows of each query; one job runs all queries, as the branches of a UNION ALL.
 
-    The queries must have the same columns. The rows of each query have the column `branch` in addition.
+    The queries must have the same columns. The rows of each query have the column `branch` in addition, which counts
+    the queries from `first`.
     """
-    union = " UNION ALL ".join(f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries))
+    union = " UNION ALL ".join(f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries, first))
     found: list[list[Row]] = [[] for _ in queries]
     for row in spark.sql(union).collect():
-        found[row.branch].append(row)
+        found[row.branch - first].append(row)
     return found
 
 

@@ -27,7 +27,6 @@ class Probe:
     """One probe for each session. A line of a result begins with "!" if the statement or condition failed."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self._spark = spark
         jvm = spark._jvm
         compiler = jvm.org.codehaus.janino.SimpleCompiler()
         compiler.setParentClassLoader(jvm.java.lang.Thread.currentThread().getContextClassLoader())
@@ -74,11 +73,11 @@ class Probe:
         return lines if len(lines) == len(queries) else self.plan(queries)
 
     def files_of(self, queries: Sequence[str]) -> list[set[str]]:
-        """Like plan_together, but returns the paths of the planned files of each query, and raises the planner's error."""
+        """Like plan_together, but returns the paths of the planned files of each query.
+
+        Raises Py4JJavaError with the planner's error if any of the queries cannot be planned.
+        """
         lines = self._java.planTogether(_union(queries), len(queries), True).split("\n")[:-1]
-        if lines[0].startswith("!"):
-            self._spark.sql(_union(queries))._jdf.queryExecution().executedPlan()
-            raise AssertionError(f"cannot list the files of {queries}: {lines[0]}")
         return [set(filter(None, line.split(_SEPARATOR))) for line in lines]
 
     def rows_together(self, queries: Sequence[str]) -> list[list[list[str]]] | None:
