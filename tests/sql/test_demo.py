@@ -46,7 +46,7 @@ def events(spark) -> int:
     [
         ("event_id BETWEEN 100000 AND 109999", 10),
         ("event_id = 7", 1),
-        ("measure_8 >= 0", 300),
+        ("measure_4 >= 0", 300),
         ("event_id < 0", 0),
     ],
 )

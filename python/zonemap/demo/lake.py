@@ -30,7 +30,7 @@ _ROWS_PER_NAME_AND_DAY = 32
 #: Data files of the table of metadata alone, and of each of its commits.
 EVENTS_FILES = 200_000
 _EVENTS_PER_COMMIT = 10_000
-_EVENTS_COLUMNS = "event_id BIGINT, ts TIMESTAMP, " + ", ".join(f"measure_{number} BIGINT" for number in range(1, 9))
+_EVENTS_COLUMNS = "event_id BIGINT, ts TIMESTAMP, " + ", ".join(f"measure_{number} BIGINT" for number in range(1, 5))
 
 _PROPERTIES = """TBLPROPERTIES (
   'format-version' = '2', 'write.distribution-mode' = 'none', 'write.parquet.compression-codec' = 'zstd',
