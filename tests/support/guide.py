@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 _BLOCK = re.compile(r"^```(sql|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
+def has_commands(page: Path) -> bool:
+    """Returns whether the page prints SQL or Python."""
+    return bool(_BLOCK.search(page.read_text(encoding="utf-8")))
+
+
 def run(page: Path, spark: SparkSession) -> tuple[dict[str, list], dict[str, object]]:
     """Runs the SQL and the Python of the page; Python finds the session as ``spark``.
 

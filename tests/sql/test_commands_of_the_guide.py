@@ -1,0 +1,146 @@
+"""The SQL and Python of pages of docs/guide run as they are printed, on tables with the names that the pages use.
+
+The pages with a story of their own (explain, why-not, report, notebooks, dbt, ingest) have a test each.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from support import guide, product, session
+from support.compare import assert_rows_equal_off_on, explain
+from support.session import ROOT, STOCK
+
+import zonemap
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+PAGES = ROOT / "docs" / "guide"
+FILES = 16
+ROWS = 1600
+_SQL = re.compile(r"^```sql\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PYTHON = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+# Each day and region has a file of its own; ids and times ascend from file to file.
+EVENTS = f"""SELECT id * 1000 AS id, timestamp_seconds(1772323200 + id * 3456) AS ts,
+  CAST(timestamp_seconds(1772323200 + id DIV 100 * 345600) AS DATE) AS day, if(id DIV 100 % 2 = 0, 'eu', 'us') AS region
+  FROM range(0, {ROWS}, 1, {FILES})"""
+# The table of the pages on facts, memory and upkeep: values of all columns but id are in every file.
+T = f"""SELECT id, timestamp_seconds(1772323200 + id * 60) AS ts, concat('status ', id % 5) AS status, id * 7919 % {ROWS}
+  AS user_id, concat('message ', id % 11) AS message, concat('note ', id % 13) AS note
+  FROM range(0, {ROWS}, 1, {FILES})"""
+
+
+def create(spark: SparkSession, table: str, rows: str, partitioned: str = "") -> None:
+    spark.sql(f"DROP TABLE IF EXISTS {table}")
+    spark.sql(
+        f"CREATE TABLE {table} USING iceberg {partitioned} TBLPROPERTIES ('write.distribution-mode' = 'none') AS {rows}"
+    )
+    product.build(spark, table)
+
+
+@pytest.fixture(scope="module")
+def spark(lake) -> SparkSession:
+    found = session.get()
+    create(found, "lake.db.events", EVENTS, "PARTITIONED BY (region, day)")
+    create(found, "lake.db.t", T)
+    return found
+
+
+def statements(page: str) -> list[str]:
+    """Returns the SQL statements that the page prints, in their order, without comments."""
+    blocks = _SQL.findall((PAGES / f"{page}.md").read_text(encoding="utf-8"))
+    text = "\n".join(re.sub(r"--.*", "", block) for block in blocks)
+    return [statement.strip() for statement in text.split(";") if statement.strip()]
+
+
+def test_queries_that_the_index_answers(spark: SparkSession) -> None:
+    found = statements("aggregates")
+    assert len(found) == 3
+    for statement in found:
+        section = explain(spark, statement)
+        counts = re.search(r"aggregates: (\d+) of (\d+) files answered from the index", section)
+        assert counts and int(counts.group(1)) >= int(counts.group(2)) - 1 > 0, section
+        assert_rows_equal_off_on(spark, statement, at_least=1)
+
+
+def test_first_rows_of_a_sort_and_limit(spark: SparkSession) -> None:
+    newest, filtered, limit = statements("first-rows")
+    assert re.search(rf"top-k bound ts >= \S+: {FILES} -> 1 files", explain(spark, newest))
+    assert "top-k bound: ts <= " in explain(spark, filtered)
+    assert f"limit 10: 1 of {FILES} files" in explain(spark, limit)
+    for statement in (newest, filtered):
+        assert_rows_equal_off_on(spark, statement, at_least=10)
+
+
+def test_a_join_on_a_column_without_a_partition(spark: SparkSession) -> None:
+    (join,) = statements("joins")
+    spark.sql("USE lake.db")
+    create(spark, "lake.db.facts", f"SELECT id AS k, id % 10 AS v FROM range(0, {ROWS}, 1, {FILES})")
+    create(spark, "lake.db.dim", "SELECT id + 700 AS k, DATE'2026-03-01' AS day FROM range(0, 5, 1, 1)")
+    try:
+        assert_rows_equal_off_on(spark, join, at_least=5)
+    finally:
+        spark.sql("DROP TABLE lake.db.facts")
+        spark.sql("DROP TABLE lake.db.dim")
+
+
+def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkSession) -> None:
+    found = statements("facts")
+    assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == [
+        *("build", "build", "build", "drop", "drop", "gc")
+    ]
+    built, estimated, bloom, dropped, *_, deleted = [spark.sql(statement).collect() for statement in found]
+    kinds = {"values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)", "ranges(ts)"}
+    assert {row.part for row in built} == {"index", *kinds}
+    assert {row.part for row in estimated} >= {"bloom(user_id)", "values(status)"}
+    assert {row.part for row in bloom} == {"index", "bloom(user_id)"}
+    assert dropped and not deleted, "gc keeps files of the last 24 hours, as the comment on the page says"
+
+
+@pytest.mark.parametrize(
+    ("page", "procedures"),
+    [
+        ("memory", ["prewarm"]),
+        ("operating", ["status", "status", "status"]),
+        ("privacy", ["build"]),
+        ("upkeep", ["status", "merge", "gc", "gc"]),
+    ],
+)
+def test_procedures_of_a_page(spark: SparkSession, page: str, procedures: list[str]) -> None:
+    found = statements(page)
+    assert [re.search(r"system\.(\w+)", statement).group(1) for statement in found] == procedures
+    for statement in found:
+        rows = spark.sql(statement).collect()
+        assert rows or "gc(" in statement or "merge(" in statement, statement
+    if page == "privacy":
+        product.build(spark, "lake.db.t")
+
+
+def test_python_of_pages(spark: SparkSession) -> None:
+    """The configuration on the page about upkeep, and the job of maintenance on the page about installation."""
+    (configuration,) = _PYTHON.findall((PAGES / "upkeep.md").read_text(encoding="utf-8"))
+    builder = SparkSession.Builder()
+    exec(compile(configuration, "upkeep.md", "exec"), {"zonemap": zonemap, "builder": builder})
+    assert builder._options["spark.sql.zonemap.hot.max-bytes"] == "1g"
+    _, maintenance = _PYTHON.findall((PAGES / "install.md").read_text(encoding="utf-8"))
+    exec(compile(maintenance, "install.md", "exec"), {"spark": spark})
+
+
+def test_no_page_has_commands_without_a_test() -> None:
+    """This module names a page by its stem, all other modules by its file name."""
+    tests = [*(ROOT / "tests").rglob("test_*.py"), *(ROOT / "python" / "tests").rglob("test_*.py")]
+    tests += (ROOT / "jvm").glob("*/src/test/**/*Test.scala")
+    texts = [path.read_text(encoding="utf-8") for path in tests if path.name != "test_site.py"]
+    here = Path(__file__).read_text(encoding="utf-8")
+    untested = [
+        page.name
+        for page in sorted(PAGES.glob("*.md"))
+        if guide.has_commands(page)
+        and f'"{page.stem}"' not in here
+        and not any(f"{page.name}" in text for text in texts)
+    ]
+    assert not untested, f"commands of these pages are not run by a test: {untested}"
