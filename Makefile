@@ -14,6 +14,8 @@ REPORTS := build/reports
 DBT := build/dbt
 # Spark classes that the JVMs of tests/ share, see tests/support/archive.py. Without them, tests run but take longer.
 ARCHIVE := build/spark-classes.jsa
+# Hadoop's local file system for the tests, without a process for each file.
+QUICK_FILES := build/quick-files.jar
 # The first Iceberg runtime in dev/jars.txt.
 ICEBERG := $(shell sed -n 's/^org.apache.iceberg:iceberg-spark-runtime-4.1_2.13://p' dev/jars.txt | head -n 1)
 ICEBERG_JAR := $(JARS)/iceberg-spark-runtime-4.1_2.13-$(ICEBERG).jar
@@ -169,7 +171,13 @@ $(JARS)/.fetched: dev/jars.txt dev/fetch-jars.sh | tools
 	dev/fetch-jars.sh $(JARS)
 	touch $@
 
-$(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched tests/support/archive.py
+$(QUICK_FILES): $(shell find tests/support/java -name '*.java') $(BIN)/.requirements
+	mkdir -p build/quick-files
+	javac --release 17 -cp "$$(ls $(VENV)/lib/python3*/site-packages/pyspark/jars/hadoop-client-api-*.jar)" \
+	  -d build/quick-files $(filter %.java,$^)
+	jar --create --file $@ -C build/quick-files zonemap
+
+$(ARCHIVE): $(BIN)/.requirements $(JARS)/.fetched $(QUICK_FILES) tests/support/archive.py
 	-cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m support.archive ../$@
 
 $(JAR): $(JVM_SOURCES) | tools

@@ -51,7 +51,7 @@ val testSettings: Seq[Setting[_]] = Seq(
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseSerialGC",
     "-Duser.timezone=UTC",
-    // Hadoop runs two chmod processes for each local file it writes, half of what a small file costs.
+    // Hadoop runs processes for local files, where core-site.xml of the tests does not apply.
     "-Djdk.lang.Process.launchMechanism=VFORK",
     "-Djava.io.tmpdir=" + temporaryFolder((ThisBuild / baseDirectory).value)) ++
     sys.props.get("zonemap.seed").orElse(sys.env.get("ZONEMAP_SEED")).map(seed => s"-Dzonemap.seed=$seed") ++
@@ -70,6 +70,8 @@ lazy val iceberg = (project in file("jvm/iceberg"))
   .settings(testSettings, functionsAsClasses)
   .settings(
     name := "zonemap-iceberg",
+    // The file system of the tests, which tests/ use too; resources/core-site.xml names it.
+    Test / unmanagedSourceDirectories += (ThisBuild / baseDirectory).value / "tests" / "support" / "java",
     // Spark is here for what the shaded runtime leaves out (hadoop, slf4j); no source of this module names a Spark type.
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql))
 

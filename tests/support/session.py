@@ -22,11 +22,13 @@ ICEBERG = os.environ.get("ZONEMAP_TEST_ICEBERG", BUILT_AGAINST)
 JARS = Path(os.environ.get("ZONEMAP_TEST_JARS", ROOT / "build" / "jars"))
 #: ReservedCodeCacheSize: with one compiler, the JVM reserves 48 MB for compiled code. A session fills them within
 #: minutes, and from then on the JVM interprets all new code.
-#: VFORK: Hadoop runs two ``chmod`` processes for each local file, which is half the time to write a small file.
+#: VFORK: Hadoop runs processes for local files where QUICK_FILES is missing, and for links and owners.
 PLAIN_JVM_FLAGS = (
     "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m -XX:+UseSerialGC -Duser.timezone=UTC "
     "-Djdk.lang.Process.launchMechanism=VFORK"
 )
+#: Hadoop's local file system without its processes (support/java), which `make test` compiles. Without it, tests run too.
+QUICK_FILES = ROOT / "build" / "quick-files.jar"
 #: Suppresses Java's warning that an archive does not fit the class path, which some layouts change.
 QUIET = "-Xlog:disable -Xlog:all=error:stderr"
 #: The class archive that `make test` writes (support/archive.py), so that JVMs do not parse Spark's classes again.
@@ -99,7 +101,13 @@ def base_confs(options: str = "") -> dict[str, str]:
     """Returns the confs of every test session, with `options` appended to the options of the JVM."""
     log4j = directory() / "log4j2.properties"
     log4j.write_text(LOG4J.format(log=log_file()))
+    quick = {
+        "spark.driver.extraClassPath": str(QUICK_FILES),
+        "spark.executor.extraClassPath": str(QUICK_FILES),
+        "spark.hadoop.fs.file.impl": "zonemap.testing.QuickLocalFileSystem",
+    }
     return {
+        **(quick if QUICK_FILES.exists() else {}),
         "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{log4j} {options}".strip(),
         "spark.driver.memory": "2g",
         "spark.ui.enabled": "false",
