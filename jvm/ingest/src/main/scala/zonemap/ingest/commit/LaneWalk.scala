@@ -53,8 +53,8 @@ private[ingest] final case class LaneDecision(
     unconfirmed: Option[RecordName] = None) {
 
   /** The lane goes on with the record `seq`, which is accepted or refused. */
-  def passing(seq: Long): LaneDecision =
-    copy(watermark = seq, gaps = if (seq > watermark + 1) gaps :+ Gap(watermark, seq) else gaps)
+  def passing(seq: Long, isReport: Boolean = false): LaneDecision =
+    copy(watermark = seq, gaps = if (seq > watermark + 1 && !isReport) gaps :+ Gap(watermark, seq) else gaps)
 }
 
 /**
@@ -187,8 +187,10 @@ private[ingest] class LaneWalk(
   private def refuse(decision: LaneDecision, refusals: Seq[Refused]): (LaneDecision, Boolean) =
     if (refusals.exists(r => blocks(r.record)))
       (decision.copy(refused = decision.refused ++ refusals.map(_.copy(effect = RefusalEffect.Block))), true)
-    else
-      (decision.passing(refusals.head.delivered.name.seq).copy(refused = decision.refused ++ refusals), false)
+    else {
+      val first = refusals.head.delivered
+      (decision.passing(first.name.seq, first.isReport).copy(refused = decision.refused ++ refusals), false)
+    }
 
   private def fork(delivered: Delivered, record: IngestRecord): Refused = Refused(
     delivered,
@@ -216,7 +218,8 @@ private[ingest] class LaneWalk(
       case None if isBeside => (decision.copy(refused = decision.refused ++ refusals), false)
       case None =>
         val (refused, isOver) = refuse(decision, refusals)
-        (if (isOver) refused else refused.copy(opened = refused.opened + same.head.name.seq), isOver)
+        val opened = if (isOver) Nil else same.filterNot(_.isReport).map(_.name.seq)
+        (refused.copy(opened = refused.opened ++ opened), isOver)
     }
   }
 }

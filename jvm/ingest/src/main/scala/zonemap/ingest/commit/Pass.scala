@@ -155,7 +155,7 @@ private[ingest] class Pass(
 
   private def result(outcome: PassOutcome, plan: BatchPlan, polled: Polled, pending: Int): PassResult = {
     val hasSettled = waitingOf(polled).size < polled.poll.records.size
-    val more = !polled.poll.complete && hasSettled
+    val more = plan.isUnconfirmed || (!polled.poll.complete && hasSettled)
     PassResult(branch, outcome, plan.refused.map(_.record), plan.held, pending, more, polled.poll.undeleted)
   }
 

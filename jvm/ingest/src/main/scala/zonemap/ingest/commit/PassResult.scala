@@ -86,7 +86,8 @@ private[zonemap] object PassOutcome {
  * @param refused records that are quarantined by this pass or wait to be
  * @param held the next records of lanes that wait
  * @param pending records left in the queue that this pass has seen
- * @param more whether the next pass will see records that this one did not
+ * @param more whether the next pass will decide on records on which this one did not: it will see further ones, or it
+ *   will confirm an unreadable one that only the second poll of this pass delivered
  * @param undeleted records that are committed or in quarantine and cannot be deleted from the queue
  */
 private[zonemap] final case class PassResult(

@@ -76,7 +76,7 @@ private[kafka] final class KafkaLog(
     }
     isMoved = true
     val deadline = System.nanoTime() + noAnswerNanos
-    cachedBytes = pending.flatMap(_.value).map(_.length.toLong).sum
+    cachedBytes = pending.map(entry => lengthOf(entry.value)).sum
     readUpTo(all.map(tp => tp -> end.get(tp).longValue()).toMap, settled, deadline)
     isMoved = false
   }
@@ -129,20 +129,20 @@ private[kafka] final class KafkaLog(
   private def add(message: ConsumerRecord[Array[Byte], Array[Byte]]): Unit = {
     val log = partitions(message.partition())
     val value = valueOf(message)
-    val hasRoom = cachedBytes < maxCachedBytes
-    if (hasRoom) cachedBytes += value.length
-    log.add(KafkaMessage.name(message) match {
+    val cached = Option.when(cachedBytes < maxCachedBytes)(value)
+    val former = KafkaMessage.name(message) match {
       case None =>
-        log.unnamed(message.offset(), value.length.toLong, Option.when(hasRoom)(value), message.timestamp())
+        val isRecord = KafkaMessage.isRecord(value)
+        log.addForeign(message.offset(), value.length.toLong, cached, message.timestamp(), isRecord)
       case Some(name) =>
-        LogEntry(
-          message.partition(),
-          message.offset(),
-          name,
-          SpilledRecord.parse(value).fold(value.length.toLong)(_.length.toLong),
-          Option.when(hasRoom)(value))
-    })
+        val bytes = SpilledRecord.parse(value).fold(value.length.toLong)(_.length.toLong)
+        log.add(LogEntry(message.partition(), message.offset(), name, bytes, cached))
+        None
+    }
+    cachedBytes += lengthOf(cached) - lengthOf(former.flatMap(_.value))
   }
+
+  private def lengthOf(value: Option[Array[Byte]]): Long = value.fold(0L)(_.length.toLong)
 
   /** A message without a value has no bytes, which are no record. */
   private def valueOf(message: ConsumerRecord[Array[Byte], Array[Byte]]): Array[Byte] =

@@ -8,7 +8,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord
 import org.apache.kafka.clients.producer.ProducerRecord
 
 import zonemap.ingest.queue.RecordName
-import zonemap.ingest.record.{IngestRecord, LaneName, Nonce}
+import zonemap.ingest.record.{IngestRecord, LaneName, Nonce, RecordCodec}
 
 /**
  * The form of a record as a message: the key is its lane, so that a lane stays in one partition; its `seq` and nonce
@@ -35,6 +35,10 @@ private[kafka] object KafkaMessage {
       nonce <- header(NonceHeader).filter(_.matches(Nonce.Pattern))
     } yield RecordName(lane, seq, nonce, message.timestamp())
   }
+
+  /** Whether a value is a record, or the pointer to one. */
+  def isRecord(value: Array[Byte]): Boolean =
+    SpilledRecord.parse(value).isDefined || RecordCodec.decode(value).isRight
 
   private def isLane(lane: String): Boolean =
     try LaneName.encode(lane).nonEmpty

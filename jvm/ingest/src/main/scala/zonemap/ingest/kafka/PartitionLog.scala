@@ -33,6 +33,7 @@ private[kafka] final class PartitionLog(topic: String, id: String, partition: In
   import PartitionLog._
 
   private val entries = mutable.TreeMap.empty[Long, LogEntry]
+  private val foreign = new ForeignMessages
   private var isOpen = false
   private var next = 0L
 
@@ -63,6 +64,7 @@ private[kafka] final class PartitionLog(topic: String, id: String, partition: In
     gone.foreach(entries.remove)
     if (gone.nonEmpty) entries.put(gone.max, lost(gone, lostMillis)): Unit
     next = math.max(next, begin)
+    foreign.retain(entries.contains)
     isOpen = true
   }
 
@@ -76,24 +78,38 @@ private[kafka] final class PartitionLog(topic: String, id: String, partition: In
       RecordProblem.Lost,
       s"${offsets.size} messages of the Kafka topic '$topic', partition $partition, offsets $first to $last, were " +
         "deleted before they were committed. Their data files remain until ingest_gc runs, which waits until this " +
-        "record is discarded: add the files to the table first"
+        "record is discarded: add the files to the table first",
+      isReport = true
     )
     val text = problem.message.getBytes(java.nio.charset.StandardCharsets.UTF_8)
     report(last, s"kafka-lost-$id-$partition", lostMillis, problem, text.length.toLong, Some(text))
   }
 
   /**
-   * A message without the name of a record.
+   * Adds a message without the name of a record to the reports of such messages. A report has the offset and the value of
+   * its last message; the offsets of its other messages count as settled.
    *
    * @param value its value, unless memory is short
+   * @param isRecord whether the value is a record, whose producer has left out its name. It has a report of its own, so
+   *   that no record is deleted before it is in quarantine
+   * @return the former entry of the report, which is pending no more
    */
-  def unnamed(offset: Long, sizeBytes: Long, value: Option[Array[Byte]], atMillis: Long): LogEntry = {
-    val problem = RecordProblem(
-      RecordProblem.Invalid,
-      s"offset $offset of partition $partition of the Kafka topic '$topic' has no lane, seq and nonce; another " +
-        "application writes to the topic"
-    )
-    report(offset, s"kafka-unnamed-$id-$partition", atMillis, problem, sizeBytes, value)
+  def addForeign(
+      offset: Long,
+      sizeBytes: Long,
+      value: Option[Array[Byte]],
+      atMillis: Long,
+      isRecord: Boolean): Option[LogEntry] = {
+    val (now, before) =
+      if (isRecord) (ForeignReport(offset, offset, 1, atMillis), None) else foreign.add(offset, atMillis)
+    val problem =
+      RecordProblem(
+        RecordProblem.Invalid,
+        now.text(s"partition $partition of the Kafka topic '$topic'"),
+        isReport = true)
+    val former = before.flatMap(entries.remove)
+    add(report(offset, s"kafka-unnamed-$id-$partition", now.sinceMillis, problem, sizeBytes, value))
+    former
   }
 
   private def report(

@@ -44,7 +44,11 @@ private[zonemap] final case class RecordName(lane: String, seq: Long, nonce: Str
 private[zonemap] final case class Delivered(
     name: RecordName,
     content: Either[RecordProblem, IngestRecord],
-    bytes: Array[Byte])
+    bytes: Array[Byte]) {
+
+  /** Whether it is a report of the queue. The numbers of the lane of reports leave no gaps and no holes. */
+  def isReport: Boolean = content.left.exists(_.isReport)
+}
 
 private[zonemap] object Delivered {
 

@@ -1,7 +1,12 @@
 package zonemap.ingest.record
 
-/** Why bytes are not a record that this release reads; the code is public and is never changed. */
-private[zonemap] final case class RecordProblem(code: String, message: String)
+/**
+ * Why bytes are not a record that this release reads; the code is public and is never changed.
+ *
+ * @param isReport whether the queue reports something that no producer has appended, so that no repeat of its number
+ *   follows
+ */
+private[zonemap] final case class RecordProblem(code: String, message: String, isReport: Boolean = false)
 
 private[zonemap] object RecordProblem {
   val TooLong = "too-long"

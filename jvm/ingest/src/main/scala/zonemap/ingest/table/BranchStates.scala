@@ -33,28 +33,35 @@ private[zonemap] object BranchStates {
   /**
    * Reads fresh metadata, and the states that its pointers name.
    *
-   * If the pointer of the branch seems to be lost, the metadata is read once more: another committer may have made the
-   * first commit after the metadata was read and before the state files were listed.
+   * If the pointer of the branch seems to be lost, the metadata is read once more, after the state files: another
+   * committer may have written a state since the metadata was read. The metadata that is read after a state file has the
+   * snapshot on which the state is based, and the pointer to the state if its commit has landed.
    *
    * @param queueId the identity of the queue; a pointer of another queue stops the committer
    * @throws IngestStoppedException if a state is lost, or the pointer of the branch may be lost
    */
   def load(catalog: IngestCatalog, branch: String, files: IngestFiles, queueId: String): (TableView, BranchStates) = {
     val view = catalog.load()
-    try (view, load(view, branch, files, queueId))
+    try (view, load(view, branch, files, queueId, statesIn(files)))
     catch {
       case e: IngestStoppedException if e.code == StopCode.PointerLost =>
+        val known = statesIn(files)
         val again = catalog.load()
-        (again, load(again, branch, files, queueId))
+        (again, load(again, branch, files, queueId, known))
     }
   }
 
-  private def load(view: TableView, branch: String, files: IngestFiles, queueId: String): BranchStates = {
+  private def load(
+      view: TableView,
+      branch: String,
+      files: IngestFiles,
+      queueId: String,
+      known: => Seq[Either[String, LaneState]]): BranchStates = {
     // A dropped branch keeps its pointer: lanes that it has committed must not be committed again elsewhere.
     val named = (branch +: view.pointerBranches).distinct
       .flatMap(b => view.pointer(b).map(text => b -> stateOf(b, text, view, files, queueId)))
       .toMap
-    if (!named.contains(branch)) checkFirst(view, branch, files, queueId)
+    if (!named.contains(branch)) checkFirst(view, branch, files, queueId, known)
     BranchStates(branch, view.pointer(branch), named.get(branch), (named - branch).values.toSeq)
   }
 
@@ -77,8 +84,19 @@ private[zonemap] object BranchStates {
     }
   }
 
+  /** All state files of the root, or why one of them cannot be read. */
+  private def statesIn(files: IngestFiles): Seq[Either[String, LaneState]] =
+    files.list(StateFile.Folder).filter(file => StateFile.isState(file.path)).map { file =>
+      files.read(file.path, StateFile.MaxBytes).toRight("it vanished").flatMap(StateFile.decode)
+    }
+
   /** A branch without a pointer is new, unless its state files show that it may have had one. */
-  private def checkFirst(view: TableView, branch: String, files: IngestFiles, queueId: String): Unit = {
+  private def checkFirst(
+      view: TableView,
+      branch: String,
+      files: IngestFiles,
+      queueId: String,
+      known: => Seq[Either[String, LaneState]]): Unit = {
     QueueIdentity.read(files).filter(_.id != queueId).foreach { known =>
       throw new IngestStoppedException(
         StopCode.OtherQueue,
@@ -86,10 +104,7 @@ private[zonemap] object BranchStates {
           s"queue ${known.id}. The queue was deleted and created again; choose the watermarks with ingest_reset."
       )
     }
-    val states = files.list(StateFile.Folder).filter(file => StateFile.isState(file.path)).map { file =>
-      files.read(file.path, StateFile.MaxBytes).toRight("it vanished").flatMap(StateFile.decode)
-    }
-    val isNew = states.forall {
+    val isNew = known.forall {
       case Right(state) if state.branch != branch => true
       case Right(state) => state.prevPointer.isEmpty && view.neverLanded(branch, state.baseSnapshotId)
       case Left(_)      => false

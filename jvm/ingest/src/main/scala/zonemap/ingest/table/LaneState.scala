@@ -17,11 +17,11 @@ private[zonemap] final case class Gap(after: Long, before: Long) {
  * The watermark of a lane in one branch: every record of the lane up to `seq` is committed or quarantined.
  *
  * @param atMillis when the committer moved it, for people
- * @param holes the numbers up to `seq` whose only record could not be read. Its producer may not know that it was
- *   appended, and may append the same number again: that record fills the hole, once
+ * @param holes the numbers up to `seq` whose only record could not be read, the greatest ones. Its producer may not know
+ *   that it was appended, and may append the same number again: that record fills the hole, once
  * @param filled the holes in the states of other branches that records of this branch have filled
  * @param gaps the numbers that the lane has left out, the newest gaps in order of their numbers
- * @param forgotten the last number of the gaps that the state no longer lists, `-1` if it lists all
+ * @param forgotten the last number of the gaps and holes that the state no longer lists, `-1` if it lists all
  */
 private[zonemap] final case class Watermark(
     seq: Long,
@@ -36,6 +36,20 @@ private[zonemap] final case class Watermark(
     val (old, kept) = gaps.splitAt(gaps.size - most)
     copy(gaps = kept, forgotten = old.lastOption.fold(forgotten)(gap => math.max(forgotten, gap.before - 1)))
   }
+
+  /** The same without the smallest holes, so that at most `most` are left. A repeat of such a number is refused. */
+  def withHoles(most: Int): Watermark =
+    if (holes.size <= most) this
+    else {
+      val (old, kept) = holes.toSeq.sorted.splitAt(holes.size - most)
+      copy(holes = kept.toSet, forgotten = math.max(forgotten, old.last))
+    }
+}
+
+private[zonemap] object Watermark {
+
+  /** A producer repeats its newest number only, so that more holes come from a producer whose records are all damaged. */
+  val MostHoles = 1000
 }
 
 /**

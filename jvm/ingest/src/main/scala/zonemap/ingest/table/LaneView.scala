@@ -65,7 +65,7 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
       mostGaps: Int): Watermark = {
     val before = own.getOrElse(Watermark(seq, atMillis)).withGaps(mostGaps)
     val elsewhere = others.flatMap(_.holes).toSet
-    before.copy(
+    val after = before.copy(
       seq = seq,
       atMillis = atMillis,
       holes = before.holes -- closed -- others.flatMap(_.filled) ++ opened,
@@ -73,5 +73,6 @@ private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[W
       filled = (before.filled ++ closed).filter(seq => elsewhere(seq) || seq <= before.forgotten),
       gaps = before.gaps ++ added
     )
+    after.withHoles(Watermark.MostHoles)
   }
 }

@@ -8,6 +8,7 @@ import org.apache.iceberg.{ContentFileParser, DataFile, PartitionSpec}
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
+import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.record._
 import zonemap.ingest.table.{IngestTarget, RefusalCode}
 
@@ -218,7 +219,7 @@ class CommitterTest extends AnyFunSuite {
     val delivered = t.target.queue.pendingOf("a").head
     t.pass()
     t.target.files
-      .create(zonemap.ingest.queue.SpoolNames.record("pending", "a", 0, delivered.name.nonce), delivered.bytes)
+      .create(SpoolNames.record("pending", "a", 0, delivered.name.nonce), delivered.bytes)
     assert(t.pass().outcome == PassOutcome.Idle && t.live() == Seq("a0") && t.target.queue.names().isEmpty)
   }
 
@@ -233,6 +234,20 @@ class CommitterTest extends AnyFunSuite {
     t.pass()
     assert(t.live().size == 1 && t.target.queue.names().isEmpty)
     assert(codes(t) == Seq(("a", 0L, RecordProblem.Damaged)))
+  }
+
+  test("unreadable records that no single poll has room for are quarantined without a wait") {
+    val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0, maxRecordsPerCommit = 2))
+    put(t, "a", 0, -1, Seq(t.dataFile("a0")))(identity)
+    val settled = t.target.queue.pendingOf("a").head
+    t.pass()
+    t.target.files.create(SpoolNames.record("pending", "a", 0, settled.name.nonce), settled.bytes)
+    (0 until 2).foreach { _ =>
+      val torn = SpoolNames.record("pending", "a", 1, Nonce.draw())
+      t.target.files.create(torn, settled.bytes.take(20))
+    }
+    new Committer(t.target, t.settings, t.clock).drain(60000)
+    assert(codes(t) == Seq.fill(2)(("a", 1L, RecordProblem.Damaged)) && t.target.queue.names().isEmpty)
   }
 
   test("files of a partitioned table keep their partition") {
@@ -275,7 +290,7 @@ class CommitterTest extends AnyFunSuite {
     val t = IngestTables.hadoop()
     put(t, "a", 0, -1, Seq(t.dataFile("a0")))(identity)
     val a = t.target.queue.pendingOf("a").head
-    t.target.files.create(zonemap.ingest.queue.SpoolNames.record("pending", "b", 0, a.name.nonce), a.bytes)
+    t.target.files.create(SpoolNames.record("pending", "b", 0, a.name.nonce), a.bytes)
     committed(t.pass())
     assert(codes(t) == Seq(("b", 0L, RecordProblem.Invalid)) && t.live() == Seq("a0"))
   }

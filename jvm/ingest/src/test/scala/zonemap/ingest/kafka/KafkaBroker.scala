@@ -83,10 +83,12 @@ final class KafkaBroker(folder: Path) extends AutoCloseable {
     finally admin.close()
   }
 
+  /** Creates the topic, and returns when the broker shows it. */
   def createTopic(name: String, configs: (String, String)*): Unit = admin { admin =>
     val topic = new NewTopic(name, 1, 1.toShort).configs(configs.toMap.asJava)
     admin.createTopics(Seq(topic).asJava).all().get()
-  }: Unit
+    while (!admin.listTopics().names().get().contains(name)) Thread.sleep(20)
+  }
 
   /** Deletes the topic, and returns when no broker shows it. */
   def deleteTopic(name: String): Unit = admin { admin =>

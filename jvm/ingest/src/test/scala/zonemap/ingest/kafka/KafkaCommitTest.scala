@@ -7,6 +7,8 @@ import java.util.concurrent.{Callable, Executors, TimeUnit}
 import scala.util.{Failure, Success, Try}
 
 import org.apache.iceberg.ContentFileParser
+import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
+import org.apache.kafka.common.serialization.ByteArraySerializer
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -15,7 +17,7 @@ import zonemap.ingest.admin.{IngestAdmin, Visibility}
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.IngestGc
 import zonemap.ingest.record.{Nonce, QueuedFile, UnreadableRecordException}
-import zonemap.ingest.table.{IngestStoppedException, IngestTarget, QueueChoice, StopCode}
+import zonemap.ingest.table.{IngestStoppedException, IngestTarget, QueueChoice, StateFile, StopCode}
 import zonemap.ingest.write.LaneWriter
 
 /** Producers and committers of a table in a JDBC catalog, with a queue in a topic of a real broker. */
@@ -77,6 +79,30 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     admin(t).requeue("b", first.seq)
     t.passes()
     assert(t.live("nowhere").count(_ == "a0") == 2 && admin(t).quarantined().isEmpty)
+  }
+
+  test("a hundred thousand messages of another application leave one number in the state, and stop no writer") {
+    val t = newTable(settings = IngestSettings(quarantineMillis = 0))
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    val (topic, client) = (topicOf(t), KafkaSettings(broker.servers).client())
+    val other = new KafkaProducer(client, new ByteArraySerializer, new ByteArraySerializer)
+    try
+      (0 until 100000).foreach(i =>
+        other.send(new ProducerRecord(topic, Int.box(i % 2), null: Array[Byte], "hello".getBytes)))
+    finally other.close()
+    t.append("a", t.dataFile("a1"))
+    t.pass()
+    assert(t.live() == Seq("a0", "a1") && t.target.queue.names().isEmpty)
+    val reports = admin(t).quarantined()
+    assert(reports.size == 2 && reports.forall(_.message.startsWith("50000 messages of partition ")), reports)
+    val files = t.target.files
+    val states = files.list(StateFile.Folder).map(file => files.read(file.path, StateFile.MaxBytes).get)
+    assert(states.map(_.length).max < 4096)
+    val marks = states.flatMap(StateFile.decode(_).toOption).flatMap(_.lanes).collect {
+      case (lane, mark) if lane.startsWith("kafka-unnamed-") => mark
+    }
+    assert(marks.nonEmpty && marks.forall(mark => mark.holes.isEmpty && mark.gaps.isEmpty))
   }
 
   test("the broker is killed and started again while 3 producers append and 2 committers commit") {

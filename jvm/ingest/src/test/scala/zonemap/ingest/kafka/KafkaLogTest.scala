@@ -12,7 +12,7 @@ import org.apache.kafka.common.{KafkaFuture, Node, TopicPartition, TopicPartitio
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.queue.{Delivered, RecordName}
-import zonemap.ingest.record.RecordProblem
+import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec, RecordProblem}
 import zonemap.ingest.store.IngestFiles
 
 /** What a log concludes from the answers of brokers, which a consumer of the client library imitates. */
@@ -35,10 +35,13 @@ class KafkaLogTest extends AnyFunSuite {
       .newProxyInstance(
         getClass.getClassLoader,
         Array[Class[_]](classOf[Admin]),
-        (_, method, _) => {
-          assert(method.getName == "describeTopics", method)
-          result
-        })
+        (_, method, _) =>
+          method.getName match {
+            case "describeTopics" => result
+            case "deleteRecords"  => throw new IllegalStateException("the administrator may not delete records")
+            case other            => fail(other)
+          }
+      )
       .asInstanceOf[Admin]
   }
 
@@ -84,12 +87,53 @@ class KafkaLogTest extends AnyFunSuite {
     assert(Delivered.of(entry.name, value.get).content.left.exists(_.code == RecordProblem.Damaged))
   }
 
+  /** Appends foreign messages to the partition, and moves its end. */
+  private def append(consumer: MockConsumer[Array[Byte], Array[Byte]], from: Long, until: Long): Unit = {
+    (from until until).foreach { offset =>
+      consumer.addRecord(new ConsumerRecord(Name, 0, offset, "a".getBytes, Array.fill[Byte](100)(1)))
+    }
+    consumer.updateEndOffsets(Map(Partition -> Long.box(until)).asJava)
+  }
+
   test("the values of foreign messages are in memory only as far as there is room") {
-    val messages = (0L until 4L).map(_ -> Array.fill[Byte](100)(1))
-    val read = log(consumer(0, 4, messages: _*), maxCachedBytes = 150).refresh()
-    assert(read.map(_.value.isDefined) == Seq(true, true, false, false) && read.forall(_.sizeBytes == 100))
-    assert(read.forall(_.problem.exists(_.code == RecordProblem.Invalid)))
+    val brokers = consumer(0, 0)
+    val read = log(brokers, maxCachedBytes = 150)
+    val entries = (0L until 4L).map { offset =>
+      append(brokers, offset, offset + 1)
+      read.refresh()
+    }.last
+    assert(entries.map(_.value.isDefined) == Seq(true, true, false, false) && entries.forall(_.sizeBytes == 100))
+    assert(entries.forall(_.problem.exists(_.code == RecordProblem.Invalid)))
     assert(log(consumer(0, 6, 5L -> "x".getBytes)).value(entry).map(new String(_)).contains("x"))
+  }
+
+  test("a hundred thousand foreign messages are a few reports, which later messages leave as they are") {
+    val brokers = consumer(0, 0)
+    val read = log(brokers)
+    val polls = (0L until 100000L by 1000L).map { from =>
+      append(brokers, from, from + 1000)
+      read.refresh()
+    }
+    assert(polls.map(_.size).max == ForeignMessages.MostReports)
+    polls.sliding(2).foreach(two => assert(two.head.init.forall(entry => two.last.exists(_.key == entry.key))))
+    val messages = polls.last.flatMap(_.problem).map(_.message)
+    assert(
+      messages.head.startsWith(s"1000 messages of partition 0 of the Kafka topic '$Name', offsets 0 to 999, have no"))
+    assert(messages.last.startsWith("85000 messages ") && messages.last.contains("offsets 15000 to 99999"))
+    read.settle(polls.last.map(_.key).toSet)
+    assert(read.refresh().isEmpty)
+    append(brokers, 100000, 100001)
+    assert(read.refresh().flatMap(_.problem).map(_.message.takeWhile(_ != ' ')) == Seq("offset"))
+  }
+
+  test("records without a name are reported one by one, so that none is deleted before it is in quarantine") {
+    val file = QueuedFile(0, """{"file-path":"data/a.parquet"}""")
+    val record = IngestRecord("q", "t", "main", "a", 0, -1, "0123456789abcdef", "w", 0, 0, -1, 2, 1, 1, Seq(file))
+    val bytes = RecordCodec.encode(record)
+    val foreign = "x".getBytes
+    val read = log(consumer(0, 5, 0L -> foreign, 1L -> bytes, 2L -> foreign, 3L -> bytes, 4L -> foreign)).refresh()
+    assert(read.map(_.offset) == Seq(1L, 3L, 4L) && read.forall(_.problem.exists(_.isReport)))
+    assert(read.take(2).flatMap(_.value).forall(RecordCodec.decode(_).contains(record)))
   }
 
   test("a log that the brokers have truncated stops the queue") {

@@ -83,7 +83,8 @@ class SettledMarksTest extends AnyFunSuite {
     val lanes = Seq("one", "two").flatMap { id =>
       val log = new PartitionLog("events", id, 0)
       log.align(5, SettledOffsets(Nil), 0L)
-      log.pending.map(_.name.lane).toSeq :+ log.unnamed(7, 1, None, 0).name.lane
+      log.addForeign(7, 1, None, 0, isRecord = false)
+      log.pending.map(_.name.lane).toSeq
     }
     assert(lanes.size == 4 && lanes.distinct == lanes, lanes)
   }

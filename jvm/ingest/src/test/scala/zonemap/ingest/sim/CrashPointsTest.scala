@@ -20,7 +20,6 @@ class CrashPointsTest extends AnyFunSuite {
     }
     world.crashes = Set.empty
     val operations = world.operations
-    world.trueMillis += 30 * SimWorld.Hour
     val committer = actors.collectFirst { case c: SimCommitter => c }.get
     committer.drain()
     val committed = table.catalog.metadata.snapshots.flatMap(_.records).map(_.seq)

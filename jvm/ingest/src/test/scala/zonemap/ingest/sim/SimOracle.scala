@@ -102,7 +102,6 @@ object Simulation {
     try {
       (0 until Turns).foreach(_ => world.turn())
       world.faults = false
-      world.trueMillis += 30 * SimWorld.Hour // refused records wait, by clocks that differ
       committers.foreach(_.crash())
       while (table.catalog.hasLate) table.catalog.landLate()
       committers.head.drain()

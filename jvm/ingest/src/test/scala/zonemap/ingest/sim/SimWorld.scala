@@ -16,15 +16,15 @@ import zonemap.iceberg.testing.Rng
 sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
-  case object Fence extends Guard(11, "is committed 2 times")
-  case object PrevSeq extends Guard(193, "is refused without a cause")
-  case object PointerWithFiles extends Guard(2, "is committed 2 times")
-  case object HeadCheck extends Guard(108, "does not exist")
-  case object GcOrder extends Guard(831, "does not exist")
-  case object NoCleanUp extends Guard(4, "does not exist")
-  case object SettleAfterProof extends Guard(11, "is lost")
-  case object SecondPoll extends Guard(7502, "is refused without a cause")
-  case object Gaps extends Guard(63, "is lost")
+  case object Fence extends Guard(12, "is committed 2 times")
+  case object PrevSeq extends Guard(1223, "is refused without a cause")
+  case object PointerWithFiles extends Guard(11, "is committed 2 times")
+  case object HeadCheck extends Guard(109, "does not exist")
+  case object GcOrder extends Guard(1161, "does not exist")
+  case object NoCleanUp extends Guard(8, "does not exist")
+  case object SettleAfterProof extends Guard(14, "is lost")
+  case object SecondPoll extends Guard(7896, "is refused without a cause")
+  case object Gaps extends Guard(73, "is lost")
 
   val All: Seq[Guard] =
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)

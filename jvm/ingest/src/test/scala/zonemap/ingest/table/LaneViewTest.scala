@@ -17,6 +17,14 @@ class LaneViewTest extends AnyFunSuite {
     assert(after(Seq(before)).place(5) == Settled)
   }
 
+  test("a state lists the greatest holes, and a repeat of a smaller one is never committed") {
+    val opened = (0L to Watermark.MostHoles).toSet
+    val next = LaneView(None, Nil).next(Watermark.MostHoles, 2, Set.empty, opened, Nil, mostGaps = 16)
+    assert(next.holes == opened - 0 && next.forgotten == 0)
+    val view = LaneView(Some(next), Nil)
+    assert(view.place(0) == Forgotten(0) && view.place(1) == Hole && view.place(Watermark.MostHoles) == Hole)
+  }
+
   test("a filled hole above the forgotten numbers leaves the state") {
     val recent = before.copy(holes = Set(15L))
     val next = LaneView(Some(recent), Nil).next(20, 2, Set(15L), Set.empty, Nil, mostGaps = 16)
