@@ -17,7 +17,8 @@ from campaign.questions import Question
 from campaign.worlds import keys_of
 
 CHUNK = 192  # questions whose conditions are evaluated together
-MAX_RUN = 12  # questions about one relation that are run because they seem wrong
+#: Questions about one relation that are run because they seem wrong, and of them, questions that are wrong.
+MAX_RUN, MAX_WRONG = 100, 12
 WRONG = "WRONG"
 RETURNS = "returns"  # the first word about a query that was run
 ERROR = "error"
@@ -28,6 +29,8 @@ ALONE = ("values_of_aggregates", "files_of_statement")
 #: Statements of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
 RUN_ORDERS, RUN_AGGREGATES = 10, 16
 READS_FILES = "reads files"
+#: Adaptive execution would run each branch of a UNION ALL as a job of its own.
+ONE_JOB = {"spark.sql.adaptive.enabled": "false"}
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
 
@@ -112,20 +115,26 @@ class Batch:
         for places, most in ((sorts, RUN_ORDERS), (aggregates, RUN_AGGREGATES)):
             run = places[:most]
             queries = [_as_texts(questions[n], self.judge.text(questions[n].statement, relation)) for n in run]
-            for n, found in zip(run, self._rows_of(queries), strict=True):
-                verdicts[n] = self._compare_rows(questions[n], marks[n], found)
+            for n, query, found in zip(run, queries, self._rows_of(queries), strict=True):
+                if isinstance(found, str):
+                    verdicts[n] = self._failed_run(query)
+                else:
+                    verdicts[n] = self._compare_rows(questions[n], marks[n], found)
 
     def _rows_of(self, queries: Sequence[str]) -> list[list[list[str]] | str]:
         """Runs the queries together; returns the rows of each query, or its error."""
         if not queries:
             return []
-        with product.on(self.spark):
+        with product.raw_conf(self.spark, ONE_JOB), product.on(self.spark):
             found = self.probe.rows_together(queries)
             return found if found is not None else [(self.probe.rows_together([q]) or [ERROR])[0] for q in queries]
 
-    def _compare_rows(self, question: Question, marks: str, found: list[list[str]] | str) -> Verdict:
-        if isinstance(found, str):
-            return Verdict(WRONG, f"{RETURNS} an error")
+    def _failed_run(self, query: str) -> Verdict:
+        with product.off(self.spark):
+            stock_fails = self.probe.rows_together([query]) is None
+        return Verdict("both fail", "reading fails") if stock_fails else Verdict(WRONG, f"{RETURNS} an error")
+
+    def _compare_rows(self, question: Question, marks: str, found: list[list[str]]) -> Verdict:
         if question.values:
             verdict = self._compare(question, marks, found[0])
             return verdict if verdict.result == "equal" else Verdict(WRONG, f"{RETURNS} {verdict.details}")
@@ -179,7 +188,7 @@ class Batch:
         text = self.judge.text(question.statement, relation)
         with product.off(self.spark):
             stock = self.probe.plan([text], _reads_values(question))[0]
-        return Verdict("alike", line) if stock.startswith("!") else Verdict(WRONG, f"planning fails: {line}")
+        return Verdict("both fail", line) if stock.startswith("!") else Verdict(WRONG, f"planning fails: {line}")
 
     def _names(self, lost: int) -> list[str]:
         text = format(lost, f"0{len(self.held.paths)}b")
@@ -253,7 +262,7 @@ class Batch:
 
     def _confirm(self, questions: Sequence[Question], verdicts: list[Verdict]) -> None:
         """Excludes faults of Iceberg: first by its own plan, then by runs with the product on and off."""
-        runs = 0
+        runs = wrong = 0
         for n, question in enumerate(questions):
             if verdicts[n].result != WRONG:
                 continue
@@ -263,7 +272,9 @@ class Batch:
                 verdicts[n] = stock
             elif question.kind != "files_of_statement":  # a statement cannot be run twice
                 runs += 1
-                verdicts[n] = self._confirmed(question, verdicts[n]) if runs <= MAX_RUN else Verdict("undecided")
+                within = runs <= MAX_RUN and wrong < MAX_WRONG
+                verdicts[n] = self._confirmed(question, verdicts[n]) if within else Verdict("undecided")
+                wrong += verdicts[n].result == WRONG
 
     def _confirmed(self, question: Question, verdict: Verdict) -> Verdict:
         check = question.as_check()
