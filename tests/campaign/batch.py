@@ -21,7 +21,7 @@ CHUNK = 192  # questions whose conditions are evaluated together
 MAX_RUN, MAX_WRONG = 100, 12
 WRONG = "WRONG"
 RETURNS = "returns"  # the first word about a query that was run
-ERROR = "error"
+ERROR, ERROR_MARK = "error", "!"
 TOGETHER = 24  # branches of one UNION ALL
 ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
 #: Statements that cannot be branches of a UNION ALL, or whose values are compared.
@@ -98,7 +98,7 @@ class Batch:
         marks = self.held.matches([q.condition for q in questions])
         before = product.counters(self.spark).planned_scans
         with product.on(self.spark):
-            lines = self._plan(questions, relation)
+            lines = self._plan(questions, marks, relation)
         self.planned_by_index += product.counters(self.spark).planned_scans - before
         verdicts = [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
         self._run(questions, marks, verdicts, relation)
@@ -143,25 +143,25 @@ class Batch:
         same = rids == sorted(expected)
         return Verdict("equal") if same else Verdict(WRONG, f"{RETURNS} {rids} instead of {sorted(expected)}")
 
-    def _plan(self, questions: Sequence[Question], relation: str) -> list[str]:
+    def _plan(self, questions: Sequence[Question], marks: Sequence[str], relation: str) -> list[str]:
         texts = [self.judge.text(q.statement, relation) for q in questions]
         if questions[0].kind in ALONE:
             return self.probe.plan(texts, reads_values=_reads_values(questions[0]))
-        lines: list[str] = []
-        for start in range(0, len(texts), TOGETHER):
-            some = texts[start : start + TOGETHER]
-            self._chunk_number += 1
-            if self._chunk_number % ALONE_EVERY == 0 or len(some) == 1:
-                lines += self.probe.plan(some)
-            else:
-                numbered = (f"SELECT 1 AS one, {n} AS branch FROM ({text})" for n, text in enumerate(some))
-                lines += self.probe.plan_together(list(numbered))
+        lines = [""] * len(texts)
+        alone = [n for n, mark in enumerate(marks) if mark.startswith(ERROR_MARK)]  # would fail the others with them
+        others = [n for n in range(len(texts)) if not marks[n].startswith(ERROR_MARK)]
+        parts = [others[start : start + TOGETHER] for start in range(0, len(others), TOGETHER)]
+        for some in (*([n] for n in alone), *parts):
+            self._chunk_number += len(some) > 1
+            plan = self.probe.plan if self._chunk_number % ALONE_EVERY == 0 else self.probe.plan_together
+            for n, line in zip(some, plan([texts[n] for n in some]), strict=True):
+                lines[n] = line
         return lines
 
     def _verdict(self, question: Question, marks: str, line: str, relation: str) -> Verdict:
-        if line.startswith("!"):
+        if line.startswith(ERROR_MARK):
             return self._failed(question, line, relation)
-        if "!" in marks:
+        if ERROR_MARK in marks:
             return Verdict("alike", "the condition fails")
         if line.startswith("-"):
             return Verdict("alike", "deletes by metadata")

@@ -15,6 +15,7 @@ from campaign.worlds import TAG, World
 
 JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 HINTS = ("", "", "/*+ BROADCAST(k) */", "/*+ BROADCAST(t) */", "/*+ MERGE(k) */", "/*+ SHUFFLE_HASH(k) */")
+GROUPINGS = ("{}", "ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())", "GROUPING SETS ((rid % 2, {}), ({}), ())")
 SWITCHES = ("spark.sql.ansi.enabled", "spark.sql.iceberg.aggregate-push-down.enabled", "spark.sql.adaptive.enabled")
 
 
@@ -156,7 +157,7 @@ def aggregates(d: Draw) -> Made:
     group = d.rng.choice(("", "", "few", "few", column.name, "rid % 3"))
     if not group:
         return f"SELECT {picked} FROM {{t}}{where}", "rows", None, None
-    by = d.rng.choice((f"GROUP BY {group}", f"GROUP BY ROLLUP ({group})", f"GROUP BY CUBE ({group})"))
+    by = f"GROUP BY {d.rng.choice(GROUPINGS).replace('{}', group)}"
     having = d.rng.choice(("", "", " HAVING count(*) > 1"))
     return f"SELECT {group} AS g, {picked} FROM {{t}}{where} {by}{having}", "rows", None, None
 
