@@ -23,8 +23,6 @@ from support import session
 from campaign import worlds
 from campaign.rounds import PLANNED, QUERIES, Rounds, Totals
 
-#: The session of the tests has one compiler, which starts faster; rounds of hours need the other one too.
-ALL_COMPILERS = "-XX:TieredStopAtLevel=4"
 ALL_KINDS_FROM = 2000  # number of checks from which each kind must have occurred
 
 
@@ -85,9 +83,7 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
     done, failed = _journal(folder), 0
     with tempfile.TemporaryDirectory() as base, _journal_of(folder, options.worker).open("a") as journal:
         session.use_directory(Path(base))
-        runner = Rounds(
-            session.start(session.base_confs(ALL_COMPILERS)), options.seed, folder / "findings", tries=options.tries
-        )
+        runner = Rounds(session.start(), options.seed, folder / "findings", tries=options.tries)
         for number in range(options.worker, rounds, options.jobs):
             if number in done or (options.worlds and worlds.kind_of(number) not in options.worlds.split(",")):
                 continue

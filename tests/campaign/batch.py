@@ -29,8 +29,6 @@ ALONE = ("values_of_aggregates", "files_of_statement")
 #: Statements of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
 RUN_ORDERS, RUN_AGGREGATES = 10, 16
 READS_FILES = "reads files"
-#: Adaptive execution would run each branch of a UNION ALL as a job of its own.
-ONE_JOB = {"spark.sql.adaptive.enabled": "false"}
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
 
@@ -125,7 +123,7 @@ class Batch:
         """Runs the queries together; returns the rows of each query, or its error."""
         if not queries:
             return []
-        with product.raw_conf(self.spark, ONE_JOB), product.on(self.spark):
+        with product.on(self.spark):
             found = self.probe.rows_together(queries)
             return found if found is not None else [(self.probe.rows_together([q]) or [ERROR])[0] for q in queries]
 
