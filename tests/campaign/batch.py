@@ -17,10 +17,11 @@ from campaign.questions import Question
 from campaign.worlds import keys_of
 
 CHUNK = 192  # questions whose conditions are evaluated together
-MAX_RUN = 12  # questions about one relation that are run because they seem wrong
+#: Questions about one relation that are run because they seem wrong, and of them, questions that are wrong.
+MAX_RUN, MAX_WRONG = 100, 12
 WRONG = "WRONG"
 RETURNS = "returns"  # the first word about a query that was run
-ERROR = "error"
+ERROR, ERROR_MARK = "error", "!"
 TOGETHER = 24  # branches of one UNION ALL
 ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
 #: Statements that cannot be branches of a UNION ALL, or whose values are compared.
@@ -95,7 +96,7 @@ class Batch:
         marks = self.held.matches([q.condition for q in questions])
         before = product.counters(self.spark).planned_scans
         with product.on(self.spark):
-            lines = self._plan(questions, relation)
+            lines = self._plan(questions, marks, relation)
         self.planned_by_index += product.counters(self.spark).planned_scans - before
         verdicts = [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
         self._run(questions, marks, verdicts, relation)
@@ -112,8 +113,11 @@ class Batch:
         for places, most in ((sorts, RUN_ORDERS), (aggregates, RUN_AGGREGATES)):
             run = places[:most]
             queries = [_as_texts(questions[n], self.judge.text(questions[n].statement, relation)) for n in run]
-            for n, found in zip(run, self._rows_of(queries), strict=True):
-                verdicts[n] = self._compare_rows(questions[n], marks[n], found)
+            for n, query, found in zip(run, queries, self._rows_of(queries), strict=True):
+                if isinstance(found, str):
+                    verdicts[n] = self._failed_run(query)
+                else:
+                    verdicts[n] = self._compare_rows(questions[n], marks[n], found)
 
     def _rows_of(self, queries: Sequence[str]) -> list[list[list[str]] | str]:
         """Runs the queries together; returns the rows of each query, or its error."""
@@ -123,9 +127,12 @@ class Batch:
             found = self.probe.rows_together(queries)
             return found if found is not None else [(self.probe.rows_together([q]) or [ERROR])[0] for q in queries]
 
-    def _compare_rows(self, question: Question, marks: str, found: list[list[str]] | str) -> Verdict:
-        if isinstance(found, str):
-            return Verdict(WRONG, f"{RETURNS} an error")
+    def _failed_run(self, query: str) -> Verdict:
+        with product.off(self.spark):
+            stock_fails = self.probe.rows_together([query]) is None
+        return Verdict("both fail", "reading fails") if stock_fails else Verdict(WRONG, f"{RETURNS} an error")
+
+    def _compare_rows(self, question: Question, marks: str, found: list[list[str]]) -> Verdict:
         if question.values:
             verdict = self._compare(question, marks, found[0])
             return verdict if verdict.result == "equal" else Verdict(WRONG, f"{RETURNS} {verdict.details}")
@@ -134,25 +141,25 @@ class Batch:
         same = rids == sorted(expected)
         return Verdict("equal") if same else Verdict(WRONG, f"{RETURNS} {rids} instead of {sorted(expected)}")
 
-    def _plan(self, questions: Sequence[Question], relation: str) -> list[str]:
+    def _plan(self, questions: Sequence[Question], marks: Sequence[str], relation: str) -> list[str]:
         texts = [self.judge.text(q.statement, relation) for q in questions]
         if questions[0].kind in ALONE:
             return self.probe.plan(texts, reads_values=_reads_values(questions[0]))
-        lines: list[str] = []
-        for start in range(0, len(texts), TOGETHER):
-            some = texts[start : start + TOGETHER]
-            self._chunk_number += 1
-            if self._chunk_number % ALONE_EVERY == 0 or len(some) == 1:
-                lines += self.probe.plan(some)
-            else:
-                numbered = (f"SELECT 1 AS one, {n} AS branch FROM ({text})" for n, text in enumerate(some))
-                lines += self.probe.plan_together(list(numbered))
+        lines = [""] * len(texts)
+        alone = [n for n, mark in enumerate(marks) if mark.startswith(ERROR_MARK)]  # would fail the others with them
+        others = [n for n in range(len(texts)) if not marks[n].startswith(ERROR_MARK)]
+        parts = [others[start : start + TOGETHER] for start in range(0, len(others), TOGETHER)]
+        for some in (*([n] for n in alone), *parts):
+            self._chunk_number += len(some) > 1
+            plan = self.probe.plan if self._chunk_number % ALONE_EVERY == 0 else self.probe.plan_together
+            for n, line in zip(some, plan([texts[n] for n in some]), strict=True):
+                lines[n] = line
         return lines
 
     def _verdict(self, question: Question, marks: str, line: str, relation: str) -> Verdict:
-        if line.startswith("!"):
+        if line.startswith(ERROR_MARK):
             return self._failed(question, line, relation)
-        if "!" in marks:
+        if ERROR_MARK in marks:
             return Verdict("alike", "the condition fails")
         if line.startswith("-"):
             return Verdict("alike", "deletes by metadata")
@@ -179,7 +186,7 @@ class Batch:
         text = self.judge.text(question.statement, relation)
         with product.off(self.spark):
             stock = self.probe.plan([text], _reads_values(question))[0]
-        return Verdict("alike", line) if stock.startswith("!") else Verdict(WRONG, f"planning fails: {line}")
+        return Verdict("both fail", line) if stock.startswith("!") else Verdict(WRONG, f"planning fails: {line}")
 
     def _names(self, lost: int) -> list[str]:
         text = format(lost, f"0{len(self.held.paths)}b")
@@ -253,7 +260,7 @@ class Batch:
 
     def _confirm(self, questions: Sequence[Question], verdicts: list[Verdict]) -> None:
         """Excludes faults of Iceberg: first by its own plan, then by runs with the product on and off."""
-        runs = 0
+        runs = wrong = 0
         for n, question in enumerate(questions):
             if verdicts[n].result != WRONG:
                 continue
@@ -263,7 +270,9 @@ class Batch:
                 verdicts[n] = stock
             elif question.kind != "files_of_statement":  # a statement cannot be run twice
                 runs += 1
-                verdicts[n] = self._confirmed(question, verdicts[n]) if runs <= MAX_RUN else Verdict("undecided")
+                within = runs <= MAX_RUN and wrong < MAX_WRONG
+                verdicts[n] = self._confirmed(question, verdicts[n]) if within else Verdict("undecided")
+                wrong += verdicts[n].result == WRONG
 
     def _confirmed(self, question: Question, verdict: Verdict) -> Verdict:
         check = question.as_check()

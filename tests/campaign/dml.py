@@ -60,7 +60,7 @@ def run(spark: SparkSession, twins: tuple[str, str], text: str) -> Verdict:
         off, on = (bag(spark.sql(f"SELECT * FROM {table}").collect()) for table in twins)
     if off != on:
         return Verdict("WRONG", difference(off, on))
-    return Verdict("alike", expected) if expected else Verdict("equal")
+    return Verdict("both fail", expected) if expected else Verdict("equal")
 
 
 def _failure(spark: SparkSession, text: str, table: str, keys: str) -> Any:

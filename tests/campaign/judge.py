@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Verdict:
-    """The result of a check: "equal", "alike" (both fail), "stock errs", "undecided", or "WRONG" with details."""
+    """The result of a check with details: "equal", "alike", "both fail", "stock errs", "undecided", or "WRONG"."""
 
     result: str
     details: str = ""
@@ -74,6 +74,9 @@ class Judge:
             try:
                 with product.on(self.spark):
                     kept = plans.planned_files_of(self.spark, relation, [check.condition])[0]
+            except (Py4JJavaError, PySparkException) as error:
+                return self._cannot_plan(relation, check.condition, error)
+            try:
                 self._hold(relation)
                 with product.off(self.spark):
                     found = self.spark.sql(f"SELECT DISTINCT _file FROM {HELD} WHERE {check.condition}").collect()
@@ -81,11 +84,19 @@ class Judge:
                     if lost:  # Iceberg's readers disagree about some imported files: ignore rows it does not return
                         sql = f"SELECT DISTINCT _file FROM {relation} WHERE {check.condition}"
                         lost &= {row[0] for row in self.spark.sql(sql).collect()}
-            except (Py4JJavaError, PySparkException) as error:
-                return Verdict("alike", class_of(error))
+            except (Py4JJavaError, PySparkException) as error:  # the product is off
+                return Verdict("both fail", class_of(error))
         if not lost:
             return Verdict("equal")
         return Verdict("WRONG", f"files with matching rows are left out of the plan: {sorted(lost)[:3]}")
+
+    def _cannot_plan(self, relation: str, condition: str, error: Exception) -> Verdict:
+        with product.off(self.spark):
+            try:
+                plans.planned_files_of(self.spark, relation, [condition])
+            except (Py4JJavaError, PySparkException):
+                return Verdict("both fail", class_of(error))
+        return Verdict("WRONG", f"planning fails with the product on only: {class_of(error)}")
 
     def placed(self, relation: str) -> str:
         """Returns the text of a relation with the ids of its snapshots."""
@@ -123,7 +134,7 @@ class Judge:
 
     def _compare_errors(self, off: Outcome, on: Outcome) -> Verdict:
         if on.rows is None and off.rows is None:
-            return Verdict("alike", off.error or "")
+            return Verdict("both fail", off.error or "")
         if off.rows is None:
             return Verdict("stock errs", off.error or "")
         return Verdict("WRONG", f"fails with the product on only: {on.error}")

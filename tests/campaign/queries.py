@@ -11,10 +11,11 @@ from support.fuzz.recipe import Column
 from support.fuzz.values import TYPES
 
 from campaign import functions
-from campaign.worlds import World
+from campaign.worlds import TAG, World
 
 JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 HINTS = ("", "", "/*+ BROADCAST(k) */", "/*+ BROADCAST(t) */", "/*+ MERGE(k) */", "/*+ SHUFFLE_HASH(k) */")
+GROUPINGS = ("{}", "ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())", "GROUPING SETS ((rid % 2, {}), ({}), ())")
 SWITCHES = ("spark.sql.ansi.enabled", "spark.sql.iceberg.aggregate-push-down.enabled", "spark.sql.adaptive.enabled")
 
 
@@ -156,7 +157,7 @@ def aggregates(d: Draw) -> Made:
     group = d.rng.choice(("", "", "few", "few", column.name, "rid % 3"))
     if not group:
         return f"SELECT {picked} FROM {{t}}{where}", "rows", None, None
-    by = d.rng.choice((f"GROUP BY {group}", f"GROUP BY ROLLUP ({group})", f"GROUP BY CUBE ({group})"))
+    by = f"GROUP BY {d.rng.choice(GROUPINGS).replace('{}', group)}"
     having = d.rng.choice(("", "", " HAVING count(*) > 1"))
     return f"SELECT {group} AS g, {picked} FROM {{t}}{where} {by}{having}", "rows", None, None
 
@@ -267,21 +268,29 @@ KINDS: tuple[Callable[[Draw], Made], ...] = (
 )
 
 
-#: Ways to read a table; the first four read earlier snapshots.
-READS = ("incremental", "increment", "version", "option", "branch", "split", "now")
+#: Ways to read a table; all but "split" and "now" read another state than the current one.
+READS = ("incremental", "increment", "version", "option", "branch", "tag", "split", "now")
+
+
+def ways(world: World) -> list[str]:
+    """Returns the ways to read this table other than its current state, the incremental ways more than once."""
+    found = ["split"]
+    if world.older:
+        found += ["incremental", "incremental", "increment"]
+    if world.older[1:]:  # the first snapshot may have another schema
+        found += ["version", "option"]
+    if world.branch:
+        found += ["branch", "tag"]
+    return found
 
 
 def relation(rng: random.Random, world: World) -> tuple[str, str]:
     """Draws a way to read the table; returns its name and the text after FROM."""
-    options = ["now"] * 5
-    if world.older:
-        options += ["incremental", "incremental", "increment"]
-    if world.older[1:]:  # the first snapshot may have another schema
-        options += ["version", "option"]
-    if world.branch:
-        options.append("branch")
-    options.append("split")
-    kind = rng.choice(options)
+    return read(rng, world, rng.choice(["now"] * 5 + ways(world)))
+
+
+def read(rng: random.Random, world: World, way: str) -> tuple[str, str]:
+    """Returns a way to read the table with its text after FROM."""
     first = rng.choice(world.older) if world.older else 0
     later = rng.choice(world.older[1:] or [0])
     table = world.table
@@ -292,9 +301,10 @@ def relation(rng: random.Random, world: World) -> tuple[str, str]:
         "version": f"{table} VERSION AS OF {{s{later}}}",
         "option": f"{table} WITH (`versionAsOf` = '{{s{later}}}')",
         "branch": f"{table}.branch_{world.branch}",
+        "tag": f"{table} VERSION AS OF '{TAG}'",
         "split": f"{table} WITH (`split-size` = '1000')",
-    }[kind]
-    return kind, text
+    }[way]
+    return way, text
 
 
 def draw(rng: random.Random, world: World, number: int) -> Check:

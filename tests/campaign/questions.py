@@ -195,12 +195,22 @@ KINDS: tuple[Callable[[Draw], Question], ...] = (
     values_of_aggregates,
     files_of_statement,
 )
+#: Kinds of questions about another state than the current one: a rule may look up first rows in the wrong files.
+OTHER_KINDS: tuple[Callable[[Draw], Question], ...] = (
+    *(files_of_filter,) * 4,
+    *(files_of_order,) * 4,
+    first_rows,
+    files_of_keys,
+    values_of_aggregates,
+    files_of_statement,
+)
 NAMES = tuple(dict.fromkeys(kind.__name__ for kind in KINDS))
 
 
 def draw(rng: random.Random, world: World, number: int, read: str, relation: str, ansi: bool) -> Question:
     """Draws the question with this number; the number determines the kind."""
-    kind = KINDS[number % len(KINDS)]
+    kinds = KINDS if read == "now" else OTHER_KINDS
+    kind = kinds[number % len(kinds)]
     if kind is files_of_statement and read not in ("now", "branch"):
         kind = files_of_filter
     made = kind(Draw(rng, world))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -25,15 +26,17 @@ from campaign.steps import Step, run
 from campaign.worlds import World
 
 QUERIES = 12  # queries of a round that are run; each kind occurs in turn
-PLANNED = 7200  # questions of a round for the batch oracle: creating a table takes as long as planning some thousands
+PLANNED = 2400  # questions of a round for the batch oracle: creating a table takes as long as planning some hundreds
 PLANNED_FROM = 100_000  # the number of the first of these questions
 KINDS_A_ROUND = 5  # the first kind of query moves on by so many kinds with each round
-OTHER_READS = 2  # relations of a table that the batch oracle reads in addition to its current state
+#: Relations of a table that the batch oracle reads in addition to its current state; one for so many questions.
+OTHER_READS, QUESTIONS_A_READ = (2, 4), 600
 STATEMENTS = 3
 STATEMENT = 1000  # the number of the first statement of a round
 DML_EVERY = 3  # rounds between statements; no divisor of the number of kinds, so each kind gets some
 SCRIPTS_OF_A_KIND = 2
-WRONG = "WRONG"
+WRONG, BOTH_FAIL = "WRONG", "both fail"
+_DIGITS, ERROR_LENGTH = re.compile(r"\d+"), 80
 #: Kinds of checks in addition to the kinds of queries.
 PRUNED, CHANGED = "pruned_files", "statements"
 #: Ways to read for which the check of pruned files can list the planned files.
@@ -54,7 +57,7 @@ class Finding:
 
 @dataclass
 class Round:
-    """The number of checks of a round by kind, way to read and result, and its findings."""
+    """The number of checks of a round by kind, way to read and result, the errors with and without the product."""
 
     number: int
     world: str
@@ -64,15 +67,17 @@ class Round:
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
     results: Counter = field(default_factory=Counter)
+    errors: Counter = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)
 
     def line(self) -> str:
         return json.dumps(vars(self) | {"findings": [vars(finding) for finding in self.findings]})
 
 
-def _read_of(number: int) -> int:
-    """Returns the place of the relation of a question: half of them read the first, and a quarter each other one."""
-    return (0, 0, 1, 2)[number // len(questions.KINDS) % 4]
+def _read_of(number: int, others: int) -> int:
+    """Returns the place of the relation of a question: half of them read the first, the rest each other one in turn."""
+    turn, is_other = divmod(number // len(questions.KINDS), 2)
+    return 1 + turn % others if is_other else 0
 
 
 class Rounds:
@@ -125,10 +130,10 @@ class Rounds:
     def _planned(self, done: Round, world: World, seed: str, only: int | None) -> None:
         """Checks the questions that are only planned: half of them read the current state."""
         rng = random.Random(f"{seed}/reads")
-        reads = [("now", world.table), *(queries.relation(rng, world) for _ in range(OTHER_READS))]
+        reads = [("now", world.table), *self._other_reads(rng, world)]
         batch = Batch(self.spark, world.table)
         for place, (read, relation) in enumerate(reads):
-            shown = [n for n in range(self.planned) if _read_of(n) == place]
+            shown = [n for n in range(self.planned) if _read_of(n, len(reads) - 1) == place]
             if only is not None:
                 shown = [n for n in shown if only == PLANNED_FROM + n]
             if not shown:
@@ -140,11 +145,18 @@ class Rounds:
             try:
                 verdicts = batch.check(asked)
             except (Py4JJavaError, PySparkException) as error:  # Iceberg cannot read the relation
-                verdicts = [Verdict("alike", class_of(error))] * len(asked)
+                verdicts = [Verdict("both fail", class_of(error))] * len(asked)
             for n, question, verdict in zip(shown, asked, verdicts, strict=True):
                 done.reads[read] += 1
                 self._count(done, world, question.kind, PLANNED_FROM + n, question, verdict)
         done.by_index += batch.planned_by_index
+
+    def _other_reads(self, rng: random.Random, world: World) -> list[tuple[str, str]]:
+        """Draws different ways to read the table."""
+        least, most = OTHER_READS
+        wanted, ways = max(least, min(most, self.planned // QUESTIONS_A_READ)), queries.ways(world)
+        drawn = dict.fromkeys(rng.sample(ways, len(ways)))
+        return [queries.read(rng, world, way) for way in list(drawn)[:wanted]]
 
     def _query(self, done: Round, world: World, judge: Judge, check: Check, turn: int) -> None:
         done.reads[check.tags[0]] += 1
@@ -170,6 +182,8 @@ class Rounds:
         done.checks += 1
         done.kinds[kind] += 1
         done.results[verdict.result] += 1
+        if verdict.result == BOTH_FAIL:
+            done.errors[_DIGITS.sub("#", verdict.details)[:ERROR_LENGTH]] += 1
         if verdict.result != WRONG:
             return
         check = asked.check if isinstance(asked, PrunedFiles) else asked
@@ -212,6 +226,7 @@ class Totals:
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
     results: Counter = field(default_factory=Counter)
+    errors: Counter = field(default_factory=Counter)
     findings: list[dict] = field(default_factory=list)
 
     def add(self, line: str) -> None:
@@ -220,7 +235,7 @@ class Totals:
         self.checks += made["checks"]
         self.by_index += made["by_index"]
         self.worlds[made["world"]] += made["checks"]
-        for name in ("kinds", "reads", "results"):
+        for name in ("kinds", "reads", "results", "errors"):
             getattr(self, name).update(made[name])
         self.findings += [{"round": made["number"], **finding} for finding in made["findings"]]
 
@@ -236,6 +251,6 @@ class Totals:
     def text(self) -> str:
         planned = f"{self.by_index} planned scans of batches by the index"
         lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong, {planned}"]
-        for name in ("results", "worlds", "kinds", "reads"):
+        for name in ("results", "worlds", "kinds", "reads", "errors"):
             lines.append(f"  {name}: " + ", ".join(f"{k} {n}" for k, n in sorted(getattr(self, name).items())))
         return "\n".join(lines)

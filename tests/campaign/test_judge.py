@@ -50,7 +50,7 @@ def test_verdicts(off: tuple, on: tuple, truth: tuple | None, result: str) -> No
 
 @pytest.mark.parametrize(
     ("off", "on", "result"),
-    [("A", "A", "alike"), ("A", "B", "alike"), ("A", None, "stock errs"), (None, "A", "WRONG")],
+    [("A", "A", "both fail"), ("A", "B", "both fail"), ("A", None, "stock errs"), (None, "A", "WRONG")],
 )
 def test_errors(off: str | None, on: str | None, result: str) -> None:
     outcomes = [Outcome(None, error) if error else Outcome(_rows(1)) for error in (off, on)]
@@ -84,7 +84,7 @@ def test_what_was_never_reached_is_named() -> None:
     assert "worlds native" not in missing and "kinds topk" not in missing and "reads now" not in missing
     assert {f"worlds {w.__name__}" for w in worlds.WORLDS[1:]} < set(missing)
     assert {"kinds statements", "kinds pruned_files", "reads incremental"} < set(missing)
-    assert set(queries.READS) == {"incremental", "increment", "version", "option", "branch", "split", "now"}
+    assert set(queries.READS) == {"incremental", "increment", "version", "option", "branch", "tag", "split", "now"}
 
 
 def test_steps_are_left_out_as_long_as_it_stays_wrong() -> None:

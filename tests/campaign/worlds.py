@@ -19,6 +19,7 @@ from campaign.other_writers import ARROW
 from campaign.steps import BASE, Notebook
 
 KEYS = "lake.campaign.keys"
+TAG = "marked"
 STAMPS = ("TIMESTAMP_MILLIS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "INT96")
 MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
 
@@ -274,22 +275,33 @@ def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
     notebook = Notebook(spark)
     world = next(w for w in WORLDS if w.__name__ == kind)(rng, notebook, seed, table)
     _indexed(rng, world)
-    if rng.random() < 0.6:
-        first = _snapshots(spark, table) - 1
-        for _ in range(rng.choice((1, 2))):
-            recipes.append(notebook, world.recipe, 2)
-            if rng.random() < 0.3:  # a segment of its own, not merged with the others
-                world.tags.add("refreshed")
-                notebook.sql(f"CALL zonemap.system.refresh(table => '{table}')")
-        world.older = list(range(first, _snapshots(spark, table) - 1))
-        world.tags.add("stale")
-        if rng.random() < 0.5:
-            world.branch = "kept"
-            notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE BRANCH kept")
-            recipes.append(notebook, world.recipe, 2)
-            world.older.append(world.older[-1] + 1)
+    if rng.random() < 0.8:
+        _continued(rng, world)
     _add_keys(rng, world)
     return world
+
+
+def _continued(rng: random.Random, world: World) -> None:
+    """Adds commits after the build, so that the table has earlier snapshots, and perhaps a branch and a tag."""
+    notebook, table = world.notebook, world.table
+    world.tags.add("stale")
+    first = _snapshots(notebook.spark, table) - 1
+    for _ in range(rng.choice((1, 2))):
+        recipes.append(notebook, world.recipe, 2)
+        if rng.random() < 0.3:  # a segment of its own, not merged with the others
+            world.tags.add("refreshed")
+            notebook.sql(f"CALL zonemap.system.refresh(table => '{table}')")
+    world.older = list(range(first, _snapshots(notebook.spark, table) - 1))
+    if rng.random() < 0.5:
+        world.branch = "kept"
+        notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE BRANCH {world.branch}")
+        notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE TAG {TAG}")
+        recipes.append(notebook, world.recipe, 2)
+        world.older.append(world.older[-1] + 1)
+    if rng.random() < 0.3:  # an incremental read returns these rows, although the current state lacks them
+        world.tags.add("rows gone")
+        last = world.recipe.rows
+        notebook.sql(f"DELETE FROM {table} WHERE rid BETWEEN {last - rng.choice((4, 12, 15))} AND {last - 1}")
 
 
 def _snapshots(spark: SparkSession, table: str) -> int:

@@ -40,6 +40,7 @@ public class Probe {
   private static final String SEPARATOR = "\u0001";
   private static final String LINE = "\u0002";
   private static final int MAX_MESSAGE = 160;
+  private static final int TOGETHER = 24;
 
   private final SparkSession spark;
   private final Map numbers = new HashMap();
@@ -92,7 +93,7 @@ public class Probe {
     QueryExecution execution = execution(statement);
     List scans = new ArrayList();
     if (!collect(execution.optimizedPlan(), scans)) return "-";
-    return scans.isEmpty() && readsValues ? "=" + values(execution) : marked(scans);
+    return readsValues && !readsFiles(scans) ? "=" + values(execution) : marked(scans);
   }
 
   /**
@@ -175,9 +176,20 @@ public class Probe {
       return;
     }
     Method tasks = method(scan.getClass(), "tasks");
+    if (isLocal(scan)) return;
     if (tasks == null) throw new IllegalStateException("a scan without tasks: " + scan.getClass());
     Iterator found = ((List) tasks.invoke(scan, new Object[0])).iterator();
     while (found.hasNext()) paths.add(((ContentScanTask) found.next()).file().location());
+  }
+
+  /** True for a scan of rows that Iceberg computed from its metadata, such as MIN and MAX. */
+  private static boolean isLocal(Scan scan) {
+    return scan.getClass().getSimpleName().equals("SparkLocalScan");
+  }
+
+  private static boolean readsFiles(List scans) {
+    for (int i = 0; i < scans.size(); i++) if (!isLocal((Scan) scans.get(i))) return true;
+    return false;
   }
 
   private String values(QueryExecution execution) {
@@ -193,7 +205,9 @@ public class Probe {
     String[] all = conditions.split(SEPARATOR);
     String[] lines = new String[all.length];
     InternalRow[] rows = heldRows(held);
-    evaluate(held, rows, all, 0, all.length, lines);
+    // a condition that cannot be analyzed costs the analysis of the others that are evaluated with it
+    for (int i = 0; i < all.length; i += TOGETHER)
+      evaluate(held, rows, all, i, Math.min(i + TOGETHER, all.length), lines);
     StringBuilder out = new StringBuilder();
     for (int i = 0; i < lines.length; i++) out.append(lines[i]).append('\n');
     return out.toString();
@@ -350,7 +364,10 @@ public class Probe {
     return (Method) methods.get(key);
   }
 
-  private static String failure(Throwable error) {
+  /** Returns "!" and the first cause of the error: Spark hides the error of a rule in an internal error. */
+  private static String failure(Throwable thrown) {
+    Throwable error = thrown;
+    while (error.getCause() != null && error.getCause() != error) error = error.getCause();
     String text = (error.getClass().getSimpleName() + ": " + error.getMessage()).replace('\n', ' ');
     return "!" + (text.length() > MAX_MESSAGE ? text.substring(0, MAX_MESSAGE) : text);
   }

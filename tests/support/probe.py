@@ -66,11 +66,15 @@ class Probe:
         return self._java.plan(_SEPARATOR.join(statements), reads_values).splitlines() if statements else []
 
     def plan_together(self, queries: Sequence[str]) -> list[str]:
-        """Plans queries as the branches of one UNION ALL; each selects the number of its branch AS branch."""
+        """Like `plan`, but plans the queries as the branches of one UNION ALL, and halves of them if that fails."""
         if len(queries) < 2:
             return self.plan(queries)
-        lines = self._java.planTogether(_union(queries), len(queries), False).splitlines()
-        return lines if len(lines) == len(queries) else self.plan(queries)
+        branches = [f"SELECT 1 AS one, {n} AS branch FROM ({query})" for n, query in enumerate(queries)]
+        lines = self._java.planTogether(_union(branches), len(queries), False).splitlines()
+        if len(lines) == len(queries):
+            return lines
+        middle = len(queries) // 2
+        return self.plan_together(queries[:middle]) + self.plan_together(queries[middle:])
 
     def files_of(self, queries: Sequence[str]) -> list[set[str]]:
         """Like plan_together, but returns the paths of the planned files of each query.

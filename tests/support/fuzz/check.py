@@ -150,6 +150,9 @@ class Checker:
         for i, (predicate, want, kept) in enumerate(zip(batch, expected, ours, strict=True)):
             theirs = stock[i] if stock is not None else None
             if kept is None:
+                if stock is None:
+                    with self._off(state):
+                        theirs = self._planned(state, texts[i : i + 1])[0]
                 if theirs is not None:
                     self._fail(state, predicate, "planning fails where Iceberg's does not", [])
                 self.totals.stock_errors += 1
