@@ -45,11 +45,9 @@ private[plan] final class FilePlan(
     tasks.report(metrics)
   }
 
-  /** The size of the snapshot's files, as its summary states it. */
-  private def statedBytes: Option[Long] =
-    Option(request.snapshot.summary())
-      .flatMap(summary => Option(summary.get(SnapshotSummary.TOTAL_FILE_SIZE_PROP)))
-      .flatMap(_.toLongOption)
+  /** A total of the snapshot's files, as its summary states it. */
+  private def stated(property: String): Option[Long] =
+    Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
   /** Makes the report; called after the tasks are made. */
   def report(table: String, tasks: TaskCounts, millis: Double): PlanReport =
@@ -60,8 +58,10 @@ private[plan] final class FilePlan(
       Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
       files.count,
-      statedBytes,
+      stated(SnapshotSummary.TOTAL_FILE_SIZE_PROP),
       tasks.bytes,
+      stated(SnapshotSummary.TOTAL_RECORDS_PROP),
+      tasks.rows,
       () => StoreBudget.within(budget)(selection.stages()),
       bound.describe,
       hints.topK.map(_.description),

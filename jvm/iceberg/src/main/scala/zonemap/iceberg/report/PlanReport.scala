@@ -9,6 +9,8 @@ package zonemap.iceberg.report
  * @param kept data files planned (0 when Iceberg planned)
  * @param consideredBytes size of all live files by the snapshot's summary; `None` if Iceberg planned
  * @param keptBytes size of the planned files (0 when Iceberg planned)
+ * @param consideredRows rows of all live files by the snapshot's summary; `None` if Iceberg planned
+ * @param keptRows rows of the planned files, deleted rows included (0 when Iceberg planned)
  * @param countStages counts the files before and after each step of the plan; called on first use
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
@@ -25,6 +27,8 @@ final class PlanReport(
     val kept: Long,
     val consideredBytes: Option[Long],
     val keptBytes: Long,
+    val consideredRows: Option[Long],
+    val keptRows: Long,
     countStages: () => PlanStages,
     val predicate: String,
     val topK: Option[String],
@@ -33,13 +37,19 @@ final class PlanReport(
     doubtfulFiles: () => Long,
     val millis: Double) {
 
+  /** The steps as the history shows them. */
+  private[zonemap] val counted: CountedSteps = new CountedSteps
+
   /**
    * The steps of the plan; empty if they cannot be counted, because the index of the snapshot cannot be read any more.
    * The first call evaluates the conditions of the scan again, at about the cost of the plan itself.
    */
   lazy val stages: Option[PlanStages] =
-    try Some(countStages())
-    catch { case Survivable(_) => None }
+    try {
+      val found = countStages()
+      counted.put(found.stages)
+      Some(found)
+    } catch { case Survivable(_) => None }
 
   /** Live data files whose bounds only Iceberg's own filter may use. */
   lazy val doubtful: Long = doubtfulFiles()
@@ -67,6 +77,8 @@ object PlanReport {
       PlanMode.Stock(reason),
       None,
       0,
+      0,
+      None,
       0,
       None,
       0,
