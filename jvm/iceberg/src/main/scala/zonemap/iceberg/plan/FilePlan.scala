@@ -50,7 +50,7 @@ private[plan] final class FilePlan(
     Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
   /** Makes the report; called after the tasks are made. */
-  def report(table: String, tasks: TaskCounts, millis: Double): PlanReport =
+  def report(table: String, tasks: TaskCounts, millis: Double, countsStages: Boolean): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -62,7 +62,7 @@ private[plan] final class FilePlan(
       tasks.bytes,
       stated(SnapshotSummary.TOTAL_RECORDS_PROP),
       tasks.rows,
-      () => StoreBudget.within(budget)(selection.stages()),
+      Option.when(countsStages)(() => StoreBudget.within(budget)(selection.stages())),
       bound.describe,
       hints.topK.map(_.description),
       selection.limitedTo,

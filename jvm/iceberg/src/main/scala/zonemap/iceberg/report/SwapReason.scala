@@ -7,9 +7,6 @@ private[zonemap] object SwapReason {
   case object Disabled
       extends SwapReason("DISABLED", "spark.sql.zonemap.enabled or the read option zonemap.enabled is false")
 
-  /** The catalogue of [[StockReason]] lists it. */
-  case object NoUuid extends SwapReason(StockReason.NoUuid.code, StockReason.NoUuid.message)
-
   final case class MalformedConf(error: String) extends SwapReason("MALFORMED_CONF", error)
 
   final case class ForeignPlanner(tableClass: String)

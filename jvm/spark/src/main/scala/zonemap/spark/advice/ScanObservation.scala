@@ -59,8 +59,10 @@ private[spark] object ScanObservation {
     private def condition(use: ConditionUse): ObservedCondition = {
       val text = use.text.take(MostText)
       use.outcome.fold(
-        reason => ObservedCondition(text, detached(ScanCondition(derived = possible(use))), Some(hindrance(text, reason))),
-        used => ObservedCondition(text, detached(used.condition), None))
+        reason =>
+          ObservedCondition(text, detached(ScanCondition(derived = possible(use))), Some(hindrance(text, reason))),
+        used => ObservedCondition(text, detached(used.condition), None)
+      )
     }
 
     private lazy val settings = CatalystCondition.ofSettings(SQLConf.get)
@@ -71,10 +73,10 @@ private[spark] object ScanObservation {
 
     private def detached(predicate: Predicate): Predicate =
       predicate match {
-        case And(children)                               => And(children.map(detached))
-        case Or(children)                                => Or(children.map(detached))
+        case And(children)                                => And(children.map(detached))
+        case Or(children)                                 => Or(children.map(detached))
         case Evaluated(columns, found: CatalystCondition) => Evaluated(columns, found.under(settings))
-        case other                                       => other
+        case other                                        => other
       }
 
     /** What facts could evaluate of a condition. */

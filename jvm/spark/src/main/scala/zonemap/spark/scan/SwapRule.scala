@@ -85,8 +85,6 @@ private[spark] final class SwapRule(process: SparkProcess) extends Rule[LogicalP
             warnOnce(error.getMessage)
             SwapDecision.Leave(SwapReason.MalformedConf(error.getMessage))
           case Right(conf) if !conf.enabled => SwapDecision.Leave(SwapReason.Disabled)
-          // Spark compares a swapped relation with the old one, and SparkTable.equals needs a uuid
-          case Right(_) if inner.operations().current().uuid() == null => SwapDecision.Leave(SwapReason.NoUuid)
           case Right(conf) =>
             conf.planner.storeLocation.flatMap(StoreLocation.refusal(inner, _)) match {
               case Some(refusal) =>

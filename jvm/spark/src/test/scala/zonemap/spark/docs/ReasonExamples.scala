@@ -122,7 +122,6 @@ object ReasonExamples {
   val states: Map[String, String] = Map(
     "COLUMN_STATS_REQUESTED" -> "`SELECT max(id) FROM lake.db.examples`, which Iceberg answers from statistics; `history` shows the code",
     "SCHEMA_MISMATCH" -> "a filter on a column that is dropped and added again after the query was analyzed",
-    "NO_TABLE_UUID" -> "a table of version 1 that another engine created without a uuid",
     "ENCRYPTED_TABLE" -> "a table with encryption keys",
     "UNINDEXABLE" -> "a manifest that differs from its manifest list",
     "STORE_DAMAGED" -> "a deleted or changed file in the store",

@@ -73,17 +73,13 @@ class ReasonStatesTest extends SharedSession {
   private def isSegment(file: Path): Boolean =
     Files.isRegularFile(file) && file.toString.contains("/segments/") && !file.toString.endsWith(".crc")
 
-  private def ofForgedCatalog(table: String): String = {
+  state("ENCRYPTED_TABLE") {
     spark.conf.set("spark.sql.catalog.forged", "org.apache.iceberg.spark.SparkCatalog")
     spark.conf.set("spark.sql.catalog.forged.catalog-impl", classOf[ForgedCatalog].getName)
     spark.conf.set("spark.sql.catalog.forged.warehouse", spark.conf.get("spark.sql.catalog.lake.warehouse"))
-    sql(s"CREATE OR REPLACE TABLE lake.db.$table (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '1')")
-    sql(s"INSERT INTO lake.db.$table VALUES (1)")
-    s"forged.db.$table"
+    newTable("encrypted")
+    whyNot("SELECT * FROM forged.db.encrypted WHERE id = 1")
   }
-
-  for ((code, table) <- Seq("NO_TABLE_UUID" -> "no_uuid", "ENCRYPTED_TABLE" -> "encrypted"))
-    state(code)(whyNot(s"SELECT * FROM ${ofForgedCatalog(table)} WHERE id = 1"))
 
   state("COLUMN_STATS_REQUESTED") {
     val table = built("stats_requested")
@@ -99,8 +95,8 @@ class ReasonStatesTest extends SharedSession {
   private def swapped(query: String): (DataSourceV2Relation, SparkTable) =
     new SwapRule(runtime.process)
       .apply(sql(query).queryExecution.analyzed)
-      .collectFirst {
-        case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) => (relation, table)
+      .collectFirst { case relation @ DataSourceV2Relation(table: SparkTable, _, _, _, _, _) =>
+        (relation, table)
       }
       .get
 

@@ -70,6 +70,17 @@ class HistoryTest extends SharedSession {
     assert(stages(newest(table)).last.getAs[Long]("files_after") == 1)
   }
 
+  test("stages.enabled=false: a run counts no stages, and EXPLAIN shows the files of the whole plan") {
+    val table = newTable("history_no_stages")
+    build(table)
+    withConf("spark.sql.zonemap.stages.enabled" -> "false") {
+      sql(s"SELECT * FROM $table WHERE id = 33").collect()
+      assert(stages(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
+      val text = sql(s"EXPLAIN SELECT * FROM $table WHERE id = 33").collect().head.getString(0)
+      assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
+    }
+  }
+
   test("many stages are retained as few, and long texts are cut") {
     val steps = new CountedSteps
     steps.put((0 until 40).map { k =>
