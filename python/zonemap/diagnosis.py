@@ -104,10 +104,8 @@ class PlanStage:
     Attributes:
         stage: "partitions", "bounds", "join keys", "top-k bound", "facts", "limit" or "aggregates".
         text: The step with the values of its query, such as "bounds of user_id".
-        files_before: Files that the step received.
-        files_after: Files that it kept.
-        bytes_before: Their size; -1 if the size of some file is not in memory.
-        bytes_after: Size of the kept files; -1 like ``bytes_before``.
+        files_before, files_after: Files that the step received, and those that it kept.
+        bytes_before, bytes_after: Their sizes; -1 if the size of some file is not in memory.
     """
 
     stage: str
@@ -385,10 +383,9 @@ def _active() -> SparkSession:
     return session
 
 
-def _scan(row: Mapping[str, Any]) -> PlannedScan:
-    scan: PlannedScan = _read(PlannedScan, row)
+def _scan(row: Mapping[str, Any]) -> Any:
     stages = (stage.asDict() if hasattr(stage, "asDict") else stage for stage in row["stages"])
-    return replace(scan, stages=tuple(_read(PlanStage, stage) for stage in stages))
+    return replace(_read(PlannedScan, row), stages=tuple(_read(PlanStage, stage) for stage in stages))
 
 
 def _read(kind: type[Any], row: Mapping[str, Any]) -> Any:
