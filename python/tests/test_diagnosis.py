@@ -172,15 +172,30 @@ def test_history_of_a_table_and_of_all_tables() -> None:
         "files_kept": 1,
         "bytes_considered": 5000,
         "bytes_kept": 900,
+        "rows_considered": 50,
+        "rows_kept": 10,
         "facts": "bloom(id)",
         "predicate": "id = 3",
         "top_k": "",
         "limit": -1,
         "milliseconds": 1.5,
+        "stages": (
+            {
+                "stage": "bounds",
+                "text": "bounds of id",
+                "files_before": 5,
+                "files_after": 1,
+                "bytes_before": 5000,
+                "bytes_after": 900,
+            },
+        ),
     }
     session: Any = _Session(scan)
-    assert zonemap.history(session, "lake.db.t", max_scans=5).as_dicts() == [scan]
-    assert zonemap.history(session).scans[0].files_kept == 1
+    found = zonemap.history(session, "lake.db.t", max_scans=5)
+    assert found.as_dicts() == [scan] and json.dumps(found.as_dicts()[0]["stages"])
+    assert "bounds of id: 5 -&gt; 1" in found._repr_html_()
+    stage = zonemap.history(session).scans[0].stages[0]
+    assert (stage.stage, stage.files_before, stage.files_after, stage.bytes_after) == ("bounds", 5, 1, 900)
     assert session.statements == [
         "CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)",
         "CALL zonemap.system.history(max_scans => 100)",

@@ -39,6 +39,8 @@ def scan(minute: int, considered: int, kept: int) -> PlannedScan:
         kept,
         considered * 100,
         kept * 100,
+        considered * 10,
+        kept * 10,
         "",
         "id = 3",
         "",

@@ -43,11 +43,14 @@ SCAN = {
     "files_kept": 1,
     "bytes_considered": 250_000_000,
     "bytes_kept": 250_000,
+    "rows_considered": 336_776,
+    "rows_kept": 340,
     "facts": "",
     "predicate": "user_id = 3 AND s < '<b>'",
     "top_k": "",
     "limit": -1,
     "milliseconds": 1.5,
+    "stages": [],
 }
 STOCK = SCAN | {"files_considered": -1, "files_kept": -1, "mode": "STOCK", "reason": "DISABLED", "predicate": "true"}
 SUMMARY = {

@@ -10,7 +10,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -98,6 +98,28 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class PlanStage:
+    """The files and bytes before and after one step of a plan.
+
+    Attributes:
+        stage: "partitions", "bounds", "join keys", "top-k bound", "facts", "limit" or "aggregates".
+        text: The step with the values of its query, such as "bounds of user_id".
+        files_before, files_after: Files that the step received, and those that it kept.
+        bytes_before, bytes_after: Their sizes; -1 if the size of some file is not in memory.
+    """
+
+    stage: str
+    text: str
+    files_before: int
+    files_after: int
+    bytes_before: int
+    bytes_after: int
+
+    def __str__(self) -> str:
+        return f"{self.text}: {self.files_before:,} -> {self.files_after:,}"
+
+
+@dataclass(frozen=True)
 class PlannedScan:
     """A scan in ``history``.
 
@@ -113,11 +135,14 @@ class PlannedScan:
         files_kept: Planned files; -1 if Iceberg planned.
         bytes_considered: Size of all live files by the snapshot's summary; -1 if Iceberg planned.
         bytes_kept: Size of the planned files; -1 if Iceberg planned.
+        rows_considered: Rows of all live files by the snapshot's summary; -1 if Iceberg planned.
+        rows_kept: Rows of the planned files, deleted rows included; -1 if Iceberg planned.
         facts: Facts that some of these files have.
         predicate: The condition that the index evaluated.
         top_k: The bound of the first rows; empty without one.
         limit: Rows of a LIMIT that left out files; else -1.
         milliseconds: Time from the request to the last task.
+        stages: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
     """
 
     planned_at: datetime
@@ -131,11 +156,18 @@ class PlannedScan:
     files_kept: int
     bytes_considered: int
     bytes_kept: int
+    rows_considered: int
+    rows_kept: int
     facts: str
     predicate: str
     top_k: str
     limit: int
     milliseconds: float
+    stages: tuple[PlanStage, ...] = ()
+
+    def summary(self) -> dict[str, Any]:
+        """Returns the columns with the stages as one text, for people."""
+        return asdict(self) | {"stages": "; ".join(str(stage) for stage in self.stages)}
 
 
 class _Rows(Shown, ABC):
@@ -203,7 +235,7 @@ class HistoryResult(_Rows):
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
-        return heading, self.as_dicts()
+        return heading, [scan.summary() for scan in self.scans]
 
 
 @dataclass(frozen=True)
@@ -321,7 +353,7 @@ def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 1
         rows = collect(spark, "history", f"CALL zonemap.system.history({most})", "all tables")
     else:
         rows = call(spark, "history", table, f", {most}")
-    return HistoryResult(tuple(_read(PlannedScan, row) for row in rows))
+    return HistoryResult(tuple(_scan(row) for row in rows))
 
 
 @contextmanager
@@ -349,6 +381,11 @@ def _active() -> SparkSession:
     if session is None:
         raise InvalidArgumentError("Cannot explain a text without a session: no session is active. Give spark=spark.")
     return session
+
+
+def _scan(row: Mapping[str, Any]) -> Any:
+    stages = (stage.asDict() if hasattr(stage, "asDict") else stage for stage in row["stages"])
+    return replace(_read(PlannedScan, row), stages=tuple(_read(PlanStage, stage) for stage in stages))
 
 
 def _read(kind: type[Any], row: Mapping[str, Any]) -> Any:

@@ -45,14 +45,12 @@ private[plan] final class FilePlan(
     tasks.report(metrics)
   }
 
-  /** The size of the snapshot's files, as its summary states it. */
-  private def statedBytes: Option[Long] =
-    Option(request.snapshot.summary())
-      .flatMap(summary => Option(summary.get(SnapshotSummary.TOTAL_FILE_SIZE_PROP)))
-      .flatMap(_.toLongOption)
+  /** A total of the snapshot's files, as its summary states it. */
+  private def stated(property: String): Option[Long] =
+    Option(request.snapshot.summary()).flatMap(summary => Option(summary.get(property))).flatMap(_.toLongOption)
 
   /** Makes the report; called after the tasks are made. */
-  def report(table: String, tasks: TaskCounts, millis: Double): PlanReport =
+  def report(table: String, tasks: TaskCounts, millis: Double, countsStages: Boolean): PlanReport =
     new PlanReport(
       table,
       request.snapshot.snapshotId(),
@@ -60,9 +58,11 @@ private[plan] final class FilePlan(
       Some(watch.tier(parts.iterator.map(_._1).toSet)),
       resolved.index.dataFiles,
       files.count,
-      statedBytes,
+      stated(SnapshotSummary.TOTAL_FILE_SIZE_PROP),
       tasks.bytes,
-      () => StoreBudget.within(budget)(selection.stages()),
+      stated(SnapshotSummary.TOTAL_RECORDS_PROP),
+      tasks.rows,
+      Option.when(countsStages)(() => StoreBudget.within(budget)(selection.stages())),
       bound.describe,
       hints.topK.map(_.description),
       selection.limitedTo,

@@ -139,7 +139,8 @@ private[plan] object PinnedRelation {
 
   private def gate(table: BaseTable): Option[StockReason] =
     Indexable.obstacle(table).map {
-      case Indexable.NoUuid                 => StockReason.NoUuid
+      // Spark itself plans no scan of such a table, because Iceberg's scan hashes the uuid
+      case Indexable.NoUuid                 => StockReason.Unindexable("the table has no uuid")
       case Indexable.FormatVersion(version) => StockReason.FormatVersion(version)
       case Indexable.Encrypted              => StockReason.Encrypted
     }

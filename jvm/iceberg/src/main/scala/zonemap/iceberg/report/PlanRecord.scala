@@ -8,6 +8,9 @@ package zonemap.iceberg.report
  * @param consideredBytes size of all live files, delete files included, as the snapshot's summary states it; -1 if
  *   Iceberg planned, or if the summary does not state it
  * @param keptBytes size of the planned files; -1 if Iceberg planned
+ * @param consideredRows rows of all live files, as the snapshot's summary states them; -1 like `consideredBytes`
+ * @param keptRows rows of the planned files, deleted rows included; -1 if Iceberg planned
+ * @param counted the steps of the plan, which are counted after the scan was planned
  * @param facts the facts that some of these files have
  * @param limit the rows that a LIMIT needs, if fewer files were planned because of it; else -1
  */
@@ -23,6 +26,9 @@ private[zonemap] final case class PlanRecord(
     kept: Long,
     consideredBytes: Long,
     keptBytes: Long,
+    consideredRows: Long,
+    keptRows: Long,
+    counted: CountedSteps,
     facts: String,
     predicate: String,
     topK: String,
@@ -50,6 +56,9 @@ private[zonemap] object PlanRecord {
       files(report.kept),
       report.consideredBytes.getOrElse(-1L),
       files(report.keptBytes),
+      report.consideredRows.getOrElse(-1L),
+      files(report.keptRows),
+      report.counted,
       report.facts.fold("")(_.answered.mkString(", ")).take(MaxText),
       report.predicate.take(MaxText),
       report.topK.getOrElse("").take(MaxText),

@@ -9,7 +9,9 @@ package zonemap.iceberg.report
  * @param kept data files planned (0 when Iceberg planned)
  * @param consideredBytes size of all live files by the snapshot's summary; `None` if Iceberg planned
  * @param keptBytes size of the planned files (0 when Iceberg planned)
- * @param countStages counts the files before and after each step of the plan; called on first use
+ * @param consideredRows rows of all live files by the snapshot's summary; `None` if Iceberg planned
+ * @param keptRows rows of the planned files, deleted rows included (0 when Iceberg planned)
+ * @param countStages counts the files before and after each step of the plan, on first use; `None` if that is off
  * @param topK the bound of the first rows, as text for people
  * @param limit the number of wanted rows, if only as many files were planned as hold them
  * @param facts the effect of facts beyond bounds, if some of them can evaluate a part of the filter
@@ -25,7 +27,9 @@ final class PlanReport(
     val kept: Long,
     val consideredBytes: Option[Long],
     val keptBytes: Long,
-    countStages: () => PlanStages,
+    val consideredRows: Option[Long],
+    val keptRows: Long,
+    countStages: Option[() => PlanStages],
     val predicate: String,
     val topK: Option[String],
     val limit: Option[Long],
@@ -33,12 +37,20 @@ final class PlanReport(
     doubtfulFiles: () => Long,
     val millis: Double) {
 
+  /** The steps as the history shows them. */
+  private[zonemap] val counted: CountedSteps = new CountedSteps
+
   /**
-   * The steps of the plan; empty if they cannot be counted, because the index of the snapshot cannot be read any more.
+   * The steps of the plan; empty if the settings count none, or if the index of the snapshot cannot be read any more.
    * The first call evaluates the conditions of the scan again, at about the cost of the plan itself.
    */
   lazy val stages: Option[PlanStages] =
-    try Some(countStages())
+    try
+      countStages.map { count =>
+        val found = count()
+        counted.put(found.stages)
+        found
+      }
     catch { case Survivable(_) => None }
 
   /** Live data files whose bounds only Iceberg's own filter may use. */
@@ -70,7 +82,9 @@ object PlanReport {
       0,
       None,
       0,
-      () => PlanStages(FileTotal.Zero, Nil),
+      None,
+      0,
+      None,
       "",
       None,
       None,

@@ -15,7 +15,6 @@ object Remedies {
     "COLUMN_STATS_REQUESTED" -> Nothing,
     "VARIANT_PROJECTED" -> "Select other columns, if the query needs no variant column.",
     "SCHEMA_MISMATCH" -> "Filter by other columns, or read a snapshot that was written after the change of the schema.",
-    "NO_TABLE_UUID" -> "Upgrade the table to format version 2.",
     "ENCRYPTED_TABLE" -> Nothing,
     "FORMAT_VERSION" -> "Use a newer zonemap.",
     "UNINDEXABLE" -> "CALL rewrite_manifests, which writes clean manifests.",

@@ -17,8 +17,6 @@ object StockReason {
   case object VariantProjected
       extends StockReason("VARIANT_PROJECTED", "the scan reads a variant column; its reader needs that column's bounds")
 
-  case object NoUuid extends StockReason("NO_TABLE_UUID", "the table has no uuid, so it cannot have an index")
-
   case object Encrypted extends StockReason("ENCRYPTED_TABLE", "the table is encrypted; its bounds must not be copied")
 
   final case class FormatVersion(version: Int)
@@ -68,7 +66,6 @@ object StockReason {
     VariantProjected.code -> "The scan reads a variant column; its reader needs the bounds of that column.",
     SchemaMismatch.code ->
       "A column of the filter or of a partition spec has another field id or type in the snapshot's schema.",
-    NoUuid.code -> "The table has format version 1 and no uuid.",
     Encrypted.code -> "The table is encrypted; its bounds must not be copied.",
     FormatVersion(4).code -> "The table has a format version other than 1 to 3.",
     Unindexable("").code -> "A manifest lists encrypted files, or its entries differ from its manifest list.",

@@ -61,6 +61,7 @@ private[iceberg] final class TaskAssembler(index: SnapshotIndex, bound: BoundSca
 private[iceberg] final class TaskCounts {
   private var files = 0L
   private var fileBytes = 0L
+  private var fileRows = 0L
   private var deleteFiles = 0L
   private var deleteBytes = 0L
   private var last = new Array[DeleteFile](0)
@@ -70,6 +71,7 @@ private[iceberg] final class TaskCounts {
   def add(file: DataFile, deletes: Array[DeleteFile]): Unit = {
     files += 1
     fileBytes += file.fileSizeInBytes()
+    fileRows += file.recordCount()
     if (deletes ne last) {
       last = deletes
       lastBytes = 0L
@@ -81,6 +83,9 @@ private[iceberg] final class TaskCounts {
 
   /** The size of the data files. */
   def bytes: Long = fileBytes
+
+  /** The rows of the data files. */
+  def rows: Long = fileRows
 
   def report(metrics: ScanMetrics): Unit = {
     metrics.resultDataFiles().increment(files)

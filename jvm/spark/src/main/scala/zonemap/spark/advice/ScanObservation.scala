@@ -3,16 +3,17 @@ package zonemap.spark.advice
 import org.apache.spark.sql.catalyst.expressions.{Descending, Expression, InSet, Literal, NullsFirst}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{And, ColumnRef, NotNull, Predicate, True}
+import zonemap.core.predicate.{And, ColumnRef, Evaluated, NotNull, Or, Predicate, True}
 import zonemap.iceberg.advice.{Hindrance, ObservedCondition, ObservedScan}
 import zonemap.iceberg.layout.ScanCondition
 import zonemap.iceberg.prune.TopK
 import zonemap.iceberg.report.{ConditionReason, OperatorReason, Remedies}
 import zonemap.spark.explain._
-import zonemap.spark.expression.{ExpressionSql, ExpressionTranslator}
+import zonemap.spark.expression.{CatalystCondition, ExpressionSql, ExpressionTranslator}
 import zonemap.spark.join.Column
 import zonemap.spark.scan.{IcebergScans, SchemaColumns, ZoneMapRelation}
 
@@ -58,9 +59,25 @@ private[spark] object ScanObservation {
     private def condition(use: ConditionUse): ObservedCondition = {
       val text = use.text.take(MostText)
       use.outcome.fold(
-        reason => ObservedCondition(text, ScanCondition(derived = possible(use)), Some(hindrance(text, reason))),
-        used => ObservedCondition(text, used.condition, None))
+        reason =>
+          ObservedCondition(text, detached(ScanCondition(derived = possible(use))), Some(hindrance(text, reason))),
+        used => ObservedCondition(text, detached(used.condition), None)
+      )
     }
+
+    private lazy val settings = CatalystCondition.ofSettings(SQLConf.get)
+
+    /** A condition that retains no confs of the session, because observations outlive it. */
+    private def detached(condition: ScanCondition): ScanCondition =
+      ScanCondition(detached(condition.filter), detached(condition.derived))
+
+    private def detached(predicate: Predicate): Predicate =
+      predicate match {
+        case And(children)                                => And(children.map(detached))
+        case Or(children)                                 => Or(children.map(detached))
+        case Evaluated(columns, found: CatalystCondition) => Evaluated(columns, found.under(settings))
+        case other                                        => other
+      }
 
     /** What facts could evaluate of a condition. */
     private def possible(use: ConditionUse): Predicate = {

@@ -318,6 +318,7 @@ private[spark] object ZoneMapConf {
     TopK,
     Limit,
     Aggregates,
+    ReportConf.Stages,
     Shadow,
     ShadowSample,
     Upkeep,
@@ -369,6 +370,7 @@ private[spark] object ZoneMapConf {
               diskMaxBytes = ColdCacheDiskMaxBytes.read(conf, options)
             ),
             segmentRows = SegmentRows.read(conf, options),
+            countStages = ReportConf.Stages.read(conf, options),
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),

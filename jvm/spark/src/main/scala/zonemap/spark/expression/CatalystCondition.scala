@@ -20,11 +20,15 @@ import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 private[spark] final class CatalystCondition private (
     bound: Expression,
     types: IndexedSeq[DataType],
-    conf: SQLConf,
+    val conf: SQLConf,
     digest: String,
     text: String)
     extends RowCondition(digest, text) {
   private val row = new GenericInternalRow(types.size)
+
+  /** The same condition, evaluated under other confs and without the results of this one. */
+  def under(others: SQLConf): CatalystCondition =
+    new CatalystCondition(bound.freshCopyIfContainsStatefulExpression(), types, others, digest, text)
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
     try
@@ -76,6 +80,15 @@ private[spark] object CatalystCondition {
         )
       )
     }
+  }
+
+  /** New confs with the settings that conditions depend on; they retain nothing of a session. */
+  def ofSettings(conf: SQLConf): SQLConf = {
+    val found = new SQLConf
+    Seq(SQLConf.SESSION_LOCAL_TIMEZONE, SQLConf.ANSI_ENABLED, SQLConf.LEGACY_TIME_PARSER_POLICY).foreach { entry =>
+      found.setConfString(entry.key, conf.getConfString(entry.key, entry.defaultValueString))
+    }
+    found
   }
 
   /** Limit of columns: each column that may be null doubles the number of evaluations. */

@@ -4,7 +4,7 @@ import java.util.{Collections, Iterator => JIterator}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.util.ArrayBasedMapData
+import org.apache.spark.sql.catalyst.util.{ArrayBasedMapData, GenericArrayData}
 import org.apache.spark.sql.connector.catalog.procedures.{BoundProcedure, ProcedureParameter, UnboundProcedure}
 import org.apache.spark.sql.connector.read.{LocalScan, Scan}
 import org.apache.spark.sql.types.{DataType, StringType, StructType}
@@ -151,13 +151,15 @@ private[spark] object ZoneMapProcedure {
       body: (SparkSession, Arguments) => Seq[Seq[Any]]): ZoneMapProcedure =
     new ZoneMapProcedure(name, doc, inputs, output, body)
 
-  /** A value in Spark's internal form: a text, a number, or a map of these. */
+  /** A value in Spark's internal form: a text, a number, or a map, a list or a struct (a case class) of these. */
   private def internal(value: Any): Any =
     value match {
       case text: String => UTF8String.fromString(text)
       case map: Map[_, _] =>
         val entries = map.toSeq
         ArrayBasedMapData(entries.map(e => internal(e._1)).toArray, entries.map(e => internal(e._2)).toArray)
-      case other => other
+      case list: Seq[_]    => new GenericArrayData(list.map(internal).toArray)
+      case struct: Product => InternalRow.fromSeq(struct.productIterator.map(internal).toSeq)
+      case other           => other
     }
 }

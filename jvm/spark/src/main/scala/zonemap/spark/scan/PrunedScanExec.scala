@@ -47,6 +47,9 @@ private[spark] final class PrunedScanExec(
     }: Unit
   }
 
+  /** A task may contain the plan of a subquery. Executors then get Spark's node, so they need no class of zonemap. */
+  private def writeReplace(): AnyRef = BatchScanExec(columns, pruned, filters, sorted, source, joined)
+
   override def copy(
       output: Seq[AttributeReference],
       scan: Scan,

@@ -33,12 +33,13 @@ private[spark] object ScanMetrics {
     val files =
       OfKind.collect { case (kind, (name, text)) if kinds(kind) => name -> SQLMetrics.createMetric(context, text) }
     val knowsBytes = found.flatMap(_._2).forall(stage => stage.prunedFiles == 0 || stage.prunedBytes.isDefined)
-    files ++ Option.when(knowsBytes)(Bytes._1 -> SQLMetrics.createSizeMetric(context, Bytes._2, 0L))
+    files ++ Option.when(found.nonEmpty && knowsBytes)(Bytes._1 -> SQLMetrics.createSizeMetric(context, Bytes._2, 0L))
   }
 
-  /** The values of the metrics as far as they are known now, by name. */
+  /** The values of the metrics as far as they are known now, by name. The history shows the same counts. */
   def values(scan: Scan): Map[String, Long] = {
     val stages = steps(scan).flatMap(_._2)
+    IcebergScans.report(scan).foreach(_.counted.put(stages))
     val byKind = stages.groupMapReduce(stage => OfKind(stage.step.kind)._1)(_.prunedFiles)(_ + _)
     byKind + (Bytes._1 -> stages.flatMap(_.prunedBytes).sum)
   }

@@ -1,11 +1,13 @@
 package zonemap.spark.docs
 
 /**
- * A query for which `why_not` returns a code.
+ * A query for which `why_not` returns a code, or an EXPLAIN that shows it.
  *
  * @param confs the confs of the session, without the prefix `spark.sql.zonemap.`
  */
-final case class ReasonExample(code: String, query: String, confs: (String, String)*)
+final case class ReasonExample(code: String, query: String, confs: (String, String)*) {
+  def isExplain: Boolean = query.startsWith("EXPLAIN ")
+}
 
 /** The examples of the reference page of reasons. `WhyNotTest` creates the tables and runs each of them. */
 object ReasonExamples {
@@ -31,7 +33,12 @@ object ReasonExamples {
     "CREATE TABLE lake.db.behind (id BIGINT) USING iceberg",
     "INSERT INTO lake.db.behind VALUES (1)",
     "CALL zonemap.system.build(table => 'lake.db.behind')",
-    "INSERT INTO lake.db.behind VALUES (2)"
+    "INSERT INTO lake.db.behind VALUES (2)",
+    "CREATE TABLE lake.db.variants (id BIGINT, v VARIANT) USING iceberg TBLPROPERTIES ('format-version' = '3')",
+    "INSERT INTO lake.db.variants VALUES (1, parse_json('{\"a\": 1}'))",
+    "CALL zonemap.system.build(table => 'lake.db.variants')",
+    "CREATE TABLE lake.db.version_4 (id BIGINT) USING iceberg TBLPROPERTIES ('format-version' = '4')",
+    "INSERT INTO lake.db.version_4 VALUES (1)"
   )
 
   private val Table = "lake.db.examples"
@@ -52,6 +59,9 @@ object ReasonExamples {
     where("DISABLED", "id = 3", "enabled" -> "false"),
     where("MALFORMED_CONF", "id = 3", "hot.max-bytes" -> "lots"),
     ReasonExample("FOREIGN_PLANNER", s"SELECT file_path FROM $Table.files"),
+    ReasonExample("VARIANT_PROJECTED", "SELECT v FROM lake.db.variants WHERE id = 1"),
+    ReasonExample("FORMAT_VERSION", "SELECT * FROM lake.db.version_4 WHERE id = 1"),
+    ReasonExample("NOT_A_QUERY_SCAN", s"EXPLAIN DELETE FROM $Table WHERE id IN (SELECT id FROM lake.db.no_index)"),
     ReasonExample("NO_SCAN", "SELECT 1")
   )
 
@@ -65,6 +75,7 @@ object ReasonExamples {
     where("CONDITION_NO_BOUNDS", "hidden = 3"),
     where("CONDITION_COLUMNS", "id + i = 30"),
     where("CONDITION_FUNCTION", "hash(id) = 1"),
+    where("CONDITION_NO_COLUMN", "raise_error('no') IS NULL"),
     where("CONDITION_SWITCHED_OFF", "year(ts) = 2025", "expressions.enabled" -> "false"),
     ReasonExample(
       "CONDITION_NOT_PUSHED",
@@ -94,6 +105,7 @@ object ReasonExamples {
     ReasonExample("AGGREGATE_FUNCTION", s"SELECT sum(i) FROM $Table WHERE id >= 10"),
     ReasonExample("AGGREGATE_GROUPING", s"SELECT id % 7, count(*) FROM $Table WHERE id >= 10 GROUP BY id % 7"),
     ReasonExample("AGGREGATE_SEVERAL_GROUPS", s"SELECT id + 1, count(*) FROM $Table GROUP BY id + 1"),
+    ReasonExample("AGGREGATE_NOT_FROM_INDEX", "SELECT count(*) FROM lake.db.no_index WHERE id = 1"),
     ReasonExample("AGGREGATE_FEW_WHOLE_FILES", s"SELECT count(*) FROM $Table WHERE mixed = 40"),
     ReasonExample("AGGREGATE_BETWEEN", s"SELECT count(*) FROM $Table f JOIN $other ON f.id = o.k"),
     ReasonExample("AGGREGATE_OFF", s"SELECT count(*) FROM $Table WHERE id >= 35", "aggregates.enabled" -> "false"),
@@ -106,26 +118,20 @@ object ReasonExamples {
   val NoScan: Seq[(String, String)] =
     Seq("NO_SCAN" -> "The plan reads no Iceberg table: it has none, reads cached data, or is answered from metadata.")
 
-  /** Codes that no query on its own causes, with the state that does. */
+  /** Codes that no query on its own causes, with the state that does. `ReasonStatesTest` causes each of them. */
   val states: Map[String, String] = Map(
-    "COLUMN_STATS_REQUESTED" -> "a scan of another engine's rule, with column statistics",
-    "VARIANT_PROJECTED" -> "SELECT of a variant column of a table of format version 3",
-    "SCHEMA_MISMATCH" -> "time travel to before DROP COLUMN c and ADD COLUMN c, with a filter on c",
-    "NO_TABLE_UUID" -> "a table of version 1 that another engine created without a uuid",
+    "COLUMN_STATS_REQUESTED" -> "`SELECT max(id) FROM lake.db.examples`, which Iceberg answers from statistics; `history` shows the code",
+    "SCHEMA_MISMATCH" -> "a filter on a column that is dropped and added again after the query was analyzed",
     "ENCRYPTED_TABLE" -> "a table with encryption keys",
-    "FORMAT_VERSION" -> "a table of format version 4",
     "UNINDEXABLE" -> "a manifest that differs from its manifest list",
     "STORE_DAMAGED" -> "a deleted or changed file in the store",
-    "STORE_SLOW" -> "a store that does not respond",
+    "STORE_SLOW" -> "a store that does not respond, or `plan.max-store-wait` of 0ms in a new driver",
     "SHADOW_MISMATCH" -> "a defect that shadow mode finds",
     "QUARANTINED" -> "the query after SHADOW_MISMATCH",
     "PLANNER_FAILED" -> "a defect or too little memory",
-    "NOT_A_QUERY_SCAN" -> "EXPLAIN of MERGE, UPDATE or DELETE",
     "NOT_PLANNED_YET" -> "EXPLAIN of a plan whose scan was replaced before it was planned",
     "CONDITION_USER_FUNCTION" -> "WHERE my_udf(i) = 3, with a registered UDF",
-    "CONDITION_NO_COLUMN" -> "a condition without a column that Spark's optimizer does not evaluate",
-    "CONDITION_NOT_COUNTED" -> "a store that stops responding while why_not counts files",
-    "AGGREGATE_NOT_FROM_INDEX" -> "an aggregate over a scan that Iceberg planned",
-    "AGGREGATE_MANY_GROUPS" -> "GROUP BY with more than 10,000 groups"
+    "CONDITION_NOT_COUNTED" -> "a store that becomes unreadable between the plan and its explanation",
+    "AGGREGATE_MANY_GROUPS" -> "GROUP BY a column with more than 10,000 values, each in a file of its own"
   )
 }

@@ -106,7 +106,7 @@ object ReferencePages {
       "",
       "`CALL zonemap.system.why_not(query => '...')` returns the codes of a query, each with its values, a sentence and",
       "what to do. The section \"Zonemap\" of EXPLAIN shows the codes of scans, conditions and operators that prune",
-      "nothing. A test runs each example that is a query."
+      "nothing. A test runs each example, and causes each of the other states."
     ),
     section(
       "Why Iceberg planned a scan",

@@ -25,14 +25,14 @@ class WhyNotTest extends SharedSession {
   private def count(row: Row, column: String): Long = row.getAs[Long](column)
 
   private lazy val made: Unit = {
-    Seq("examples", "late_bounds", "no_rows", "no_index", "behind").foreach(t =>
+    Seq("examples", "late_bounds", "no_rows", "no_index", "behind", "variants", "version_4").foreach(t =>
       sql(s"DROP TABLE IF EXISTS lake.db.$t"))
     ReasonExamples.setup.foreach(sql(_).collect())
   }
 
   test("each example of the reference page has its code, with a sentence and a remedy") {
     made
-    for (example <- ReasonExamples.examples)
+    for (example <- ReasonExamples.examples if !example.isExplain)
       withConf(example.confs.map { case (key, value) => s"spark.sql.zonemap.$key" -> value }: _*) {
         val rows = whyNot(example.query)
         val found = rows.filter(text(_, "code") == example.code)
@@ -40,6 +40,16 @@ class WhyNotTest extends SharedSession {
         assert(text(found.head, "message").nonEmpty && text(found.head, "remedy").nonEmpty, found)
         assert(!text(found.head, "remedy").contains("{"), found)
       }
+  }
+
+  test("each EXPLAIN of the reference page shows its code") {
+    made
+    val explains = ReasonExamples.examples.filter(_.isExplain)
+    assert(explains.nonEmpty)
+    for (example <- explains) {
+      val shown = sql(example.query).collect().map(_.getString(0)).mkString("\n")
+      assert(shown.contains(s"reason: ${example.code} ("), shown)
+    }
   }
 
   test("each code has an example or a state that causes it, and a remedy") {

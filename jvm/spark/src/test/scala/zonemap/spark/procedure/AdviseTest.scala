@@ -1,10 +1,13 @@
 package zonemap.spark.procedure
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
+import zonemap.core.predicate.{And, Evaluated, Predicate, RowCondition}
 import zonemap.iceberg.advice.ObservedScan
 import zonemap.spark.SharedSession
 import zonemap.spark.advice.ScanObservation
+import zonemap.spark.expression.CatalystCondition
 
 /**
  * `CALL zonemap.system.advise`. Its estimates are compared with tables on which its statements ran: at most twice as
@@ -72,6 +75,24 @@ class AdviseTest extends SharedSession {
     )
     long.foreach(condition => assert(observed(condition).map(_.conditions) == Seq(Nil), condition.take(40)))
     assert(observed("id IN (1, 2, 3) AND few = 'k1'").exists(_.conditions.size >= 2))
+  }
+
+  test("an observed condition retains no confs of its session, and evaluates under the same time zone") {
+    val seen = ScanObservation.of(sql(s"SELECT * FROM $table WHERE hash(id) = 1").queryExecution.optimizedPlan)
+    def evaluated(predicate: Predicate): Seq[RowCondition] =
+      predicate match {
+        case And(children)           => children.flatMap(evaluated)
+        case Evaluated(_, condition) => Seq(condition)
+        case _                       => Nil
+      }
+    val conditions = seen.flatMap(_.conditions).flatMap { found =>
+      evaluated(found.condition.filter) ++ evaluated(found.condition.derived)
+    }
+    val confs = conditions.collect { case c: CatalystCondition => c.conf }
+    val ofSession = spark.asInstanceOf[ClassicSession].sessionState.conf
+    assert(confs.nonEmpty && confs.forall(_ ne ofSession), conditions)
+    assert(confs.forall(_.sessionLocalTimeZone == ofSession.sessionLocalTimeZone))
+    assert(confs.forall(_.getAllConfs.size <= 3))
   }
 
   test("the advised sort keeps about the estimated files after the statement ran") {

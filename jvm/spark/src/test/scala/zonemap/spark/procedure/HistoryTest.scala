@@ -1,5 +1,8 @@
 package zonemap.spark.procedure
 
+import org.apache.spark.sql.Row
+
+import zonemap.iceberg.report.{CountedSteps, FileTotal, PlanStage, PlanStep}
 import zonemap.spark.SharedSession
 
 /** `history`: the newest scans of this driver, with their files, or the reason why Iceberg planned. */
@@ -26,9 +29,67 @@ class HistoryTest extends SharedSession {
     val sizes = sql(s"SELECT file_size_in_bytes FROM $table.files ORDER BY file_path").collect().map(_.getLong(0))
     assert(point.getAs[Long]("bytes_considered") == sizes.sum && sizes.contains(point.getAs[Long]("bytes_kept")), point)
     assert(Seq("bytes_considered", "bytes_kept").map(stock.getAs[Long]) == Seq(-1L, -1L), stock)
+    assert(point.getAs[Long]("rows_considered") == 50 && point.getAs[Long]("rows_kept") == 10, point)
+    assert(Seq("rows_considered", "rows_kept").map(stock.getAs[Long]) == Seq(-1L, -1L), stock)
+    assert(stock.getSeq[Row](stock.fieldIndex("stages")).isEmpty, stock)
     assert(stock.getAs[String]("reason").startsWith("NOT_COVERED: ") && stock.getAs[Long]("files_kept") == -1, stock)
     assert(point.getAs[java.sql.Timestamp]("planned_at").getTime > System.currentTimeMillis() - 600000)
     assert(history(s"table => '$table', max_scans => 1").size == 1 && history("").size >= 3)
+  }
+
+  private def stages(row: Row): Seq[Row] = row.getSeq[Row](row.fieldIndex("stages"))
+
+  private def newest(table: String): Row = history(s"table => '$table', max_scans => 1").head
+
+  test("stages lead from all files to those that the plan keeps, in files and bytes, once the query has run") {
+    val table = newTable("history_stages", partitioned = true)
+    build(table)
+    val query = sql(s"SELECT * FROM $table WHERE p = 1 AND id < 20 AND s < '5'")
+    query.collect()
+    val row = newest(table)
+    val found = stages(row)
+    assert(found.map(_.getString(0)) == Seq("partitions", "bounds", "bounds", "bounds"), row)
+    assert(found.head.getAs[Long]("files_before") == 5 && found.head.getAs[Long]("files_after") == 2, row)
+    for (measure <- Seq("files", "bytes")) {
+      val (before, after) =
+        (found.map(_.getAs[Long](s"${measure}_before")), found.map(_.getAs[Long](s"${measure}_after")))
+      assert(before.head == row.getAs[Long](s"${measure}_considered"), row)
+      assert(after.last == row.getAs[Long](s"${measure}_kept") && before.tail == after.init, row)
+    }
+    assert(found.map(_.getString(1)).contains("bounds of id"), row)
+  }
+
+  test("stages of a run include join keys and files that the index answers; EXPLAIN counts those of the plan") {
+    val table = newTable("history_run")
+    build(table)
+    sql(s"SELECT /*+ BROADCAST(o) */ * FROM $table t JOIN (SELECT id FROM RANGE(7, 9)) o ON t.id = o.id").collect()
+    assert(stages(newest(table)).exists(s => s.getString(0) == "join keys" && s.getAs[Long]("files_after") == 1))
+    sql(s"SELECT p, count(*) FROM $table WHERE id >= 15 GROUP BY p").collect()
+    assert(stages(newest(table)).exists(_.getString(0) == "aggregates"), newest(table))
+    sql(s"EXPLAIN SELECT * FROM $table WHERE id = 44").collect()
+    assert(stages(newest(table)).last.getAs[Long]("files_after") == 1)
+  }
+
+  test("stages.enabled=false: a run counts no stages, and EXPLAIN shows the files of the whole plan") {
+    val table = newTable("history_no_stages")
+    build(table)
+    withConf("spark.sql.zonemap.stages.enabled" -> "false") {
+      sql(s"SELECT * FROM $table WHERE id = 33").collect()
+      assert(stages(newest(table)).isEmpty && newest(table).getAs[Long]("files_kept") == 1, newest(table))
+      val text = sql(s"EXPLAIN SELECT * FROM $table WHERE id = 33").collect().head.getString(0)
+      assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
+    }
+  }
+
+  test("many stages are retained as few, and long texts are cut") {
+    val steps = new CountedSteps
+    steps.put((0 until 40).map { k =>
+      val step = PlanStep.Bounds(Seq(s"c$k" * 200))
+      PlanStage(step, FileTotal(100L - k, Some(1000L - k)), FileTotal(99L - k, Some(999L - k)))
+    })
+    assert(steps.all.size == 16 && steps.all.forall(_.text.length <= 200))
+    assert(steps.all.last.text == "25 more steps")
+    assert(steps.all.head.filesBefore == 100 && steps.all.last.filesBefore == 85 && steps.all.last.bytesAfter == 960)
   }
 
   test("mistakes") {

@@ -11,7 +11,7 @@ import zonemap.iceberg.store.Level
 import zonemap.spark.SharedSession
 
 /** Replaces the index of a table by a wrong one, which has the same files with different bounds or row counts. */
-private[shadow] object WrongIndex {
+private[spark] object WrongIndex {
 
   /**
    * @param moved the amount added to the bounds of field 1, a BIGINT

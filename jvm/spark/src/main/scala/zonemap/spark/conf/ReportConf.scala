@@ -1,0 +1,15 @@
+package zonemap.spark.conf
+
+/** The conf of how plans are reported; [[ZoneMapConf]] lists it with all others. */
+private[conf] object ReportConf {
+
+  val Stages: ConfEntry[Boolean] = ConfEntry(
+    ZoneMapConf.Prefix + "stages.enabled",
+    "true",
+    "true, false",
+    "Count the files and bytes before and after each step of a plan, for the text and the metrics of the SQL tab, for " +
+      "EXPLAIN and for history. Each execution evaluates the conditions of its scans once more to count them: half a " +
+      "millisecond to five milliseconds for 100,000 files in memory. false: only the files of the whole plan are shown.",
+    ConfEntry.flag
+  )
+}
