@@ -68,8 +68,8 @@ private[procedure] final class AdviceProcedure(process: SparkProcess, settings: 
     val snapshot = Option(table.currentSnapshot()).getOrElse(
       throw new IllegalArgumentException(
         s"Cannot $Verb '$name': the table has no snapshot. Write to the table and run queries first."))
-    val (catalog, identifier) = IcebergTables.names(spark, name)
-    AdvisedTable(table.asInstanceOf[BaseTable], snapshot, name, catalog, identifier)
+    val (catalog, parts) = IcebergTables.parts(spark, name)
+    AdvisedTable(table.asInstanceOf[BaseTable], snapshot, name, catalog, parts)
   }
 
   private def observed(target: AdvisedTable, most: Int): Seq[ObservedScan] = {

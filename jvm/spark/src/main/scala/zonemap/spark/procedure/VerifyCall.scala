@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 import zonemap.core.value.ValueText
+import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.expression.BoundLiteral
 import zonemap.spark.scan.{SchemaColumns, SparkProcess, SparkTables, SwapRule}
@@ -52,8 +53,7 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
     val inner = SparkTables.plannableTable(table)
     val files = inner.flatMap(new SwapRule(process).pinned(table, _, settings).liveFiles).getOrElse {
       throw new IllegalArgumentException(
-        s"Cannot $Verb '$name': the index does not cover its current snapshot. CALL zonemap.system.build(table => " +
-          s"'$name') indexes it.")
+        s"Cannot $Verb '$name': the index does not cover its current snapshot. ${SqlText.build(name)} indexes it.")
     }
     val columns = new SchemaColumns(relation, SparkTables.schema(table))
     for {
@@ -62,7 +62,7 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
       value <- files.someBound(column)
       literal <- BoundLiteral.of(value, attribute.dataType)
     } yield (
-      s"SELECT * FROM $name WHERE ${column.name} = ${ValueText.of(column.columnType, value)}",
+      s"SELECT * FROM $name WHERE ${SqlText.name(Seq(column.name))} = ${ValueText.of(column.columnType, value)}",
       execution(Filter(EqualTo(attribute, literal), relation)))
   }
 
