@@ -38,7 +38,10 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
 
   /** The queries for a table, each with its text. */
   private def queriesOf(name: String, maxColumns: Int): Seq[(String, QueryExecution)] = {
-    IcebergTables.requireIndexable(IcebergTables.load(spark, name, Verb), name, Verb)
+    val loaded = IcebergTables.load(spark, name, Verb)
+    IcebergTables.requireIndexable(loaded, name, Verb)
+    if (loaded.currentSnapshot() == null)
+      throw new IllegalArgumentException(s"Cannot $Verb '$name': the table has no snapshot. Write to the table first.")
     val read = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed
     val relation = read.collectFirst { case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found }
     val conditions = relation.toSeq.flatMap(conditionsOf(name, _)).take(maxColumns)

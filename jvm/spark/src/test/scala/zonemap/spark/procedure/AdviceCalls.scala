@@ -10,9 +10,15 @@ import zonemap.spark.SharedSession
  */
 trait AdviceCalls extends SharedSession {
 
-  /** A table with the result of a query; `fileBytes` is the target size of its files. */
+  /**
+   * A table with the result of a query. Its files are not compressed: writers estimate the size of a file that is not yet
+   * complete without compression.
+   *
+   * @param fileBytes the target size of its files
+   */
   protected def createTable(table: String, query: String, fileBytes: Option[Int]): String = {
-    val size = fileBytes.fold("")(bytes => s", 'write.target-file-size-bytes' = '$bytes'")
+    val size = fileBytes.fold("")(bytes => s", 'write.target-file-size-bytes' = '$bytes'") +
+      ", 'write.parquet.compression-codec' = 'uncompressed'"
     sql(s"DROP TABLE IF EXISTS $table")
     sql(s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none'$size) AS $query")
     build(table)

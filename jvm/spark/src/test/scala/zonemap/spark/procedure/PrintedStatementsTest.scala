@@ -31,16 +31,16 @@ class PrintedStatementsTest extends AdviceCalls {
   }
 
   private def create(): Unit = {
-    val values = columns.zipWithIndex.map { case (c, i) => s"pmod(id * ${7919 + 2 * i}, 400) AS ${backquoted(c)}" }
+    val values = columns.zipWithIndex.map { case (c, i) => s"pmod(id * ${7919 + 2 * i}, 40009) AS ${backquoted(c)}" }
     sql(s"DROP TABLE IF EXISTS $table")
     sql(s"""CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none',
            |  'write.target-file-size-bytes' = '8192', 'write.metadata.metrics.default' = 'full') AS
-           |  SELECT ${values.mkString(", ")}, named_struct('in ner', pmod(id * 9973, 400)) AS nested
+           |  SELECT ${values.mkString(", ")}, named_struct('in ner', pmod(id * 9973, 40009)) AS nested
            |  FROM RANGE(0, 400, 1, 4)""".stripMargin)
   }
 
   /** What the messages about a table without an index tell to run. */
-  private lazy val ofErrors: Seq[String] = {
+  private def ofErrors: Seq[String] = {
     create()
     val calls = Seq(
       messageOf(call("clustering_information", s"$named, columns => array('UPPER')")),
