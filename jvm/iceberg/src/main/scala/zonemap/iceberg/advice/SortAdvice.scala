@@ -20,7 +20,8 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
   private lazy val all = rewritten.of(live)
 
   def advice: Advice = {
-    val single = candidates.map(column => new TriedOrder(FileOrder(Seq(column)), usages.map(u => u -> after(column, u))))
+    val single =
+      candidates.map(column => new TriedOrder(FileOrder(Seq(column)), usages.map(u => u -> after(column, u))))
     val best = single.sortBy(_.total.files).headOption
     val several = new SeveralColumns(usages, live, rewritten, candidates)
     val choice = best.map(one => several.best.filter(_.total.files <= one.total.files * SimplerIsBetter).getOrElse(one))
@@ -42,9 +43,10 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
 
   private def found(best: TriedOrder, compared: String): Advice = {
     val size = Size.of(live)
-    val message = s"${best.text} would keep about ${Advice.files(best.total.files)}${best.bytes(isResized)} instead of " +
-      s"${count(now.files)} for ${Advice.scans(scans)}${best.others}${best.unknown}$compared; it rewrites the table" +
-      (if (isResized) s" into $sizes" else "")
+    val message =
+      s"${best.text} would keep about ${Advice.files(best.total.files)}${best.bytes(isResized)} instead of " +
+        s"${count(now.files)} for ${Advice.scans(scans)}${best.others}${best.unknown}$compared; it rewrites the table" +
+        (if (isResized) s" into $sizes" else "")
     Advice(
       Advice.Sort,
       best.order.name,
@@ -53,7 +55,8 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
       best.total,
       Cost(size.files, RewrittenFiles.rows(live), size.bytes),
       target.rewrite(best.order, rewritten.fileBytes),
-      message)
+      message
+    )
   }
 
   private def noHelp(best: TriedOrder, compared: String, severalTried: Boolean): Advice = {
@@ -99,8 +102,10 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
           SortEstimate.of(base, column, ranges, Some(rewritten.fileBytes)).map(rewritten.of(base).only)
         case None => Right(rewritten.merged(usage.now))
       }
-    usage.keyCondition(column).orElse(usage.on(column)).fold[Either[String, Size]](
-      Right(rewritten.withoutCondition(usage, column)))(estimated)
+    usage
+      .keyCondition(column)
+      .orElse(usage.on(column))
+      .fold[Either[String, Size]](Right(rewritten.withoutCondition(usage, column)))(estimated)
   }
 
   private def count(files: Long): String = ConditionEffect.count(files)

@@ -17,7 +17,8 @@ private[advice] final class TriedOrder(val order: FileOrder, sizes: Seq[(Usage, 
   /** The order as the subject of a sentence. */
   def text: String = {
     val columns = order.columns.map(c => s"`${c.name}`")
-    if (order.isZOrder) columns.mkString("a Z-order of ", " and ", "") else columns.mkString("a sort by ", ", then ", "")
+    if (order.isZOrder) columns.mkString("a Z-order of ", " and ", "")
+    else columns.mkString("a sort by ", ", then ", "")
   }
 
   def bytes(isShown: Boolean): String = if (isShown) s" with ${ByteText.of(total.bytes)}" else ""

@@ -32,7 +32,10 @@ private[zonemap] final class LayoutEstimate private (
 
   private def byColumns(rows: DrawnRows, positions: IndexedSeq[Int]): Array[Integer] =
     sorted(rows) { (i, j) =>
-      positions.iterator.map(c => java.lang.Double.compare(rows.places(c)(i), rows.places(c)(j))).find(_ != 0).getOrElse(0)
+      positions.iterator
+        .map(c => java.lang.Double.compare(rows.places(c)(i), rows.places(c)(j)))
+        .find(_ != 0)
+        .getOrElse(0)
     }
 
   private def byZOrder(rows: DrawnRows, positions: IndexedSeq[Int]): Array[Integer] = {
@@ -77,8 +80,9 @@ private[zonemap] final class LayoutEstimate private (
      * @param conditions for each column, the values for which its condition is TRUE
      */
     def kept(inPartitions: TupleKey => Boolean, conditions: Seq[(ColumnRef, ValueRanges)]): Long = {
-      val wanted = for ((column, ranges) <- conditions; c = columns.indexWhere(_.id == column.id) if c >= 0)
-        yield (c, new Wanted(ranges, scales(c)))
+      val wanted =
+        for ((column, ranges) <- conditions; c = columns.indexWhere(_.id == column.id) if c >= 0)
+          yield (c, new Wanted(ranges, scales(c)))
       val files = found.iterator
         .filter(f => inPartitions(f._1))
         .map { case (_, share, boxes) =>
@@ -134,11 +138,7 @@ private[zonemap] object LayoutEstimate {
   }
 
   /** The reason why the number of rows with one value is unknown. */
-  private def unknown(
-      files: IndexedSeq[BoundedFile],
-      column: ColumnRef,
-      c: Int,
-      scale: ValueScale): Option[String] = {
+  private def unknown(files: IndexedSeq[BoundedFile], column: ColumnRef, c: Int, scale: ValueScale): Option[String] = {
     val different = ends(files, c).toSet.size
     def isDense = scale.unit > 0 && {
       val width = scale.width(ends(files, c).min, ends(files, c).max)

@@ -23,10 +23,10 @@ private[layout] object ZOrderBits {
       case FloatType | DoubleType =>
         val bits = java.lang.Double.doubleToLongBits(place)
         bits ^ ((bits >> (java.lang.Long.SIZE - 1)) | Long.MinValue)
-      case BooleanType            => if (place > 0) 0x81L << 56 else 0L
+      case BooleanType             => if (place > 0) 0x81L << 56 else 0L
       case StringType | BinaryType => if (scale.sharedBytes >= 8) 0L else unsigned(place) >>> (8 * scale.sharedBytes)
-      case TimestampTzType        => Math.floorDiv(place.toLong, MicrosOfSecond) ^ Long.MinValue
-      case _                      => place.toLong ^ Long.MinValue
+      case TimestampTzType         => Math.floorDiv(place.toLong, MicrosOfSecond) ^ Long.MinValue
+      case _                       => place.toLong ^ Long.MinValue
     }
 
   private def unsigned(place: Double): Long =

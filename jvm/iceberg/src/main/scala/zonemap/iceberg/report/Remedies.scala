@@ -105,11 +105,14 @@ object Remedies {
       template(code),
       found => {
         val name = Option(found.group(2)).getOrElse(found.group(3))
-        val text = values.get(name).map(value => (found.group(1), found.group(2)) match {
-          case (null, null) => value
-          case (null, _)    => SqlText.literal(value)
-          case (kind, _)    => SqlText.facts(kind, value)
-        })
+        val text = values
+          .get(name)
+          .map(value =>
+            (found.group(1), found.group(2)) match {
+              case (null, null) => value
+              case (null, _)    => SqlText.literal(value)
+              case (kind, _)    => SqlText.facts(kind, value)
+            })
         Regex.quoteReplacement(text.getOrElse(found.matched))
       }
     )

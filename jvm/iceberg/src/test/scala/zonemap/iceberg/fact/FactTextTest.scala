@@ -20,11 +20,14 @@ class FactTextTest extends AnyFunSuite {
   }
 
   test("backquotes around a name are no part of it, and two within them are one") {
-    assert(Seq("a.b", " `a.b` ", "`we``ird`", "we`ird", "`", "``").map(FactText.bare) ==
-      Seq("a.b", "a.b", "we`ird", "we`ird", "`", ""))
+    assert(
+      Seq("a.b", " `a.b` ", "`we``ird`", "we`ird", "`", "``").map(FactText.bare) ==
+        Seq("a.b", "a.b", "we`ird", "we`ird", "`", ""))
     for (name <- Seq("a.b", "we`ird", "`x`", "a, (b)", "it's", "tags['a']", "größe"))
-      assert(FactText.split(SqlText.factColumn(name)).map(n => FactText.MapKey.unapply(n).fold(FactText.bare(n))(_._1)) ==
-        Seq(name.stripSuffix("['a']")), name)
+      assert(
+        FactText.split(SqlText.factColumn(name)).map(n => FactText.MapKey.unapply(n).fold(FactText.bare(n))(_._1)) ==
+          Seq(name.stripSuffix("['a']")),
+        name)
   }
 
   test("keys of maps are texts in quotes or whole numbers") {

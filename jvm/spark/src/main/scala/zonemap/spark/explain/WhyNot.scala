@@ -92,8 +92,9 @@ private object WhyNot {
     private val table = scan.table.baseName()
 
     def all: Seq[WhyNotRow] =
-      scan.report.map(scanRow).toSeq ++ scan.notes.map(noted(_, table, scan.sqlName)) ++ scan.details.toSeq.flatMap { details =>
-        conditionRows(details) ++ operatorRows(details)
+      scan.report.map(scanRow).toSeq ++ scan.notes.map(noted(_, table, scan.sqlName)) ++ scan.details.toSeq.flatMap {
+        details =>
+          conditionRows(details) ++ operatorRows(details)
       }
 
     private def scanRow(report: PlanReport): WhyNotRow = {

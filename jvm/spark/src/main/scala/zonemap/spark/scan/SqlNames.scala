@@ -13,8 +13,9 @@ private[spark] object SqlNames {
    * @param table the name without quotes that the table has in its catalog
    */
   def of(relation: DataSourceV2Relation, table: String): String = {
-    val parts = for (catalog <- relation.catalog; id <- relation.identifier)
-      yield catalog.name() +: id.namespace().toSeq :+ id.name()
+    val parts =
+      for (catalog <- relation.catalog; id <- relation.identifier)
+        yield catalog.name() +: id.namespace().toSeq :+ id.name()
     // the identifier of a branch or a tag has one part more
     parts.filter(_.mkString(".") == table).fold(of(table))(SqlText.name)
   }

@@ -74,6 +74,8 @@ class AdviseOrdersTest extends AdviceCalls {
     val tiny = create("orders_tiny", None)
     val message = text(only(advise(tiny, queries(tiny, Seq("a = 77")): _*), "no help", _ == "sort order"), "message")
     assert(message.startsWith("no sort by one column keeps clearly fewer bytes than the "), message)
-    assert(message.endsWith("; a rewrite makes about 1 file of at most 536.9 MB (write.target-file-size-bytes)"), message)
+    assert(
+      message.endsWith("; a rewrite makes about 1 file of at most 536.9 MB (write.target-file-size-bytes)"),
+      message)
   }
 }

@@ -58,10 +58,12 @@ class PrintedStatementsTest extends AdviceCalls {
   private lazy val ofColumns: Seq[String] = {
     sql(s"ALTER TABLE $table SET TBLPROPERTIES ('write.metadata.metrics.default' = 'none')")
     conditions.flatMap { column =>
-      val query = SqlText.literal(s"SELECT * FROM $table WHERE $column = 123")
+      val query = SqlText.literal(s"SELECT * FROM $table WHERE $column = 20000")
       val advice = call("advise", s"$named, queries => array($query)")
       val statements = advice.map(text(_, "statement")).filter(_.nonEmpty)
-      assert(Seq("sort", "fact", "metrics").forall(kind => advice.exists(text(_, "advice") == kind)), s"$column: $advice")
+      assert(
+        Seq("sort", "fact", "metrics").forall(kind => advice.exists(text(_, "advice") == kind)),
+        s"$column: $advice")
       val remedies = call("why_not", s"query => $query").flatMap(row => callsIn(text(row, "remedy")))
       assert(remedies.count(_.contains("facts =>")) == 1 && remedies.size == 2, s"$column: $remedies")
       statements ++ remedies
@@ -80,7 +82,8 @@ class PrintedStatementsTest extends AdviceCalls {
     others.foreach(run)
     withConf("spark.sql.parser.escapedStringLiterals" -> "true")(others.foreach(run))
     sorted.foreach(run)
-    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(sorted.filter(_.contains("char(")).take(2).foreach(run))
+    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(
+      sorted.filter(_.contains("char(")).take(2).foreach(run))
     val modes = sql(s"SHOW TBLPROPERTIES $table").collect().map(_.getString(0)).toSet
     val missing = (columns :+ "nested.in ner").filterNot(c => modes(s"write.metadata.metrics.column.$c"))
     assert(missing.isEmpty, modes)
@@ -88,14 +91,15 @@ class PrintedStatementsTest extends AdviceCalls {
 
   test("a choice of columns, and a Z-order of columns with quotes") {
     run(s"CALL zonemap.system.build($named, columns => array('UPPER'))")
-    val query = conditions.map(c => s"$c = 123").mkString(s"SELECT * FROM $table WHERE ", " AND ", "")
+    val query = conditions.map(c => s"$c = 20000").mkString(s"SELECT * FROM $table WHERE ", " AND ", "")
     val advice = call("advise", s"$named, facts => false, queries => array(${SqlText.literal(query)})")
     val chosen = only(advice, "columns")
     run(text(chosen, "statement"))
     val again = call("advise", s"$named, facts => false, queries => array(${SqlText.literal(query)})")
     assert(!again.exists(text(_, "advice") == "columns"), again)
     val order = FileOrder(Seq("it's", "sp ace", "UPPER").map(ColumnRef(1, LongType, _)), isZOrder = true).sortOrder
-    run(s"CALL lake.system.rewrite_data_files($named, strategy => 'sort', sort_order => ${SqlText.literal(order)}, " +
-      "options => map('rewrite-all', 'true'))")
+    run(
+      s"CALL lake.system.rewrite_data_files($named, strategy => 'sort', sort_order => ${SqlText.literal(order)}, " +
+        "options => map('rewrite-all', 'true'))")
   }
 }
