@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 
 import pytest
+from support import session
 from support.session import STOCK
 
 import zonemap
 
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
-QUERY = "SELECT * FROM lake.mistakes.indexed WHERE id = 3"
-
 #: name -> the call with a table, and its action in messages
 TABLE_CALLS = {
-    "advise": (lambda spark, table: zonemap.advise(spark, table, [QUERY]), "advise on"),
+    "advise": (lambda spark, table: zonemap.advise(spark, table, [f"SELECT * FROM {table} WHERE id = 3"]), "advise on"),
     "clustering": (
         lambda spark, table: zonemap.clustering_information(spark, table, ["id"]),
         "compute the clustering of",
@@ -33,7 +32,7 @@ QUERY_CALLS = {
 }
 #: mistaken table -> reason and next step; they hold for each call
 TABLES = {
-    "lake.mistakes.nowhere": r"the table or view .* cannot be found|not found.* Name an existing Iceberg table as catalog",
+    "lake.mistakes.nowhere": r"cannot be found\..* Name an existing Iceberg table as catalog",
     "sea.mistakes.nowhere": r"no catalog has the name 'sea'\. Name an existing Iceberg table as catalog",
     "looked_at": r"Name an (existing )?Iceberg table as catalog\.namespace\.table\.$",
     "spark_catalog.default.plain": r"it is not an Iceberg table\. Name an Iceberg table as catalog",
@@ -67,8 +66,10 @@ QUERIES = {
 
 
 @pytest.fixture(scope="module")
-def made(spark, lake):
-    """The tables that the calls name."""
+def made(lake):
+    """The session, with the tables that the calls name; upkeep would index the table without an index."""
+    spark = session.get()
+    spark.conf.set("spark.sql.zonemap.upkeep", "off")
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.mistakes")
     for name in ("empty", "unindexed", "indexed", "unread"):
         spark.sql(f"DROP TABLE IF EXISTS lake.mistakes.{name}")
@@ -79,7 +80,8 @@ def made(spark, lake):
         zonemap.build(spark, f"lake.mistakes.{name}")
     spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
-    return spark
+    yield spark
+    spark.conf.unset("spark.sql.zonemap.upkeep")
 
 
 def assert_sentence(call, subject: str, action: str, expected: str) -> None:

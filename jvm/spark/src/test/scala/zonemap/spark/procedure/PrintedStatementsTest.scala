@@ -80,10 +80,13 @@ class PrintedStatementsTest extends AdviceCalls {
     assert(sorted.size == conditions.size, sorted)
     val others = ofColumns.filterNot(_.contains("rewrite_data_files")).distinct
     others.foreach(run)
-    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(others.foreach(run))
+    // the name of the table has one quote, and these have another one or a backslash
+    val withQuotes = others.filter(s => "char\\(|\\\\".r.findAllIn(s).size > 1)
+    assert(withQuotes.size == 3, withQuotes)
+    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(withQuotes.foreach(run))
     sorted.foreach(run)
     withConf("spark.sql.parser.escapedStringLiterals" -> "true")(
-      sorted.filter(_.contains("char(")).take(2).foreach(run))
+      sorted.take(1).foreach(run))
     val modes = sql(s"SHOW TBLPROPERTIES $table").collect().map(_.getString(0)).toSet
     val missing = (columns :+ "nested.in ner").filterNot(c => modes(s"write.metadata.metrics.column.$c"))
     assert(missing.isEmpty, modes)
