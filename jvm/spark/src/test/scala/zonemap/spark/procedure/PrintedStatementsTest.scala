@@ -85,8 +85,7 @@ class PrintedStatementsTest extends AdviceCalls {
     assert(withQuotes.size == 3, withQuotes)
     withConf("spark.sql.parser.escapedStringLiterals" -> "true")(withQuotes.foreach(run))
     sorted.foreach(run)
-    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(
-      sorted.take(1).foreach(run))
+    withConf("spark.sql.parser.escapedStringLiterals" -> "true")(sorted.take(1).foreach(run))
     val modes = sql(s"SHOW TBLPROPERTIES $table").collect().map(_.getString(0)).toSet
     val missing = (columns :+ "nested.in ner").filterNot(c => modes(s"write.metadata.metrics.column.$c"))
     assert(missing.isEmpty, modes)
