@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from typing import Any
 
@@ -104,7 +105,9 @@ class _Frame:
 def test_a_text_is_sent_as_a_literal() -> None:
     session = _Session(WHY)
     result = zonemap.why_not("SELECT * FROM t WHERE s = 'a'", spark=session)  # type: ignore[arg-type]
-    assert session.statements == [r"CALL zonemap.system.why_not(query => 'SELECT * FROM t WHERE s = \'a\'')"]
+    assert session.statements == [
+        "CALL zonemap.system.why_not(query => concat('SELECT * FROM t WHERE s = ', char(39), 'a', char(39)))"
+    ]
     assert result.as_dicts() == [WHY]
     assert result.summaries()[0]["files"] == "1,000 -> 812"
     html = result._repr_html_()
@@ -245,10 +248,13 @@ def test_advice_from_observed_scans_and_from_queries() -> None:
     assert result.as_dicts()[0] == ADVICE and result.statements == (ADVICE["statement"],)
     assert [row["files"] for row in result.summaries()] == ["1,600 -> about 12", "1,600"]
     assert "would keep about 12 files" in result._repr_html_()
+    heads = re.findall("<th>(.*?)</th>", result._repr_html_())
+    assert heads == ["advice", "subject", "scans", "files", "message", "statement"]
     zonemap.advise(session, "t", ["SELECT 'a'", _Frame(session)])  # type: ignore[list-item]
     assert session.statements[0] == ("CALL zonemap.system.advise(table => 'lake.db.t', max_scans => 7, facts => false)")
     assert session.statements[1].startswith(
-        r"CALL zonemap.system.advise(table => 't', max_scans => 200, queries => array('SELECT \'a\'', 'SELECT * FROM "
+        "CALL zonemap.system.advise(table => 't', max_scans => 200, queries => "
+        "array(concat('SELECT ', char(39), 'a', char(39)), 'SELECT * FROM "
     )
     assert session.views == []
 

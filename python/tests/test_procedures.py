@@ -210,7 +210,7 @@ WARMED = {"snapshot_id": 7, "segments": 3, "bytes": 12345, "seconds": 0.25}
     [
         ({}, ""),
         ({"hours": 24}, ", hours => 24"),
-        ({"hours": 0, "columns": ["ts", "it's"]}, ", hours => 0, columns => array('ts', 'it\\'s')"),
+        ({"hours": 0, "columns": ["ts", "it's"]}, ", hours => 0, columns => array('ts', concat('it', char(39), 's'))"),
     ],
 )
 def test_prewarm_returns_its_row(given: dict[str, Any], sent: str) -> None:
@@ -428,6 +428,11 @@ def test_the_reason_of_an_inactive_extension_is_the_message() -> None:
         ("status", "show the status of 't'"),
         ("gc", "collect unused index files of 't'"),
         ("drop", "drop the index of 't'"),
+        ("advise", "advise on 't'"),
+        ("verify", "verify 't'"),
+        ("history", "show the history of 't'"),
+        ("clustering_information", "compute the clustering of 't'"),
+        ("report", "show the status of 't'"),
     ],
 )
 def test_a_message_names_the_action(name: str, action: str) -> None:
@@ -436,6 +441,13 @@ def test_a_message_names_the_action(name: str, action: str) -> None:
     session = _Session(error=_SparkError("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."))
     with pytest.raises(ProcedureError, match=f"Cannot {action}: zonemap is not active"):
         getattr(zonemap, name)(session, "t")
+
+
+def test_a_query_without_the_catalog_is_not_active() -> None:
+    session: Any = _Session(error=_SparkError("CATALOG_NOT_FOUND", "The catalog `zonemap` not found."))
+    for call, action in ((zonemap.why_not, "explain"), (zonemap.verify_query, "verify")):
+        with pytest.raises(ProcedureError, match=f"Cannot {action} 'SELECT 1': zonemap is not active .* Start it with"):
+            call("SELECT 1", spark=session)
 
 
 def test_a_value_in_a_message_is_one_short_line() -> None:

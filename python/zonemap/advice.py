@@ -81,6 +81,9 @@ class AdviceResult(_Rows):
         """Returns the rows with the columns that people read first."""
         return [row.summary() for row in self.rows]
 
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", self.summaries()
+
 
 def advise(
     spark: SparkSession,

@@ -8,6 +8,7 @@ from zonemap.arguments import shown
 from zonemap.errors import InvalidArgumentError
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9]+[A-Za-z_][A-Za-z0-9_]*")
+_SPECIAL = re.compile(r"(['\\])")
 _PART = re.compile(r"`((?:[^`]|``)*)`|([^`.]*)")
 
 
@@ -51,8 +52,15 @@ def literal(name: str) -> str:
 
 
 def text_literal(text: str) -> str:
-    """Returns the SQL string literal of any text; the literal is safe in a statement."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    """Returns any text as an SQL expression of literals, which is safe in a statement under every conf.
+
+    No literal holds a quote or a backslash: spark.sql.parser.escapedStringLiterals changes the meaning of these.
+    """
+    if not _SPECIAL.search(text):
+        return f"'{text}'"
+    found = filter(None, _SPECIAL.split(text))
+    pieces = (f"char({ord(piece)})" if _SPECIAL.fullmatch(piece) else f"'{piece}'" for piece in found)
+    return f"concat({', '.join(pieces)})"
 
 
 def _unreadable(name: str, why: str) -> InvalidArgumentError:

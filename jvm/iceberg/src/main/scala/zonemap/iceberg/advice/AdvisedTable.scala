@@ -2,37 +2,40 @@ package zonemap.iceberg.advice
 
 import org.apache.iceberg.{BaseTable, Snapshot}
 
-import zonemap.core.predicate.ColumnRef
+import zonemap.iceberg.layout.FileOrder
+import zonemap.iceberg.report.SqlText
 
 /**
- * The table that advice is for, and the notation of its names in statements.
+ * The table that advice is for, and the statements about it.
  *
  * @param name the table as the caller named it
  * @param catalog its catalog
- * @param identifier its name within the catalog
+ * @param parts its namespace and its name
  */
 private[zonemap] final case class AdvisedTable(
     table: BaseTable,
     snapshot: Snapshot,
     name: String,
     catalog: String,
-    identifier: String) {
-  import AdvisedTable._
+    parts: Seq[String]) {
 
-  /** The statement that builds a fact, or that changes the columns of the index. */
-  def build(arguments: String): String = s"CALL zonemap.system.build(table => ${literal(name)}, $arguments)"
+  /** The full name, as statements write it. */
+  val sqlName: String = SqlText.name(catalog +: parts)
 
-  /** Sorts all files into files of the present average size, so that the number of files stays about the same. */
-  def rewrite(column: ColumnRef, live: Size): String = {
-    val size = Math.max(1L, live.bytes / Math.max(1L, live.files))
-    s"CALL $catalog.system.rewrite_data_files(table => ${literal(identifier)}, strategy => 'sort', sort_order => " +
-      s"${literal(quoted(column.name))}, options => map('rewrite-all', 'true', 'target-file-size-bytes', '$size'))"
-  }
+  /** The statement that changes the columns of the index. */
+  def buildOf(columns: Seq[String]): String =
+    s"${SqlText.build(sqlName).stripSuffix(")")}, columns => ${columns.map(SqlText.literal).mkString("array(", ", ", ")")})"
+
+  /** Rewrites all files in an order, into files of this size. */
+  def rewrite(order: FileOrder, fileBytes: Long): String =
+    s"CALL ${SqlText.name(Seq(catalog))}.system.rewrite_data_files(table => ${SqlText.literal(sqlName)}, strategy => " +
+      s"'sort', sort_order => ${SqlText.literal(order.sortOrder)}, options => map('rewrite-all', 'true', " +
+      s"'target-file-size-bytes', '$fileBytes'))"
 
   def setProperties(properties: Seq[(String, String)]): String =
     properties
-      .map { case (key, value) => s"${literal(key)} = ${literal(value)}" }
-      .mkString(s"ALTER TABLE $name SET TBLPROPERTIES (", ", ", ")")
+      .map { case (key, value) => s"${SqlText.property(key)} = ${SqlText.property(value)}" }
+      .mkString(s"ALTER TABLE $sqlName SET TBLPROPERTIES (", ", ", ")")
 
   def refuse(why: String, what: String): Nothing =
     throw new IllegalArgumentException(s"Cannot ${AdvisedTable.Verb} '$name': $why. $what.")
@@ -40,12 +43,4 @@ private[zonemap] final case class AdvisedTable(
 
 private[zonemap] object AdvisedTable {
   val Verb = "advise on"
-
-  /** A text as a literal of SQL. */
-  def literal(text: String): String = "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-  /** A column in a sort order or in the notation of facts; backquotes keep special characters together. */
-  def quoted(column: String): String =
-    if (column.matches("[A-Za-z_][A-Za-z0-9_]*") || column.contains("[")) column
-    else column.split('.').map(part => if (part.matches("\\w+")) part else s"`$part`").mkString(".")
 }

@@ -4,6 +4,7 @@ import zonemap.core.predicate.Predicate
 import zonemap.iceberg.fact.FactTaskRunner
 import zonemap.iceberg.layout.Clustering
 import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -20,9 +21,7 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
   def of(target: AdvisedTable, scans: Seq[ObservedScan], facts: Option[FactTaskRunner]): Seq[Advice] = {
     val relation = new PinnedRelation(target.table, target.snapshot.snapshotId(), settings, process)
     val live = relation.liveFiles.getOrElse {
-      target.refuse(
-        Clustering.whyUncovered(relation),
-        s"CALL zonemap.system.build(table => '${target.name}') indexes it")
+      target.refuse(Clustering.whyUncovered(relation), s"${SqlText.build(target.sqlName)} indexes it")
     }
     val usages = scans
       .groupBy(_.key)

@@ -8,6 +8,7 @@ import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
+import zonemap.iceberg.report.SqlText
 
 /** Which columns the index must hold, and of which columns the writers must collect bounds, for the observed scans. */
 private[advice] final class ColumnAdvice(
@@ -48,7 +49,7 @@ private[advice] final class ColumnAdvice(
     val choice = relation.known.choice
     val missing = used.filterNot(c => choice.holds(c.fieldId))
     def build(fieldIds: Set[Int]) =
-      target.build(ColumnNames.of(schema, fieldIds).map(AdvisedTable.literal).mkString("columns => array(", ", ", ")"))
+      target.buildOf(ColumnNames.of(schema, fieldIds))
     if (missing.nonEmpty)
       Some(
         advice(
@@ -97,7 +98,7 @@ private[advice] final class ColumnAdvice(
       cut.map(_._1) -> s"bounds of ${names(cut.map(_._1))} are cut within the part that all values share"
     ).collect { case (columns, text) if columns.nonEmpty => text }.mkString("; ") +
       s"; the statement changes the files of later writes, and facts => " +
-      s"${AdvisedTable.literal(s"bounds(${modes.map(_._1.name).mkString(", ")})")} measures the present files"
+      s"${SqlText.facts("bounds", modes.map(_._1.name): _*)} measures the present files"
   }
 
   private def fieldCount: Int = schema.columns().size()

@@ -3,11 +3,11 @@ package zonemap.iceberg.advice
 import scala.util.Try
 
 import zonemap.core.fact.FactKind
-import zonemap.core.predicate.{ColumnId, ColumnRef}
+import zonemap.core.predicate.ColumnRef
 import zonemap.iceberg.fact.{FactBuild, FactLimit, FactRequest, FactResult, FactTaskRunner}
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.ByteText
+import zonemap.iceberg.report.{ByteText, SqlText}
 
 /**
  * The facts that would keep fewer files of the observed scans. It builds the facts of a sample of the data files, counts
@@ -50,7 +50,7 @@ private[advice] final class FactAdvice(
 
   /** The request for a fact; `None` if the column cannot have it. */
   private def request(column: ColumnRef, kind: FactKind): Option[FactRequest] =
-    Try(FactRequest.parse(s"${kind.name}(${notation(column)})", target.table)).toOption
+    Try(FactRequest.parse(s"${kind.name}(${SqlText.factColumn(column.name)})", target.table)).toOption
       .flatMap(_.headOption)
       .filter(_.column == column.id)
 
@@ -89,7 +89,7 @@ private[advice] final class FactAdvice(
         now,
         best.after,
         Cost(cost.built.toLong, cost.rowsRead, cost.expectedBytes),
-        target.build(s"facts => ${AdvisedTable.literal(s"${best.request.kind.name}(${notation(best.request)})")}"),
+        SqlText.build(target.sqlName, best.request.kind.name, best.request.name),
         s"$kept; it takes about ${ByteText.of(cost.expectedBytes)}, and the build reads column `$column` of " +
           Advice.files(cost.built.toLong)
       )
@@ -113,11 +113,4 @@ private object FactAdvice {
 
   /** @param after files that the scans would keep with the fact */
   private final case class Tried(request: FactRequest, after: Size, sampled: Int)
-
-  private def notation(column: ColumnRef): String = notation(column.name, column.id)
-
-  private def notation(request: FactRequest): String = notation(request.name, request.column)
-
-  private def notation(name: String, column: ColumnId): String =
-    if (column.mapKey.isDefined || name.matches("[\\w.]+")) name else s"`$name`"
 }

@@ -1,53 +1,86 @@
 package zonemap.iceberg.advice
 
-import scala.collection.mutable
-
 import zonemap.core.predicate.{ColumnRef, Predicate}
 import zonemap.core.value.UuidType
-import zonemap.iceberg.convert.PartitionTuples
-import zonemap.iceberg.layout.{ColumnEffect, SortEstimate}
+import zonemap.iceberg.layout.{ColumnEffect, FileOrder, SortEstimate}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.ConditionEffect
+import zonemap.iceberg.report.{ByteText, ConditionEffect}
 
 /**
- * The column by which a sort would keep the fewest files of the observed scans. A sort by a column scatters the values
- * of the others, so a scan without a use of the column is taken to keep all files of its partitions.
+ * The order of rows in which the files would have the fewest bytes to read for the observed scans: by one column, by
+ * several, or a Z-order. A sort by a column scatters the values of the others, so a scan without a use of the sorted
+ * columns is taken to keep all files of its partitions.
  */
 private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage], live: FileSet) {
   import SortAdvice._
 
   private val scans = usages.map(_.times.toLong).sum
   private val now = Size.sum(usages.map(_.total))
+  private val rewritten = new RewrittenFiles(target.table, Size.of(live))
+  private lazy val all = rewritten.of(live)
 
   def advice: Advice = {
-    val orders = candidates.map(column => new Order(column, usages.map(u => u -> after(column, u))))
-    orders.sortBy(_.total.files).headOption match {
+    val single =
+      candidates.map(column => new TriedOrder(FileOrder(Seq(column)), usages.map(u => u -> after(column, u))))
+    val best = single.sortBy(_.total.files).headOption
+    val several = new SeveralColumns(usages, live, rewritten, candidates)
+    val choice = best.map(one => several.best.filter(_.total.files <= one.total.files * SimplerIsBetter).getOrElse(one))
+    choice match {
       case None =>
         val message = "no observed scan has a condition, first rows or a join key on a single column with bounds"
         Advice.noHelp(Subject, scans, now, message)
-      case Some(best) if Advice.helps(now, best.total) => found(best)
-      case Some(best) =>
-        val message = s"no sort by one column keeps clearly fewer than the ${Advice.files(now.files)} that " +
-          s"${Advice.scans(scans)} keep now; the best, by `${best.column.name}`, would keep about " +
-          Advice.files(best.total.files) + best.others + best.unknown
-        Advice.noHelp(Subject, scans, now, message)
+      case Some(order) =>
+        val compared = comparison(order, best.toSeq ++ several.bestSort ++ several.bestZOrder) + several.unknown
+        if (helps(order)) found(order, compared) else noHelp(order, compared, several.isTried)
     }
   }
 
-  private def found(best: Order): Advice = {
-    val all = Size.of(live)
-    val message = s"a sort by `${best.column.name}` would keep about ${Advice.files(best.total.files)} instead of " +
-      s"${count(now.files)} for ${Advice.scans(scans)}${best.others}${best.unknown}; it rewrites the table"
+  /** Fewer bytes, if the rewrite changes the size of files: larger files are fewer without a better order. */
+  private def helps(order: TriedOrder): Boolean =
+    if (isResized) order.total.bytes <= now.bytes * (1 - Advice.LeastGain) else Advice.helps(now, order.total)
+
+  private def isResized: Boolean = all.files != live.count
+
+  private def found(best: TriedOrder, compared: String): Advice = {
+    val size = Size.of(live)
+    val message =
+      s"${best.text} would keep about ${Advice.files(best.total.files)}${best.bytes(isResized)} instead of " +
+        s"${count(now.files)} for ${Advice.scans(scans)}${best.others}${best.unknown}$compared; it rewrites the table" +
+        (if (isResized) s" into $sizes" else "")
     Advice(
       Advice.Sort,
-      best.column.name,
+      best.order.name,
       scans,
       now,
       best.total,
-      Cost(all.files, rows(live), all.bytes),
-      target.rewrite(best.column, all),
-      message)
+      Cost(size.files, RewrittenFiles.rows(live), size.bytes),
+      target.rewrite(best.order, rewritten.fileBytes),
+      message
+    )
   }
+
+  private def noHelp(best: TriedOrder, compared: String, severalTried: Boolean): Advice = {
+    val kinds = if (severalTried) "no sort and no Z-order" else "no sort by one column"
+    val kept = Advice.files(now.files) + (if (isResized) s" with ${ByteText.of(now.bytes)}" else "")
+    val less = if (isResized) "clearly fewer bytes" else "clearly fewer"
+    val message = s"$kinds keeps $less than the $kept that ${Advice.scans(scans)} keep now; the best, " +
+      s"by `${best.order.name}`, would keep about ${Advice.files(best.total.files)}${best.bytes(isResized)}" +
+      best.others + best.unknown + compared + (if (isResized) s"; a rewrite makes $sizes" else "")
+    Advice.noHelp(Subject, scans, now, message)
+  }
+
+  /** A clause about the other orders, with files and bytes. */
+  private def comparison(chosen: TriedOrder, orders: Seq[TriedOrder]): String =
+    orders.filterNot(_ eq chosen).distinctBy(_.order.name) match {
+      case Nil => ""
+      case others =>
+        others
+          .map(o => s"${o.text} about ${Advice.files(o.total.files)} (${ByteText.of(o.total.bytes)})")
+          .mkString("; compared with ", ", ", "")
+    }
+
+  private def sizes: String =
+    s"about ${Advice.files(all.files)} of at most ${ByteText.of(rewritten.fileBytes)} (write.target-file-size-bytes)"
 
   private def candidates: Seq[ColumnRef] =
     usages
@@ -65,45 +98,17 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
     val base = usage.inPartitions
     def estimated(predicate: Predicate) =
       ColumnEffect.rangesOf(predicate).filterNot(_.isEverything) match {
-        case Some(ranges) => SortEstimate.of(base, column, ranges).map(Size.of(base).only)
-        case None         => Right(usage.now)
+        case Some(ranges) =>
+          SortEstimate.of(base, column, ranges, Some(rewritten.fileBytes)).map(rewritten.of(base).only)
+        case None => Right(rewritten.merged(usage.now))
       }
-    usage.keyCondition(column).orElse(usage.on(column)) match {
-      case Some(predicate) => estimated(predicate)
-      case None =>
-        val first = usage.scan.topK.filter(k => k.column.id == column.id && usage.scan.conditions.isEmpty)
-        Right(first.fold(Size.of(base))(k => Size.of(base).only(holding(base, k.rows))))
-    }
+    usage
+      .keyCondition(column)
+      .orElse(usage.on(column))
+      .fold[Either[String, Size]](Right(rewritten.withoutCondition(usage, column)))(estimated)
   }
 
-  /** The files with the first rows of each partition, which is sorted on its own. */
-  private def holding(files: FileSet, wanted: Long): Long = {
-    val partitions = partitionsOf(files)
-    val perFile = rows(files).toDouble / files.count.max(1L)
-    (partitions + (wanted / perFile.max(1.0)).toLong).min(files.count)
-  }
-
-  /** A sort by a column, with the files that each usage would keep. */
-  private final class Order(val column: ColumnRef, sizes: Seq[(Usage, Either[String, Size])]) {
-
-    def size(usage: Usage, found: Either[String, Size]): Size = found.getOrElse(usage.now) * usage.times
-
-    val total: Size = Size.sum(sizes.map { case (usage, found) => size(usage, found) })
-
-    /** A clause about the scans that the sort makes slower. */
-    def others: String = {
-      val worse = sizes.filter { case (usage, found) => found.exists(_.files > usage.now.files) }
-      if (worse.isEmpty) ""
-      else {
-        val (before, after) = (Size.sum(worse.map(_._1.total)), Size.sum(worse.map { case (u, f) => size(u, f) }))
-        s"; ${Advice.scans(worse.map(_._1.times.toLong).sum)} of them by other columns would keep about " +
-          s"${count(after.files)} instead of ${count(before.files)}"
-      }
-    }
-
-    def unknown: String =
-      sizes.collectFirst { case (_, Left(why)) => s"; no estimate for some scans: $why" }.getOrElse("")
-  }
+  private def count(files: Long): String = ConditionEffect.count(files)
 }
 
 private object SortAdvice {
@@ -112,20 +117,6 @@ private object SortAdvice {
   /** More columns than this are rarely the sort order of a table. */
   private val MostCandidates = 20
 
-  private def count(files: Long): String = ConditionEffect.count(files)
-
-  private def rows(files: FileSet): Long = {
-    var rows = 0L
-    files.foreachSegment((segment, kept) => kept.forEach(row => rows += segment.recordCount(row).max(0L)))
-    rows
-  }
-
-  private def partitionsOf(files: FileSet): Long = {
-    val found = mutable.Set.empty[PartitionTuples.TupleKey]
-    files.foreachSegment { (segment, kept) =>
-      val keys = segment.partitions.map(p => PartitionTuples.key(p.specId, p.values))
-      kept.forEach(row => found += keys(segment.partitionOrdinal(row)))
-    }
-    found.size.toLong
-  }
+  /** An order by several columns must keep at most this share of the files that one column keeps. */
+  private val SimplerIsBetter = 0.8
 }

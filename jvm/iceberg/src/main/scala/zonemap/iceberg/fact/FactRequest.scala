@@ -11,6 +11,7 @@ import zonemap.core.fact.FactKind
 import zonemap.core.predicate.ColumnId
 import zonemap.core.value._
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues, MappedNames, PartitionTuples}
+import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.snapshot.TableFacts
 
 /**
@@ -57,7 +58,8 @@ private[zonemap] object FactRequest {
   /** The requests for all facts that the table has; facts that can no longer be requested are left out. */
   def known(table: Table, facts: TableFacts): Seq[FactRequest] =
     facts.known.toSeq.sortBy { case (column, kind) => (kind.code, column.fieldId) }.flatMap { case (column, kind) =>
-      val parsed = Try(new Parsed(kind, ColumnNames.of(table.schema(), column), table).request)
+      val name = SqlText.factColumn(ColumnNames.of(table.schema(), column))
+      val parsed = Try(new Parsed(kind, name, table).request)
       parsed.toOption.filter(_.column == column)
     }
 

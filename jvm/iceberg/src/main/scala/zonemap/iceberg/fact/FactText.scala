@@ -31,8 +31,14 @@ private[fact] object FactText {
       }
   }
 
-  /** A name without its backquotes. */
-  def bare(name: String): String = name.trim.stripPrefix("`").stripSuffix("`")
+  /** A name without its backquotes; two backquotes within them are one. */
+  def bare(name: String): String =
+    name.trim match {
+      case Quoted(inner) => inner.replace("``", "`")
+      case other         => other
+    }
+
+  private val Quoted = "(?s)`((?:[^`]|``)*)`".r
 
   /** Splits a text at the commas outside quotes and parentheses. */
   def split(text: String): Seq[String] = {

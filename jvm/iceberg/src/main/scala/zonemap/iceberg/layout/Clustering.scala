@@ -9,7 +9,7 @@ import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.UuidType
 import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 import zonemap.iceberg.plan.PinnedRelation
-import zonemap.iceberg.report.PlanMode
+import zonemap.iceberg.report.{PlanMode, SqlText}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -48,7 +48,7 @@ private[zonemap] object Clustering {
       Option(table.currentSnapshot()).getOrElse(refuse(name, "the table has no snapshot", "Write to the table first"))
     val relation = new PinnedRelation(table, snapshot.snapshotId(), settings, process)
     val files = relation.liveFiles.getOrElse {
-      refuse(name, whyUncovered(relation), s"CALL zonemap.system.build(table => '$name') indexes it")
+      refuse(name, whyUncovered(relation), s"${SqlText.build(name)} indexes it")
     }
     val intervals = FileIntervals.of(files, columns)
     Clustering(columns.map(_.name), snapshot.snapshotId(), intervals, histogram(intervals), notes(intervals, columns))

@@ -8,8 +8,11 @@ import zonemap.core.value._
  * order of the values. Only estimates use it: two values may have the same place.
  *
  * @param unit the width of a single value: 1 for whole numbers and dates, 0 for values without a next value
+ * @param sharedBytes the number of leading bytes that all texts share; the places are of the bytes after them
  */
-private[layout] final class ValueScale private (val unit: Double, place: ZoneValue => Double) {
+private[layout] final class ValueScale private (val unit: Double, val sharedBytes: Int, place: ZoneValue => Double) {
+
+  def placeOf(value: ZoneValue): Double = place(value)
 
   /** The width of the interval from `lower` to `upper`, both included; 0 for a single value without a width. */
   def width(lower: ZoneValue, upper: ZoneValue): Double = place(upper) - place(lower) + unit
@@ -39,12 +42,16 @@ private[layout] object ValueScale {
   /** @param ends all ends of the intervals that are compared */
   def of(columnType: ColumnType, ends: => Iterator[ZoneValue]): ValueScale =
     columnType match {
-      case FloatType | DoubleType => new ValueScale(0.0, { case LongValue(v) => ZoneValues.toDouble(v); case _ => 0.0 })
+      case FloatType | DoubleType =>
+        new ValueScale(0.0, 0, { case LongValue(v) => ZoneValues.toDouble(v); case _ => 0.0 })
       case other if other.encoding == Encoding.Longs =>
-        new ValueScale(1.0, { case LongValue(v) => v.toDouble; case _ => 0.0 })
+        new ValueScale(1.0, 0, { case LongValue(v) => v.toDouble; case _ => 0.0 })
       case _ =>
         val shared = sharedBytes(ends)
-        new ValueScale(0.0, { case BytesValue(bytes) => leading(bytes, shared); case LongValue(v) => v.toDouble })
+        new ValueScale(
+          0.0,
+          shared,
+          { case BytesValue(bytes) => leading(bytes, shared); case LongValue(v) => v.toDouble })
     }
 
   /** The number of leading bytes that all values share. */

@@ -1,8 +1,11 @@
 package zonemap.iceberg.report
 
+import scala.util.matching.Regex
+
 /**
  * The remedy for each code of the catalogues of reasons, for `why_not` and the reference page. A text in braces is an
- * argument of the reason, or the name of the table.
+ * argument of the reason, or the name of the table. Within quotes it becomes a part of a literal of SQL, and a column
+ * within parentheses is written in the notation of facts.
  */
 object Remedies {
 
@@ -88,9 +91,29 @@ object Remedies {
   /** The remedy as it is in the reference page. */
   def template(code: String): String = all.getOrElse(code, "")
 
-  /** The remedy with these arguments and this table. */
-  def of(code: String, arguments: Map[String, String], table: String): String =
-    (arguments + ("table" -> table)).foldLeft(template(code)) { case (text, (name, value)) =>
-      text.replace(s"{$name}", value)
-    }
+  private val Part = """'(?:(\w+)\()?\{(\w+)\}\)?'|\{(\w+)\}""".r
+
+  /**
+   * The remedy with these arguments.
+   *
+   * @param table the name of the table as statements write it
+   */
+  def of(code: String, arguments: Map[String, String], table: String): String = {
+    val values = arguments + ("table" -> table)
+    Part.replaceAllIn(
+      template(code),
+      found => {
+        val name = Option(found.group(2)).getOrElse(found.group(3))
+        val text = values
+          .get(name)
+          .map(value =>
+            (found.group(1), found.group(2)) match {
+              case (null, null) => value
+              case (null, _)    => SqlText.literal(value)
+              case (kind, _)    => SqlText.facts(kind, value)
+            })
+        Regex.quoteReplacement(text.getOrElse(found.matched))
+      }
+    )
+  }
 }

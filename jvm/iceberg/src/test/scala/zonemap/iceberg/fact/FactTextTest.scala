@@ -3,6 +3,7 @@ package zonemap.iceberg.fact
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.value.{ZoneValue, ZoneValues}
+import zonemap.iceberg.report.SqlText
 
 /** Parses the notation of facts. */
 class FactTextTest extends AnyFunSuite {
@@ -16,6 +17,17 @@ class FactTextTest extends AnyFunSuite {
       case FactText.Item(kind, columns) => assert((kind, columns) == (("values", Seq("a", "t['x,''y)']"))))
       case other                        => fail(other)
     }
+  }
+
+  test("backquotes around a name are no part of it, and two within them are one") {
+    assert(
+      Seq("a.b", " `a.b` ", "`we``ird`", "we`ird", "`", "``").map(FactText.bare) ==
+        Seq("a.b", "a.b", "we`ird", "we`ird", "`", ""))
+    for (name <- Seq("a.b", "we`ird", "`x`", "a, (b)", "it's", "tags['a']", "größe"))
+      assert(
+        FactText.split(SqlText.factColumn(name)).map(n => FactText.MapKey.unapply(n).fold(FactText.bare(n))(_._1)) ==
+          Seq(name.stripSuffix("['a']")),
+        name)
   }
 
   test("keys of maps are texts in quotes or whole numbers") {

@@ -15,7 +15,7 @@ import zonemap.iceberg.report.{ConditionReason, OperatorReason, Remedies}
 import zonemap.spark.explain._
 import zonemap.spark.expression.{CatalystCondition, ExpressionSql, ExpressionTranslator}
 import zonemap.spark.join.Column
-import zonemap.spark.scan.{IcebergScans, SchemaColumns, ZoneMapRelation}
+import zonemap.spark.scan.{IcebergScans, SchemaColumns, SqlNames, ZoneMapRelation}
 
 /** Finds how an optimized plan uses its scans of Iceberg tables. It plans no scan and reads no byte of a store. */
 private[spark] object ScanObservation {
@@ -41,6 +41,7 @@ private[spark] object ScanObservation {
 
   private final class OfScan(relation: ZoneMapRelation, use: ScanUse) {
     private val table = relation.table.baseName()
+    private def sqlName = SqlNames.of(relation.relation, table)
 
     /** All columns, as if the table had each kind of fact of each of them. */
     private val anyColumn =
@@ -140,7 +141,7 @@ private[spark] object ScanObservation {
       hindrance(text, Coded.of(reason.code, reason.message, reason))
 
     private def hindrance(text: String, reason: Coded): Hindrance =
-      Hindrance(text, reason.code, reason.message, Remedies.of(reason.code, reason.arguments, table))
+      Hindrance(text, reason.code, reason.message, Remedies.of(reason.code, reason.arguments, sqlName))
   }
 
   /** The number of values and operators of a condition; a long value counts as several. */

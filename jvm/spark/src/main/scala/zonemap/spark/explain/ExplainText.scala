@@ -22,9 +22,9 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   private def describe(scan: FoundScan): String = {
     val (head, lines) = scan match {
-      case FoundScan.Stock(table, reason, notes, _) =>
+      case FoundScan.Stock(table, _, reason, notes, _) =>
         (Some(s"table $table mode STOCK\n  reason: ${reason.code} (${reason.message})"), notes.map(_.line))
-      case FoundScan.Indexed(_, report, notes, details, _) =>
+      case FoundScan.Indexed(_, _, report, notes, details, _) =>
         val counted = report.fold(Set.empty[String])(StageLines.subjects)
         (report.map(describe), notes.filterNot(n => counted(n.subject)).map(_.line) ++ details.toSeq.flatMap(linesOf))
     }

@@ -7,6 +7,9 @@ import zonemap.spark.scan.{IcebergScans, ZoneMapRelation}
 /** A scan of an Iceberg table in a physical plan. */
 private[spark] sealed trait FoundScan {
 
+  /** The name of the table as statements write it. */
+  def sqlName: String
+
   /** Lines about operators that were found after the scan was planned. */
   def afterPlanning: Seq[ScanNote]
 
@@ -17,7 +20,12 @@ private[spark] sealed trait FoundScan {
 private[spark] object FoundScan {
 
   /** A scan that Iceberg plans, with the reason. */
-  final case class Stock(table: String, reason: Coded, notes: Seq[ScanNote], afterPlanning: Seq[ScanNote])
+  final case class Stock(
+      table: String,
+      sqlName: String,
+      reason: Coded,
+      notes: Seq[ScanNote],
+      afterPlanning: Seq[ScanNote])
       extends FoundScan {
     override def cached: FoundScan = copy(afterPlanning = afterPlanning :+ Cached)
   }
@@ -30,6 +38,7 @@ private[spark] object FoundScan {
    */
   final case class Indexed(
       table: ZoneMapTable,
+      sqlName: String,
       report: Option[PlanReport],
       notes: Seq[ScanNote],
       details: Option[ScanDetails],
@@ -52,6 +61,7 @@ private[spark] object FoundScan {
 
   def of(
       table: ZoneMapTable,
+      sqlName: String,
       report: Option[PlanReport],
       details: PlanReport => Option[ScanDetails],
       notes: Seq[ScanNote],
@@ -60,9 +70,9 @@ private[spark] object FoundScan {
       case Some(found) =>
         found.mode match {
           case PlanMode.Stock(reason) =>
-            Stock(found.table, Coded.of(reason.code, reason.message, reason), notes, afterPlanning)
-          case _ => Indexed(table, report, notes, details(found), afterPlanning)
+            Stock(found.table, sqlName, Coded.of(reason.code, reason.message, reason), notes, afterPlanning)
+          case _ => Indexed(table, sqlName, report, notes, details(found), afterPlanning)
         }
-      case None => Indexed(table, None, notes, None, afterPlanning)
+      case None => Indexed(table, sqlName, None, notes, None, afterPlanning)
     }
 }

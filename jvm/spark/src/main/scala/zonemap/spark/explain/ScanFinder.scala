@@ -16,7 +16,7 @@ import zonemap.iceberg.report.{PlanReport, StockReason, SwapReason}
 import zonemap.spark.aggregate.{AnsweredScan, NotAnswered, RemainingFilesScan}
 import zonemap.spark.explain.FoundScan.ScanDetails
 import zonemap.spark.join.KeyFilteredScan
-import zonemap.spark.scan.{IcebergScans, RowLevelTables, SwapDecision, SwapRule, ZoneMapRelation}
+import zonemap.spark.scan.{IcebergScans, RowLevelTables, SqlNames, SwapDecision, SwapRule, ZoneMapRelation}
 
 /**
  * Finds the scans of Iceberg tables in a physical plan, and how each was planned. EXPLAIN and `why_not` describe the
@@ -53,10 +53,11 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
     table.table() match {
       case ours: ZoneMapTable if ours.lastPlan() != null =>
         val report = IcebergScans.report(scan.scan).orElse(Option(ours.lastPlan()))
-        FoundScan.of(ours, report, detailsOf(ours, uses(scan.scan)), notesOf(ours), afterPlanning(scan))
+        val details = detailsOf(ours, uses(scan.scan))
+        FoundScan.of(ours, sqlName(scan, ours.baseName()), report, details, notesOf(ours), afterPlanning(scan))
       case ours: ZoneMapTable if ours.pinned.snapshotId.isEmpty =>
         val reason = StockReason.EmptyTable
-        FoundScan.Stock(ours.baseName(), Coded.of(reason.code, reason.message, reason), Nil, afterPlanning(scan))
+        stock(ours.baseName(), Coded.of(reason.code, reason.message, reason), scan)
       case ours: ZoneMapTable => stock(ours.baseName(), SwapReason.NotPlannedYet, scan)
       case _                  => ofStock(table, scan)
     }
@@ -65,7 +66,8 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
     val use = ScanUse(answered.scan, answered.conditions)
     val report = answered.report.orElse(Option(answered.table.lastPlan()))
     val details = detailsOf(answered.table, Some(use))
-    FoundScan.of(answered.table, report, details, notesOf(answered.table), Seq(ScanNote.parse(answered.note)))
+    val name = SqlNames.of(answered.scan.relation, answered.table.baseName())
+    FoundScan.of(answered.table, name, report, details, notesOf(answered.table), Seq(ScanNote.parse(answered.note)))
   }
 
   private def detailsOf(table: ZoneMapTable, use: Option[ScanUse]): PlanReport => Option[ScanDetails] =
@@ -98,11 +100,19 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
     }
 
   private def stock(table: String, reason: SwapReason, scan: BatchScanExec): FoundScan =
-    FoundScan.Stock(table, Coded.of(reason.code, reason.message, reason), Nil, afterPlanning(scan))
+    stock(table, Coded.of(reason.code, reason.message, reason), scan)
+
+  private def stock(table: String, reason: Coded, scan: BatchScanExec): FoundScan =
+    FoundScan.Stock(table, sqlName(scan, table), reason, Nil, afterPlanning(scan))
+
+  private def sqlName(scan: BatchScanExec, table: String): String =
+    logicalScan(scan).fold(SqlNames.of(table))(found => SqlNames.of(found.relation, table))
 
   /** The read options of the query. */
   private def optionsOf(scan: BatchScanExec): CaseInsensitiveStringMap =
+    logicalScan(scan).fold(CaseInsensitiveStringMap.empty())(_.relation.options)
+
+  private def logicalScan(scan: BatchScanExec): Option[DataSourceV2ScanRelation] =
     scan.logicalLink
       .flatMap(_.collectFirst { case found: DataSourceV2ScanRelation if found.scan eq scan.scan => found })
-      .fold(CaseInsensitiveStringMap.empty())(_.relation.options)
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.execution.SparkPlan
 
 import zonemap.iceberg.layout.{BloomEstimate, ColumnEffect, ScanCondition}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{ByteText, ConditionEffect, PlanReport, PlanStages, Remedies, Survivable}
+import zonemap.iceberg.report.{ByteText, ConditionEffect, PlanReport, PlanStages, Remedies, SqlText, Survivable}
 import zonemap.spark.scan.SwapRule
 
 /**
@@ -51,11 +51,11 @@ private[spark] final class WhyNot(swap: SwapRule) {
 
   private def rowsOf(scan: FoundScan, number: Int): Seq[WhyNotRow] = {
     val rows = scan match {
-      case stock: FoundScan.Stock     => stockRow(stock) +: stock.notes.map(noted(_, stock.table))
+      case stock: FoundScan.Stock     => stockRow(stock) +: stock.notes.map(noted(_, stock.table, stock.sqlName))
       case indexed: FoundScan.Indexed => new IndexedRows(indexed).all
     }
     val table = rows.head.table
-    (rows ++ scan.afterPlanning.map(noted(_, table))).map(_.copy(scan = number))
+    (rows ++ scan.afterPlanning.map(noted(_, table, scan.sqlName))).map(_.copy(scan = number))
   }
 }
 
@@ -73,18 +73,18 @@ private object WhyNot {
     WhyNotRow(0, table, part, text, "", "", NotCounted, NotCounted, NotCounted, "", Map.empty, "", "")
 
   private def stockRow(stock: FoundScan.Stock): WhyNotRow =
-    coded(row(stock.table, "scan", "").copy(became = "STOCK"), stock.reason)
+    coded(row(stock.table, "scan", "").copy(became = "STOCK"), stock.reason, stock.sqlName)
 
-  private def coded(row: WhyNotRow, reason: Coded): WhyNotRow =
+  private def coded(row: WhyNotRow, reason: Coded, sqlName: String): WhyNotRow =
     row.copy(
       code = reason.code,
       arguments = reason.arguments,
       message = reason.message,
-      remedy = Remedies.of(reason.code, reason.arguments, row.table))
+      remedy = Remedies.of(reason.code, reason.arguments, sqlName))
 
-  private def noted(note: ScanNote, table: String): WhyNotRow = {
+  private def noted(note: ScanNote, table: String, sqlName: String): WhyNotRow = {
     val plain = row(table, note.subject, note.text)
-    note.reason.fold(plain.copy(became = note.text, message = note.line))(coded(plain, _))
+    note.reason.fold(plain.copy(became = note.text, message = note.line))(coded(plain, _, sqlName))
   }
 
   /** The rows of a scan that was planned from the index. */
@@ -92,8 +92,9 @@ private object WhyNot {
     private val table = scan.table.baseName()
 
     def all: Seq[WhyNotRow] =
-      scan.report.map(scanRow).toSeq ++ scan.notes.map(noted(_, table)) ++ scan.details.toSeq.flatMap { details =>
-        conditionRows(details) ++ operatorRows(details)
+      scan.report.map(scanRow).toSeq ++ scan.notes.map(noted(_, table, scan.sqlName)) ++ scan.details.toSeq.flatMap {
+        details =>
+          conditionRows(details) ++ operatorRows(details)
       }
 
     private def scanRow(report: PlanReport): WhyNotRow = {
@@ -115,7 +116,7 @@ private object WhyNot {
       val report = details.report
       val used = report.topK.map(b => ScanNote("top-k bound", b)) ++
         report.limit.map(n => ScanNote(s"limit $n", s"${report.kept} of ${report.considered} files"))
-      (used ++ details.operators).map(noted(_, table)).toSeq
+      (used ++ details.operators).map(noted(_, table, scan.sqlName)).toSeq
     }
 
     private def conditionRows(details: FoundScan.ScanDetails): Seq[WhyNotRow] =
@@ -129,10 +130,10 @@ private object WhyNot {
 
     private def uncounted(condition: ConditionUse, why: String): WhyNotRow =
       condition.outcome.fold(
-        reason => coded(plain(condition), Coded.of(reason.code, reason.message, reason)),
+        reason => coded(plain(condition), Coded.of(reason.code, reason.message, reason), scan.sqlName),
         used => {
           val effect = ConditionEffect.NotCounted(why)
-          coded(withUse(plain(condition), used), Coded.of(effect.code, effect.message, effect))
+          coded(withUse(plain(condition), used), Coded.of(effect.code, effect.message, effect), scan.sqlName)
         }
       )
 
@@ -143,17 +144,18 @@ private object WhyNot {
         val before = files
         condition.outcome match {
           case Left(reason) =>
-            coded(plain(condition), Coded.of(reason.code, reason.message, reason))
+            coded(plain(condition), Coded.of(reason.code, reason.message, reason), scan.sqlName)
               .copy(before = before.count, after = before.count, alone = live.count)
           case Right(found) =>
             files = ScanCondition.keep(before, Seq(found.condition))
             val effect = ColumnEffect.of(found.condition, used.map(_.condition), live)
-            coded(withUse(plain(condition), found), Coded.of(effect.effect.code, effect.effect.message, effect.effect))
+            val reason = Coded.of(effect.effect.code, effect.effect.message, effect.effect)
+            coded(withUse(plain(condition), found), reason, scan.sqlName)
               .copy(
                 before = before.count,
                 after = files.count,
                 alone = ScanCondition.keep(live, Seq(found.condition)).count,
-                remedy = remedyOf(effect, table, found))
+                remedy = remedyOf(effect, scan.sqlName, found))
         }
       }
     }
@@ -168,13 +170,12 @@ private object WhyNot {
     found.effect match {
       case overlap: ConditionEffect.Overlap =>
         val sort = found.sorted.fold(s"No estimate of a sort by `${overlap.column}`: ${found.noEstimate}.") { n =>
-          s"Sorting by `${overlap.column}` would keep about ${files(n)}: rewrite_data_files(strategy => 'sort', " +
-            s"sort_order => '${overlap.column}')."
+          s"Sorting by `${overlap.column}` would keep about ${files(n)}; CALL zonemap.system.advise(table => " +
+            s"${SqlText.literal(table)}) gives the statement."
         }
         val bloom = found.bloomBytes.filterNot(_ => condition.means.exists(_.startsWith("the fact "))).map { bytes =>
           s" A bloom filter of at most ${ByteText.of(bytes)} would keep the files with the value and about " +
-            s"${Math.round(BloomEstimate.FalsePositives * 100)} % of the others: CALL zonemap.system.build(table => " +
-            s"'$table', facts => 'bloom(${overlap.column})')."
+            s"${Math.round(BloomEstimate.FalsePositives * 100)} % of the others: ${SqlText.build(table, "bloom", overlap.column)}."
         }
         sort + bloom.getOrElse("")
       case most: ConditionEffect.KeepsMost =>

@@ -30,17 +30,18 @@ private[procedure] final class AdviceProcedure(process: SparkProcess, settings: 
 
   val Advise: ZoneMapProcedure = ZoneMapProcedure(
     "advise",
-    "Advises on the layout and the index of a table, from the newest scans that this driver planned, or from queries " +
-      "that are analysed and not executed. advice is 'sort' (an order for rewrite_data_files), 'fact' (a fact to " +
-      "build), 'columns' (columns for the index to hold), 'metrics' (columns whose bounds the writers must collect), " +
-      "or 'no help' (this will not help, with the reason in message). statement follows the advice. files_before and " +
-      "bytes_before are the files that the scans of the row keep now, summed; files_after and bytes_after those that " +
-      "they would keep, about; -1: not estimated. A scan that only a join can prune counts the files that one value " +
-      "of its key may be in. files_read and rows_read are the data that the statement reads, expected_bytes the bytes " +
-      "that it writes. The estimate of a sort takes rows to be spread evenly between the bounds of each file; a scan " +
-      "without a use of the sorted column counts all files of its partitions. Facts are tried on 8 to 12 data files, " +
-      "which a Spark job reads; nothing of the trial is retained. Queries that EXPLAIN, why_not or advise planned " +
-      "count as observed.",
+    "Advises on the layout and the index of a table, from the newest scans that this driver planned, or from " +
+      "queries that are analysed and not executed. advice is 'sort' (an order for rewrite_data_files: a column, up to " +
+      "three, or a Z-order), 'fact' (a fact to build), 'columns' (columns for the index to hold), 'metrics' (columns " +
+      "whose bounds the writers must collect), or 'no help' (this will not help, with the reason in message). " +
+      "statement follows the advice. files_before and bytes_before are the files that the scans of the row keep now, " +
+      "summed; files_after and bytes_after those that they would keep, about; -1: not estimated. A scan that only a " +
+      "join can prune counts the files that one value of its key may be in. files_read and rows_read are the data " +
+      "that the statement reads, expected_bytes the bytes that it writes. The estimate of a sort takes rows to be " +
+      "spread evenly between the bounds of each file; a scan without a use of the sorted column counts all files of " +
+      "its partitions. An order of several columns takes them to be independent of each other within a file. Facts " +
+      "are tried on 8 to 12 data files, which a Spark job reads; nothing of the trial is retained. Queries that " +
+      "EXPLAIN, why_not or advise planned count as observed.",
     Seq(
       Parameter.Table,
       Parameter(
@@ -68,8 +69,8 @@ private[procedure] final class AdviceProcedure(process: SparkProcess, settings: 
     val snapshot = Option(table.currentSnapshot()).getOrElse(
       throw new IllegalArgumentException(
         s"Cannot $Verb '$name': the table has no snapshot. Write to the table and run queries first."))
-    val (catalog, identifier) = IcebergTables.names(spark, name)
-    AdvisedTable(table.asInstanceOf[BaseTable], snapshot, name, catalog, identifier)
+    val (catalog, parts) = IcebergTables.parts(spark, name)
+    AdvisedTable(table.asInstanceOf[BaseTable], snapshot, name, catalog, parts)
   }
 
   private def observed(target: AdvisedTable, most: Int): Seq[ObservedScan] = {

@@ -6,7 +6,7 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.types._
 
 import zonemap.iceberg.layout.Clustering
-import zonemap.iceberg.report.PlanRecord
+import zonemap.iceberg.report.{PlanRecord, SqlText}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.explain.{WhyNot, WhyNotRow}
 import zonemap.spark.scan.{SparkProcess, SwapRule}
@@ -51,7 +51,7 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
   }
 
   private val clusteringColumns = Seq[ResultColumn[Clustering]](
-    ResultColumn("cluster_by_keys", StringType, _.keys.mkString("LINEAR(", ", ", ")")),
+    ResultColumn("cluster_by_keys", StringType, _.keys.map(SqlText.sortKey).mkString("LINEAR(", ", ", ")")),
     ResultColumn("total_partition_count", LongType, _.intervals.files),
     ResultColumn("total_constant_partition_count", LongType, _.intervals.constant),
     ResultColumn("average_overlaps", DoubleType, c => rounded(c.intervals.overlaps.averageCount)),

@@ -11,6 +11,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import zonemap.iceberg.convert.Indexable
 
@@ -47,11 +48,14 @@ private[procedure] object IcebergTables {
     }
   }
 
-  /** The catalog of a table, and the name of the table in it. */
-  def names(spark: SparkSession, name: String): (String, String) = {
-    val (catalog, rest) = IcebergNamespaces.resolve(spark, CatalystSqlParser.parseMultipartIdentifier(name))
-    (quoteIfNeeded(catalog), rest.map(quoteIfNeeded).mkString("."))
-  }
+  /** The catalog of a table, and the other parts of its name: its namespace and the name within it. */
+  def parts(spark: SparkSession, name: String): (String, Seq[String]) =
+    IcebergNamespaces.resolve(spark, CatalystSqlParser.parseMultipartIdentifier(name)) match {
+      case (catalog, Seq(table)) =>
+        val namespace = spark.asInstanceOf[ClassicSession].sessionState.catalogManager.currentNamespace
+        (catalog, namespace.toSeq :+ table)
+      case found => found
+    }
 
   /** For a name of three or more parts whose first part is no catalog, the end of a sentence that says so. */
   private def absentCatalog(spark: SparkSession, name: String): String =

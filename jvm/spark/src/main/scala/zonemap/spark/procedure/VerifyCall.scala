@@ -10,6 +10,7 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 import zonemap.core.value.ValueText
+import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.expression.BoundLiteral
 import zonemap.spark.scan.{SchemaColumns, SparkProcess, SparkTables, SwapRule}
@@ -37,7 +38,10 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
 
   /** The queries for a table, each with its text. */
   private def queriesOf(name: String, maxColumns: Int): Seq[(String, QueryExecution)] = {
-    IcebergTables.requireIndexable(IcebergTables.load(spark, name, Verb), name, Verb)
+    val loaded = IcebergTables.load(spark, name, Verb)
+    IcebergTables.requireIndexable(loaded, name, Verb)
+    if (loaded.currentSnapshot() == null)
+      throw new IllegalArgumentException(s"Cannot $Verb '$name': the table has no snapshot. Write to the table first.")
     val read = execution(UnresolvedRelation(CatalystSqlParser.parseMultipartIdentifier(name))).analyzed
     val relation = read.collectFirst { case found @ DataSourceV2Relation(_: SparkTable, _, _, _, _, _) => found }
     val conditions = relation.toSeq.flatMap(conditionsOf(name, _)).take(maxColumns)
@@ -52,8 +56,7 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
     val inner = SparkTables.plannableTable(table)
     val files = inner.flatMap(new SwapRule(process).pinned(table, _, settings).liveFiles).getOrElse {
       throw new IllegalArgumentException(
-        s"Cannot $Verb '$name': the index does not cover its current snapshot. CALL zonemap.system.build(table => " +
-          s"'$name') indexes it.")
+        s"Cannot $Verb '$name': the index does not cover its current snapshot. ${SqlText.build(name)} indexes it.")
     }
     val columns = new SchemaColumns(relation, SparkTables.schema(table))
     for {
@@ -62,7 +65,7 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
       value <- files.someBound(column)
       literal <- BoundLiteral.of(value, attribute.dataType)
     } yield (
-      s"SELECT * FROM $name WHERE ${column.name} = ${ValueText.of(column.columnType, value)}",
+      s"SELECT * FROM $name WHERE ${SqlText.name(Seq(column.name))} = ${ValueText.of(column.columnType, value)}",
       execution(Filter(EqualTo(attribute, literal), relation)))
   }
 

@@ -5,15 +5,11 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import zonemap.core.predicate.{And, Evaluated, Predicate, RowCondition}
 import zonemap.iceberg.advice.ObservedScan
-import zonemap.spark.SharedSession
 import zonemap.spark.advice.ScanObservation
 import zonemap.spark.expression.CatalystCondition
 
-/**
- * `CALL zonemap.system.advise`. Its estimates are compared with tables on which its statements ran: at most twice as
- * many files or half as many, and one file more or less for each scan.
- */
-class AdviseTest extends SharedSession {
+/** `CALL zonemap.system.advise`: sorts by one column, facts, columns, metrics, and what cannot help. */
+class AdviseTest extends AdviceCalls {
   private val files = 16
 
   private val columns =
@@ -21,49 +17,10 @@ class AdviseTest extends SharedSession {
       |  concat('k', id DIV 800) AS few, CAST(pmod(id, 4) AS INT) AS p""".stripMargin
 
   /** A table of 16 files; ranges of `id` are in one file each, values of `mixed` and `ref` are in any file. */
-  private def create(name: String, query: String = s"SELECT $columns FROM RANGE(0, 3200, 1, $files)"): String = {
-    val table = s"lake.db.$name"
-    sql(s"DROP TABLE IF EXISTS $table")
-    sql(s"CREATE TABLE $table USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS $query")
-    build(table)
-    table
-  }
+  private def create(name: String, query: String = s"SELECT $columns FROM RANGE(0, 3200, 1, $files)"): String =
+    createTable(s"lake.db.$name", query, Some(8192))
 
   private lazy val table: String = create("advised")
-
-  private def advise(table: String, queries: String*): Seq[Row] = {
-    val list = if (queries.isEmpty) "" else queries.map(quoted).mkString(", queries => array(", ", ", ")")
-    sql(s"CALL zonemap.system.advise(table => '$table'$list)").collect().toSeq
-  }
-
-  private def quoted(text: String): String = s"'${text.replace("'", "''")}'"
-
-  private def text(row: Row, column: String): String = row.getAs[String](column)
-  private def count(row: Row, column: String): Long = row.getAs[Long](column)
-
-  private def only(rows: Seq[Row], kind: String, subject: String => Boolean = _ => true): Row = {
-    val found = rows.filter(row => text(row, "advice") == kind && subject(text(row, "subject")))
-    assert(found.size == 1, s"one row '$kind'\n${rows.mkString("\n")}")
-    found.head
-  }
-
-  private def keptFiles(query: String): Long =
-    sql(s"CALL zonemap.system.why_not(query => ${quoted(query)})")
-      .collect()
-      .find(text(_, "part") == "scan")
-      .map(count(_, "files_after"))
-      .get
-
-  private def assertClose(row: Row, real: Long, scans: Int): Unit = {
-    val estimate = count(row, "files_after")
-    println(s"advice ${text(row, "subject")}: about $estimate files of ${count(row, "files_before")}, really $real")
-    assert(estimate <= 2 * real + scans && real <= 2 * estimate + scans, s"really $real files: $row")
-  }
-
-  private def errorOf(table: String, queries: String*): String = {
-    val error = intercept[Exception](advise(table, queries: _*))
-    Iterator.iterate[Throwable](error)(_.getCause).takeWhile(_ != null).map(_.getMessage).mkString(" | ")
-  }
 
   test("no long list or long value of a condition is retained") {
     def observed(condition: String): Seq[ObservedScan] =
