@@ -33,7 +33,7 @@ _WRITER = ("pyiceberg", "sqlalchemy")
     show_default=True,
     help="Iceberg's runtime: a version to download, or a jar.",
 )
-@click.option("--commits", type=click.IntRange(1, 64), default=24, show_default=True, help="Commits to each table.")
+@click.option("--commits", type=click.IntRange(1, 64), default=18, show_default=True, help="Commits to each table.")
 def demo(folder: Path, iceberg: str, commits: int) -> None:
     """Write a small lake of real flights, index it, and compare queries with the index off and on."""
     _require((*_FLIGHTS, *extras.PLOTS), "zonemap[demo]")

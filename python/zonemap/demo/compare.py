@@ -14,7 +14,7 @@ from zonemap.demo.queries import Query
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-ROUNDS = 5
+ROUNDS = 3
 _SLOW_MS = 3_000
 
 
