@@ -84,6 +84,7 @@ def test_a_join_on_a_column_without_a_partition(spark: SparkSession) -> None:
     try:
         assert_rows_equal_off_on(spark, join, at_least=5)
     finally:
+        spark.sql("USE spark_catalog.default")
         spark.sql("DROP TABLE lake.db.facts")
         spark.sql("DROP TABLE lake.db.dim")
 

@@ -98,7 +98,7 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
     (
         lambda s: ingest.pause(s, "a.t", reason="it's me\\"),
         {"paused": "x"},
-        r"ingest_pause(table => 'a.t', reason => 'it\'s me\\')",
+        "ingest_pause(table => 'a.t', reason => concat('it', char(39), 's me', char(92)))",
         None,
     ),
     (lambda s: ingest.resume(s, "a.t"), {"was_paused": True}, "ingest_resume(table => 'a.t')", True),
@@ -111,7 +111,7 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
     (
         lambda s: ingest.wait(s, "a.t", lane="a'", seq=1, timeout_seconds=2),
         AWAITED,
-        r"ingest_wait(table => 'a.t', lane => 'a\'', seq => 1L, timeout_seconds => 2)",
+        "ingest_wait(table => 'a.t', lane => concat('a', char(39)), seq => 1L, timeout_seconds => 2)",
         (AwaitedRecord(**AWAITED),),
     ),
     (
@@ -136,7 +136,7 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
     (
         lambda s: ingest.reset(s, "a.t", watermarks={"a": 1, "b'": 2}, forget_known=True),
         {"pointer": "p"},
-        r"ingest_reset(table => 'a.t', watermarks => map('a', 1L, 'b\'', 2L), forget_known => true)",
+        "ingest_reset(table => 'a.t', watermarks => map('a', 1L, concat('b', char(39)), 2L), forget_known => true)",
         "p",
     ),
     (
