@@ -40,7 +40,8 @@ private[spark] object ZoneMapCatalog {
   def known: Seq[UnboundProcedure] = ZoneMapRuntime.active.toSeq.flatMap(_.procedures)
 
   def find(ident: Identifier): Option[UnboundProcedure] =
-    if (ident.namespace().toSeq.map(_.toLowerCase(Locale.ROOT)) == Namespace) known.find(_.name() == ident.name().toLowerCase(Locale.ROOT))
+    if (ident.namespace().toSeq.map(_.toLowerCase(Locale.ROOT)) == Namespace)
+      known.find(_.name() == ident.name().toLowerCase(Locale.ROOT))
     else None
 
   private def unavailable: String = ZoneMapRuntime.get.fold(why => s"zonemap is inactive, $why", _ => "there is none")

@@ -67,11 +67,7 @@ private[advice] final class FactAdvice(
     })
 
   /** @param held the bytes of the facts that the table has, and of those that the rows before this one advise */
-  private def ofColumn(
-      needs: Seq[FactNeed],
-      tried: Seq[Tried],
-      costs: Map[String, FactResult],
-      held: Long): Advice = {
+  private def ofColumn(needs: Seq[FactNeed], tried: Seq[Tried], costs: Map[String, FactResult], held: Long): Advice = {
     val scans = needs.map(_.usage.times.toLong).sum
     val now = Size.sum(needs.map(_.usage.total))
     def bytes(t: Tried) = costs(t.request.text).expectedBytes

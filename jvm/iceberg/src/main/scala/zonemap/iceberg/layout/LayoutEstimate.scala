@@ -188,11 +188,14 @@ private[zonemap] object LayoutEstimate {
 
   /** Ranges of values as intervals of places, which are in order and do not overlap. */
   private final class Wanted(ranges: ValueRanges, scale: ValueScale) {
-    private val (starts, stops) = ranges.iterator.map { range =>
-      val from = if (range.from == null) Double.NegativeInfinity else scale.placeOf(range.from)
-      val until = if (range.until == null) Double.PositiveInfinity else scale.placeOf(range.until)
-      (from, until)
-    }.toArray.unzip
+    private val (starts, stops) = ranges.iterator
+      .map { range =>
+        val from = if (range.from == null) Double.NegativeInfinity else scale.placeOf(range.from)
+        val until = if (range.until == null) Double.PositiveInfinity else scale.placeOf(range.until)
+        (from, until)
+      }
+      .toArray
+      .unzip
 
     /** Whether some interval meets the bounds: if one does, then the last that begins within them does. O(log n). */
     def meets(bounds: (Double, Double)): Boolean = {

@@ -31,8 +31,10 @@ private[ingest] object IngestOptions {
     options.collectFirst { case (key, value) if key.equalsIgnoreCase(ZoneMapIngestSource.Format) => value } match {
       case None => false
       case Some(value) =>
-        value.trim.toLowerCase(Locale.ROOT).toBooleanOption.getOrElse(
-          throw new IllegalArgumentException(
+        value.trim
+          .toLowerCase(Locale.ROOT)
+          .toBooleanOption
+          .getOrElse(throw new IllegalArgumentException(
             s"Cannot use option '${ZoneMapIngestSource.Format}'='$value': allowed are true, false."))
     }
 

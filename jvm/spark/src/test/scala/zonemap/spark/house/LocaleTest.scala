@@ -68,7 +68,8 @@ class LocaleTest extends SharedSession {
   }
 
   test("a line that depends on the locale is found") {
-    val dependent = Seq("text.toLowerCase", "text.toUpperCase()", "f\"$n%020d\"", "f\"ms=$ms%.1f\"", "String.format(\"%d\", n)")
+    val dependent =
+      Seq("text.toLowerCase", "text.toUpperCase()", "f\"$n%020d\"", "f\"ms=$ms%.1f\"", "String.format(\"%d\", n)")
     val independent = Seq("text.toLowerCase(Locale.ROOT)", "f\"$n%08x\"", "\"%d\".formatLocal(Locale.ROOT, n)")
     assert(dependent.forall(dependsOnLocale) && !independent.exists(dependsOnLocale))
   }
