@@ -1,5 +1,7 @@
 package zonemap.spark
 
+import java.util.Locale
+
 import org.apache.spark.sql.connector.catalog.{Identifier, ProcedureCatalog}
 import org.apache.spark.sql.connector.catalog.procedures.UnboundProcedure
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
@@ -38,7 +40,8 @@ private[spark] object ZoneMapCatalog {
   def known: Seq[UnboundProcedure] = ZoneMapRuntime.active.toSeq.flatMap(_.procedures)
 
   def find(ident: Identifier): Option[UnboundProcedure] =
-    if (ident.namespace().toSeq.map(_.toLowerCase) == Namespace) known.find(_.name() == ident.name().toLowerCase)
+    if (ident.namespace().toSeq.map(_.toLowerCase(Locale.ROOT)) == Namespace)
+      known.find(_.name() == ident.name().toLowerCase(Locale.ROOT))
     else None
 
   private def unavailable: String = ZoneMapRuntime.get.fold(why => s"zonemap is inactive, $why", _ => "there is none")

@@ -1,5 +1,7 @@
 package zonemap.core.fact
 
+import java.util.Locale
+
 /** The kinds of facts about one column of one data file beyond its bounds. The format stores `code`. */
 sealed abstract private[zonemap] class FactKind(val code: Int, val name: String) extends Product with Serializable {
   override def toString: String = name
@@ -26,5 +28,5 @@ private[zonemap] object FactKind {
 
   def ofCode(code: Int): Option[FactKind] = values.find(_.code == code)
 
-  def ofName(name: String): Option[FactKind] = values.find(_.name == name.toLowerCase)
+  def ofName(name: String): Option[FactKind] = values.find(_.name == name.toLowerCase(Locale.ROOT))
 }

@@ -22,9 +22,9 @@ private[zonemap] final case class AdvisedTable(
   /** The full name, as statements write it. */
   val sqlName: String = SqlText.name(catalog +: parts)
 
-  /** The statement that changes the columns of the index. */
-  def buildOf(columns: Seq[String]): String =
-    s"${SqlText.build(sqlName).stripSuffix(")")}, columns => ${columns.map(SqlText.literal).mkString("array(", ", ", ")")})"
+  /** Whether a scan reads this table, and the table still has the columns of the scan. */
+  def isReadBy(scan: ObservedScan): Boolean =
+    scan.tableUuid == table.operations().current().uuid() && scan.fits(table.schema())
 
   /** Rewrites all files in an order, into files of this size. */
   def rewrite(order: FileOrder, fileBytes: Long): String =

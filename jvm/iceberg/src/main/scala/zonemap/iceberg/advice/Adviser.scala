@@ -4,7 +4,7 @@ import zonemap.core.predicate.Predicate
 import zonemap.iceberg.fact.FactTaskRunner
 import zonemap.iceberg.layout.Clustering
 import zonemap.iceberg.plan.PinnedRelation
-import zonemap.iceberg.report.SqlText
+import zonemap.iceberg.report.{ConditionReason, SqlText}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
 
@@ -41,6 +41,8 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
     val hindrances = for {
       usage <- usages
       hindrance <- usage.scan.conditions.filterNot(isEvaluatedBy(facts)).flatMap(_.hindrance) ++ usage.scan.hindrances
+      // ColumnAdvice has the statement
+      if hindrance.code != ConditionReason.NotIndexed("", "").code
     } yield hindrance -> usage
     hindrances
       .groupBy { case (hindrance, _) => (hindrance.subject, hindrance.code) }

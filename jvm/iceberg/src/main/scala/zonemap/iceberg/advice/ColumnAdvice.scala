@@ -2,10 +2,10 @@ package zonemap.iceberg.advice
 
 import org.apache.iceberg.{MetricsConfig, MetricsModes, TableProperties}
 
-import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.core.column.ColumnChoice
+import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.{BinaryType, BytesValue, StringType, ZoneValue}
 import zonemap.iceberg.build.IndexedColumns
-import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.plan.PinnedRelation
 import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.SqlText
@@ -25,7 +25,7 @@ private[advice] final class ColumnAdvice(
   /** The columns of conditions, of first rows and of join keys that can have bounds. */
   private val used: Seq[ColumnRef] =
     usages
-      .flatMap(u => columnsOf(u.scan))
+      .flatMap(_.scan.columns)
       .filter(c => c.mapKey.isEmpty && bounded(c.fieldId))
       .distinctBy(_.fieldId)
       .sortBy(_.fieldId)
@@ -34,7 +34,7 @@ private[advice] final class ColumnAdvice(
 
   private def scansOf(columns: Seq[ColumnRef]): Seq[Usage] = {
     val ids = columns.map(_.fieldId).toSet
-    usages.filter(u => columnsOf(u.scan).exists(c => ids(c.fieldId)))
+    usages.filter(_.scan.columns.exists(c => ids(c.fieldId)))
   }
 
   private def advice(kind: String, columns: Seq[ColumnRef], statement: String, message: String): Advice = {
@@ -48,14 +48,14 @@ private[advice] final class ColumnAdvice(
   private def indexed: Option[Advice] = {
     val choice = relation.known.choice
     val missing = used.filterNot(c => choice.holds(c.fieldId))
-    def build(fieldIds: Set[Int]) =
-      target.buildOf(ColumnNames.of(schema, fieldIds))
+    def build(chosen: ColumnChoice, others: Seq[ColumnRef]) =
+      SqlText.buildOf(target.sqlName, IndexedColumns.namesOf(schema, chosen, others.map(_.fieldId)))
     if (missing.nonEmpty)
       Some(
         advice(
           Advice.Columns,
           missing,
-          build(choice.fieldIds.getOrElse(Set.empty).intersect(bounded) ++ missing.map(_.fieldId)),
+          build(choice, missing),
           s"the index leaves out ${names(missing)}, so it prunes nothing by them; the statement adds them"
         ))
     else if (choice.fieldIds.isEmpty && used.nonEmpty && bounded.size > ManyColumns)
@@ -63,7 +63,7 @@ private[advice] final class ColumnAdvice(
         advice(
           Advice.Columns,
           used,
-          build(used.map(_.fieldId).toSet),
+          build(ColumnChoice.All, used),
           s"the index holds the bounds of ${bounded.size} columns, and the observed scans use ${used.size} of them; an " +
             "index of these is smaller, but scans by other columns are then pruned by partitions and facts alone"
         ))
@@ -141,10 +141,6 @@ private object ColumnAdvice {
 
   /** Bounds that are cut within a shared beginning become longer by this factor; where it ends is unknown. */
   private val Longer = 4
-
-  private def columnsOf(scan: ObservedScan): Seq[ColumnRef] =
-    scan.conditions.flatMap(c => Predicate.columns(c.condition.predicate)) ++
-      scan.topK.map(_.column) ++ scan.joinKeys
 
   private def isText(column: ColumnRef): Boolean = column.columnType == StringType || column.columnType == BinaryType
 

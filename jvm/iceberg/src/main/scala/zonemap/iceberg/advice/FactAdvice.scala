@@ -38,7 +38,13 @@ private[advice] final class FactAdvice(
         }
       }
       val costs = results.map(r => r.fact -> r).toMap
-      trials.map { case (needs, tried) => ofColumn(needs, tried, costs) }
+      val none = (Vector.empty[Advice], relation.facts.refs.map(_.sizeBytes).sum)
+      trials
+        .foldLeft(none) { case ((rows, held), (needs, tried)) =>
+          val row = ofColumn(needs, tried, costs, held)
+          (rows :+ row, if (row.kind == Advice.Fact) held + row.cost.bytes else held)
+        }
+        ._1
     }
   }
 
@@ -60,7 +66,8 @@ private[advice] final class FactAdvice(
       need.usage.now.only(files.max(1L).min(need.usage.now.files)) * need.usage.times
     })
 
-  private def ofColumn(needs: Seq[FactNeed], tried: Seq[Tried], costs: Map[String, FactResult]): Advice = {
+  /** @param held the bytes of the facts that the table has, and of those that the rows before this one advise */
+  private def ofColumn(needs: Seq[FactNeed], tried: Seq[Tried], costs: Map[String, FactResult], held: Long): Advice = {
     val scans = needs.map(_.usage.times.toLong).sum
     val now = Size.sum(needs.map(_.usage.total))
     def bytes(t: Tried) = costs(t.request.text).expectedBytes
@@ -78,8 +85,8 @@ private[advice] final class FactAdvice(
         column,
         scans,
         now,
-        s"$kept, but it takes about ${ByteText.of(bytes(best))}, and all facts may take ${ByteText.of(most)} unless " +
-          "build has a larger max_fact_share"
+        s"$kept, but it takes about ${ByteText.of(bytes(best))} besides ${ByteText.of(held)} of other facts, and all " +
+          s"facts may take ${ByteText.of(most)} unless build has a larger max_fact_share"
       )
     else
       Advice(
@@ -94,8 +101,6 @@ private[advice] final class FactAdvice(
           Advice.files(cost.built.toLong)
       )
   }
-
-  private lazy val held: Long = relation.facts.refs.map(_.sizeBytes).sum
 
   private lazy val most: Long = {
     val all = Size.of(live)

@@ -1,23 +1,34 @@
 package zonemap.iceberg.advice
 
-import zonemap.core.predicate.ColumnRef
+import org.apache.iceberg.Schema
+
+import zonemap.core.predicate.{ColumnRef, Predicate}
+import zonemap.iceberg.convert.ColumnNames
 import zonemap.iceberg.layout.ScanCondition
-import zonemap.iceberg.prune.TopK
+import zonemap.iceberg.prune.{BoundScan, TopK}
 
 /**
  * The use of a table by one scan of a query, as plain values.
  *
- * @param table the name of the table in its catalog
+ * @param tableUuid the table, whatever its name is now
  * @param topK the first rows that the query returns, if they are sorted by a column of the table
  * @param joinKeys columns that must equal a column of the other side of a join, and whose rows the join drops else
  * @param hindrances operators that cannot prune files of the scan
  */
 private[zonemap] final case class ObservedScan(
-    table: String,
+    tableUuid: String,
     conditions: Seq[ObservedCondition],
     topK: Option[TopK],
     joinKeys: Seq[ColumnRef],
     hindrances: Seq[Hindrance]) {
+
+  /** The columns of conditions, of first rows and of join keys. */
+  val columns: Seq[ColumnRef] =
+    conditions.flatMap(c => Predicate.columns(c.condition.predicate)) ++ topK.map(_.column) ++ joinKeys
+
+  /** Whether a schema has these columns, under the same names and with types of the same order. */
+  def fits(schema: Schema): Boolean =
+    columns.forall(column => BoundScan.has(schema, column) && ColumnNames.of(schema, column.id) == column.name)
 
   /** The conditions that the index evaluates. */
   val used: Seq[ScanCondition] = conditions.filter(_.hindrance.isEmpty).map(_.condition)

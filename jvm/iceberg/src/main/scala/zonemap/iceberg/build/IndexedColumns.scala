@@ -8,7 +8,7 @@ import org.apache.iceberg.types.Types
 
 import zonemap.core.column.{ColumnChoice, ColumnSpec}
 import zonemap.core.value.ColumnType
-import zonemap.iceberg.convert.IcebergValues
+import zonemap.iceberg.convert.{ColumnNames, IcebergValues}
 
 /**
  * The columns whose bounds a segment stores: every primitive field whose parents are all structs.
@@ -49,6 +49,12 @@ private[zonemap] object IndexedColumns {
         nested.toSet,
         ColumnChoice(chosen.map(_.toSet))
       )
+  }
+
+  /** The names of the columns of a choice and of other columns with bounds, in the order of the field ids. */
+  def namesOf(schema: Schema, choice: ColumnChoice, others: Iterable[Int]): Seq[String] = {
+    val bounded = of(Seq(schema)).fieldIds.toSet
+    ColumnNames.of(schema, (choice.fieldIds.getOrElse(Set.empty) ++ others).intersect(bounded))
   }
 
   /** The columns of `snapshot` that `choice` names. */

@@ -1,5 +1,7 @@
 package zonemap.iceberg.fact
 
+import java.util.Locale
+
 import org.apache.iceberg.Table
 
 /**
@@ -33,11 +35,11 @@ private[zonemap] final case class FactLimit(share: Double) {
       }
       val enough = (needed * 100.0 / dataBytes(files).max(1L)).ceil / 100 + Slack
       throw new IllegalArgumentException(
-        f"Cannot build ${names.mkString(", ")} of '${table.name()}': the facts of the table would take about " +
-          f"${counted(needed)} bytes (${sizes.mkString(", ")}), but the limit is ${counted(bytesFor(files))} bytes, for " +
-          f"data files of ${counted(dataBytes(files))} bytes: more than ${share * 100}%.0f %% of the table's bytes. " +
+        s"Cannot build ${names.mkString(", ")} of '${table.name()}': the facts of the table would take about " +
+          s"${counted(needed)} bytes (${sizes.mkString(", ")}), but the limit is ${counted(bytesFor(files))} bytes, for " +
+          s"data files of ${counted(dataBytes(files))} bytes: more than ${Math.round(share * 100)} % of the table's bytes. " +
           "Omit a fact, drop another one, or sort the table by the column, so that its bounds prune; " +
-          f"max_fact_share => $enough%.2f builds them anyway.")
+          s"max_fact_share => ${"%.2f".formatLocal(Locale.ROOT, enough)} builds them anyway.")
     }
   }
 }
@@ -59,5 +61,5 @@ private[zonemap] object FactLimit {
 
   private def dataBytes(files: Seq[FactInput]): Long = files.iterator.map(_.sizeBytes).sum
 
-  private def counted(bytes: Long): String = "%,d".formatLocal(java.util.Locale.ROOT, bytes)
+  private def counted(bytes: Long): String = "%,d".formatLocal(Locale.ROOT, bytes)
 }

@@ -1,5 +1,7 @@
 package zonemap.iceberg.layout
 
+import java.util.Locale
+
 import scala.collection.immutable.SortedMap
 import scala.jdk.CollectionConverters._
 
@@ -103,7 +105,7 @@ private[zonemap] object Clustering {
 
   private def histogram(intervals: FileIntervals): SortedMap[String, Long] =
     SortedMap.from(intervals.overlaps.depths.groupBy(bucketOf).map { case (bucket, files) =>
-      (f"$bucket%05d", files.length.toLong)
+      ("%05d".formatLocal(Locale.ROOT, bucket), files.length.toLong)
     })
 
   private val LastSingle = 16

@@ -140,11 +140,13 @@ private[zonemap] object LayoutEstimate {
   /** The reason why the number of rows with one value is unknown. */
   private def unknown(files: IndexedSeq[BoundedFile], column: ColumnRef, c: Int, scale: ValueScale): Option[String] = {
     val different = ends(files, c).toSet.size
+    def isWide = files.nonEmpty && !scale.knowsWidth(ends(files, c).min, ends(files, c).max)
     def isDense = scale.unit > 0 && {
       val width = scale.width(ends(files, c).min, ends(files, c).max)
       column.columnType == DateType || width * RowsOfNumber <= files.iterator.map(_.rows).sum / files.size
     }
-    Option.when(different < files.size / 2 + 1 && !isDense)(SortEstimate.fewValues(different, column))
+    if (isWide) Some(SortEstimate.tooWide(column))
+    else Option.when(different < files.size / 2 + 1 && !isDense)(SortEstimate.fewValues(different, column))
   }
 
   private def ends(files: IndexedSeq[BoundedFile], c: Int): Iterator[ZoneValue] =
@@ -184,17 +186,25 @@ private[zonemap] object LayoutEstimate {
     }
   }
 
-  /** Ranges of values as intervals of places. */
+  /** Ranges of values as intervals of places, which are in order and do not overlap. */
   private final class Wanted(ranges: ValueRanges, scale: ValueScale) {
-    private val intervals = ranges.iterator.map { range =>
-      val from = if (range.from == null) Double.NegativeInfinity else scale.placeOf(range.from)
-      val until = if (range.until == null) Double.PositiveInfinity else scale.placeOf(range.until)
-      (from, until)
-    }.toArray
-
-    def meets(bounds: (Double, Double)): Boolean =
-      intervals.exists { case (from, until) =>
-        from <= bounds._2 && (bounds._1 < until || (scale.unit == 0 && bounds._1 <= until))
+    private val (starts, stops) = ranges.iterator
+      .map { range =>
+        val from = if (range.from == null) Double.NegativeInfinity else scale.placeOf(range.from)
+        val until = if (range.until == null) Double.PositiveInfinity else scale.placeOf(range.until)
+        (from, until)
       }
+      .toArray
+      .unzip
+
+    /** Whether some interval meets the bounds: if one does, then the last that begins within them does. O(log n). */
+    def meets(bounds: (Double, Double)): Boolean = {
+      var (low, high) = (0, starts.length)
+      while (low < high) {
+        val middle = (low + high) >>> 1
+        if (starts(middle) <= bounds._2) low = middle + 1 else high = middle
+      }
+      low > 0 && (bounds._1 < stops(low - 1) || (scale.unit == 0 && bounds._1 <= stops(low - 1)))
+    }
   }
 }

@@ -43,13 +43,19 @@ private[zonemap] object SortEstimate {
     else {
       val scale = ValueScale.of(column.columnType, ends)
       val isDense = column.columnType == DateType
-      val groups = found.groupBy(_.partition).valuesIterator
-      Right(groups.map(new Group(_, fileBytes, scale, ranges, different, isDense).kept).sum)
+      if (found.nonEmpty && !scale.knowsWidth(ends.min, ends.max)) Left(tooWide(column))
+      else {
+        val groups = found.groupBy(_.partition).valuesIterator
+        Right(groups.map(new Group(_, fileBytes, scale, ranges, different, isDense).kept).sum)
+      }
     }
   }
 
   private[layout] def withoutBounds(files: Long, column: ColumnRef): String =
     s"$files files have no bounds of ${column.name}"
+
+  private[layout] def tooWide(column: ColumnRef): String =
+    s"the bounds of ${column.name} are too far apart to know the share of a range, as with infinity"
 
   private[layout] def fewValues(different: Int, column: ColumnRef): String =
     s"the bounds of ${column.name} show only $different different values, so the number of rows of a value is unknown"

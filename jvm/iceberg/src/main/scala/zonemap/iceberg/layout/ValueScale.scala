@@ -17,6 +17,9 @@ private[layout] final class ValueScale private (val unit: Double, val sharedByte
   /** The width of the interval from `lower` to `upper`, both included; 0 for a single value without a width. */
   def width(lower: ZoneValue, upper: ZoneValue): Double = place(upper) - place(lower) + unit
 
+  /** False for an interval with an end at infinity, and for one that is wider than the largest number. */
+  def knowsWidth(lower: ZoneValue, upper: ZoneValue): Boolean = java.lang.Double.isFinite(width(lower, upper))
+
   /** The share of the interval from `lower` to `upper`, 0 to 1, that is in the ranges. O(log(ranges) + ranges within). */
   def share(ranges: ValueRanges, lower: ZoneValue, upper: ZoneValue): Double = {
     val whole = width(lower, upper)

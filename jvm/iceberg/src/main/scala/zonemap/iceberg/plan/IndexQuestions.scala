@@ -8,6 +8,7 @@ import org.apache.iceberg.util.SnapshotUtil
 import zonemap.core.fact.FactKind
 import zonemap.core.predicate.{ColumnId, ColumnRef}
 import zonemap.core.segment.Segment
+import zonemap.iceberg.build.IndexedColumns
 import zonemap.iceberg.convert.PartitionTuples
 import zonemap.iceberg.prune._
 import zonemap.iceberg.report.AggregateReason
@@ -75,6 +76,17 @@ private[zonemap] object IndexQuestions {
         isSource && column.mapKey.isEmpty,
         hasBounds && column.mapKey.isEmpty && !relation.facts.distrusted(column.fieldId))
     }
+
+  /** The columns that the index would hold bounds of, had they been chosen. */
+  def leftOut(relation: PinnedRelation, columns: Seq[ColumnRef]): Seq[ColumnRef] = {
+    val choice = relation.known.choice
+    lazy val bounded = IndexedColumns.of(Seq(relation.table.schema())).fieldIds.toSet
+    columns.filter(c => c.mapKey.isEmpty && !choice.holds(c.fieldId) && bounded(c.fieldId))
+  }
+
+  /** The names of the columns of the index and of others. */
+  def columnsWith(relation: PinnedRelation, others: Seq[ColumnRef]): Seq[String] =
+    IndexedColumns.namesOf(relation.table.schema(), relation.known.choice, others.map(_.fieldId))
 
   private def isPartition(relation: PinnedRelation, column: ColumnRef): Boolean =
     relation.table.specs().values().asScala.exists(PartitionTuples.identityPosition(_, column.fieldId).isDefined)

@@ -60,19 +60,19 @@ final class PlanReport(
   def summary: String =
     mode match {
       case PlanMode.Stock(reason) =>
-        f"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=$millis%.1f"
+        s"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=${MillisText.of(millis)}"
       case _ =>
-        f"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
+        s"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
           topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
           facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.evaluated} to ${f.kept}] ") +
-          f"files considered=$considered kept=$kept ms=$millis%.1f"
+          s"files considered=$considered kept=$kept ms=${MillisText.of(millis)}"
     }
 }
 
 object PlanReport {
 
   /** The report of a scan that Iceberg planned. */
-  private[iceberg] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
+  private[zonemap] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =
     new PlanReport(
       table,
       snapshotId,

@@ -43,7 +43,9 @@ object Remedies {
     "CONDITION_METADATA_COLUMN" -> Nothing,
     "CONDITION_COLUMN_TYPE" -> "Compare a field of the struct, or build facts of a key of the map.",
     "CONDITION_NO_BOUNDS" ->
-      "CALL zonemap.system.build(table => '{table}', facts => 'bounds({name})'), or set write.metadata.metrics.column.{name} and rewrite the files.",
+      "CALL zonemap.system.build(table => '{table}', facts => {facts}), or set write.metadata.metrics.column.* of {name} and rewrite the files.",
+    "CONDITION_COMPARED_WITHOUT_BOUNDS" -> "Set write.metadata.metrics.column.* of {name}, and rewrite the files.",
+    "CONDITION_NOT_INDEXED" -> "CALL zonemap.system.build(table => '{table}', columns => {columns}).",
     "CONDITION_COLUMNS" -> "Compare the columns directly (a < b), or add a condition on one of them.",
     "CONDITION_FUNCTION" -> "Compare the bare column, or build the fact values of it.",
     "CONDITION_NO_COLUMN" -> Nothing,

@@ -48,6 +48,13 @@ object SqlText {
   /** The call that indexes a table. */
   def build(table: String): String = s"CALL zonemap.system.build(table => ${literal(table)})"
 
+  /** The call that chooses the columns of the index. */
+  def buildOf(table: String, columns: Seq[String]): String =
+    s"CALL zonemap.system.build(table => ${literal(table)}, columns => ${array(columns)})"
+
+  /** Texts as an argument of a procedure. */
+  def array(texts: Seq[String]): String = texts.map(literal).mkString("array(", ", ", ")")
+
   /** The call that builds a fact of each of these columns. */
   def build(table: String, kind: String, columns: String*): String =
     s"CALL zonemap.system.build(table => ${literal(table)}, facts => ${facts(kind, columns: _*)})"

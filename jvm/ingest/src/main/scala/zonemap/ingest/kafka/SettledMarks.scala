@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import zonemap.ingest.record.Nonce
+import zonemap.ingest.record.{Digits, Nonce}
 import zonemap.ingest.store.IngestFiles
 
 /**
@@ -55,7 +55,7 @@ private[kafka] final class SettledMarks(files: IngestFiles, queueId: String) {
 
   /** Writes a mark durably, and then deletes the marks that it supersedes, as far as the store allows. */
   def write(mark: SettledMark): Unit = {
-    val path = f"$Folder/${mark.partition}%d-${mark.upTo}%020d-${Nonce.draw()}.json"
+    val path = s"$Folder/${mark.partition}-${Digits.of(mark.upTo)}-${Nonce.draw()}.json"
     files.create(path, SettledMark.encode(mark)): Unit
     val old = known.collect { case (older, Some(other)) if mark.supersedes(other) => older }
     known = known -- old.filter(isDeleted) + (path -> Some(mark))

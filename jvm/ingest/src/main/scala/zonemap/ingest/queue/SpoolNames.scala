@@ -1,6 +1,6 @@
 package zonemap.ingest.queue
 
-import zonemap.ingest.record.{LaneName, Nonce}
+import zonemap.ingest.record.{Digits, LaneName, Nonce}
 
 /** The paths of an ingest root, relative to it. */
 private[zonemap] object SpoolNames {
@@ -18,7 +18,7 @@ private[zonemap] object SpoolNames {
 
   /** The path of a record below `folder`, which is [[Pending]] or [[Quarantine]]. */
   def record(folder: String, lane: String, seq: Long, nonce: String): String =
-    f"$folder/${LaneName.encode(lane)}/$seq%020d-$nonce.rec"
+    s"$folder/${LaneName.encode(lane)}/${Digits.of(seq)}-$nonce.rec"
 
   /** The lane of a folder directly below `folder`; `None` for another path. */
   def laneOf(folder: String, path: String): Option[String] =

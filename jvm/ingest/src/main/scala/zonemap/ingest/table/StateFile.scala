@@ -7,7 +7,7 @@ import org.apache.iceberg.shaded.com.fasterxml.jackson.core.JsonGenerator
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.JsonUtil
 
-import zonemap.ingest.record.{Framed, IngestRecord, Nonce}
+import zonemap.ingest.record.{Digits, Framed, IngestRecord, Nonce}
 
 /** The file of a [[LaneState]]: a first line with a checksum, then one JSON object; docs/design/INGEST.md. */
 private[zonemap] object StateFile {
@@ -20,7 +20,7 @@ private[zonemap] object StateFile {
   private val Name = s"$Folder/([0-9]{20})-(${Nonce.Pattern})\\.json".r
 
   /** The path of a state file in the ingest root. */
-  def path(no: Long, nonce: String): String = f"$Folder/$no%020d-$nonce.json"
+  def path(no: Long, nonce: String): String = s"$Folder/${Digits.of(no)}-$nonce.json"
 
   /** Whether a path below the ingest root is that of a state file. */
   def isState(path: String): Boolean = Name.matches(path)

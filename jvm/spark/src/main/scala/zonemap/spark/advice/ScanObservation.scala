@@ -23,39 +23,45 @@ private[spark] object ScanObservation {
   /** More conditions than this are not retained. */
   private val MostConditions = 32
 
-  /** If the conditions of a scan are longer than this together, none is retained: Spark may have pushed any of them. */
+  /** A scan whose conditions are longer than this together is not retained: without them, it would read all files. */
   private val MostSize = 500
   private val MostText = 500
   private val BytesOfOne = 32
 
-  /** @param isWanted which of the plan's scans to describe */
-  def of(plan: LogicalPlan, isWanted: DataSourceV2ScanRelation => Boolean = _ => true): Seq[ObservedScan] = {
+  /**
+   * @param isWanted which of the plan's scans to describe
+   * @param isRetained whether the result outlives the query, so that scans with long conditions are left out
+   */
+  def of(
+      plan: LogicalPlan,
+      isWanted: DataSourceV2ScanRelation => Boolean = _ => true,
+      isRetained: Boolean = true): Seq[ObservedScan] = {
     val scans = plan.collectWithSubqueries { case scan: DataSourceV2ScanRelation if isWanted(scan) => scan }
     lazy val uses = ScanUse.of(Seq(plan))
     for {
       scan <- scans
       relation <- ZoneMapRelation.unapply(scan.relation)
       use <- uses(scan.scan)
+      if !isRetained || use.conditions.iterator.map(sizeOf).sum <= MostSize
     } yield new OfScan(relation, use).observed
   }
 
   private final class OfScan(relation: ZoneMapRelation, use: ScanUse) {
-    private val table = relation.table.baseName()
-    private def sqlName = SqlNames.of(relation.relation, table)
+    private def sqlName = SqlNames.of(relation.relation, relation.table.baseName())
 
     /** All columns, as if the table had each kind of fact of each of them. */
     private val anyColumn =
       new SchemaColumns(relation.relation, relation.schema, _ => FactKind.values.toSet, _ => true)
 
-    def observed: ObservedScan = ObservedScan(table, conditions, topK, joinKeys, topKHindrance.toSeq ++ joinHindrance)
-
-    private def conditions: Seq[ObservedCondition] = {
-      if (use.conditions.iterator.map(sizeOf).sum > MostSize) Nil
-      else
-        IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
-          new ConditionLines(relation, filter, _ => true).of(use.conditions).take(MostConditions).map(condition)
-        }
+    def observed: ObservedScan = {
+      val uuid = relation.table.stock().operations().current().uuid()
+      ObservedScan(uuid, conditions, topK, joinKeys, topKHindrance.toSeq ++ joinHindrance)
     }
+
+    private def conditions: Seq[ObservedCondition] =
+      IcebergScans.filterOf(use.scan.scan).toSeq.flatMap { filter =>
+        new ConditionLines(relation, filter, _ => true).of(use.conditions).take(MostConditions).map(condition)
+      }
 
     private def condition(use: ConditionUse): ObservedCondition = {
       val text = use.text.take(MostText)

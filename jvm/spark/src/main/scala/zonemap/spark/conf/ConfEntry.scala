@@ -1,5 +1,7 @@
 package zonemap.spark.conf
 
+import java.util.Locale
+
 import scala.util.Try
 
 import org.apache.spark.network.util.JavaUtils
@@ -37,7 +39,7 @@ private[spark] final case class ConfEntry[A](
 
 private[spark] object ConfEntry {
   // Parsers of values: `None` means that the text is not allowed.
-  def flag(text: String): Option[Boolean] = text.toLowerCase.toBooleanOption
+  def flag(text: String): Option[Boolean] = text.toLowerCase(Locale.ROOT).toBooleanOption
   def bytes(text: String): Option[Long] = Try(JavaUtils.byteStringAsBytes(text)).toOption.filter(_ >= 0)
   def count(text: String): Option[Int] = text.toIntOption.filter(_ >= 0)
   def atLeast(least: Int)(text: String): Option[Int] = text.toIntOption.filter(_ >= least)

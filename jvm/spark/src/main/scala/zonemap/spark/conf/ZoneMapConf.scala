@@ -1,5 +1,7 @@
 package zonemap.spark.conf
 
+import java.util.Locale
+
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -116,7 +118,7 @@ private[spark] object ZoneMapConf {
       "and never writes it. persist: this JVM extends it and writes it to the table's store. auto: persist if the " +
       "table has a store, else memory.",
     text =>
-      text.toLowerCase match {
+      text.toLowerCase(Locale.ROOT) match {
         case "off"     => Some(UpkeepMode.Off)
         case "memory"  => Some(UpkeepMode.Memory)
         case "persist" => Some(UpkeepMode.Persist)
@@ -132,7 +134,7 @@ private[spark] object ZoneMapConf {
     "How a query is planned if the index covers nothing of its table. background: Iceberg plans the query, and the " +
       "snapshot is indexed in the background. wait: the query waits until the snapshot is indexed.",
     text =>
-      text.toLowerCase match {
+      text.toLowerCase(Locale.ROOT) match {
         case "background" => Some(CoverOnRead.Background)
         case "wait"       => Some(CoverOnRead.Wait)
         case _            => None
@@ -281,7 +283,7 @@ private[spark] object ZoneMapConf {
       "the background. probabilistic: at each commit with p = min(1, runs / merge.limit), from " +
       s"${MergePolicy.DefaultMinRuns} runs on, and at every merge.forced-every-th. deterministic: at " +
       s"${MergePolicy.DefaultMinRuns} runs. off: at merge.hard-cap only.",
-    text => Some(text.toLowerCase).filter(Set("probabilistic", "deterministic", "off"))
+    text => Some(text.toLowerCase(Locale.ROOT)).filter(Set("probabilistic", "deterministic", "off"))
   )
 
   val MergeLimit: ConfEntry[Int] = ConfEntry(

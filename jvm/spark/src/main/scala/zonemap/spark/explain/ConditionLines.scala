@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
 import zonemap.core.predicate._
 import zonemap.iceberg.convert.ExpressionConverter
 import zonemap.iceberg.plan.IndexQuestions
-import zonemap.iceberg.report.ConditionReason
+import zonemap.iceberg.report.{ConditionReason, SqlText}
 import zonemap.spark.expression.{ConditionReasons, ExpressionSql, ExpressionTranslator}
 import zonemap.spark.rule.ExpressionRule
 import zonemap.spark.scan.{SchemaColumns, ZoneMapRelation}
@@ -107,9 +107,20 @@ private[spark] final class ConditionLines(
         else
           means.lacking(predicate) match {
             case Nil  => Left(reason(condition))
-            case refs => Left(ConditionReason.NoBounds(names(refs)))
+            case refs => Left(unbounded(predicate, refs))
           }
     }
+
+  /** The reason why nothing evaluates these columns of a predicate. */
+  private def unbounded(predicate: Predicate, lacking: Seq[ColumnRef]): ConditionReason = {
+    val leftOut = IndexQuestions.leftOut(relation.table.pinned, lacking)
+    if (leftOut.nonEmpty)
+      ConditionReason.NotIndexed(
+        names(leftOut),
+        SqlText.array(IndexQuestions.columnsWith(relation.table.pinned, leftOut)))
+    else if (comparesColumns(predicate)) ConditionReason.ComparedWithoutBounds(names(lacking))
+    else ConditionReason.NoBounds.of(lacking.map(_.name).distinct)
+  }
 
   /** Iceberg's form of a condition, if Spark pushed it. */
   private def pushedForm(condition: Expression): Option[IcebergExpression] =
@@ -157,6 +168,14 @@ private[spark] object ConditionLines {
       case Or(children)  => children.exists(searchesTexts)
       case _: Contains   => true
       case _             => false
+    }
+
+  private def comparesColumns(predicate: Predicate): Boolean =
+    predicate match {
+      case And(children)     => children.exists(comparesColumns)
+      case Or(children)      => children.exists(comparesColumns)
+      case _: CompareColumns => true
+      case _                 => false
     }
 
   private def evaluatedColumns(predicate: Predicate): Set[Seq[ColumnRef]] =

@@ -1,10 +1,8 @@
 package zonemap.spark.explain
 
-import java.util.Locale
-
 import org.apache.spark.sql.execution.SparkPlan
 
-import zonemap.iceberg.report.{PlanReport, Survivable}
+import zonemap.iceberg.report.{MillisText, PlanReport, Survivable}
 import zonemap.spark.scan.SwapRule
 
 /**
@@ -37,6 +35,6 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   private def describe(report: PlanReport): String =
     (s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}" +:
-      (StageLines.of(report) :+ "planned in %.1f ms".formatLocal(Locale.ROOT, report.millis)).map("  " + _))
+      (StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms").map("  " + _))
       .mkString("\n")
 }

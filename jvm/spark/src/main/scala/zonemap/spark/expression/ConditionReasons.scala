@@ -52,7 +52,7 @@ private[spark] object ConditionReasons {
     column match {
       case MetadataAttribute(attribute)             => Some(ConditionReason.MetadataColumn(attribute.name))
       case known if columns.column(known).isDefined => None
-      case MapEntry(_, _)                           => Some(ConditionReason.NoBounds(ExpressionSql.of(column)))
+      case MapEntry(_, _)                           => Some(ConditionReason.NoBounds.of(Seq(ExpressionSql.of(column))))
       case other => Some(ConditionReason.ColumnType(ExpressionSql.of(other), other.dataType.typeName))
     }
 

@@ -1,5 +1,7 @@
 package zonemap.spark.ingest
 
+import java.util.Locale
+
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import zonemap.ingest.record.{IngestRecord, LaneName}
@@ -29,8 +31,10 @@ private[ingest] object IngestOptions {
     options.collectFirst { case (key, value) if key.equalsIgnoreCase(ZoneMapIngestSource.Format) => value } match {
       case None => false
       case Some(value) =>
-        value.trim.toLowerCase.toBooleanOption.getOrElse(
-          throw new IllegalArgumentException(
+        value.trim
+          .toLowerCase(Locale.ROOT)
+          .toBooleanOption
+          .getOrElse(throw new IllegalArgumentException(
             s"Cannot use option '${ZoneMapIngestSource.Format}'='$value': allowed are true, false."))
     }
 

@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{FileTotal, PlanStage, PlanStep, Survivable}
+import zonemap.iceberg.report.{FileTotal, MillisText, PlanStage, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
@@ -90,8 +90,8 @@ private[spark] final class KeyFilteredScan(
     val first = cuts.get(column.name).fold(before)(_.before)
     cuts = cuts.updated(column.name, PlanStage(PlanStep.JoinKeys(column.name), first, after))
     log.info(
-      f"Zonemap: table=$tableName join pruning on ${column.name}: ${before.files} -> ${after.files} files by " +
-        f"${keys.size}%d keys ms=${(System.nanoTime() - started) / 1e6}%.1f")
+      s"Zonemap: table=$tableName join pruning on ${column.name}: ${before.files} -> ${after.files} files by " +
+        s"${keys.size} keys ms=${MillisText.of((System.nanoTime() - started) / 1e6)}")
   }
 
   /**

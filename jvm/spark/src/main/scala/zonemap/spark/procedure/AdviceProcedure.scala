@@ -74,19 +74,22 @@ private[procedure] final class AdviceProcedure(process: SparkProcess, settings: 
   }
 
   private def observed(target: AdvisedTable, most: Int): Seq[ObservedScan] = {
-    val found = process.observed.newest.filter(_.table == target.table.name()).take(most)
+    val found = process.observed.newest.filter(target.isReadBy).take(most)
     if (found.isEmpty)
       target.refuse(
-        "this driver has planned no scan of it that can be observed, or max_scans is 0",
+        "this driver has planned no scan of it that can be observed, with conditions of at most 500 values on the " +
+          "columns that it has now, or max_scans is 0",
         "Run queries first, or name some with queries => array('SELECT ...')"
       )
     found
   }
 
   private def ofQueries(spark: SparkSession, target: AdvisedTable, queries: Seq[String]): Seq[ObservedScan] = {
-    val scans =
-      queries.flatMap(text => ScanObservation.of(ReadQuery.of(spark, text, s"$Verb a table by").optimizedPlan))
-    val found = scans.filter(_.table == target.table.name())
+    val found = queries
+      .flatMap { text =>
+        ScanObservation.of(ReadQuery.of(spark, text, s"$Verb a table by").optimizedPlan, isRetained = false)
+      }
+      .filter(target.isReadBy)
     if (found.isEmpty)
       target.refuse(
         "none of the queries has a scan of it that zonemap plans",

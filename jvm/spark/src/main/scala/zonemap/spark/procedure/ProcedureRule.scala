@@ -1,5 +1,7 @@
 package zonemap.spark.procedure
 
+import java.util.Locale
+
 import org.apache.spark.sql.catalyst.analysis.{ResolvedProcedure, UnresolvedProcedure}
 import org.apache.spark.sql.catalyst.plans.logical.{Call, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -27,7 +29,7 @@ private[spark] object ProcedureRule extends Rule[LogicalPlan] {
     plan.resolveOperatorsUp {
       case call @ Call(UnresolvedProcedure(Seq(name, namespace, procedure)), _, _)
           if name.equalsIgnoreCase(ZoneMapCatalog.DefaultName) && ZoneMapCatalog.Namespace == Seq(
-            namespace.toLowerCase) =>
+            namespace.toLowerCase(Locale.ROOT)) =>
         val ident = Identifier.of(ZoneMapCatalog.Namespace.toArray, procedure)
         call.copy(procedure = ResolvedProcedure(catalog, ident, catalog.loadProcedure(ident)))
     }

@@ -1,5 +1,7 @@
 package zonemap.spark.scan
 
+import java.util.Locale
+
 import org.apache.spark.sql.internal.SQLConf
 
 /** Engines that recognize Spark's and Iceberg's scans by class; next to them, zonemap wraps no scan. */
@@ -8,7 +10,7 @@ private[spark] object OtherEngines {
 
   def areConfigured(conf: SQLConf): Boolean =
     Seq("spark.plugins", "spark.sql.extensions").exists { key =>
-      val value = conf.getConfString(key, "").toLowerCase
+      val value = conf.getConfString(key, "").toLowerCase(Locale.ROOT)
       Names.exists(value.contains(_))
     }
 }

@@ -69,8 +69,8 @@ class ConditionLinesTest extends SharedSession {
     "_file LIKE 'x%'" -> ConditionReason.MetadataColumn("_file"),
     "array_contains(tags, 3)" -> ConditionReason.ColumnType("tags", "array"),
     "length(bytes) = 3" -> ConditionReason.ColumnType("bytes", "binary"),
-    "hidden = 3" -> ConditionReason.NoBounds("hidden"),
-    "hidden + 1 = 3" -> ConditionReason.NoBounds("hidden"),
+    "hidden = 3" -> ConditionReason.NoBounds.of(Seq("hidden")),
+    "hidden + 1 = 3" -> ConditionReason.NoBounds.of(Seq("hidden")),
     "id + i = 30" -> ConditionReason.Columns(Seq("id", "i")),
     "hash(id) = 1" -> ConditionReason.Function("hash(id)")
   )

@@ -25,7 +25,7 @@ class WhyNotTest extends SharedSession {
   private def count(row: Row, column: String): Long = row.getAs[Long](column)
 
   private lazy val made: Unit = {
-    Seq("examples", "late_bounds", "no_rows", "no_index", "behind", "variants", "version_4").foreach(t =>
+    Seq("examples", "late_bounds", "chosen", "no_rows", "no_index", "behind", "variants", "version_4").foreach(t =>
       sql(s"DROP TABLE IF EXISTS lake.db.$t"))
     ReasonExamples.setup.foreach(sql(_).collect())
   }
@@ -110,6 +110,27 @@ class WhyNotTest extends SharedSession {
     val bytes = built.find(text(_, "part") == "bloom(k)").map(count(_, "bytes")).get
     assert(bytes <= most && most <= 2 * bytes, s"$bytes bytes, at most $most")
     assert(!remedy.contains("bloom"), remedy)
+  }
+
+  test("the remedies of columns without bounds run as they are printed, and then the conditions prune") {
+    made
+    val table = "lake.db.two_hidden"
+    sql(s"DROP TABLE IF EXISTS $table")
+    sql(
+      s"CREATE TABLE $table (id BIGINT, `a b` BIGINT, c BIGINT) USING iceberg TBLPROPERTIES " +
+        "('write.metadata.metrics.default' = 'none', 'write.distribution-mode' = 'none')")
+    sql(s"INSERT INTO $table SELECT id, id, id FROM RANGE(0, 40, 1, 5)")
+    build(table)
+    val cases = Seq(
+      s"SELECT * FROM $table WHERE `a b` = 3 OR c = 37" -> (5L -> 2L),
+      "SELECT * FROM lake.db.chosen WHERE c = 3" -> (5L -> 1L)
+    )
+    for ((query, (before, after)) <- cases) {
+      val rows = whyNot(query)
+      assert(count(rows.head, "files_after") == before, rows)
+      "CALL zonemap.*?\\)(?=[,.] ?)".r.findFirstIn(rows.map(text(_, "remedy")).mkString).foreach(sql(_).collect())
+      assert(count(whyNot(query).head, "files_after") == after, whyNot(query))
+    }
   }
 
   test("both ends of a range count together: neither is said to keep most files") {

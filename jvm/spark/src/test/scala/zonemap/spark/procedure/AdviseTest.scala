@@ -30,7 +30,8 @@ class AdviseTest extends AdviceCalls {
       s"id IN (${(0 until 600).mkString(", ")}) AND few IN (${(0 until 600).map(i => s"'$i'").mkString(", ")})",
       s"ref = '${"x" * 20000}'"
     )
-    long.foreach(condition => assert(observed(condition).map(_.conditions) == Seq(Nil), condition.take(40)))
+    // without its conditions, a scan would count as one that keeps all files
+    long.foreach(condition => assert(observed(condition).isEmpty, condition.take(40)))
     assert(observed("id IN (1, 2, 3) AND few = 'k1'").exists(_.conditions.size >= 2))
   }
 
@@ -93,6 +94,19 @@ class AdviseTest extends AdviceCalls {
     assertClose(row, queries.map(keptFiles).sum, 4)
   }
 
+  test("facts that are advised together fit into the share that all facts may take") {
+    val both = createTable(
+      "lake.db.advised_together",
+      "SELECT concat('r', pmod(hash(id, 1), 1000000)) AS a, concat('r', pmod(hash(id, 2), 1000000)) AS b " +
+        "FROM RANGE(0, 160000, 1, 8)",
+      None
+    )
+    val rows = advise(both, Seq("a", "b").map(c => s"SELECT * FROM $both WHERE $c = 'r5'"): _*)
+    val refused = rows.filter(text(_, "message").contains(" of other facts, and all facts may take "))
+    assert(refused.map(text(_, "advice")) == Seq("no help"), rows.mkString("\n"))
+    sql(text(only(rows, "fact"), "statement")).collect()
+  }
+
   test("facts for texts within a column, for functions of a column and for a few values") {
     val rows = advise(
       table,
@@ -137,6 +151,24 @@ class AdviseTest extends AdviceCalls {
     sql(s"SELECT ref FROM $table WHERE mixed = 7").collect()
     val sort = only(advise(observed), "sort")
     assert(text(sort, "subject") == "mixed" && count(sort, "scans") == 4, sort)
+  }
+
+  test("a long list in a query that the call names counts like a short one") {
+    val query = s"SELECT * FROM $table WHERE id IN (${(0 until 600).mkString(", ")})"
+    val row = only(advise(table, query), "no help", _ == "sort order")
+    assert(count(row, "files_before") == keptFiles(query) && keptFiles(query) < files, row)
+  }
+
+  test("scans of columns that the table no longer has under this name, or of a former table, are not counted") {
+    val changed = create("advised_changed")
+    sql(s"SELECT id FROM $changed WHERE mixed = 7").collect()
+    sql(s"ALTER TABLE $changed RENAME COLUMN mixed TO blended")
+    assert(errorOf(changed).contains("on the columns that it has now"))
+    sql(s"SELECT id FROM $changed WHERE blended = 7").collect()
+    val sort = only(advise(changed), "sort")
+    assert(text(sort, "subject") == "blended" && count(sort, "scans") == 1, sort)
+    create("advised_changed", s"SELECT $columns, id AS blended FROM RANGE(0, 320, 1, $files)")
+    assert(errorOf(changed).contains("this driver has planned no scan of it that can be observed"))
   }
 
   test("columns that the index leaves out") {
