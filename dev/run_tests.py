@@ -40,12 +40,14 @@ TOGETHER = (
     ("layouts",),
     ("differential",),
     ("ingest",),
-    ("store",),
     ("bugs",),
-    ("upkeep",),
     ("objectstore",),
+    ("store",),
+    ("tests",),  # python/tests
     ("campaign",),
-    ("upkeep", "soak"),
+    ("upkeep",),
+    ("catalogs",),
+    ("soak",),
 )
 
 _printing = threading.Lock()
