@@ -40,12 +40,10 @@ TOGETHER = (
     ("layouts",),
     ("differential",),
     ("ingest",),
-    ("bugs",),
+    ("bugs", "store", "upkeep"),
     ("objectstore",),
-    ("store",),
     ("tests",),  # python/tests
     ("campaign",),
-    ("upkeep",),
     ("catalogs",),
     ("soak",),
 )
