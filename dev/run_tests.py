@@ -40,12 +40,12 @@ TOGETHER = (
     ("layouts",),
     ("differential",),
     ("ingest",),
-    ("store",),
-    ("bugs",),
-    ("upkeep",),
+    ("bugs", "store", "upkeep"),
     ("objectstore",),
+    ("tests",),  # python/tests
     ("campaign",),
-    ("upkeep", "soak"),
+    ("catalogs",),
+    ("soak",),
 )
 
 _printing = threading.Lock()

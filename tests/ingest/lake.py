@@ -38,7 +38,8 @@ def start_committer(
         "spark.ui.enabled": "false",
         "spark.driver.memory": "512m",
         "spark.driver.host": "127.0.0.1",
-        "spark.driver.extraJavaOptions": session.PLAIN_JVM_FLAGS,
+        "spark.driver.extraJavaOptions": session.JVM_FLAGS,
+        **session.quick_files(),
         "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
         "spark.sql.zonemap.ingest.interval": "200ms",
     }

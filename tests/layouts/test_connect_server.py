@@ -82,6 +82,7 @@ def url(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -
         "spark.sql.catalogImplementation": "in-memory",
         "spark.ui.enabled": "false",
         "spark.driver.extraJavaOptions": session.JVM_FLAGS,
+        **session.quick_files(),
     }
     settings = [word for key, value in confs.items() for word in ("--conf", f"{key}={value}")]
     jars = f"{zonemap.jar_path()},{iceberg}"

@@ -36,8 +36,9 @@ def project(folder: Path) -> None:
     events, recent = re.findall(r"^```sql\+jinja\n(.*?)^```", page, re.M | re.S)
     profile, replaced = re.subn(r"^ +spark\.jars\.packages: .*\n", "", profile, flags=re.M)
     assert replaced == 1
+    quick = "".join(f"        {key}: {value}\n" for key, value in session.quick_files().items())
     for name, text in {
-        "profiles.yml": profile + MORE.format(flags=session.JVM_FLAGS),
+        "profiles.yml": profile + MORE.format(flags=session.JVM_FLAGS) + quick,
         "dbt_project.yml": settings,
         "models/events.sql": events,
         "models/recent.sql": recent,
@@ -58,6 +59,8 @@ def dbt(folder: Path, *arguments: str) -> str:
         "PYTHONPATH": str(libraries),
         "ZONEMAP_JAR": f"{ours()},{iceberg()}",
         "SPARK_LOCAL_IP": "127.0.0.1",
+        # The real path of the jars: the class archive does not fit the path of the link.
+        "SPARK_HOME": str((libraries / "pyspark").resolve()),
         "PWD": str(folder),
         "DO_NOT_TRACK": "1",
     }

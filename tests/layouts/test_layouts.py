@@ -60,6 +60,7 @@ def confs(folder: Path, **more: str) -> dict[str, str]:
         "spark.sql.codegen.wholeStage": "false",
         "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{folder / 'log4j2.properties'}",
         "spark.executor.extraJavaOptions": JVM_FLAGS,
+        **session.quick_files(),
         **more,
     }
 
@@ -186,6 +187,13 @@ def jars(*paths: str) -> dict[str, str]:
     return {"spark.jars": ",".join(paths)}
 
 
+def on_class_path(jar: str) -> dict[str, str]:
+    """Returns the confs that put a jar on Spark's own class path, behind the jars that tests put there."""
+    quick = session.quick_files()
+    keys = ("spark.driver.extraClassPath", "spark.executor.extraClassPath")
+    return {key: os.pathsep.join(filter(None, (quick.get(key), jar))) for key in keys}
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return tmp_path / "run"
@@ -216,16 +224,14 @@ def test_our_extension_alone(folder: Path) -> None:
 
 def test_iceberg_below_us(folder: Path) -> None:
     """Iceberg is on Spark's own class path, and the product's jar is added: two class loaders."""
-    paths = {"spark.driver.extraClassPath": iceberg(), "spark.executor.extraClassPath": iceberg()}
-    check_whole(run(Layout("B", confs(folder, **jars(ours()), **paths)), folder))
+    check_whole(run(Layout("B", confs(folder, **jars(ours()), **on_class_path(iceberg()))), folder))
 
 
 def test_iceberg_above_us(folder: Path) -> None:
     """The product is on Spark's own class path, and Iceberg is added: a second class loader loads the product's classes
     again, and builds stay local."""
-    paths = {"spark.driver.extraClassPath": ours(), "spark.executor.extraClassPath": ours()}
-    catalog = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog"}
-    layout = Layout("C", confs(folder, **jars(iceberg()), **paths, **catalog), steps=["whole", "segments", "ingest"])
+    more = {"spark.sql.catalog.zonemap": "zonemap.spark.ZoneMapCatalog", **jars(iceberg()), **on_class_path(ours())}
+    layout = Layout("C", confs(folder, **more), steps=["whole", "segments", "ingest"])
     told = run(layout, folder)
     check_whole(told)
     check_ingest(told)

@@ -28,6 +28,7 @@ builder = (
     .config("spark.driver.bindAddress", "127.0.0.1")
     .config("spark.driver.memory", "1g")
     .config("spark.driver.extraJavaOptions", {flags!r})
+    .config(map={quick!r})
     .config("spark.sql.catalogImplementation", "in-memory")
     .config("spark.sql.catalog.lake.type", "hadoop")
     .config("spark.sql.catalog.lake.warehouse", "warehouse")
@@ -79,7 +80,7 @@ def environment() -> dict[str, str]:
 def run(folder: Path, program: str) -> tuple[dict[str, str], str]:
     """Runs a program of its own; returns the lines of its output by their first word, and stderr."""
     done = subprocess.run(
-        [sys.executable, "-c", BUILDER.format(flags=session.JVM_FLAGS) + program],
+        [sys.executable, "-c", BUILDER.format(flags=session.JVM_FLAGS, quick=session.quick_files()) + program],
         cwd=folder,
         env=environment(),
         capture_output=True,

@@ -36,6 +36,7 @@ def run(page: str, folder: Path) -> str:
     (folder / "conf").mkdir()
     iceberg = session.jar(f"{session.RUNTIME}-{session.BUILT_AGAINST}")
     content = DEFAULTS.format(iceberg=iceberg, flags=session.JVM_FLAGS)
+    content += "".join(f"{key} {value}\n" for key, value in session.quick_files().items())
     (folder / "conf" / "spark-defaults.conf").write_text(content)
     environment = {
         k: v for k, v in os.environ.items() if k not in ("PYSPARK_SUBMIT_ARGS", "SPARK_REMOTE", "SPARK_HOME")

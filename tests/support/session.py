@@ -97,17 +97,23 @@ def lake_confs(name: str = "lake") -> dict[str, str]:
     }
 
 
-def base_confs(options: str = "") -> dict[str, str]:
-    """Returns the confs of every test session, with `options` appended to the options of the JVM."""
-    log4j = directory() / "log4j2.properties"
-    log4j.write_text(LOG4J.format(log=log_file()))
-    quick = {
+def quick_files() -> dict[str, str]:
+    """Returns the confs of QUICK_FILES. Only a class path that begins with its jar fits the class archive."""
+    if not QUICK_FILES.exists():
+        return {}
+    return {
         "spark.driver.extraClassPath": str(QUICK_FILES),
         "spark.executor.extraClassPath": str(QUICK_FILES),
         "spark.hadoop.fs.file.impl": "zonemap.testing.QuickLocalFileSystem",
     }
+
+
+def base_confs(options: str = "") -> dict[str, str]:
+    """Returns the confs of every test session, with `options` appended to the options of the JVM."""
+    log4j = directory() / "log4j2.properties"
+    log4j.write_text(LOG4J.format(log=log_file()))
     return {
-        **(quick if QUICK_FILES.exists() else {}),
+        **quick_files(),
         "spark.driver.extraJavaOptions": f"{JVM_FLAGS} -Dlog4j2.configurationFile=file:{log4j} {options}".strip(),
         "spark.driver.memory": "2g",
         "spark.ui.enabled": "false",
