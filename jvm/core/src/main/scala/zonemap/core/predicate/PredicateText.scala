@@ -9,6 +9,8 @@ private[predicate] object PredicateText {
 
   private val ShownElements = 5
 
+  private val ShownCharacters = 200
+
   def canonical(predicate: Predicate): String = predicate match {
     case True          => "(true)"
     case False         => "(false)"
@@ -90,7 +92,10 @@ private[predicate] object PredicateText {
     }
   }
 
-  private def text(leaf: Leaf, value: ZoneValue): String = ValueText.of(leaf.column.columnType, value)
+  private def text(leaf: Leaf, value: ZoneValue): String = {
+    val text = ValueText.of(leaf.column.columnType, value)
+    if (text.length <= ShownCharacters) text else text.take(ShownCharacters) + "..."
+  }
 
   private def list(leaf: Leaf, values: SortedValues): String = {
     val shown = values.iterator.take(ShownElements).map(text(leaf, _)).toSeq

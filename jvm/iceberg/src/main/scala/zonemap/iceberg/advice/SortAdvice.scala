@@ -37,7 +37,9 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
 
   /** Fewer bytes, if the rewrite changes the size of files: larger files are fewer without a better order. */
   private def helps(order: TriedOrder): Boolean =
-    if (isResized) order.total.bytes <= now.bytes * (1 - Advice.LeastGain) else Advice.helps(now, order.total)
+    if (now.files == 0) false
+    else if (isResized) order.total.bytes <= now.bytes * (1 - Advice.LeastGain)
+    else Advice.helps(now, order.total)
 
   private def isResized: Boolean = all.files != live.count
 

@@ -6,6 +6,7 @@ import org.apache.iceberg.expressions.{And => IcebergAnd, Expression => IcebergE
 import org.apache.iceberg.spark.SparkV2Filters
 import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.util.V2ExpressionBuilder
+import org.apache.spark.sql.internal.SQLConf
 
 import zonemap.core.predicate._
 import zonemap.iceberg.convert.ExpressionConverter
@@ -134,7 +135,7 @@ private[spark] final class ConditionLines(
     catch { case NonFatal(_) => None }
 
   private def converted(part: IcebergExpression): Predicate =
-    try ExpressionConverter.convert(part, relation.schema, caseSensitive = false)
+    try ExpressionConverter.convert(part, relation.schema, SQLConf.get.caseSensitiveAnalysis)
     catch { case NonFatal(_) => Unknown(part.toString) }
 }
 

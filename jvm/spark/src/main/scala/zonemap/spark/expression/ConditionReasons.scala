@@ -60,7 +60,10 @@ private[spark] object ConditionReasons {
     condition.collectFirst {
       case test @ (_: Contains | _: EndsWith | _: Like | _: RLike | _: MultiLikeBase)
           if test.children.head.references.nonEmpty =>
-        ConditionReason.TextInside(ExpressionSql.of(test.children.head), factsFor(condition, columns))
+        val tested = test.children.head
+        ConditionReason.TextInside(
+          columns.column(tested).fold(ExpressionSql.of(tested))(_.name),
+          factsFor(condition, columns))
     }
 
   /** Why facts do not evaluate a condition on texts, or the fact that would. */

@@ -183,4 +183,29 @@ class WhyNotTest extends SharedSession {
     sql("CREATE OR REPLACE TEMP VIEW why_not_view AS SELECT id, s FROM lake.db.examples WHERE id > 50")
     assert(whyNot("SELECT * FROM why_not_view WHERE s = 'a;b';").exists(text(_, "table") == "lake.db.examples"))
   }
+
+  test("a column with a name that SQL quotes has a remedy that runs, and a long text of a condition is cut") {
+    sql("DROP TABLE IF EXISTS lake.db.why_not_names")
+    sql("CREATE TABLE lake.db.why_not_names USING iceberg AS SELECT concat('text ', id) AS `a b` FROM range(10)")
+    sql("CALL zonemap.system.build('lake.db.why_not_names')").collect()
+    val inside = whyNot("SELECT * FROM lake.db.why_not_names WHERE `a b` LIKE '%ext 3%'")
+    val remedy = text(inside.find(text(_, "code") == "CONDITION_TEXT_INSIDE").get, "remedy")
+    assert(remedy.contains("facts => 'ngrams(`a b`)')"), remedy)
+    sql(remedy.take(remedy.indexOf(") if ") + 1)).collect()
+    val long = whyNot(s"SELECT * FROM lake.db.why_not_names WHERE `a b` = '${"x" * 100000}'")
+    assert(long.forall(_.mkString.length < 2000), long.map(_.mkString.length))
+  }
+
+  test("columns that differ in case have conditions of their own, if names are case-sensitive") {
+    sql("DROP TABLE IF EXISTS lake.db.why_not_case")
+    withConf("spark.sql.caseSensitive" -> "true", "spark.sql.shuffle.partitions" -> "1") {
+      sql(
+        "CREATE TABLE lake.db.why_not_case USING iceberg TBLPROPERTIES ('write.distribution-mode' = 'none') AS " +
+          "SELECT id AS a, 9 - id AS A FROM range(0, 10, 1, 5)")
+      sql("CALL zonemap.system.build('lake.db.why_not_case')").collect()
+      val rows = whyNot("SELECT * FROM lake.db.why_not_case WHERE A = 1 AND a > 2")
+      val used = rows.filter(text(_, "part") == "condition").map(text(_, "decided_by"))
+      assert(used.toSet == Set("bounds of a", "bounds of A"), rows.mkString("\n"))
+    }
+  }
 }

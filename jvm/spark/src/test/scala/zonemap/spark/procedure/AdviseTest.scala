@@ -228,7 +228,14 @@ class AdviseTest extends AdviceCalls {
   test("without facts, no data file is read") {
     val rows = sql(
       s"CALL zonemap.system.advise(table => '$table', facts => false, " +
-        s"queries => array('SELECT * FROM $table WHERE ref = ''ref-1'''))").collect().toSeq
+        s"queries => array('SELECT * FROM $table WHERE ref = ''ref-5'''))").collect().toSeq
     assert(rows.map(text(_, "advice")) == Seq("sort"), rows)
+  }
+
+  test("no sort is advised for a table without files") {
+    val empty = create("advised_no_files")
+    sql(s"TRUNCATE TABLE $empty")
+    val rows = advise(empty, s"SELECT * FROM $empty WHERE mixed = 3")
+    assert(!rows.exists(text(_, "advice") == "sort"), rows)
   }
 }
