@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import datetime as dt
 import random
+import struct
+import tracemalloc
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from pyiceberg.expressions import (
@@ -42,6 +45,11 @@ from readers.conftest import numbered
 from readers.writer import Options, write_index
 from zonemap.errors import InvalidArgumentError
 from zonemap.pyiceberg import Fallback, plan, plan_files
+from zonemap.pyiceberg.dictionary import LongDictionary
+from zonemap.pyiceberg.intervals import value_test
+from zonemap.pyiceberg.predicate import Leaf, Op
+from zonemap.pyiceberg.types import StoredType
+from zonemap.pyiceberg.wire import Cursor
 
 LAYOUTS = {
     "exact codes": Options(),
@@ -256,6 +264,37 @@ def test_files_of_narrower_types_are_read_with_narrowed_literals(make: Callable[
     check_narrowed_literals(table)
     write_index(table)
     check_narrowed_literals(table)
+
+
+def test_not_in_keeps_the_limit_of_a_type_for_literals_out_of_its_range(make: Callable[..., Table]) -> None:
+    table = make([], pa.schema([("n", pa.int32()), ("x", pa.float32())]))
+    for number, value in ((2**31 - 1, 3.4028234663852886e38), (-(2**31), -3.4028234663852886e38), (5, 5.0)):
+        append_without_nan(table, pa.table({"n": pa.array([number], pa.int32()), "x": pa.array([value], pa.float32())}))
+    write_index(table)
+    for literals in ({5, 2**40, -(2**40)}, {5, 2**31 - 1, -(2**31)}):
+        expected = 2 if 2**40 in literals else 0
+        assert len(plan_files(table.scan(row_filter=NotIn("n", literals)))) == expected
+    assert len(plan_files(table.scan(row_filter=NotIn("n", {2**40, 2**41})))) == 3
+    assert len(plan_files(table.scan(row_filter=NotIn("x", {5.0, 1e300, -1e300})))) == 2
+
+
+def test_thousands_of_conditions_take_little_memory() -> None:
+    files, conditions = 3000, 3000
+    dictionary = LongDictionary(Cursor(struct.pack(f"<I{files}q", files, *range(0, 2 * files, 2))))
+    codes = np.arange(2 * files + 1, dtype=np.uint16)
+    tight = np.ones(len(codes), dtype=bool)
+    kind = StoredType("long", 0, is_long=True)
+    tests = [value_test(Leaf(1, kind, Op.AMONG, (number,)), kind) for number in range(conditions)]
+    tracemalloc.start()
+    for test in tests:
+        test.by_codes(dictionary, codes[:1], codes[:1], tight[:1])
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # A table of all codes for each condition takes 280 MB.
+    assert most < 8 << 20
+    for start in (0, files):
+        found = tests[7].by_codes(dictionary, codes[start:], codes[start:], tight[start:])
+        assert np.flatnonzero(~found.none).tolist() == ([8] if start == 0 else [])
 
 
 def check_narrowed_literals(table: Table) -> None:

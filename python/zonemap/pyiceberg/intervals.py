@@ -69,30 +69,39 @@ class Points:
         self._before = [value for value, is_after in places if not is_after]
         self._after = [value for value, is_after in places if is_after]
         self._places = places
-        self._counts: dict[Dictionary, tuple[_Counts, _Counts]] = {}
+        # A filter may have thousands of conditions, so each holds its places in one dictionary, and no table of codes.
+        self._keys: tuple[Dictionary, _Counts] | None = None
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def counts(self, dictionary: Dictionary) -> tuple[_Counts, _Counts]:
-        """Returns for each code the least and the greatest number of places at or below a bound of this code."""
-        if dictionary not in self._counts:
-            self._counts[dictionary] = self._count(dictionary)
-        return self._counts[dictionary]
+    def counts(self, dictionary: Dictionary, codes: _Codes) -> tuple[_Counts, _Counts]:
+        """Returns for each bound of these codes the least and the greatest number of places at or below it."""
+        last = 2 * dictionary.size
+        known = np.minimum(codes, last).astype(np.int32)
+        if len(known) <= last:
+            return self._count(dictionary, known)
+        least, greatest = self._count(dictionary, np.arange(last + 1, dtype=np.int32))
+        return least.take(known), greatest.take(known)
 
-    def _count(self, dictionary: Dictionary) -> tuple[_Counts, _Counts]:
-        codes = dictionary.codes([value for value, _ in self._places])
-        keys = np.array([2 * code + place[1] for code, place in zip(codes, self._places, strict=True)], dtype=np.int32)
-        every = np.arange(2 * dictionary.size + 1, dtype=np.int32)
-        is_boundary = every % 2 == 1
-        least = np.searchsorted(keys, 2 * every, side="left")
+    def _count(self, dictionary: Dictionary, codes: _Counts) -> tuple[_Counts, _Counts]:
+        keys = self._keys_in(dictionary)
+        is_boundary = codes % 2 == 1
+        least = np.searchsorted(keys, 2 * codes, side="left")
         # A bound that is a boundary is at or above the place before it, and below the place after it.
-        at_boundary = np.searchsorted(keys, 2 * every, side="right")
-        greatest = np.searchsorted(keys, 2 * every + 1, side="right")
+        at_boundary = np.searchsorted(keys, 2 * codes, side="right")
+        greatest = np.searchsorted(keys, 2 * codes + 1, side="right")
         return (
             np.where(is_boundary, at_boundary, least).astype(np.int32),
             np.where(is_boundary, at_boundary, greatest).astype(np.int32),
         )
+
+    def _keys_in(self, dictionary: Dictionary) -> _Counts:
+        if self._keys is None or self._keys[0] is not dictionary:
+            codes = dictionary.codes([value for value, _ in self._places])
+            keys = [2 * code + is_after for code, (_, is_after) in zip(codes, self._places, strict=True)]
+            self._keys = dictionary, np.array(keys, dtype=np.int32)
+        return self._keys[1]
 
     def below(self, bounds: npt.NDArray[np.int64] | Sequence[Value]) -> _Counts:
         """Returns the number of places at or below each exact bound."""
@@ -119,8 +128,8 @@ class Intervals:
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
         """Decides zones by their codes."""
-        ended_least, ended_most = _looked_up(self.ends.counts(dictionary), lower, _NO_LOWER, 0)
-        begun_least, begun_most = _looked_up(self.starts.counts(dictionary), upper, _NO_UPPER, len(self.starts))
+        ended_least, ended_most = _looked_up(self.ends, dictionary, lower, _NO_LOWER, 0)
+        begun_least, begun_most = _looked_up(self.starts, dictionary, upper, _NO_UPPER, len(self.starts))
         # The intervals that begin at or below the upper bound all end at or below the lower bound.
         none = begun_most + self._unstarted <= ended_least
         maybe_none = begun_least + self._unstarted <= ended_most
@@ -142,8 +151,8 @@ class OutsideInterval:
 
     def by_codes(self, dictionary: Dictionary, lower: _Codes, upper: _Codes, tight: Mask) -> Decision:
         """Decides zones by their codes."""
-        begun_least, begun_most = _looked_up(self._start.counts(dictionary), lower, _NO_LOWER, 0)
-        ended_least, ended_most = _looked_up(self._end.counts(dictionary), upper, _NO_UPPER, 1)
+        begun_least, begun_most = _looked_up(self._start, dictionary, lower, _NO_LOWER, 0)
+        ended_least, ended_most = _looked_up(self._end, dictionary, upper, _NO_UPPER, 1)
         none = (begun_least == 1) & (ended_most == 0)
         return Decision(none, (begun_most == 1) & (ended_least == 0) & ~none)
 
@@ -204,10 +213,11 @@ def _signed(value: Any) -> bytes:
     return found
 
 
-def _looked_up(counts: tuple[_Counts, _Counts], codes: _Codes, absent: int, at_absent: int) -> tuple[_Counts, _Counts]:
+def _looked_up(
+    points: Points, dictionary: Dictionary, codes: _Codes, absent: int, at_absent: int
+) -> tuple[_Counts, _Counts]:
+    least, most = points.counts(dictionary, codes)
     is_absent = codes == absent
-    least = counts[0].take(codes, mode="clip")
-    most = counts[1].take(codes, mode="clip")
     if is_absent.any():
         least[is_absent] = at_absent
         most[is_absent] = at_absent

@@ -34,6 +34,7 @@ from pyiceberg.expressions import (
 )
 from pyiceberg.expressions import And as BoundAnd
 from pyiceberg.expressions import Or as BoundOr
+from pyiceberg.expressions.literals import AboveMax, BelowMin
 
 from zonemap.pyiceberg.literals import excluded, matched
 from zonemap.pyiceberg.types import StoredType, type_of
@@ -202,11 +203,7 @@ def _leaf(bound: BooleanExpression) -> Leaf | None:
     if found is None:
         # A group has no bounds, and no counts that the index holds.
         return None
-    literals: tuple[Any, ...] = ()
-    if isinstance(bound, BoundSetPredicate):
-        literals = tuple(bound.value_set)
-    elif isinstance(bound, BoundLiteralPredicate):
-        literals = (bound.literal.value,)
+    literals = _values(bound, op)
     if any(isinstance(literal, float) and math.isnan(literal) for literal in literals):
         return None
     if op is Op.NOT_AMONG:
@@ -214,3 +211,16 @@ def _leaf(bound: BooleanExpression) -> Leaf | None:
     else:
         literals = tuple(matched(literals, found, op is Op.AMONG))
     return Leaf(field.field_id, found, op, literals)
+
+
+def _values(bound: BoundPredicate, op: Op) -> tuple[Any, ...]:
+    """Returns the values of literals. A literal that is out of the column's range has the range's limit as its value.
+
+    No row is equal to such a literal, so `NOT_AMONG` does not exclude the limit.
+    """
+    listed: set[Any] = set()
+    if isinstance(bound, BoundSetPredicate):
+        listed = bound.literals
+    elif isinstance(bound, BoundLiteralPredicate):
+        listed = {bound.literal}
+    return tuple(each.value for each in listed if op is not Op.NOT_AMONG or not isinstance(each, AboveMax | BelowMin))
