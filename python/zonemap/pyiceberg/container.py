@@ -11,7 +11,7 @@ from google_crc32c import value as crc32c
 
 from zonemap.pyiceberg.damage import DamagedError, UnsupportedFormatError
 from zonemap.pyiceberg.store import TAIL_BYTES, File
-from zonemap.pyiceberg.wire import FREE_BLOCK_BYTES, Cursor, decompressed, most_items
+from zonemap.pyiceberg.wire import FREE_BLOCK_BYTES, Cursor, decompressed, decompressed_all, most_items
 
 _MAGIC = b"ZMSEGMNT"
 _HEADER_BYTES, _TAIL_BYTES = 64, 16
@@ -184,4 +184,4 @@ class Blocks:
         frames = [self._file.read(self._offset + offset, length) for offset, length, _, _ in rows]
         if any(crc32c(frame) != row[3] for frame, row in zip(frames, rows, strict=True)):
             raise DamagedError(f"{self._file.name}: the checksum of a block does not match")
-        return [decompressed(frame, row[2], FREE_BLOCK_BYTES) for frame, row in zip(frames, rows, strict=True)]
+        return decompressed_all(frames, [row[2] for row in rows], FREE_BLOCK_BYTES)

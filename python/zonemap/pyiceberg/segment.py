@@ -24,7 +24,7 @@ _LEAST_FRAME_BYTES = 8
 _MOST_ALIKE_OFFSETS = 65536
 _MOST_ALIKE_LISTS = 1 << 20
 _MOST_FORMATS = 256
-_BLOCKS_AT_ONCE = 256
+_BLOCKS_AT_ONCE = 64
 #: For so many rows at once, arrays of numbers are made of codes of rows that may not be live.
 _ROWS_AT_ONCE = 1 << 16
 
@@ -241,25 +241,31 @@ def _shape(meta: Cursor) -> _Shape:
 def _texts(data: bytes, places: list[int]) -> list[str]:
     """Returns the texts at ascending places of a run of texts, and reads no further than the last."""
     found = []
-    reached = position = 0
+    reached = 0
     cursor = Cursor(data)
-    try:
-        for place in places:
-            for _ in range(reached, place):
-                length = data[position]
-                position += 1
-                if length >= 0x80:
-                    cursor.position = position - 1
-                    length = cursor.varint()
-                    position = cursor.position
-                position += length
-            cursor.position = position
-            found.append(cursor.text())
-            position = cursor.position
-            reached = place + 1
-    except IndexError as error:
-        raise DamagedError("a cut block of paths") from error
+    for place in places:
+        _skip(cursor, data, place - reached)
+        found.append(cursor.text())
+        reached = place + 1
     return found
+
+
+def _skip(cursor: Cursor, data: bytes, count: int) -> None:
+    """Moves past texts: all at once where they have one length, as the paths of neighbouring files mostly have."""
+    if not count:
+        return
+    start = cursor.position
+    length = cursor.varint()
+    stride = cursor.position - start + length
+    end = start + count * stride
+    headers = range(start, cursor.position)
+    if end <= len(data) and all(data[at:end:stride] == data[at : at + 1] * count for at in headers):
+        cursor.position = end
+        return
+    cursor.position = start + stride
+    for _ in range(count - 1):
+        length = cursor.varint()
+        cursor.position += length
 
 
 def rows_in(ranges: Sequence[tuple[int, int]]) -> Rows:
