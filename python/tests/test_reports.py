@@ -270,3 +270,10 @@ def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, mon
 def test_a_notebook_shows_the_summary() -> None:
     shown = made()._repr_html_()
     assert "<td>2,000</td>" in shown and "save(&#x27;report.html&#x27;)" in shown
+
+
+def test_a_summary_whose_numbers_are_none() -> None:
+    damaged = SUMMARY | {"total-records": "many", "total-files-size": ""}
+    found = texts(made(_Session(snapshots=[{"summary": damaged}])))
+    assert "The size of the table is incomplete: the summary has total-records = 'many'." in found
+    assert "The size of the table is incomplete: the summary has total-files-size = ''." in found

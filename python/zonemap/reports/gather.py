@@ -189,7 +189,15 @@ class _Gathering:
             return None
         summary: Mapping[str, str] = rows[0][0] if rows else {}
         keys = ("total-data-files", "total-files-size", "total-records", "total-delete-files")
-        return Layout(*(int(summary[key]) if key in summary else None for key in keys))
+        return Layout(*(self._count(summary, key) for key in keys))
+
+    def _count(self, summary: Mapping[str, str], key: str) -> int | None:
+        """Returns a count of a summary, which any writer may have written."""
+        try:
+            return int(summary[key]) if key in summary else None
+        except ValueError:
+            self.notes.append(f"The size of the table is incomplete: the summary has {key} = {summary[key]!r}.")
+            return None
 
     def clustering(
         self, wanted: Sequence[str] | None, history: HistoryResult, explained: Sequence[Explained]

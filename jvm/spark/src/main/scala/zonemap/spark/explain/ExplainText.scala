@@ -2,6 +2,7 @@ package zonemap.spark.explain
 
 import org.apache.spark.sql.execution.SparkPlan
 
+import zonemap.core.value.ValueText
 import zonemap.iceberg.report.{MillisText, PlanReport, Survivable}
 import zonemap.spark.scan.SwapRule
 
@@ -26,8 +27,11 @@ private[spark] final class ExplainText(swap: SwapRule) {
         val counted = report.fold(Set.empty[String])(StageLines.subjects)
         (report.map(describe), notes.filterNot(n => counted(n.subject)).map(_.line) ++ details.toSeq.flatMap(linesOf))
     }
-    (head ++ (lines ++ scan.afterPlanning.map(_.line)).map("  " + _)).mkString("\n")
+    (head ++ (lines ++ scan.afterPlanning.map(_.line)).map(indented)).mkString("\n")
   }
+
+  /** A line of its own, whatever the names of the columns hold. */
+  private def indented(line: String): String = "  " + ValueText.printable(line)
 
   private def linesOf(details: FoundScan.ScanDetails): Seq[String] =
     try details.conditions.map(_.line) ++ details.operators.map(_.line)
@@ -35,6 +39,6 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   private def describe(report: PlanReport): String =
     (s"table ${report.table} snapshot ${report.snapshotId} mode ${report.mode.name} tier ${report.tier.fold("-")(_.name)}" +:
-      (StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms").map("  " + _))
+      (StageLines.of(report) :+ s"planned in ${MillisText.of(report.millis)} ms").map(indented))
       .mkString("\n")
 }

@@ -94,6 +94,16 @@ class ExplainTextTest extends SharedSession {
     assert(explained(s"SELECT * FROM $table WHERE concat('1', s) > '112'").contains("s IN ('12', +inf)"))
   }
 
+  test("a line feed in the name of a column does not break a line") {
+    val name = newTable("explained_line_feed")
+    sql(s"ALTER TABLE $name RENAME COLUMN id TO `i\nd`")
+    build(name)
+    val text =
+      explained(s"SELECT * FROM $name WHERE `i\nd` = 3 AND length(concat(`i\nd`, s)) = 4 ORDER BY `i\nd` LIMIT 2")
+    assert(text.contains("i\\u000ad"), text)
+    assert(text.linesIterator.drop(1).forall(_.startsWith("  ")), text)
+  }
+
   test("Spark shows scans by the name of the table; scans of other conditions stay other scans") {
     val query = s"SELECT * FROM $table WHERE id + 1 = 13 UNION ALL SELECT * FROM $table WHERE id + 1 = 34"
     val frame = sql(query)
