@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import threading
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -212,3 +214,77 @@ def test_the_index_under_a_location_of_its_own(spark, base: Path) -> None:
     assert zonemap_pyiceberg.plan(scan).fallback is Fallback.NO_VERSION
     found = zonemap_pyiceberg.plan(scan, location=str(base / "indexes"))
     assert (found.is_from_index, len(found.tasks)) == (True, 1)
+
+
+def test_tags_branches_and_old_snapshots(spark) -> None:
+    name = tables.range_table(spark, "lake.readers.branched", files=4)
+    product.build(spark, name)
+    spark.sql(f"ALTER TABLE {name} CREATE TAG first")
+    spark.sql(f"ALTER TABLE {name} CREATE BRANCH side")
+    spark.sql(f"INSERT INTO {name}.branch_side SELECT * FROM {name} WHERE id < 10")
+    spark.sql(f"DELETE FROM {name} WHERE id >= 20")
+    product.call(spark, "refresh", name)
+    table = loaded(spark, name)
+    snapshots = {
+        reference: table.metadata.snapshot_by_name(reference).snapshot_id for reference in ("first", "side", "main")
+    }
+    assert len(set(snapshots.values())) == 3
+    for snapshot in snapshots.values():
+        for text in ("id = 5", "id >= 20", "id < 35", "id is null"):
+            scan = table.scan(row_filter=text, snapshot_id=snapshot)
+            ours = {task.file.file_path for task in zonemap_pyiceberg.plan_files(scan)}
+            assert ours == {task.file.file_path for task in scan.plan_files()}, text
+    planned = {
+        reference: zonemap_pyiceberg.plan(table.scan(row_filter="id = 25", snapshot_id=snapshot))
+        for reference, snapshot in snapshots.items()
+    }
+    assert {reference: len(found.tasks) for reference, found in planned.items()} == {"first": 1, "side": 1, "main": 0}
+    assert planned["first"].is_from_index and planned["main"].is_from_index
+    assert planned["side"].fallback in {None, Fallback.NO_VERSION}
+
+
+def test_plans_while_spark_appends_drops_the_index_and_collects_garbage(spark) -> None:
+    """A plan is made of the snapshot that it was asked for, whatever becomes of the versions of others."""
+    name = tables.range_table(spark, "lake.readers.busy", files=6)
+    product.build(spark, name)
+    first = loaded(spark, name)
+    wanted = {text: plans_of(first, text) for text in ("id = 15", "id >= 30 AND id < 45", "id > -1")}
+    assert [len(files) for files in wanted.values()] == [1, 2, 6]
+    gc = f"CALL zonemap.system.gc(table => '{name}', dry_run => false, older_than_hours => 0)"
+    expire = f"CALL lake.system.expire_snapshots(table => '{name}', older_than => TIMESTAMP'2100-01-01 00:00:00')"
+    spark.sql(f"ALTER TABLE {name} CREATE TAG first")
+    collected = 0
+    ended, planned, faults = threading.Event(), Counter[Fallback | None](), []
+
+    def read() -> None:
+        while not ended.is_set():
+            for text, files in wanted.items():
+                found = zonemap_pyiceberg.plan(first.scan(row_filter=text))
+                planned[found.fallback] += 1
+                if {task.file.file_path for task in found.tasks} != files:
+                    faults.append((text, found.reason, len(found.tasks)))
+
+    readers = [threading.Thread(target=read) for _ in range(2)]
+    for reader in readers:
+        reader.start()
+    try:
+        for turn in range(6):
+            tables.append(spark, name, tables.ranges(2, 10, start=100 + 20 * turn), tables.RANGES_DDL)
+            product.call(spark, "refresh", name)
+            if turn == 3:
+                product.call(spark, "drop", name)
+                product.build(spark, name)
+            spark.sql(expire)
+            collected += len(spark.sql(gc).collect())
+    finally:
+        ended.set()
+        for reader in readers:
+            reader.join(60)
+    assert not faults
+    assert planned[None] > 10 and planned[Fallback.NO_VERSION] and collected
+    assert set(planned) <= {None, Fallback.NO_VERSION, Fallback.DAMAGED, Fallback.UNREADABLE}
+
+
+def plans_of(table: Table, text: str) -> set[str]:
+    """The files that PyIceberg itself plans."""
+    return {task.file.file_path for task in table.scan(row_filter=text).plan_files()}
