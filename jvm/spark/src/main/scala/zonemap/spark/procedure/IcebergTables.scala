@@ -103,6 +103,15 @@ private[procedure] object IcebergTables {
         refuse(name, verb, s"it is a ${other.getClass.getSimpleName}", "Name the table itself")
     }
 
+  /** The message of an error as it is if it names the table or a conf of ours, else one that names the table. */
+  def messageOf(name: String, verb: String, error: Throwable): String = {
+    val message = Option(error.getMessage).getOrElse("")
+    if ((message.startsWith("Cannot ") && message.contains(s"'$name'")) || message.contains("spark.sql.zonemap."))
+      message
+    else
+      s"Cannot $verb '$name': ${firstLine(error)}. Check that the table exists and that its metadata can be read."
+  }
+
   private def refuse(name: String, verb: String, why: String, what: String): Nothing =
     throw new IllegalArgumentException(s"Cannot $verb '$name': $why. $what.")
 

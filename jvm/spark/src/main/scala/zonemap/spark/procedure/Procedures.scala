@@ -30,15 +30,16 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
 
   val Build: ZoneMapProcedure = ZoneMapProcedure(
     "build",
-    "Indexes the table's current snapshot from its manifests and writes the index to the table's store. With " +
+    "Indexes the current snapshot of a table, or of each table of a namespace, from its manifests and writes the index to the table's store. With " +
       "columns, the index retains bounds of these columns from now on: segments that lack one of them are built " +
       "anew, other segments lose the columns that are not named. With facts, a Spark job reads the data files that " +
       "lack them, and the result has one more row for each fact, with the number of data files that have it. " +
       "expected_bytes is an estimate of bytes from a sample of the files; a new fact is refused if all facts of the " +
       "table would take more than max_fact_share; then the columns do not change. wrong_bounds counts the data files " +
-      "whose rows contradict the bounds in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1.",
+      "whose rows contradict the bounds in their manifest; it is counted for facts of kind bounds. A table without a snapshot has nothing to index: snapshot_id is -1. " +
+      "With namespace, problem is the error of a table that is not indexed.",
     Seq(
-      table,
+      EachTable.Table,
       Parameter("facts", StringType, Some("''"), s"$factsDoc, to build; 'none' drops all facts."),
       Parameter(
         "columns",
@@ -60,48 +61,54 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
         Some(s"${FactLimit.Default.share}D"),
         "Largest share of the bytes of the table's data files that all its facts may take together. Facts of at most " +
           "4 KB a data file and 1 MB in all are always built."
-      )
+      ),
+      EachTable.Namespace
     ),
-    buildColumns
-      .add("part", StringType, nullable = false)
-      .add("files_read", LongType, nullable = false)
-      .add("rows_read", LongType, nullable = false)
-      .add("expected_bytes", LongType, nullable = false)
-      .add("wrong_bounds", LongType, nullable = false)
+    EachTable.columns(
+      buildColumns
+        .add("part", StringType, nullable = false)
+        .add("files_read", LongType, nullable = false)
+        .add("rows_read", LongType, nullable = false)
+        .add("expected_bytes", LongType, nullable = false)
+        .add("wrong_bounds", LongType, nullable = false))
   ) { (spark, arguments) =>
-    val iceberg = indexable(spark, arguments, "build")
     val facts = arguments.text("facts").trim
     val columns = arguments.texts("columns")
     val limit = Option.when(!arguments.flag("estimate"))(FactLimit(arguments.positive("max_fact_share")))
     if (limit.isEmpty && (facts.isEmpty || facts.equalsIgnoreCase("none")))
       throw new IllegalArgumentException(
-        s"Cannot estimate the facts of '${arguments.text("table")}': the call names none. Name them, such as " +
+        s"Cannot estimate the facts of '${named(arguments)}': the call names none. Name them, such as " +
           "facts => 'bloom(user_id)', or leave estimate out.")
-    Option(iceberg.currentSnapshot()) match {
-      case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns, limit)
-      case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
-        Seq(indexRow(BuildResult.OfNoSnapshot))
-      case None =>
-        throw new IllegalArgumentException(
-          s"Cannot build facts or choose columns of the index of '${arguments.text("table")}': the table has no " +
-            "snapshot that could have them. Write to the table first.")
+    val tables = new EachTable(spark, "build the index of")
+    tables.rows(arguments, indexRow(BuildResult.OfNoSnapshot)) { (name, iceberg) =>
+      Option(iceberg.currentSnapshot()) match {
+        case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns, limit)
+        case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
+          Seq(indexRow(BuildResult.OfNoSnapshot))
+        case None =>
+          throw new IllegalArgumentException(
+            s"Cannot build facts or choose columns of the index of '$name': the table has no " +
+              "snapshot that could have them. Write to the table first.")
+      }
     }
   }
 
   val Refresh: ZoneMapProcedure = ZoneMapProcedure(
     "refresh",
-    "Extends the table's stored index to its current snapshot; reads only manifests that the index does not cover. " +
-      "With upkeep.maintain-facts, new data files also get the facts that the table has.",
-    Seq(table),
-    buildColumns
+    "Extends the stored index of a table, or of each table of a namespace, to the current snapshot; reads only manifests " +
+      "that the index does not cover. With upkeep.maintain-facts, new data files also get the facts that the table has. " +
+      "With namespace, problem is the error of a table whose index is not extended.",
+    Seq(EachTable.Table, EachTable.Namespace),
+    EachTable.columns(buildColumns)
   ) { (spark, arguments) =>
-    val iceberg = indexable(spark, arguments, "refresh")
-    val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
-      val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, settings(spark), runner(spark))
-      process.iceberg.facts.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
-      refreshed
+    new EachTable(spark, "refresh the index of").rows(arguments, row(BuildResult.OfNoSnapshot)) { (_, iceberg) =>
+      val refreshed = Option(iceberg.currentSnapshot()).map { snapshot =>
+        val refreshed = new IndexAdmin(index).refresh(iceberg, snapshot, settings(spark), runner(spark))
+        process.iceberg.facts.run(iceberg, snapshot, settings(spark), runner(spark)(iceberg))
+        refreshed
+      }
+      Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
     }
-    Seq(row(refreshed.getOrElse(BuildResult.OfNoSnapshot)))
   }
 
   val Status: ZoneMapProcedure = ZoneMapProcedure(
@@ -276,6 +283,10 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
     }
     indexRow(built) +: results.map(r => factRow(snapshot, r))
   }
+
+  /** What a call is for, in a message. */
+  private def named(arguments: Arguments): String =
+    arguments.optionalText("table").orElse(arguments.optionalText("namespace")).getOrElse("")
 
   private def indexable(spark: SparkSession, arguments: Arguments, verb: String): Table = {
     val name = arguments.text("table")

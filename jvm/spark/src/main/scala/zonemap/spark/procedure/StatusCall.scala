@@ -48,7 +48,7 @@ private[procedure] final class StatusCall(spark: SparkSession, status: IndexStat
     } catch {
       case NonFatal(e) if IcebergTables.isMissing(e) && !known.exists => forget(known)
       case NonFatal(e) =>
-        ofOtherParts(known).orElse(Some(StatusResult.failed(known.name, messageOf(known.name, e))))
+        ofOtherParts(known).orElse(Some(StatusResult.failed(known.name, IcebergTables.messageOf(known.name, Verb, e))))
     }
 
   private def forget(known: KnownTable): Option[StatusResult] = {
@@ -76,16 +76,7 @@ private[procedure] final class StatusCall(spark: SparkSession, status: IndexStat
   /** The row of a table of several: an error is a row, so that the other tables are shown. */
   private def orError(name: String)(table: => Table): StatusResult =
     try of(name, table)
-    catch { case NonFatal(e) => StatusResult.failed(name, messageOf(name, e)) }
-
-  /** The message of an error as it is if it names the table or a conf of ours, else one that names the table. */
-  private def messageOf(name: String, error: Throwable): String = {
-    val message = Option(error.getMessage).getOrElse("")
-    if (message.startsWith(s"Cannot $Verb ") || message.contains("spark.sql.zonemap.")) message
-    else
-      s"Cannot $Verb '$name': ${IcebergTables.firstLine(error)}. Check that the table exists and that its metadata can " +
-        "be read."
-  }
+    catch { case NonFatal(e) => StatusResult.failed(name, IcebergTables.messageOf(name, Verb, e)) }
 }
 
 private object StatusCall {

@@ -160,14 +160,9 @@ class ProceduresTest extends SharedSession {
       .map(row => row.getAs[String]("table") -> row.getAs[String]("verdict"))
       .toMap
 
-  test("status of a namespace: a row for each table, an error as a row") {
-    Seq("built", "plain", "`odd-name`", "broken").foreach { name =>
-      sql(s"CREATE TABLE lake.statuses.$name (id BIGINT) USING iceberg")
-      sql(s"INSERT INTO lake.statuses.$name VALUES (1)")
-    }
-    sql("CREATE TABLE lake.statuses.empty (id BIGINT) USING iceberg")
-    build("lake.statuses.built")
-    val location = sql("DESCRIBE EXTENDED lake.statuses.broken")
+  /** Overwrites the metadata files of a table. */
+  private def breakMetadata(table: String): Unit = {
+    val location = sql(s"DESCRIBE EXTENDED $table")
       .where("col_name = 'Location'")
       .head()
       .getAs[String]("data_type")
@@ -176,7 +171,52 @@ class ProceduresTest extends SharedSession {
       java.nio.file.Files.writeString(file.toPath, "{}")
       new java.io.File(metadata, s".${file.getName}.crc").delete()
     }
-    sql("REFRESH TABLE lake.statuses.broken")
+    sql(s"REFRESH TABLE $table"): Unit
+  }
+
+  test("build and refresh of a namespace: a row for each table, zeros for an empty one, an error as a row") {
+    Seq("a", "`b-c`", "broken").foreach { name =>
+      sql(s"CREATE TABLE lake.builds.$name (id BIGINT, s STRING) USING iceberg")
+      sql(s"INSERT INTO lake.builds.$name VALUES (1, 'x')")
+    }
+    sql("CREATE TABLE lake.builds.empty (id BIGINT) USING iceberg")
+    breakMetadata("lake.builds.broken")
+    def files(procedure: String): Map[String, Long] = {
+      val rows = sql(s"CALL zonemap.system.$procedure(namespace => 'lake.builds')").collect()
+      val (failed, done) = rows.partition(_.getAs[String]("problem").nonEmpty)
+      assert(failed.map(_.getAs[String]("table")).toSeq == Seq("lake.builds.broken"), rows.toSeq)
+      assert(failed.head.getAs[Long]("snapshot_id") == -1 && failed.head.getAs[Long]("data_files") == 0)
+      val message = failed.head.getAs[String]("problem")
+      assert(message.startsWith(s"Cannot $procedure the index of 'lake.builds.broken': "), message)
+      done.map(row => row.getAs[String]("table") -> row.getAs[Long]("data_files")).toMap
+    }
+    assert(files("build") == Map("lake.builds.a" -> 1L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
+    assert(call("status('lake.builds.`b-c`')").getAs[Boolean]("covered"))
+    sql("INSERT INTO lake.builds.a VALUES (2, 'y')")
+    assert(files("refresh") == Map("lake.builds.a" -> 2L, "lake.builds.`b-c`" -> 1L, "lake.builds.empty" -> 0L))
+    assert(call("status('lake.builds.a')").getAs[Boolean]("covered"))
+    val facts = sql("CALL zonemap.system.build(namespace => 'lake.builds', facts => 'bloom(s)')").collect()
+    val parts =
+      facts.filter(_.getAs[String]("problem").isEmpty).map(r => r.getAs[String]("table") -> r.getAs[String]("part"))
+    assert(
+      parts.toSet == (for (t <- Set("a", "`b-c`"); part <- Set("index", "bloom(s)")) yield s"lake.builds.$t" -> part))
+    val problems = facts.map(row => row.getAs[String]("table") -> row.getAs[String]("problem")).toMap
+    assert(problems("lake.builds.empty").startsWith("Cannot build facts or choose columns of the index of"), problems)
+    assert(call("build('lake.builds.a')").getAs[String]("table") == "lake.builds.a")
+    assert(
+      errorOf("build(table => 'lake.builds.a', namespace => 'lake.builds')").contains("Remove 'table' or 'namespace'."))
+    assert(errorOf("refresh(namespace => 'lake.nowhere.at.all')").contains("namespace 'lake.nowhere.at.all'"))
+    assert(errorOf("refresh()").contains("both 'table' and 'namespace' are NULL"))
+  }
+
+  test("status of a namespace: a row for each table, an error as a row") {
+    Seq("built", "plain", "`odd-name`", "broken").foreach { name =>
+      sql(s"CREATE TABLE lake.statuses.$name (id BIGINT) USING iceberg")
+      sql(s"INSERT INTO lake.statuses.$name VALUES (1)")
+    }
+    sql("CREATE TABLE lake.statuses.empty (id BIGINT) USING iceberg")
+    build("lake.statuses.built")
+    breakMetadata("lake.statuses.broken")
     assert(
       verdicts("namespace => 'lake.statuses'") == Map(
         "lake.statuses.built" -> "fresh",
