@@ -20,6 +20,7 @@ from rich.console import Console
 import zonemap
 from zonemap import (
     BuildResult,
+    BuildResults,
     BuiltFact,
     DropResult,
     GarbageFile,
@@ -407,6 +408,34 @@ def test_build_of_facts_is_a_table_of_its_own(monkeypatch: pytest.MonkeyPatch, n
     RUNNER.invoke(cli.cli, ["build", "lake.db.t", "--facts", "bloom(b)", "--estimate", "--max-fact-share", "0.5"])
     assert received[4:] == [("bloom(b)",), None, True, 0.5]
     assert "built" in output and "values(tags['type'])" in output and "wrong_bounds" in output
+
+
+def test_build_of_a_namespace_shows_each_table_and_fails_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, no_spark: None
+) -> None:
+    problem = "Cannot build the index of 'lake.db.b': it is encrypted"
+    found = BuildResults(
+        (BuildResult("lake.db.a", 7, 1, 0, 1, 9, 0.5), BuildResult("lake.db.b", -1, 0, 0, 0, 0, 0.0, (), problem))
+    )
+    received: list[dict[str, Any]] = []
+
+    def build(spark: Any, **arguments: Any) -> BuildResults:
+        received.append(arguments)
+        return found
+
+    monkeypatch.setattr(procedures, "build", build)
+    failed = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db", "--output", "json"])
+    assert (failed.exit_code, received[0]["namespace"]) == (1, "lake.db")
+    first, second = json.loads(failed.stdout)
+    assert (first["table"], first.get("problem"), second["problem"]) == ("lake.db.a", None, problem)
+    shown = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db"], env={"COLUMNS": "240"}).output
+    assert "lake.db.a" in shown and problem in shown
+    found = BuildResults(found[:1])
+    document = RUNNER.invoke(cli.cli, ["build", "--namespace", "lake.db", "--output", "json"])
+    assert (document.exit_code, len(json.loads(document.stdout))) == (0, 1)
+    for wrong in ([], ["lake.db.a", "--namespace", "lake.db"]):
+        refused = RUNNER.invoke(cli.cli, ["build", *wrong])
+        assert refused.exit_code != 0 and "TABLE or --namespace, and not both" in str(refused.exception)
 
 
 @pytest.mark.parametrize(("flags", "word"), [([], "deleted"), (["--dry-run"], "would delete")])

@@ -94,6 +94,36 @@ def test_build_and_refresh_send_one_call_and_return_its_row(name: str) -> None:
     assert result == BuildResult("lake.db.t", 7, 4096, 2, 3, 12345, 0.25)
 
 
+@pytest.mark.parametrize("name", ["build", "refresh"])
+def test_a_namespace_is_one_call_with_a_result_for_each_table(name: str) -> None:
+    first = {**BUILT, "table": "lake.db.a", "problem": ""}
+    second = {**BUILT, "table": "lake.db.b", "data_files": 0, "snapshot_id": -1, "problem": "Cannot <b>"}
+    session = _Session(first, second)
+    results = getattr(zonemap, name)(session, namespace="lake.db")
+    assert session.statements == [f"CALL zonemap.system.{name}(namespace => 'lake.db')"]
+    assert isinstance(results, zonemap.BuildResults)
+    assert [(result.table, result.data_files, result.problem) for result in results] == [
+        ("lake.db.a", 4096, ""),
+        ("lake.db.b", 0, "Cannot <b>"),
+    ]
+    assert "2 tables" in results._repr_html_() and "Cannot &lt;b&gt;" in results._repr_html_()
+    assert [("problem" in result.as_dict()) for result in results] == [False, True]
+    for wrong in ({}, {"table": "t", "namespace": "n"}):
+        with pytest.raises(InvalidArgumentError, match=f"{name} needs one of them"):
+            getattr(zonemap, name)(session, **wrong)
+
+
+def test_facts_of_the_tables_of_a_namespace_stay_with_their_tables() -> None:
+    counts = {"files_read": 9, "rows_read": 900, "expected_bytes": 70, "wrong_bounds": 0}
+    rows = [
+        {**BUILT, **counts, "table": table, "part": part, "problem": ""}
+        for table in ("lake.db.a", "lake.db.b")
+        for part in ("index", f"bloom({table[-1]})")
+    ]
+    results = zonemap.build(_Session(*rows), namespace="lake.db", facts=["bloom(a)"])  # type: ignore[call-overload]
+    assert [[fact.part for fact in result.facts] for result in results] == [["bloom(a)"], ["bloom(b)"]]
+
+
 def test_build_of_facts_sends_a_list_and_returns_a_row_a_fact() -> None:
     fact = {
         "part": "bloom(user_id)",

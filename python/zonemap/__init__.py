@@ -43,6 +43,7 @@ from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
 from zonemap.reports import Report, report
 from zonemap.results import (
     BuildResult,
+    BuildResults,
     BuiltFact,
     DropResult,
     GarbageFile,
@@ -60,6 +61,7 @@ __all__ = [
     "AdviceResult",
     "AdviceRow",
     "BuildResult",
+    "BuildResults",
     "BuiltFact",
     "ClusteringResult",
     "DropResult",

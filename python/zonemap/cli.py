@@ -24,6 +24,7 @@ from zonemap.jar import jar_path
 from zonemap.output import output_of
 from zonemap.redaction import without_secrets
 from zonemap.remote import REMOTE, address_of, require_server, server_of
+from zonemap.results import BuildResult, BuildResults
 from zonemap.session import configure, require_spark
 from zonemap.version import __version__
 
@@ -100,7 +101,8 @@ def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg
 
 
 @cli.command()
-@click.argument("table")
+@click.argument("table", required=False)
+@click.option("--namespace", metavar="CATALOG.NAMESPACE", help="Index all tables of this namespace instead.")
 @click.option(
     "--facts",
     multiple=True,
@@ -124,7 +126,8 @@ def doctor(session: bool, settings: tuple[str, ...], remote: str | None, iceberg
 )
 @_session_options
 def build(
-    table: str,
+    table: str | None,
+    namespace: str | None,
     facts: tuple[str, ...],
     columns: tuple[str, ...],
     estimate: bool,
@@ -134,22 +137,39 @@ def build(
     iceberg: str | None,
     output: str,
 ) -> None:
-    """Index the current snapshot of TABLE (catalog.namespace.table)."""
-    result = procedures.build(
+    """Index the current snapshot of TABLE (catalog.namespace.table), or of each table of a namespace.
+
+    With --namespace, the error of a table is in its row, and the command ends with code 1 once all have their turn.
+    """
+    if (table is None) == (namespace is None):
+        raise InvalidArgumentError("Cannot build an index: give TABLE or --namespace, and not both.")
+    wanted: Any = {"table": table} if namespace is None else {"namespace": namespace}
+    found: BuildResult | BuildResults = procedures.build(
         _start(settings, remote, iceberg),
-        table,
         facts=facts,
         columns=columns or None,
         estimate=estimate,
         max_fact_share=max_fact_share,
         progress=output == "table" and sys.stderr.isatty(),
+        **wanted,
     )
+    results = [found] if isinstance(found, BuildResult) else list(found)
+    several = namespace is not None
     if output == "json":
-        output_of(output).rows("", [result.as_dict()])
+        output_of(output, always_list=several).rows("", [r.as_dict() for r in results])
     else:
-        output_of(output).rows("built", [{k: v for k, v in result.as_dict().items() if k != "facts"}])
-        if result.facts:
-            output_of(output).rows("facts", [asdict(fact) for fact in result.facts])
+        left_out = {"facts"} if several else {"facts", "problem"}
+        rows = [{key: value for key, value in asdict(r).items() if key not in left_out} for r in results]
+        built_facts = [
+            {"table": result.table, **asdict(fact)} if several else asdict(fact)
+            for result in results
+            for fact in result.facts
+        ]
+        output_of(output, always_list=several).rows("built", rows)
+        if built_facts:
+            output_of(output).rows("facts", built_facts)
+    if any(result.problem for result in results):
+        sys.exit(1)
 
 
 @cli.command()

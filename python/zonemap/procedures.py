@@ -19,6 +19,7 @@ from zonemap import progress as bars
 from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
 from zonemap.results import (
     BuildResult,
+    BuildResults,
     DropResult,
     GarbageFile,
     GcResult,
@@ -56,6 +57,7 @@ _UNNAMED = re.compile(
 _INACTIVE = re.compile(r"zonemap is inactive, (.+?)\. Known procedures:")
 
 
+@overload
 def build(
     spark: SparkSession,
     table: str,
@@ -65,15 +67,44 @@ def build(
     estimate: bool = False,
     max_fact_share: float | None = None,
     progress: bool = False,
-) -> BuildResult:
+) -> BuildResult: ...
+
+
+@overload
+def build(
+    spark: SparkSession,
+    table: None = None,
+    *,
+    namespace: str,
+    facts: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    estimate: bool = False,
+    max_fact_share: float | None = None,
+    progress: bool = False,
+) -> BuildResults: ...
+
+
+def build(
+    spark: SparkSession,
+    table: str | None = None,
+    *,
+    namespace: str | None = None,
+    facts: Sequence[str] = (),
+    columns: Sequence[str] | None = None,
+    estimate: bool = False,
+    max_fact_share: float | None = None,
+    progress: bool = False,
+) -> BuildResult | BuildResults:
     """Indexes the current snapshot of ``table`` from its manifests; only ``facts`` need the data files.
 
     The index is written to the table's index store; the table itself does not change. Time and driver memory
-    grow with the number of files.
+    grow with the number of files. With ``namespace``, there is a result for each Iceberg table in it, and the error of
+    a table is its ``problem``.
 
     Args:
         spark: The session.
         table: The table's name.
+        namespace: A namespace with its catalog, such as "lake.db", instead of a table.
         facts: The facts of columns to build: "values(status)", "bloom(user_id)", "ngrams(message)", "bounds(note)",
             "ranges(ts)", and for a key of a map, "values(tags['type'])". A Spark job reads the data files that lack
             them; ["none"] drops all facts.
@@ -88,7 +119,8 @@ def build(
 
     Raises:
         InvalidArgumentError: ``facts`` is not a list of texts, ``columns`` is not one or is empty, ``estimate`` or
-            ``progress`` is not a bool, or ``max_fact_share`` is not a number above 0.
+            ``progress`` is not a bool, ``max_fact_share`` is not a number above 0, or not exactly one of ``table`` and
+            ``namespace`` is given.
     """
     arguments = _facts(facts)
     if columns is not None:
@@ -98,20 +130,50 @@ def build(
     if max_fact_share is not None:
         share = checked.positive("max_fact_share", max_fact_share, None, ", such as 0.2 for a fifth")
         arguments += f", max_fact_share => {share!r}D"
-    with bars.shown(spark, f"building the index of {table}", wanted=checked.flag("progress", progress)):
-        return BuildResult.from_rows(table, call(spark, "build", table, arguments))
+    return _indexed(spark, "build", table, namespace, arguments, progress)
 
 
-def refresh(spark: SparkSession, table: str, *, progress: bool = False) -> BuildResult:
+@overload
+def refresh(spark: SparkSession, table: str, *, progress: bool = False) -> BuildResult: ...
+
+
+@overload
+def refresh(spark: SparkSession, table: None = None, *, namespace: str, progress: bool = False) -> BuildResults: ...
+
+
+def refresh(
+    spark: SparkSession, table: str | None = None, *, namespace: str | None = None, progress: bool = False
+) -> BuildResult | BuildResults:
     """Extends the index of ``table`` to its current snapshot; reads only manifests that the index does not cover.
 
     Args:
         spark: The session.
         table: The table's name.
+        namespace: As in ``build``.
         progress: As in ``build``.
+
+    Raises:
+        InvalidArgumentError: Not exactly one of ``table`` and ``namespace`` is given.
     """
-    with bars.shown(spark, f"refreshing the index of {table}", wanted=checked.flag("progress", progress)):
-        return BuildResult.from_rows(table, call(spark, "refresh", table))
+    return _indexed(spark, "refresh", table, namespace, "", progress)
+
+
+def _indexed(
+    spark: SparkSession, procedure: str, table: str | None, namespace: str | None, arguments: str, progress: bool
+) -> BuildResult | BuildResults:
+    """Calls ``build`` or ``refresh`` for a table or a namespace; ``arguments`` begins with a comma."""
+    if (table is None) == (namespace is None):
+        raise InvalidArgumentError(
+            f"Cannot use table={checked.shown(table)} with namespace={checked.shown(namespace)}: "
+            f"{procedure} needs one of them. Give a table, or a namespace for each table in it."
+        )
+    doing = {"build": "building", "refresh": "refreshing"}[procedure]
+    of = f"tables of {namespace}" if table is None else f"index of {table}"
+    with bars.shown(spark, f"{doing} the {of}", wanted=checked.flag("progress", progress)):
+        if table is not None:
+            return BuildResult.from_rows(table, call(spark, procedure, table, arguments))
+        sql = f"CALL zonemap.system.{procedure}(namespace => {identifiers.literal(namespace)}{arguments})"
+        return BuildResults.from_rows(str(namespace), collect(spark, procedure, sql, str(namespace)))
 
 
 @overload

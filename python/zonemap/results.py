@@ -82,6 +82,7 @@ class BuildResult(_OneRow):
         bytes: Size of these segments in the store.
         seconds: Wall time of indexing on the driver.
         facts: The facts that the call named.
+        problem: The error of a table of a namespace that was not indexed; empty for all others.
     """
 
     snapshot_id: int | None
@@ -91,6 +92,7 @@ class BuildResult(_OneRow):
     bytes: int
     seconds: float
     facts: tuple[BuiltFact, ...] = ()
+    problem: str = ""
 
     @classmethod
     def from_rows(cls, table: str, rows: Iterable[Mapping[str, Any]]) -> Self:
@@ -99,16 +101,34 @@ class BuildResult(_OneRow):
         names = [field.name for field in fields(BuiltFact)]
         parts = [row for row in found if row.get("part", "index") != "index"]
         built = tuple(BuiltFact(**{name: row[name] for name in names}) for row in parts)
-        return super().from_rows(table, [{**row, "facts": built} for row in found if row not in parts])
+        return super().from_rows(table, [{"problem": "", **row, "facts": built} for row in found if row not in parts])
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns the fields by name, ready for JSON; without `facts` if the call named none."""
-        return {name: value for name, value in asdict(self).items() if name != "facts" or value}
+        """Returns the fields by name, ready for JSON; without `facts` and `problem` where there are none."""
+        return {name: value for name, value in asdict(self).items() if name not in {"facts", "problem"} or value}
 
     def _tables(self) -> list[tuple[str, list[dict[str, Any]]]]:
-        index = {name: value for name, value in asdict(self).items() if name != "facts"}
+        index = {name: value for name, value in self.as_dict().items() if name != "facts"}
         facts = [asdict(fact) for fact in self.facts]
         return [("", [index]), *([("Facts", facts)] if facts else [])]
+
+
+class BuildResults(tuple[BuildResult, ...], Shown):
+    """Result of ``build`` and ``refresh`` for a namespace: one ``BuildResult`` for each table."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_rows(cls, namespace: str, rows: Iterable[Mapping[str, Any]]) -> Self:
+        """Reads the rows of all tables, of which each has its name in the column `table`."""
+        of_tables: dict[str, list[Mapping[str, Any]]] = {}
+        for row in rows:
+            of_tables.setdefault(str(row.get("table", namespace)), []).append(row)
+        return cls(BuildResult.from_rows(table, found) for table, found in of_tables.items())
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        short = ("table", "data_files", "delete_files", "segments", "bytes", "seconds", "problem")
+        return f"{len(self):,} tables", [{name: getattr(one, name) for name in short} for one in self]
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def test_facts_are_built_estimated_dropped_and_their_files_deleted(spark: SparkS
     ("page", "procedures"),
     [
         ("memory", ["prewarm"]),
-        ("operating", ["status", "status", "status"]),
+        ("operating", ["build", "refresh", "status", "status", "status"]),
         ("privacy", ["build"]),
         ("upkeep", ["status", "merge", "gc", "gc"]),
     ],

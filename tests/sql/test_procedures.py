@@ -34,6 +34,21 @@ def test_refresh_after_commits(spark, lake) -> None:
     assert_planned_by_index(spark, f"SELECT * FROM {table} WHERE id = 55", mode="EXACT")
 
 
+def test_build_and_refresh_of_a_namespace(spark, lake) -> None:
+    names = [tables.range_table(spark, f"lake.proc_all.t{place}", files=place) for place in (1, 2)]
+    tables.create(spark, "lake.proc_all.empty", "id BIGINT")
+    built = zonemap.build(spark, namespace="lake.proc_all")
+    assert [(r.table, r.data_files, r.problem) for r in built] == [
+        ("lake.proc_all.empty", 0, ""),
+        *((name, place, "") for place, name in enumerate(names, 1)),
+    ]
+    tables.append(spark, names[0], tables.ranges(3, 10, 50), tables.RANGES_DDL)
+    assert [r.data_files for r in zonemap.refresh(spark, namespace="lake.proc_all")] == [0, 4, 2]
+    assert_planned_by_index(spark, f"SELECT * FROM {names[0]} WHERE id = 55", mode="EXACT")
+    with pytest.raises(zonemap.ProcedureError, match=r"Cannot build the index of namespace 'lake\.nowhere'"):
+        zonemap.build(spark, namespace="lake.nowhere")
+
+
 def test_status_before_and_after(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.status", files=4)
     row = product.status(spark, table)
