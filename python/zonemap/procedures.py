@@ -172,8 +172,9 @@ def _indexed(
     with bars.shown(spark, f"{doing} the {of}", wanted=checked.flag("progress", progress)):
         if table is not None:
             return BuildResult.from_rows(table, call(spark, procedure, table, arguments))
+        assert namespace is not None
         sql = f"CALL zonemap.system.{procedure}(namespace => {identifiers.literal(namespace)}{arguments})"
-        return BuildResults.from_rows(str(namespace), collect(spark, procedure, sql, str(namespace)))
+        return BuildResults.from_rows(namespace, collect(spark, procedure, sql, namespace))
 
 
 @overload
