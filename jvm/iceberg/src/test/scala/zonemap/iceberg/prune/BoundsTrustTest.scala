@@ -90,6 +90,13 @@ class BoundsTrustTest extends AnyFunSuite with FewColumns {
     assert(keptByFilter(t, Expressions.in("id", (1000L until 1200L).map(Long.box): _*)) == 0)
   }
 
+  test("an unknown writer's files that were indexed before the table had a name mapping: Iceberg's own filter alone") {
+    val t = table(_.appendOfUnknownWriter(_))
+    build(t)
+    isMapped(t)
+    assert(everything(t) == ((0, 4, false, false, false, false)))
+  }
+
   test("an engine's files in a table with a name mapping have field ids") {
     val t = table(_.append(_))
     isMapped(t)
