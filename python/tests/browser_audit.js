@@ -26,19 +26,16 @@
     return [...fill.slice(0, 3), fill[3] * Number(found.fillOpacity) * Number(found.opacity)];
   };
   const ancestors = (element) => (element ? [element, ...ancestors(element.parentElement)] : []);
-  const canvas = () => {
-    const probe = document.createElement("i");
-    probe.style.color = "Canvas";
-    document.body.append(probe);
-    const found = rgba(getComputedStyle(probe).color);
-    probe.remove();
-    return found.slice(0, 3);
-  };
+  const probe = document.createElement("i");
+  probe.style.color = "Canvas";
+  document.body.append(probe);
+  const canvas = rgba(getComputedStyle(probe).color).slice(0, 3);
+  probe.remove();
   const below = (element, x, y) => {
     let stack = document.elementsFromPoint(x, y);
     stack = stack.includes(element) ? stack.slice(stack.indexOf(element)) : ancestors(element);
     stack = stack.concat([document.body, document.documentElement]);
-    return stack.map(paint).reverse().reduce((under, top) => over(top, under), canvas());
+    return stack.map(paint).reverse().reduce((under, top) => over(top, under), canvas);
   };
   const opacity = (element) => ancestors(element).reduce((all, one) => all * Number(getComputedStyle(one).opacity), 1);
   const shown = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
