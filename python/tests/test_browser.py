@@ -139,7 +139,9 @@ def test_a_page_of_the_site_is_readable(browser: Browser, site: Path, name: str,
     assert [found for found in seen.requests if not found.startswith((site.resolve().as_uri(), "data:"))] == []
     found = browser.audit()
     assert found["overflow"] <= 0 and found["texts"] > 50
-    assert {key: value for key, value in _findings(found).items() if key != "unreachable"} == {}  # the theme's own boxes
+    assert {
+        key: value for key, value in _findings(found).items() if key != "unreachable"
+    } == {}  # the theme's own boxes
     assert browser.evaluate("[...document.images].filter((one) => !one.complete || !one.naturalWidth).length") == 0
 
 

@@ -278,3 +278,15 @@ def test_a_summary_whose_numbers_are_none() -> None:
     found = texts(made(_Session(snapshots=[{"summary": damaged}])))
     assert "The size of the table is incomplete: the summary has total-records = 'many'." in found
     assert "The size of the table is incomplete: the summary has total-files-size = ''." in found
+
+
+def test_the_size_of_an_index_that_is_not_there_is_unknown() -> None:
+    status = STATUS | {"bytes": -1, "fact_bytes": 65_536, "levels": "", "verdict": "no index"}
+    found = texts(made(_Session(status=[status]))).splitlines()
+    assert found[found.index("index and facts in the store") - 1] == "unknown"
+
+
+def test_conditions_beyond_the_most_frequent_are_counted() -> None:
+    scans = [SCAN | {"predicate": f"id = {number}"} for number in range(23)]
+    assert "3 rarer conditions are left out." in texts(made(_Session(history=scans)))
+    assert "rarer conditions" not in texts(made())

@@ -52,7 +52,7 @@ def test_a_single_row_has_a_field_in_each_line_and_several_rows_have_columns() -
     assert "<thead>" in StatusResults((status("a"), status("b")))._repr_html_()
 
 
-def test_an_unknown_number_of_a_status_is_a_dash() -> None:
+def test_an_unknown_number_is_a_dash() -> None:
     unknown = replace(status("t"), lag_snapshots=-1, lag_seconds=-1.0, snapshot_id=-1, bytes=-1)
     assert unknown.as_dict()["bytes"] == -1
     for result in (unknown, StatusResults((unknown, status("u")))):

@@ -197,9 +197,6 @@ class StatusResult(_OneRow):
     snapshots_total: int
     lag_seconds: float
 
-    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        return "", [_without_unknown(self.as_dict())]
-
 
 class StatusResults(tuple[StatusResult, ...], Shown):
     """Result of ``status`` for several tables: one ``StatusResult`` for each."""
@@ -208,13 +205,7 @@ class StatusResults(tuple[StatusResult, ...], Shown):
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         short = ("table", "verdict", "files_covered", "files_total", "lag_snapshots", "lag_seconds", "bytes", "problem")
-        rows = [_without_unknown({name: getattr(one, name) for name in short}) for one in self]
-        return f"{len(self):,} tables", rows
-
-
-def _without_unknown(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a row of ``status`` for people: None for a number that is -1, which is unknown."""
-    return {name: None if isinstance(value, int | float) and value == -1 else value for name, value in row.items()}
+        return f"{len(self):,} tables", [{name: getattr(one, name) for name in short} for one in self]
 
 
 @dataclass(frozen=True)

@@ -69,7 +69,7 @@ def html_table(rows: list[dict[str, Any]]) -> str:
     if len(rows) == 1:
         fields = (f'<tr><th scope="row">{_html(name)}</th>{_cell(value, name)}</tr>' for name, value in rows[0].items())
         return _box(rows, f"<tbody>{''.join(fields)}</tbody>")
-    numbers = {name for name in rows[0] if all(_is_number(row[name]) for row in rows)}
+    numbers = {name for name in rows[0] if all(_is_number(row[name]) or row[name] is None for row in rows)}
     head = "".join(f"<th{_class('number' if name in numbers else '')}>{_html(name)}</th>" for name in rows[0])
     body = "".join(
         "<tr>" + "".join(_cell(value, name, number=name in numbers) for name, value in row.items()) + "</tr>"
@@ -110,13 +110,17 @@ def text(value: object, name: str = "") -> str:
 
 
 def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict[str, Any]]]:
-    """Returns a table whose heading states how many rows it leaves out, or that there are none."""
+    """Returns a table whose heading states how many rows it leaves out, or that there are none.
+
+    A number that is -1 in a result of this package is unknown; it becomes None.
+    """
     heading, rows = found
     if not rows and not heading:
         return "no rows", []
+    shown = [{name: _known(value) for name, value in row.items()} for row in rows[:_MOST_ROWS]]
     if len(rows) <= _MOST_ROWS:
-        return found
-    return f"{heading}{': ' if heading else ''}the first {_MOST_ROWS:,} of {len(rows):,} rows", rows[:_MOST_ROWS]
+        return heading, shown
+    return f"{heading}{': ' if heading else ''}the first {_MOST_ROWS:,} of {len(rows):,} rows", shown
 
 
 def _box(rows: list[dict[str, Any]], table: str) -> str:
@@ -129,6 +133,10 @@ def _cell(value: object, name: str, *, number: bool = False) -> str:
     shown = text(value, name)
     kind = "number" if number else "sentence" if len(shown) > _SENTENCE else "short" if len(shown) <= _SHORT else ""
     return f"<td{_class(kind)}>{_html(shown)}</td>"
+
+
+def _known(value: object) -> object:
+    return None if isinstance(value, int | float) and value == -1 else value
 
 
 def _class(kind: str) -> str:

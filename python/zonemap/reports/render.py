@@ -56,14 +56,15 @@ def _summary(report: Report) -> str:
     considered, kept = sum(scan.files_considered for scan in scans), sum(scan.files_kept for scan in scans)
     skipped = f"{100 * (considered - kept) / considered:.1f} %" if considered else "-"
     depth = max((result.average_depth for result in report.clustering if result.average_depth >= 0), default=None)
-    share = _share(status.bytes + max(0, status.fact_bytes), report.layout.bytes if report.layout else None)
+    stored = -1 if status.bytes < 0 else status.bytes + max(0, status.fact_bytes)
+    share = _share(stored, report.layout.bytes if report.layout else None)
     return tiles(
         [
             (_count(status.files_total), "data files"),
             (f"{_count(status.files_covered)} covered", "by the index"),
             (skipped, f"of the files skipped, by {len(scans):,} scans of this driver"),
             ("-" if depth is None else plain.decimal(depth), "largest average depth of the columns below"),
-            (_bytes(status.bytes + max(0, status.fact_bytes)), f"index and facts in the store{share}"),
+            (_bytes(stored), f"index and facts in the store{share}"),
         ]
     )
 
@@ -135,6 +136,8 @@ def _queries(report: Report) -> str:
     head = ("condition", "scans", "files in the table", "files kept", "skipped", "median planning ms")
     rows = sorted(_by_condition(scans), key=lambda row: -int(row[1].replace(",", "")))[:_CONDITIONS]
     kept = table(head, rows, numbers=head[1:]) if rows else ""
+    others = len({scan.predicate for scan in scans}) - len(rows)
+    kept += f'<p class="soft">{others:,} rarer conditions are left out.</p>' if others else ""
     reasons = _counts([scan.reason for scan in stock])
     missed = (
         f"<h3>Scans that Iceberg planned</h3>{table(('reason', 'scans'), reasons, numbers=('scans',))}" if stock else ""
@@ -203,7 +206,7 @@ def _advised(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _piece(row: Mapping[str, Any]) -> str:
     statement = f"<code>{escaped(row['statement'])}</code>" if row["statement"] else ""
-    files = f"files kept by {row['scans']:,} scans: {row['files']}"
+    files = f"files kept by {row['scans']:,} {'scan' if row['scans'] == 1 else 'scans'}: {row['files']}"
     head = f'<dt>{escaped(row["advice"])}: {escaped(row["subject"])} <span class="soft">{escaped(files)}</span></dt>'
     return f"{head}<dd>{escaped(row['message'])}{statement}</dd>"
 
