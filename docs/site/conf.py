@@ -44,6 +44,8 @@ html_show_copyright = False
 html_copy_source = False
 html_additional_pages = {"index": "to-first-page.html"}
 templates_path = ["templates"]
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 
 
 def setup(app: Sphinx) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,6 +10,22 @@ import pytest
 from zonemap import confs, current, installed, session, version
 
 ROOT = Path(__file__).resolve().parents[2]
+
+
+def build_site(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
+    """Builds the documentation of a checkout as a site; a warning is an error."""
+    options = ["--quiet", "--fail-on-warning", "--keep-going", "-c", str(source / "docs" / "site")]
+    command = [sys.executable, "-m", "sphinx", *options, "-b", "html", str(source), str(target)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the documentation site."""
+    folder = tmp_path_factory.mktemp("site")
+    built = build_site(ROOT, folder)
+    assert (built.returncode, built.stderr) == (0, "")
+    return folder
 
 
 @pytest.fixture(autouse=True)

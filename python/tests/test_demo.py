@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import io
 import math
+from dataclasses import replace
 from datetime import date
 
 import pytest
 from pages import Page
 from rich.console import Console
 
-from zonemap import BuildResult
+from zonemap import BuildResult, BuiltFact
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("py4j")
@@ -30,6 +31,20 @@ def comparison(off: compare.Run, on: compare.Run) -> compare.Comparison:
 
 
 GOOD = comparison(run("r", ms=30, files=100), run("r", scans=1, ms=10))
+
+
+def page_of_many_queries() -> str:
+    """Returns the demo's page as a run leaves it."""
+    titles = [query.title for query in queries(range(1, 501), date(2013, 12, 24), "N1")]
+    found = [
+        compare.Comparison(
+            replace(QUERY, title=title), 200_000, (run("r", ms=4_000 - 250 * at, files=1_152),), (run("r", scans=1),)
+        )
+        for at, title in enumerate(titles)
+    ]
+    fact = BuiltFact("bloom(tailnum)", 1_152, 1_152, 336_776, 2_000_000, 2_100_000, 0, 3.5)
+    builds = [BuildResult(lake.FLIGHTS, 1, 1_152, 0, 1, 200_257, 0.5, (fact,))]
+    return report.html_page(found, builds, report.Facts({"spark": "4.1.3", "iceberg": "1.11.0"}, 2, 99.6))
 
 
 @pytest.mark.parametrize(

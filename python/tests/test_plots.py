@@ -89,9 +89,13 @@ def test_a_picture_has_the_colours_of_its_background(name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "title", "shown"),
     [
-        ("clustering", "Values of user_<id>: average depth 9.3", {"1", "32", "700", "300", "data files"}),
+        ("clustering", "Values of user_<id>: average depth 9.3", {"depth 1", "depth 32", "700", "300", "data files"}),
         ("history", "2 scans kept 3 of 2,000 files", {"in the table", "kept by the plan", "1,000"}),
-        ("tiers", "Index of lake.db.t: bytes by tier", {"driver memory (hot)", "3,400,000", "2,000", "MB"}),
+        (
+            "tiers",
+            "Index of lake.db.t: bytes by tier",
+            {"driver memory (hot)", "3.4 MB", "2.0 KB", "unknown", "0 bytes", "MB"},
+        ),
         ("levels", "Index of lake.db.t: segments by level", {"day", "hour", "3", "1"}),
         ("levels of a merge", "Index of lake.db.t: segments by level", {"before", "after", "40", "2", "5"}),
     ],
@@ -103,7 +107,7 @@ def test_a_plot_shows_the_numbers_of_its_result(name: str, title: str, shown: se
 
 def test_a_plot_names_what_it_leaves_out() -> None:
     assert "10 files without bounds are left out" in plots.clustering_depth(CLUSTERING).note
-    assert "1 scans that Iceberg planned have no counts" in plots.files_kept(HISTORY).note
+    assert "1 scan that Iceberg planned has no counts" in plots.files_kept(HISTORY).note
     assert "no counts" not in plots.files_kept(HistoryResult((scan(0, 5, 1),))).note
 
 

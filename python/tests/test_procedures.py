@@ -209,7 +209,7 @@ def test_merge_returns_a_row_a_level() -> None:
     assert [level.level for level in result.levels] == ["micro", "hour"]
     assert result.levels[1] == zonemap.MergedLevel("hour", 1, 2, 10, 30)
     assert result.as_dict()["levels"][1] == MERGED
-    assert "<td>hour</td>" in result._repr_html_()
+    assert '<td class="short">hour</td>' in result._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -502,9 +502,9 @@ def test_results_cannot_be_changed() -> None:
 
 def test_html_separates_thousands_keeps_ids_and_escapes() -> None:
     page = zonemap.status(_Session(STATUS), "lake.db.<t>")._repr_html_()  # type: ignore[arg-type]
-    assert "<td>4,096</td>" in page
-    assert "<td>8123456789012345678</td>" in page
-    assert "<td>yes</td>" in page
+    assert '<td class="short">4,096</td>' in page
+    assert '<td class="short">8123456789012345678</td>' in page
+    assert '<td class="short">yes</td>' in page
     assert "lake.db.&lt;t&gt;" in page
     assert "&lt;uuid&gt;" in page
 

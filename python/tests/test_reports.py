@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from dataclasses import fields
 from datetime import datetime
 from pathlib import Path
@@ -136,14 +137,14 @@ def texts(report: zonemap.Report) -> str:
 def test_the_page_has_five_sections_loads_nothing_and_follows_the_background() -> None:
     html = made().html()
     page = Page(html)
-    assert [name for name in page.ids if not name.startswith("clip")] == [
+    assert [name for name in page.ids if not re.fullmatch(r"z[0-9a-f]{12}-\d+", name)] == [
         "layout",
         "coverage",
         "queries",
         "advice",
         "cost",
     ]
-    assert page.loads == []
+    assert page.loads == [] and len(set(page.ids)) == len(page.ids)
     assert "prefers-color-scheme: dark" in html and LIGHT.page in html and DARK.page in html
     assert "<t>" not in html and "lake.db.`&lt;t&gt;`" in html
     assert html.count("<svg") == 4  # clustering, history, tiers, levels
@@ -269,7 +270,7 @@ def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, mon
 
 def test_a_notebook_shows_the_summary() -> None:
     shown = made()._repr_html_()
-    assert "<td>2,000</td>" in shown and "save(&#x27;report.html&#x27;)" in shown
+    assert ">2,000</td>" in shown and "save(&#x27;report.html&#x27;)" in shown
 
 
 def test_a_summary_whose_numbers_are_none() -> None:
@@ -277,3 +278,15 @@ def test_a_summary_whose_numbers_are_none() -> None:
     found = texts(made(_Session(snapshots=[{"summary": damaged}])))
     assert "The size of the table is incomplete: the summary has total-records = 'many'." in found
     assert "The size of the table is incomplete: the summary has total-files-size = ''." in found
+
+
+def test_the_size_of_an_index_that_is_not_there_is_unknown() -> None:
+    status = STATUS | {"bytes": -1, "fact_bytes": 65_536, "levels": "", "verdict": "no index"}
+    found = texts(made(_Session(status=[status]))).splitlines()
+    assert found[found.index("index and facts in the store") - 1] == "unknown"
+
+
+def test_conditions_beyond_the_most_frequent_are_counted() -> None:
+    scans = [SCAN | {"predicate": f"id = {number}"} for number in range(23)]
+    assert "3 rarer conditions are left out." in texts(made(_Session(history=scans)))
+    assert "rarer conditions" not in texts(made())

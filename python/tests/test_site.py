@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, build_site
 
 PAGES = ("README.html", "docs/guide/install.html", "docs/reference/configuration.html", "docs/design/adr/README.html")
 
@@ -32,20 +29,6 @@ class _Links(HTMLParser):
             self.loaded.append(values["src"] or "")
         if tag == "link" and values.get("rel") in ("stylesheet", "preload", "icon"):
             self.loaded.append(values["href"] or "")
-
-
-def _build(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
-    options = ["--quiet", "--fail-on-warning", "--keep-going", "-c", str(source / "docs" / "site")]
-    command = [sys.executable, "-m", "sphinx", *options, "-b", "html", str(source), str(target)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    folder = tmp_path_factory.mktemp("site")
-    built = _build(ROOT, folder)
-    assert (built.returncode, built.stderr) == (0, "")
-    yield folder
 
 
 def _links(page: Path) -> _Links:
@@ -85,7 +68,7 @@ def test_a_link_that_leads_nowhere_is_an_error(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "docs" / "site", source / "docs" / "site")
     (source / "docs" / "site" / "contents.md").write_text("")
     (source / "README.md").write_text("# One\n\n[a](gone.md) and [b](#nowhere)\n")
-    built = _build(source, tmp_path / "site")
+    built = build_site(source, tmp_path / "site")
     assert built.returncode != 0
     assert "gone.md" in built.stderr
     assert "nowhere" in built.stderr

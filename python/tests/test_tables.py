@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
@@ -45,13 +45,25 @@ def test_a_terminal_and_a_notebook_show_the_same_values(result: Shown, texts: li
 
 
 def test_a_single_row_has_a_field_in_each_line_and_several_rows_have_columns() -> None:
-    assert "<tr><th>segments</th><td>3</td></tr>" in PrewarmResult("t", 7, 3, 1, 0.25)._repr_html_()
+    assert (
+        '<tr><th scope="row">segments</th><td class="short">3</td></tr>'
+        in PrewarmResult("t", 7, 3, 1, 0.25)._repr_html_()
+    )
     assert "<thead>" in StatusResults((status("a"), status("b")))._repr_html_()
+
+
+def test_an_unknown_number_is_a_dash() -> None:
+    unknown = replace(status("t"), lag_snapshots=-1, lag_seconds=-1.0, snapshot_id=-1, bytes=-1)
+    assert unknown.as_dict()["bytes"] == -1
+    for result in (unknown, StatusResults((unknown, status("u")))):
+        page, terminal = result._repr_html_(), printed(result)
+        assert "-1" not in page and "-1" not in terminal
+        assert page.count(">-</td>") >= 3
 
 
 def test_facts_are_a_table_of_their_own() -> None:
     page = BuildResult("t", 7, 1, 0, 1, 9, 0.5, (FACT,))._repr_html_()
-    assert page.count("<table>") == 2 and "<th>facts</th>" not in page
+    assert page.count("<table>") == 2 and ">facts</th>" not in page
     assert BuildResult("t", 7, 1, 0, 1, 9, 0.5)._repr_html_().count("<table>") == 1
 
 

@@ -235,7 +235,7 @@ class HistoryResult(_Rows):
 
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
-        return heading, [scan.summary() for scan in self.scans]
+        return heading, _without_empty_columns([scan.summary() for scan in self.scans])
 
 
 @dataclass(frozen=True)
@@ -266,6 +266,10 @@ class ClusteringResult(_OneRow):
     partitions_of_nulls: int
     snapshot_id: int
     notes: str
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        bars = {str(int(depth)): files for depth, files in sorted(self.partition_depth_histogram.items()) if files}
+        return "", [self.as_dict() | {"partition_depth_histogram": bars}]
 
 
 def why_not(query: DataFrame | str, *, spark: SparkSession | None = None) -> WhyNotResult:
@@ -354,6 +358,12 @@ def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 1
     else:
         rows = call(spark, "history", table, f", {most}")
     return HistoryResult(tuple(_scan(row) for row in rows))
+
+
+def _without_empty_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns rows without the columns that have nothing in any row."""
+    kept = [name for name in (rows[0] if rows else ()) if any(row[name] not in ("", -1) for row in rows)]
+    return [{name: row[name] for name in kept} for row in rows]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from zonemap import failures
+from zonemap import failures, plain
 from zonemap.diagnosis import _as_text
 from zonemap.errors import ProcedureError, ZonemapError
 from zonemap.procedures import without_trace
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 #: The section ends with the plan, or with the next section.
 _SECTION = re.compile(r"^== Extended Information \(Zonemap\) ==\n(.*?)(?=^== |\Z)", re.MULTILINE | re.DOTALL)
+
+#: Long lines stay in the notebook's column.
+_WRAPPED = ' style="white-space: pre-wrap; overflow-wrap: anywhere"'
 
 _FAILED = "Error occurred during query planning:"
 
@@ -39,11 +42,11 @@ class Explanation:
         return self.text
 
     def _repr_html_(self) -> str:
-        plan = f"<details><summary>Spark's plan</summary><pre>{html.escape(self.plan)}</pre></details>"
-        return f"<pre>{html.escape(self.text)}</pre>{plan}"
+        text, plan = (f"<pre{_WRAPPED}>{html.escape(plain.visible(part))}</pre>" for part in (self.text, self.plan))
+        return f"{text}<details><summary>Spark's plan</summary>{plan}</details>"
 
     def __rich__(self) -> Text:
-        return Text(self.text)
+        return Text(plain.visible(self.text))
 
 
 def explain(query: DataFrame | str, *, spark: SparkSession | None = None) -> Explanation:

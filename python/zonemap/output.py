@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
+from zonemap import plain
 from zonemap.tables import rich_table
 
 
@@ -25,7 +26,7 @@ class TableOutput:
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
         """Prints rows as a table; see ``Output``."""
-        self._console.print(title, highlight=False, markup=False)
+        self._console.print(plain.visible(title), highlight=False, markup=False)
         if rows:
             self._console.print(rich_table(rows))
 

@@ -37,7 +37,7 @@ LIGHT = Palette(
     shade="#f3f6f8",
     page="#ffffff",
     good="#0f7a62",
-    plain="#8d9aa6",
+    plain="#7f8d9a",
     bad="#b3261e",
 )
 DARK = Palette(
@@ -55,10 +55,10 @@ OF_PAGE = Palette(**{name: f"var(--{name})" for name in asdict(LIGHT)})
 
 
 def css(selector: str) -> str:
-    """Returns CSS that sets the colours below ``selector``, by the background that the reader prefers."""
+    """Returns CSS that sets the colours below ``selector``, by the preferred background; paper is light."""
     return (
-        f"{selector} {{ color-scheme: light dark; {_variables(LIGHT)} }} "
-        f"@media (prefers-color-scheme: dark) {{ {selector} {{ {_variables(DARK)} }} }}"
+        f"{selector} {{ color-scheme: light; {_variables(LIGHT)} }} "
+        f"@media screen and (prefers-color-scheme: dark) {{ {selector} {{ color-scheme: dark; {_variables(DARK)} }} }}"
     )
 
 

@@ -7,11 +7,34 @@ from __future__ import annotations
 
 import html
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import Any
 
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
+
+from zonemap import plain
+
+#: The most rows of a table; a result with more of them has them all in its fields.
+_MOST_ROWS = 100
+#: A text with more characters is a sentence, which keeps some width beside other columns.
+_SENTENCE = 40
+#: A text with no more characters stays on one line.
+_SHORT = 20
+
+# The host of a notebook has its own sizes, alignment and colours of tables; lines take the colour of its text.
+_STYLE = """<style>
+.zonemap-table { overflow-x: auto; }
+.zonemap-heading { overflow-wrap: anywhere; }
+.zonemap-table table { border-collapse: collapse; margin: .4em 0; font-variant-numeric: tabular-nums; }
+.zonemap-table th, .zonemap-table td { padding: .3em .7em; text-align: left; vertical-align: top; max-width: 34em; }
+.zonemap-table tr { border-bottom: 1px solid color-mix(in srgb, currentColor 25%, transparent); }
+.zonemap-table td { white-space: pre-wrap; overflow-wrap: break-word; }
+.zonemap-table thead th, .zonemap-table td.number, .zonemap-table td.short { white-space: nowrap; }
+.zonemap-table td.sentence { min-width: 18em; }
+.zonemap-table .number { text-align: right; }
+</style>"""
 
 
 class Shown:
@@ -26,33 +49,33 @@ class Shown:
         return [self._shown()]
 
     def _repr_html_(self) -> str:
-        return "".join(
-            (f"<p>{html.escape(heading)}</p>" if heading else "") + html_table(rows) for heading, rows in self._tables()
-        )
+        parts = [
+            (f'<p class="zonemap-heading">{_html(heading)}</p>' if heading else "") + html_table(rows)
+            for heading, rows in map(_first_rows, self._tables())
+        ]
+        return _STYLE + "".join(parts)
 
     def __rich__(self) -> Group:
         shown: list[Text | Table] = []
-        for heading, rows in self._tables():
-            shown += ([Text(heading)] if heading else []) + ([rich_table(rows)] if rows else [])
+        for heading, rows in map(_first_rows, self._tables()):
+            shown += ([Text(plain.visible(heading))] if heading else []) + ([rich_table(rows)] if rows else [])
         return Group(*shown)
 
 
 def html_table(rows: list[dict[str, Any]]) -> str:
-    """Returns a plain HTML table of rows with the same keys; every name and value is escaped."""
+    """Returns an HTML table of rows with the same keys; every name and value is escaped."""
     if not rows:
         return ""
     if len(rows) == 1:
-        fields = (
-            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text(value, name))}</td></tr>"
-            for name, value in rows[0].items()
-        )
-        return f"<table><tbody>{''.join(fields)}</tbody></table>"
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in rows[0])
+        fields = (f'<tr><th scope="row">{_html(name)}</th>{_cell(value, name)}</tr>' for name, value in rows[0].items())
+        return _box(rows, f"<tbody>{''.join(fields)}</tbody>")
+    numbers = {name for name in rows[0] if all(_is_number(row[name]) or row[name] is None for row in rows)}
+    head = "".join(f"<th{_class('number' if name in numbers else '')}>{_html(name)}</th>" for name in rows[0])
     body = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(text(value, name))}</td>" for name, value in row.items()) + "</tr>"
+        "<tr>" + "".join(_cell(value, name, number=name in numbers) for name, value in row.items()) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return _box(rows, f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>")
 
 
 def rich_table(rows: list[dict[str, Any]]) -> Table:
@@ -81,4 +104,48 @@ def text(value: object, name: str = "") -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.3f}"
-    return str(value)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{plain.visible(str(key))}: {text(held)}" for key, held in value.items())
+    return plain.visible(str(value))
+
+
+def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict[str, Any]]]:
+    """Returns a table whose heading states how many rows it leaves out, or that there are none.
+
+    A number that is -1 in a result of this package is unknown; it becomes None.
+    """
+    heading, rows = found
+    if not rows and not heading:
+        return "no rows", []
+    shown = [{name: _known(value) for name, value in row.items()} for row in rows[:_MOST_ROWS]]
+    if len(rows) <= _MOST_ROWS:
+        return heading, shown
+    return f"{heading}{': ' if heading else ''}the first {_MOST_ROWS:,} of {len(rows):,} rows", shown
+
+
+def _box(rows: list[dict[str, Any]], table: str) -> str:
+    """Returns a table in a region that the keyboard scrolls if the table is wider than the notebook."""
+    label = _html("Table: " + ", ".join(rows[0]))
+    return f'<div class="zonemap-table" tabindex="0" role="region" aria-label="{label}"><table>{table}</table></div>'
+
+
+def _cell(value: object, name: str, *, number: bool = False) -> str:
+    shown = text(value, name)
+    kind = "number" if number else "sentence" if len(shown) > _SENTENCE else "short" if len(shown) <= _SHORT else ""
+    return f"<td{_class(kind)}>{_html(shown)}</td>"
+
+
+def _known(value: object) -> object:
+    return None if isinstance(value, int | float) and value == -1 else value
+
+
+def _class(kind: str) -> str:
+    return f' class="{kind}"' if kind else ""
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _html(text_: str) -> str:
+    return html.escape(plain.visible(text_))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from support import session
-from support.session import STOCK
+from support.session import ROOT, STOCK
 
 import zonemap
 
@@ -41,6 +42,14 @@ except zonemap.ProcedureError as error:
     print("trace", "\\tat " in (error.java_trace or ""))
     print("printed", "\\tat " in traceback.format_exc())
 """
+
+
+def snippet(url: str) -> str:
+    """The Python of the page on installation for clients of a Connect server, with another server's URL."""
+    page = (ROOT / "docs" / "guide" / "install.md").read_text(encoding="utf-8")
+    (block,) = (found for found in re.findall(r"^```python\n(.*?)^```", page, re.M | re.S) if ".remote(" in found)
+    assert '"sc://host:15002"' in block
+    return block.replace("sc://host:15002", url)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +130,7 @@ def test_doctor_checks_client_and_server(url: str, environment: dict[str, str]) 
 def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sentences(
     url: str, environment: dict[str, str]
 ) -> None:
-    done = run(environment, "-c", PROGRAM.format(url=url))
+    done = run(environment, "-c", f"{PROGRAM.format(url=url)}\nprint('page ', end='')\n{snippet(url)}")
     assert done.returncode == 0, done.stderr
     told = dict(line.split(" ", 1) for line in done.stdout.splitlines())
     assert int(told["built"]) >= 1
@@ -131,6 +140,7 @@ def test_a_server_that_is_configured_right_gives_no_warning_and_errors_are_sente
     assert told["error"].startswith("Cannot build the index of 'lake.db.nope': ")
     assert told["error"].endswith("Name an existing Iceberg table as catalog.namespace.table.")
     assert (told["trace"], told["printed"]) == ("True", "False")
+    assert told["page"].startswith("(StatusResult(table='lake.db.t', ")
 
 
 def test_a_mistake_on_the_command_line_is_one_line(url: str, environment: dict[str, str]) -> None:

@@ -127,7 +127,7 @@ def test_python_of_pages(spark: SparkSession) -> None:
     builder = SparkSession.Builder()
     exec(compile(configuration, "upkeep.md", "exec"), {"zonemap": zonemap, "builder": builder})
     assert builder._options["spark.sql.zonemap.hot.max-bytes"] == "1g"
-    _, maintenance = _PYTHON.findall((PAGES / "install.md").read_text(encoding="utf-8"))
+    _, maintenance, _ = _PYTHON.findall((PAGES / "install.md").read_text(encoding="utf-8"))
     exec(compile(maintenance, "install.md", "exec"), {"spark": spark})
 
 

@@ -30,13 +30,15 @@ def seconds(found: Sequence[Comparison]) -> Plot:
     def draw(palette: Palette) -> Any:
         alt = altair()
         colours = alt.Scale(domain=[_OFF, _ON], range=[palette.plain, palette.good])
-        base = alt.Chart(data(rows), width=620, height=alt.Step(13)).encode(
+        base = alt.Chart(data(rows), width=620, height=alt.Step(15)).encode(
             y=alt.Y("query:N", sort=None, title=None, scale=alt.Scale(paddingInner=0.35)),
             yOffset=alt.YOffset("of:N", sort=[_OFF, _ON]),
-            x=alt.X("seconds:Q", title="seconds", scale=alt.Scale(domain=[0, longest * 1.12])),
+            x=alt.X(
+                "seconds:Q", title="seconds", axis=alt.Axis(tickCount=6), scale=alt.Scale(domain=[0, longest * 1.18])
+            ),
         )
         bars = base.mark_bar(cornerRadiusEnd=2).encode(color=alt.Color("of:N", scale=colours))
-        return bars + base.mark_text(align="left", dx=5, fontSize=10, color=palette.ink).encode(text="text:N")
+        return bars + base.mark_text(align="left", dx=5, color=palette.ink).encode(text="text:N")
 
     note = "The same SQL. In parentheses: the factor by which the index makes the query faster."
     return Plot(f"{len(found)} queries: {off:,.1f} s with Iceberg alone, {on:,.1f} s with zonemap", note, draw)

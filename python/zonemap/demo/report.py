@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from rich.text import Text
 from zonemap import page
 from zonemap.demo import chart
 from zonemap.demo.compare import ROUNDS, Comparison, gain, planning_ms, query_ms
-from zonemap.palette import OF_PAGE
 from zonemap.results import BuildResult
 
 _COLUMNS = (
@@ -72,7 +70,7 @@ def html_page(found: Sequence[Comparison], builds: Sequence[BuildResult], facts:
     template = Template(files("zonemap.demo").joinpath("report.html.tmpl").read_text(encoding="utf-8"))
     body = template.substitute(
         verdict=_verdict(found),
-        chart=chart.seconds(found).svg(OF_PAGE),
+        chart=chart.seconds(found).figure(),
         builds=page.table(
             ("table", "data files covered", "build time", "bytes", "segments", "facts"),
             [_build_row(build) for build in builds],
@@ -80,7 +78,7 @@ def html_page(found: Sequence[Comparison], builds: Sequence[BuildResult], facts:
         ),
         results=page.table(_COLUMNS, map(_cells, found), numbers=_COLUMNS[1:-1]),
         queries="".join(_query_block(entry) for entry in found),
-        versions=html.escape(", ".join(f"{name} {version}" for name, version in facts.versions.items())),
+        versions=page.escaped(", ".join(f"{name} {version}" for name, version in facts.versions.items())),
         cores=facts.cores,
         seconds=f"{facts.seconds:.0f}",
         rounds=ROUNDS,
@@ -122,4 +120,4 @@ def _build_row(build: BuildResult) -> tuple[str, ...]:
 
 def _query_block(entry: Comparison) -> str:
     sql = entry.query.sql if len(entry.query.sql) < 700 else entry.query.sql[:300] + " ... " + entry.query.sql[-120:]
-    return f"<dt>{html.escape(entry.query.title)}</dt><dd><code>{html.escape(sql)}</code></dd>"
+    return f"<dt>{page.escaped(entry.query.title)}</dt><dd><code>{page.escaped(sql)}</code></dd>"

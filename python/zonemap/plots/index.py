@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
-from zonemap import arguments
+from zonemap import arguments, plain
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.palette import Palette
-from zonemap.plots.plot import Plot, altair, data, scaled
+from zonemap.plots.plot import Plot, altair, data, scaled, sized
 from zonemap.results import MergeResult, StatusResult
 
 _TIERS = (
@@ -36,10 +38,10 @@ def tiers(result: StatusResult) -> Plot:
         raise InvalidArgumentError(
             f"Cannot plot {arguments.shown(result)} as tiers: give the result of zonemap.status for one table."
         )
-    found = [(name, max(0, int(getattr(result, field)))) for name, field in _TIERS]
+    found = [(name, _known(getattr(result, field))) for name, field in _TIERS]
     unit, size = scaled(max(count for _, count in found))
-    largest = max(count / size for _, count in found) or 1
-    rows = [{"tier": name, "size": count / size, "text": f"{count:,}"} for name, count in found]
+    largest = max(0.0, *(count / size for _, count in found)) or 1
+    rows = [{"tier": name, "size": max(0, count) / size, "text": sized(count)} for name, count in found]
 
     def draw(palette: Palette) -> Any:
         alt = altair()
@@ -50,7 +52,7 @@ def tiers(result: StatusResult) -> Plot:
         bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2, height=16)
         return bars + base.mark_text(align="left", dx=5, color=palette.ink).encode(text="text:N")
 
-    return Plot(f"Index of {result.table}: bytes by tier", "", draw)
+    return Plot(f"Index of {plain.line(result.table)}: bytes by tier", "", draw)
 
 
 def levels(result: StatusResult | MergeResult) -> Plot:
@@ -68,23 +70,26 @@ def levels(result: StatusResult | MergeResult) -> Plot:
         raise ZonemapError(
             f"Cannot plot the levels of '{result.table}': its index has no segments. Call zonemap.build first."
         )
+    most = max(int(row["segments"]) for row in rows)
+    rows = [row | {"text": f"{row['segments']:,}"} for row in rows]
     whens = list(dict.fromkeys(str(row["when"]) for row in rows))
 
     def draw(palette: Palette) -> Any:
         alt = altair()
         colours = alt.Scale(domain=whens, range=[palette.plain, palette.good][-len(whens) :])
+        ticks = alt.Axis(format=",d", tickCount=max(1, min(6, most)))
         base = alt.Chart(data(rows), width=320, height=220).encode(
             x=alt.X("level:N", sort=list(_LEVELS), title=None, axis=alt.Axis(labelAngle=0)),
-            y=alt.Y("segments:Q", title="segments", axis=alt.Axis(tickMinStep=1)),
+            y=alt.Y("segments:Q", title="segments", axis=ticks),
             xOffset=alt.XOffset("when:N", sort=whens),
         )
         legend = alt.Legend() if len(whens) > 1 else None
         bars = base.mark_bar(cornerRadiusEnd=2, **({} if len(whens) > 1 else {"size": 48})).encode(
             color=alt.Color("when:N", scale=colours, legend=legend)
         )
-        return bars + base.mark_text(dy=-7, color=palette.ink).encode(text=alt.Text("segments:Q", format=","))
+        return bars + base.mark_text(dy=-7, color=palette.ink).encode(text="text:N")
 
-    return Plot(f"Index of {result.table}: segments by level", "", draw)
+    return Plot(f"Index of {plain.line(result.table)}: segments by level", "", draw)
 
 
 def _segments(result: StatusResult | MergeResult) -> Sequence[dict[str, Any]]:
@@ -96,9 +101,14 @@ def _segments(result: StatusResult | MergeResult) -> Sequence[dict[str, Any]]:
             for when, count in (("before", level.segments_before), ("after", level.segments_after))
         ]
     if isinstance(result, StatusResult):
-        pairs = (entry.split("=") for entry in result.levels.split())
+        pairs = re.findall(r"(\S+)=(\d+)", result.levels or "")
         return [{"level": level, "when": "now", "segments": int(count)} for level, count in pairs]
     raise InvalidArgumentError(
         f"Cannot plot {arguments.shown(result)} as levels: give the result of zonemap.status for one table, or of "
         "zonemap.merge."
     )
+
+
+def _known(value: object) -> int:
+    """Returns a number of bytes; -1 for one that is unknown."""
+    return int(value) if isinstance(value, int | float) and math.isfinite(value) else -1

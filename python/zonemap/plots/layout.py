@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from zonemap import arguments
+from zonemap import arguments, plain
 from zonemap.diagnosis import ClusteringResult
 from zonemap.errors import InvalidArgumentError
 from zonemap.palette import Palette
 from zonemap.plots.plot import Plot, altair, data
+
+_BUCKETS = "From 17 on, a bar holds the depths up to its number."
 
 
 def clustering_depth(result: ClusteringResult) -> Plot:
@@ -25,24 +27,26 @@ def clustering_depth(result: ClusteringResult) -> Plot:
             f"Cannot plot {arguments.shown(result)} as a clustering depth: "
             "give the result of zonemap.clustering_information."
         )
-    found = sorted(result.partition_depth_histogram.items())
-    rows = [{"depth": f"{int(depth):,}", "files": files} for depth, files in found if files]
-    averaged = sum(row["files"] for row in rows)  # type: ignore[misc]
-    left_out = result.total_partition_count - averaged
-    note = "1 is best: a value is in one file. From 17 on, a bar holds the depths up to its number."
-    if left_out:
-        note += f" {left_out:,} files without bounds are left out."
+    found = sorted((int(depth), files) for depth, files in result.partition_depth_histogram.items() if files)
+    rows = [{"depth": f"depth {depth:,}", "files": files, "text": f"{files:,}"} for depth, files in found]
+    note = f"Depth: files that may hold the same value; 1 is best. {_BUCKETS}{_left_out(result)}"
+    largest = max((files for _, files in found), default=1)
 
     def draw(palette: Palette) -> Any:
         alt = altair()
-        base = alt.Chart(data(rows), width=440, height=240).encode(
-            x=alt.X(
-                "depth:N", sort=None, title="depth: files that may hold the same value", axis=alt.Axis(labelAngle=0)
-            ),
-            y=alt.Y("files:Q", title="data files", axis=alt.Axis(tickMinStep=1)),
-        )
-        bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2, size=min(48, 400 // max(1, len(rows))))
-        return bars + base.mark_text(dy=-7, color=palette.ink).encode(text=alt.Text("files:Q", format=","))
+        depth = alt.Y("depth:N", sort=None, title=None)
+        ticks = alt.Axis(tickMinStep=1, tickCount=6, labelOverlap=True)
+        files = alt.X("files:Q", title="data files", axis=ticks, scale=alt.Scale(domain=[0, largest * 1.18]))
+        base = alt.Chart(data(rows), width=440, height=alt.Step(26)).encode(x=files, y=depth)
+        bars = base.mark_bar(color=palette.good, cornerRadiusEnd=2, height=16)
+        return bars + base.mark_text(align="left", dx=5, color=palette.ink).encode(text="text:N")
 
     keys = result.cluster_by_keys.removeprefix("LINEAR(").removesuffix(")")
-    return Plot(f"Values of {keys}: average depth {result.average_depth:,.1f}", note, draw)
+    return Plot(f"Values of {plain.line(keys)}: average depth {plain.decimal(result.average_depth)}", note, draw)
+
+
+def _left_out(result: ClusteringResult) -> str:
+    """Returns which files are in no bar."""
+    found = ((result.partitions_without_bounds, "without bounds"), (result.partitions_of_nulls, "of nulls alone"))
+    named = " and ".join(f"{files:,} files {what}" for files, what in found if files > 0)
+    return f" {named} are left out." if named else ""

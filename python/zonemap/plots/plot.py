@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import re
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from zonemap import arguments
+from zonemap import arguments, plain
 from zonemap.errors import InvalidArgumentError, ZonemapError
-from zonemap.page import page
+from zonemap.page import escaped, page
 from zonemap.palette import DARK, LIGHT, OF_PAGE, Palette, css
 
 # Fonts of the same widths: vl-convert measures texts with one of them, a browser draws them with another.
 _FONT = "Arial, Liberation Sans, Helvetica, sans-serif"
 _NOTE_WIDTH = 78
+_LONGEST_TITLE = 110
+# A title does not make its plot wider: it is wrapped by the pixels of a wide character and of what is beside the axes.
+_WIDEST, _MARGINS, _WIDTH = 10, 70, 400
+_LONGEST_NOTE = 400
+#: The share of its size at which a plot is still read; in a narrower window it is scrolled.
+_SMALLEST = 0.78
+_SIZE = re.compile(r'<svg [^>]*?width="(?P<width>\d+)"')
+_CLIP = re.compile(r'(?P<start><clipPath id="|<[a-z]+ clip-path="url\(#)(?P<id>clip\d+)')
 _SAVED = (".html", ".svg", ".png")
 
 #: Draws a plot in the colours of a palette; the result is a chart of altair.
@@ -39,9 +49,11 @@ class Plot:
 
     def chart(self, palette: Palette = LIGHT) -> Any:
         """Returns the chart of altair, to change it or to draw it elsewhere."""
+        drawn = self.draw(palette)
+        wide = drawn.width if isinstance(drawn.width, int) else _WIDTH
         title = altair().TitleParams(
-            text=self.title,
-            subtitle=textwrap.wrap(self.note, _NOTE_WIDTH),
+            text=textwrap.wrap(plain.line(self.title, _LONGEST_TITLE), (wide + _MARGINS) // _WIDEST),
+            subtitle=textwrap.wrap(plain.line(self.note, _LONGEST_NOTE), _NOTE_WIDTH),
             anchor="start",
             fontSize=15,
             fontWeight=600,
@@ -62,17 +74,24 @@ class Plot:
         }
         legend = {"labelColor": palette.ink, "labelFontSize": 12, "orient": "top", "title": None, "columnPadding": 18}
         return (
-            self.draw(palette)
-            .properties(title=title, background=palette.page, padding={"left": 36, "right": 24, "top": 5, "bottom": 5})
-            .configure(font=_FONT)
+            drawn.properties(
+                title=title, background=palette.page, padding={"left": 36, "right": 24, "top": 5, "bottom": 5}
+            )
+            .configure(font=_FONT, aria=False)  # the picture as a whole has a label
             .configure_axis(**axis)
             .configure_legend(**legend)
             .configure_view(stroke=None)
+            .configure_text(fontSize=12)
         )
 
     def svg(self, palette: Palette = LIGHT) -> str:
         """Returns the plot as SVG; with ``palette.OF_PAGE``, in the colours of the page around it."""
-        return str(_converter().vegalite_to_svg(self.chart(palette).to_json()))
+        described = self.chart(palette).to_json()
+        drawn = _with_own_ids(str(_converter().vegalite_to_svg(described)), described)
+        found = _SIZE.match(drawn)
+        width = round(int(found["width"]) * _SMALLEST) if found else 0
+        label = escaped(plain.line(f"{self.title}. {self.note}", _LONGEST_NOTE))
+        return drawn.replace("<svg ", f'<svg role="img" aria-label="{label}" style="min-width: {width}px" ', 1)
 
     def png(self, *, dark: bool = False, scale: float = 2) -> bytes:
         """Returns the plot as PNG, on a light or a dark background; ``scale`` 2 is for screens with small pixels."""
@@ -81,7 +100,12 @@ class Plot:
 
     def html(self) -> str:
         """Returns a page with the plot; it loads nothing, and follows the background that the reader prefers."""
-        return page(self.title, f"<figure>{self.svg(OF_PAGE)}</figure>")
+        return page(self.title, self.figure())
+
+    def figure(self) -> str:
+        """Returns the plot as a part of a page that ``page.page`` makes; the keyboard scrolls it in a narrow window."""
+        label = escaped(plain.line(self.title, _LONGEST_TITLE))
+        return f'<figure tabindex="0" role="region" aria-label="{label}">{self.svg(OF_PAGE)}</figure>'
 
     def save(self, path: str | Path) -> Path:
         """Writes the plot as .html, .svg or .png, by the end of the file's name, and returns the path.
@@ -102,8 +126,10 @@ class Plot:
         return file
 
     def _repr_html_(self) -> str:
-        style = f"<style>{css('.zonemap-plot')} .zonemap-plot svg {{ max-width: 100%; height: auto; }}</style>"
-        return f'{style}<div class="zonemap-plot">{self.svg(OF_PAGE)}</div>'
+        sizes = ".zonemap-plot { overflow-x: auto; } .zonemap-plot svg { max-width: 100%; height: auto; }"
+        label = escaped(plain.line(self.title, _LONGEST_TITLE))
+        box = f'<div class="zonemap-plot" tabindex="0" role="region" aria-label="{label}">'
+        return f"<style>{css('.zonemap-plot')} {sizes}</style>{box}{self.svg(OF_PAGE)}</div>"
 
 
 def altair() -> Any:
@@ -112,16 +138,35 @@ def altair() -> Any:
 
 
 def data(rows: Sequence[Mapping[str, Any]]) -> Any:
-    """Returns rows as the data of a chart."""
-    return altair().Data(values=[dict(row) for row in rows])
+    """Returns rows as the data of a chart; each text is one visible line."""
+    return altair().Data(values=[{name: _datum(value) for name, value in row.items()} for row in rows])
 
 
 def scaled(largest: float) -> tuple[str, float]:
     """Returns the unit of bytes in which ``largest`` is shown, and the size of the unit."""
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+    for unit, size in (("PB", 1e15), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
         if largest >= size:
             return unit, size
     return "bytes", 1.0
+
+
+def sized(count: float) -> str:
+    """Returns a number of bytes with its unit; a number below zero is unknown."""
+    if count < 0:
+        return "unknown"
+    unit, size = scaled(count)
+    return f"{count / size:,.1f} {unit}" if size > 1 else f"{count:,.0f} bytes"
+
+
+def _with_own_ids(drawn: str, described: str) -> str:
+    """Returns an SVG whose ids no other plot of a page has; the same description has the same ids."""
+    key = "z" + hashlib.sha256(described.encode()).hexdigest()[:12]
+    numbers: dict[str, int] = {}
+    return _CLIP.sub(lambda at: f"{at['start']}{key}-{numbers.setdefault(at['id'], len(numbers))}", drawn)
+
+
+def _datum(value: Any) -> Any:
+    return plain.line(value) if isinstance(value, str) else value
 
 
 def _converter() -> Any:

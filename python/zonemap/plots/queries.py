@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 from zonemap import arguments
-from zonemap.diagnosis import HistoryResult
+from zonemap.diagnosis import HistoryResult, PlannedScan
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.palette import Palette
 from zonemap.plots.plot import Plot, altair, data
+
+#: The most scans that a plot has, two points each.
+_MOST = 1_000
+#: Below so many days, the labels of the axis have hours.
+_SHORT_DAYS = 30
+_EPOCH = datetime(1970, 1, 1)
 
 
 def files_kept(result: HistoryResult) -> Plot:
@@ -25,29 +33,32 @@ def files_kept(result: HistoryResult) -> Plot:
         raise InvalidArgumentError(
             f"Cannot plot {arguments.shown(result)} as files kept: give the result of zonemap.history."
         )
-    planned = [scan for scan in result.scans if scan.files_considered >= 0]
+    planned = [scan for scan in result.scans if _is_counted(scan)]
     if not planned:
         raise ZonemapError(
             "Cannot plot the files kept: the index planned no scan of this history. Run a query on an indexed table."
         )
+    drawn = sorted(planned, key=_at, reverse=True)[:_MOST]
     rows = [
-        {"at": scan.planned_at.isoformat(), "of": what, "files": files}
-        for scan in planned
+        {"at": _at(scan), "of": what, "files": files}
+        for scan in drawn
         for what, files in (("in the table", scan.files_considered), ("kept by the plan", scan.files_kept))
     ]
-    spans = [
-        {"at": scan.planned_at.isoformat(), "kept": scan.files_kept, "all": scan.files_considered} for scan in planned
-    ]
+    spans = [{"at": _at(scan), "kept": scan.files_kept, "all": scan.files_considered} for scan in drawn]
     kept, considered = sum(scan.files_kept for scan in planned), sum(scan.files_considered for scan in planned)
-    note = f"A pair of points is a scan; the scale is logarithmic from 1 on. {_stock(len(result.scans) - len(planned))}"
+    notes = ["A pair of points is a scan; the scale is logarithmic from 1 on."]
+    if len(planned) > len(drawn):
+        notes.append(f"The newest {_MOST:,} scans are drawn.")
+    notes += _stock(len(result.scans) - len(planned))
+    largest = max(scan.files_considered for scan in drawn)
+    title, shown_as = _time(drawn[-1].planned_at, drawn[0].planned_at)
 
     def draw(palette: Palette) -> Any:
         alt = altair()
-        time = alt.X(
-            "at:T", title="planned at", axis=alt.Axis(format="%H:%M:%S", labelOverlap=True, tickCount=8, grid=False)
-        )
+        axis = alt.Axis(format=shown_as, labelOverlap=True, labelBound=True, tickCount=6, grid=False)
+        time = alt.X("at:T", title=title, axis=axis, scale=alt.Scale(type="utc", padding=12))
         scale = alt.Scale(type="symlog", constant=1, domainMin=0)
-        ticks = alt.Axis(values=[0, *(10**power for power in range(9))], format=",d")
+        ticks = alt.Axis(values=[0, *(10**power for power in range(len(str(largest)) + 1))], format=",d")
         lines = (
             alt.Chart(data(spans), width=620, height=260)
             .mark_rule(color=palette.line, strokeWidth=2)
@@ -61,9 +72,33 @@ def files_kept(result: HistoryResult) -> Plot:
         )
         return lines + points
 
-    title = f"{len(planned):,} scans kept {kept:,} of {considered:,} files"
-    return Plot(title, note.strip(), draw)
+    heading = f"{len(planned):,} {_scans(len(planned))} kept {kept:,} of {considered:,} files"
+    return Plot(heading, " ".join(notes), draw)
 
 
-def _stock(scans: int) -> str:
-    return f"{scans:,} scans that Iceberg planned have no counts." if scans else ""
+def _is_counted(scan: PlannedScan) -> bool:
+    counts = (scan.files_considered, scan.files_kept)
+    return isinstance(scan.planned_at, datetime) and all(isinstance(count, int) and count >= 0 for count in counts)
+
+
+def _at(scan: PlannedScan) -> float:
+    """Returns the time on the clock of the result in milliseconds, which every zone draws alike."""
+    return (scan.planned_at.replace(tzinfo=None) - _EPOCH).total_seconds() * 1000
+
+
+def _time(first: datetime, last: datetime) -> tuple[str, str]:
+    """Returns the title of the axis, which has the days, and the format of its labels."""
+    if first.date() == last.date():
+        return f"planned at, on {first.date()}", "%H:%M:%S"
+    short = (last.replace(tzinfo=None) - first.replace(tzinfo=None)).days < _SHORT_DAYS
+    return f"planned at, from {first.date()} to {last.date()}", "%m-%d %H:%M" if short else "%Y-%m-%d"
+
+
+def _stock(scans: int) -> Sequence[str]:
+    if scans == 0:
+        return ()
+    return (f"{scans:,} {_scans(scans)} that Iceberg planned {'has' if scans == 1 else 'have'} no counts.",)
+
+
+def _scans(count: int) -> str:
+    return "scan" if count == 1 else "scans"

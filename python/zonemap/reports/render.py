@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import html
 import statistics
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
-from zonemap import plots
+from zonemap import plain, plots
+from zonemap.advice import AdviceRow
 from zonemap.diagnosis import ClusteringResult, PlannedScan
-from zonemap.page import page, table, tiles
-from zonemap.palette import OF_PAGE
+from zonemap.page import escaped, page, table, tiles
 from zonemap.plots import Plot
-from zonemap.plots.plot import scaled
+from zonemap.plots.plot import sized
 from zonemap.reports.gather import Explained, Report
 from zonemap.tables import text
 
@@ -29,7 +29,7 @@ _NO_REMEDY = ("", "Nothing.")
 
 def html_page(report: Report) -> str:
     """Returns the page; a part that is missing is named on it, with the reason."""
-    notes = "".join(f"<p>{html.escape(note)}</p>" for note in report.notes)
+    notes = "".join(f"<p>{escaped(note)}</p>" for note in report.notes)
     sections = (
         ("layout", "Layout", _layout(report)),
         ("coverage", "Coverage and lag", _coverage(report)),
@@ -40,30 +40,31 @@ def html_page(report: Report) -> str:
     )
     body = "".join(f'<section id="{name}"><h2>{heading}</h2>{part}</section>' for name, heading, part in sections)
     made = f"{report.made_at:%Y-%m-%d %H:%M %Z}, Spark {report.spark_version}, snapshot {report.status.snapshot_id}"
-    head = f'<h1>{html.escape(report.table)}</h1><p class="soft">zonemap report, {html.escape(made)}</p>'
+    head = f'<h1>{escaped(report.table)}</h1><p class="soft">zonemap report, {escaped(made)}</p>'
     return page(f"zonemap report: {report.table}", head + _verdict(report) + _summary(report) + body)
 
 
 def _verdict(report: Report) -> str:
     verdict, problem = report.status.verdict, report.status.problem
     kind = "good" if verdict == "fresh" else "bad" if verdict not in ("catching up", "no snapshot") else "soft"
-    more = f' <span class="soft">{html.escape(problem)}</span>' if problem else ""
-    return f'<p>The index is <span class="{kind}">{html.escape(verdict)}</span>.{more}</p>'
+    more = f' <span class="soft">{escaped(problem)}</span>' if problem else ""
+    return f'<p>The index is <span class="{kind}">{escaped(verdict)}</span>.{more}</p>'
 
 
 def _summary(report: Report) -> str:
     status, scans = report.status, _counted(report)
     considered, kept = sum(scan.files_considered for scan in scans), sum(scan.files_kept for scan in scans)
     skipped = f"{100 * (considered - kept) / considered:.1f} %" if considered else "-"
-    depth = max((result.average_depth for result in report.clustering), default=None)
-    share = _share(status.bytes + max(0, status.fact_bytes), report.layout.bytes if report.layout else None)
+    depth = max((result.average_depth for result in report.clustering if result.average_depth >= 0), default=None)
+    stored = -1 if status.bytes < 0 else status.bytes + max(0, status.fact_bytes)
+    share = _share(stored, report.layout.bytes if report.layout else None)
     return tiles(
         [
             (_count(status.files_total), "data files"),
             (f"{_count(status.files_covered)} covered", "by the index"),
             (skipped, f"of the files skipped, by {len(scans):,} scans of this driver"),
-            ("-" if depth is None else f"{depth:,.1f}", "largest average depth of the columns below"),
-            (_bytes(status.bytes + max(0, status.fact_bytes)), f"index and facts in the store{share}"),
+            ("-" if depth is None else plain.decimal(depth), "largest average depth of the columns below"),
+            (_bytes(stored), f"index and facts in the store{share}"),
         ]
     )
 
@@ -100,8 +101,8 @@ def _layout(report: Report) -> str:
 def _clustering(result: ClusteringResult) -> tuple[str, ...]:
     return (
         result.cluster_by_keys.removeprefix("LINEAR(").removesuffix(")"),
-        f"{result.average_depth:,.1f}",
-        f"{result.average_overlaps:,.1f}",
+        plain.decimal(result.average_depth),
+        plain.decimal(result.average_overlaps),
         f"{result.total_partition_count:,}",
         f"{result.total_constant_partition_count:,}",
         f"{result.partitions_without_bounds:,}",
@@ -135,6 +136,8 @@ def _queries(report: Report) -> str:
     head = ("condition", "scans", "files in the table", "files kept", "skipped", "median planning ms")
     rows = sorted(_by_condition(scans), key=lambda row: -int(row[1].replace(",", "")))[:_CONDITIONS]
     kept = table(head, rows, numbers=head[1:]) if rows else ""
+    others = len({scan.predicate for scan in scans}) - len(rows)
+    kept += f'<p class="soft">{others:,} rarer conditions are left out.</p>' if others else ""
     reasons = _counts([scan.reason for scan in stock])
     missed = (
         f"<h3>Scans that Iceberg planned</h3>{table(('reason', 'scans'), reasons, numbers=('scans',))}" if stock else ""
@@ -158,13 +161,13 @@ def _by_condition(scans: Sequence[PlannedScan]) -> list[tuple[str, ...]]:
 def _explained(one: Explained) -> str:
     head = ("part", "text", "files", "message", "remedy")
     rows = [tuple(str(row.summary()[name]) for name in head) for row in one.result.rows]
-    query = f"<p><code>{html.escape(one.query)}</code></p>"
+    query = f"<p><code>{escaped(one.query)}</code></p>"
     return f"<h3>Why this query reads its files</h3>{query}{table(head, rows, numbers=('files',))}"
 
 
 def _advice(report: Report) -> str:
     if report.advice:
-        return _rows(report.advice)
+        return _advised(report.advice)
     rows = [row for one in report.explained for row in one.result.rows if row.part != "scan"]
     remedies = {row.remedy: row.text for row in rows if row.remedy not in _NO_REMEDY}
     parts = ""
@@ -192,6 +195,22 @@ def _cost(report: Report) -> str:
     return table(("", "size", "share"), rows, numbers=("size",)) + _figures(drawn)
 
 
+def _advised(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Returns each piece of advice with its statement; rows with other columns than ``AdviceRow`` as they are."""
+    names = [known.name for known in fields(AdviceRow)]
+    if not all(name in row for row in rows for name in names):
+        return _rows(rows)
+    found = [AdviceRow(**{name: row[name] for name in names}).summary() for row in rows]
+    return f"<dl>{''.join(map(_piece, found))}</dl>"
+
+
+def _piece(row: Mapping[str, Any]) -> str:
+    statement = f"<code>{escaped(row['statement'])}</code>" if row["statement"] else ""
+    files = f"files kept by {row['scans']:,} {'scan' if row['scans'] == 1 else 'scans'}: {row['files']}"
+    head = f'<dt>{escaped(row["advice"])}: {escaped(row["subject"])} <span class="soft">{escaped(files)}</span></dt>'
+    return f"{head}<dd>{escaped(row['message'])}{statement}</dd>"
+
+
 def _rows(rows: Sequence[Mapping[str, Any]]) -> str:
     """Returns the rows of a procedure with all of its columns."""
     head = list(rows[0])
@@ -208,7 +227,7 @@ def _counted(report: Report) -> list[PlannedScan]:
 
 
 def _figures(drawn: Sequence[Plot]) -> str:
-    return f'<div class="figures">{"".join(f"<figure>{plot.svg(OF_PAGE)}</figure>" for plot in drawn)}</div>'
+    return f'<div class="figures">{"".join(plot.figure() for plot in drawn)}</div>'
 
 
 def _short(condition: str) -> str:
@@ -220,10 +239,7 @@ def _count(number: int | None) -> str:
 
 
 def _bytes(number: float | None) -> str:
-    if number is None or number < 0:
-        return "unknown"
-    unit, size = scaled(number)
-    return f"{number / size:,.1f} {unit}" if size > 1 else f"{number:,.0f} bytes"
+    return "unknown" if number is None else sized(number)
 
 
 def _share(part: int, whole: int | None) -> str:
