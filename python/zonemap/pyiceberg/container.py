@@ -32,7 +32,7 @@ _ENTRY = np.dtype(
 _BLOCK = np.dtype([("offset", "<u4"), ("length", "<u4"), ("raw", "<u4"), ("crc", "<u4")])
 _MOST_LENGTH = (1 << 31) - 1
 
-#: The largest number of bytes that are read, and that are decompressed, at once, if they are of more than one block.
+#: The largest number of bytes that are read, and that are decompressed, at once, if they are for more than one block.
 #: Memory for the contents of few blocks is used again for those of the next.
 _MOST_READ, _MOST_BATCH = 4 << 20, 256 << 10
 
@@ -247,7 +247,7 @@ def _runs(rows: list[_Row]) -> Iterator[list[_Row]]:
     end = 0
     for row in rows:
         offset, length, _, _ = row
-        if run and not end <= offset <= end + _MOST_GAP:
+        if run and not (end <= offset <= end + _MOST_GAP and offset + length - run[0][0] <= _MOST_READ):
             yield run
             run = []
         run.append(row)

@@ -20,7 +20,8 @@ _Codes: TypeAlias = npt.NDArray[Any]
 _Counts: TypeAlias = npt.NDArray[Any]
 
 _NO_LOWER, _NO_UPPER = 0, 0xFFFF
-_MOST_SHORT = 1 << 15
+#: Counts of fewer places are held in 16 bits.
+_MOST_SHORT = 1 << 14
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def _stored(entry: list[Any]) -> bytes:
     if None not in rest:
         values = [1] * (2 * len(rest))
         values[1::2] = rest
-        return _varint(len(path)) + path + _WHOLE.pack(*fixed, *values)
+        return b"".join((_varint(len(path)), path, _WHOLE.pack(*fixed, *values)))
     values = [item for value in rest for item in ((0,) if value is None else (1, value))]
     form = _form(tuple(value is None for value in rest))
     return b"".join((_varint(len(path)), path, form.pack(*fixed, *values)))

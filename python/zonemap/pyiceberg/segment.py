@@ -246,7 +246,8 @@ def rows_in(ranges: Sequence[tuple[int, int]], blocks: npt.NDArray[np.bool_] | N
     """
     if blocks is None or blocks.all():
         parts: list[Any] = [np.arange(first, end, dtype=np.intp) for first, end in ranges]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+        found: Rows = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+        return found
     if not ranges:
         return np.zeros(0, dtype=np.intp)
     starts = np.flatnonzero(blocks) * _ZONE_ROWS
@@ -255,7 +256,8 @@ def rows_in(ranges: Sequence[tuple[int, int]], blocks: npt.NDArray[np.bool_] | N
     if len(ranges) == 1:
         return rows[slice(*np.searchsorted(rows, (firsts[0], ends[0])).tolist())]
     places = np.searchsorted(firsts, rows, side="right") - 1
-    return rows[(places >= 0) & (rows < ends[places])]
+    live: Rows = rows[(places >= 0) & (rows < ends[places])]
+    return live
 
 
 def ranges_of(rows: Rows) -> list[tuple[int, int]]:

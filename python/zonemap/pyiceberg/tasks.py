@@ -119,9 +119,7 @@ class TaskMaker:
         keeps_empty: whether files without rows are planned.
     """
 
-    def __init__(
-        self, scan: DataScan, bound: BooleanExpression, deletes: DeleteFileIndex, keeps_empty: bool
-    ) -> None:
+    def __init__(self, scan: DataScan, bound: BooleanExpression, deletes: DeleteFileIndex, keeps_empty: bool) -> None:
         self._deletes = None if deletes.is_empty() else deletes
         self._keeps_empty = keeps_empty
         self._bound = bound
@@ -160,7 +158,9 @@ class TaskMaker:
             if not 0 <= form < len(formats):
                 raise DamagedError(f"a file of format {form} of {len(formats)}")
             file = _data_file(path, formats[form], partition, records, size, splits, sort_order)
-            deletes = self._deletes and self._deletes.for_data_file(sequence, file, partition_key=partition.record)
+            deletes = None
+            if self._deletes is not None:
+                deletes = self._deletes.for_data_file(sequence, file, partition_key=partition.record)
             residual = AlwaysTrue() if partition.residual is None else partition.residual
             tasks.append(FileScanTask(file, delete_files=deletes, residual=residual))
         return tasks

@@ -37,9 +37,7 @@ class Trust:
     contradicted: frozenset[int]
     specs: Mapping[int, PartitionSpec]
 
-    def may_match(
-        self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]
-    ) -> Rows:
+    def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]) -> Rows:
         """Returns the rows of ascending ranges that may hold a row of the table for which the tree is true.
 
         Like Iceberg, this compares no bounds of a file whose number of rows is not known.
@@ -51,9 +49,7 @@ class Trust:
         known = self._may_match(evaluator, node, segment, ranges_of(rows[~unknown]))
         return np.sort(np.concatenate((rows[unknown], known)))
 
-    def _may_match(
-        self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]
-    ) -> Rows:
+    def _may_match(self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]) -> Rows:
         whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
         # For every file, conditions that PyIceberg compares with the same bounds.
         shared = weakened(whole, is_icebergs)
