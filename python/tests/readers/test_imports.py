@@ -27,11 +27,17 @@ def test_importing_the_package_imports_no_library() -> None:
     assert run(code) == "set()\n"
 
 
-@pytest.mark.parametrize("missing", ["pyiceberg", "numpy"])
+@pytest.mark.parametrize("missing", ["pyiceberg", "numpy", "google_crc32c"])
 def test_a_missing_library_is_named(missing: str) -> None:
     code = f"""
 import sys
-sys.modules[{missing!r}] = None
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {missing!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Missing())
 from zonemap.errors import ZonemapError
 import zonemap.pyiceberg
 try:
@@ -40,8 +46,25 @@ except ZonemapError as error:
     print(error)
 """
     found = run(code)
-    assert found.startswith(f"Cannot use zonemap.pyiceberg: '{missing}")
+    assert found.startswith(f"Cannot use zonemap.pyiceberg: '{missing.replace('_', '-')}' is not installed. ")
     assert "pip install 'zonemap[pyiceberg]'" in found
+
+
+def test_another_version_of_a_library_is_named() -> None:
+    code = """
+import sys
+import pyiceberg.table
+sys.modules["pyiceberg.table.delete_file_index"] = None
+from zonemap.errors import ZonemapError
+import zonemap.pyiceberg
+try:
+    zonemap.pyiceberg.plan_files
+except ZonemapError as error:
+    print(error)
+"""
+    found = run(code)
+    assert found.startswith("Cannot use zonemap.pyiceberg: it does not work with pyiceberg 0.")
+    assert "delete_file_index" in found
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

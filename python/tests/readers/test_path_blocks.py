@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import random
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from google_crc32c import value as crc32c
 
+from zonemap.pyiceberg.container import Blocks
 from zonemap.pyiceberg.damage import DamagedError
-from zonemap.pyiceberg.segment import _texts
-from zonemap.pyiceberg.wire import decompressed_all
+from zonemap.pyiceberg.store import File
+from zonemap.pyiceberg.wire import decompressed_all, items_at, texts
 
 ZSTD = pa.Codec("zstd")
 
@@ -31,25 +35,78 @@ def test_texts_of_like_and_other_lengths(length: int) -> None:
         others = 0 if draw.random() < 0.3 else 0.2
         lengths = [draw.randrange(400) if draw.random() < others else length for _ in range(draw.randrange(1, 20))]
         # The bytes 5 and 76 are also lengths, which a stride of a wrong width would take for a header.
-        texts = ["".join(draw.choice("a\x05Lü") for _ in range(count)) for count in lengths]
-        data = b"".join(map(stored, texts))
-        places = sorted(draw.sample(range(len(texts)), draw.randrange(1, len(texts) + 1)))
-        assert _texts(data, places) == [texts[place] for place in places]
-        with pytest.raises(DamagedError):
-            _texts(data[:-1] if texts[-1] else data, [*range(len(texts)), len(texts)])
+        wanted = ["".join(draw.choice("a\x05Lü") for _ in range(count)) for count in lengths]
+        data = b"".join(map(stored, wanted))
+        places = sorted(draw.sample(range(len(wanted)), draw.randrange(1, len(wanted) + 1)))
+        # Bytes of other blocks are in front of a run and behind it.
+        before, behind = (b"".join(map(stored, draw.choices(wanted, k=count))) for count in (3, 30))
+        start, end = len(before), len(before) + len(data)
+        assert texts(items_at(before + data + behind, start, end, places)) == [wanted[place] for place in places]
+        for beyond in ([*range(len(wanted) + 1)], [len(wanted)], [len(wanted) + 5]):
+            with pytest.raises(DamagedError):
+                items_at(before + data + behind, start, end, beyond)
+            with pytest.raises(DamagedError):
+                items_at(data, 0, len(data), beyond)
 
 
 def test_frames_are_decompressed_together() -> None:
     raws = [bytes([place]) * place * 7 for place in range(1, 40)]
     frames = [ZSTD.compress(raw, asbytes=True) for raw in raws]
-    lengths = list(map(len, raws))
-    assert decompressed_all(frames, lengths) == raws
-    assert decompressed_all([], []) == []
+    assert decompressed_all(frames, list(map(len, raws))) == b"".join(raws)
+    assert decompressed_all([], []) == b""
 
 
-def test_large_frames_are_decompressed_one_by_one() -> None:
-    raws = [random.Random(place).randbytes(3 << 20) for place in range(2)]
-    assert decompressed_all([ZSTD.compress(raw, asbytes=True) for raw in raws], list(map(len, raws))) == raws
+class Counted(File):
+    """A file in memory that counts its requests."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(lambda: io.BytesIO(data), "counted", len(data))
+        self.requests: list[int] = []
+
+    def read(self, offset: int, length: int) -> bytes:
+        self.requests.append(length)
+        return super().read(offset, length)
+
+
+def blocks_of(raws: list[bytes], order: list[int], gap: int) -> tuple[Counted, Blocks]:
+    """Blocks that are stored in an order of their own, with bytes of nobody before each."""
+    rows, data = [(0, 0, 0, 0)] * len(raws), b"before the section"
+    start = len(data)
+    for place in order:
+        data += bytes(gap)
+        frame = ZSTD.compress(raws[place], asbytes=True)
+        rows[place] = (len(data) - start, len(frame), len(raws[place]), crc32c(frame))
+        data += frame
+    file = Counted(data)
+    form = [("offset", "<u4"), ("length", "<u4"), ("raw", "<u4"), ("crc", "<u4")]
+    return file, Blocks(file, np.array(rows, dtype=form), start, len(data) - start)
+
+
+@pytest.mark.parametrize("gap", [0, 100, 40_000])
+@pytest.mark.parametrize("size", [100, 100_000])
+def test_neighbouring_blocks_share_a_request(size: int, gap: int) -> None:
+    draw = random.Random(size + gap)
+    raws = [draw.randbytes(size) for _ in range(20)]
+    in_order = list(range(20))
+    for order in (in_order, in_order[::-1], draw.sample(in_order, 20)):
+        file, blocks = blocks_of(raws, order, gap)
+        for wanted in (in_order, [3], [], [0, 1, 7, 8, 19]):
+            file.requests.clear()
+            found = {
+                ordinal: batch.data[start:end]
+                for batch in blocks.read(wanted)
+                for ordinal, start, end in batch.blocks()
+            }
+            assert found == {ordinal: raws[ordinal] for ordinal in wanted}
+            assert len(file.requests) <= len(wanted)
+            if order == in_order and len(wanted) == 20 and gap < 40_000:
+                assert len(file.requests) == 1
+
+
+def test_a_batch_is_small_unless_a_block_is_large() -> None:
+    raws = [bytes(size) for size in (10, 1 << 20, 200_000, 100_000, 100, 0, 1 << 20)]
+    _, blocks = blocks_of(raws, list(range(len(raws))), 0)
+    assert [list(batch.ordinals) for batch in blocks.read(range(len(raws)))] == [[0], [1], [2], [3, 4, 5], [6]]
 
 
 def test_a_damaged_frame_among_others_is_found() -> None:

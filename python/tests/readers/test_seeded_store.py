@@ -121,15 +121,21 @@ def test_codes_decide_as_values_do(data: Segment, field_id: int) -> None:
     column = data.column(field_id)
     lower, upper, flags = bounds(column, ROWS)
     pool = [value for value in lower + upper if value is not None]
-    rows = np.arange(ROWS)
     for _ in range(25):
         op = seed.choice(UUID_OPS if column.type.name == "uuid" else OPS)
         count = seed.choice((1, 1, 30)) if op in {Op.AMONG, Op.NOT_AMONG} else 1
         values = [nearby(seed, seed.choice(pool)) for _ in range(count)]
         leaf = Leaf(field_id, column.type, op, tuple(literal(column, value) for value in values))
-        found = set(Evaluator().may_match(leaf, data, rows).tolist())
-        wanted = {row for row in range(ROWS) if may_match(op, values, lower[row], upper[row], flags[row], column)}
+        found = Evaluator().may_match(leaf, data, [(0, ROWS)]).tolist()
+        wanted = [row for row in range(ROWS) if may_match(op, values, lower[row], upper[row], flags[row], column)]
         assert found == wanted, f"{op} {values[:3]}: {len(found)} rows, not {len(wanted)}"
+        cuts = sorted(seed.sample(range(ROWS + 1), 2 * seed.choice((1, 1, 4))))
+        ranges = list(zip(cuts[::2], cuts[1::2], strict=True))
+        some = [row for first, end in ranges for row in range(first, end)]
+        wanted = sorted(set(wanted) & set(some))
+        assert Evaluator().may_match(leaf, data, ranges).tolist() == wanted, f"{op} {values[:3]} in {ranges}"
+        among = Evaluator().may_match_among(leaf, data, np.array(some, dtype=np.intp)).tolist()
+        assert among == wanted, f"{op} {values[:3]} among rows of {ranges}"
 
 
 def nearby(seed: random.Random, value: Any) -> Any:
@@ -184,7 +190,7 @@ def test_trees(data: Segment) -> None:
     key, app = data.column(1), data.column(4)
     first = Leaf(1, key.type, Op.LESS, (100_000,))
     second = Leaf(4, app.type, Op.AMONG, ("app-3", "app-7"))
-    rows = np.arange(ROWS)
+    rows = [(0, ROWS)]
     lower = bounds(app, ROWS)[0]
     wanted = {row for row in range(ROWS) if lower[row] in {b"app-3", b"app-7"}}
     evaluator = Evaluator()

@@ -7,8 +7,10 @@ import struct
 from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pyarrow as pa
 from pyiceberg.conversions import from_bytes
@@ -20,17 +22,22 @@ from pyiceberg.types import (
     DateType,
     DecimalType,
     DoubleType,
+    FixedType,
     FloatType,
     IntegerType,
     LongType,
     NestedField,
     StringType,
+    TimestampNanoType,
     TimestampType,
+    TimestamptzNanoType,
     TimestamptzType,
+    TimeType,
     UUIDType,
 )
 
-_INTEGERS = (BooleanType, IntegerType, LongType, DateType, TimestampType, TimestamptzType)
+_TIMES = (DateType, TimeType, TimestampType, TimestamptzType, TimestampNanoType, TimestamptzNanoType)
+_INTEGERS = (BooleanType, IntegerType, LongType, *_TIMES)
 _FLOATS = (FloatType, DoubleType)
 
 
@@ -140,8 +147,15 @@ def value_of(kind: Any, data: bytes) -> int | bytes:
         return value.encode()
     if isinstance(kind, UUIDType):
         return data
-    assert isinstance(kind, BinaryType), kind
+    assert isinstance(kind, BinaryType | FixedType), kind
     return bytes(value)
+
+
+def is_bytes(kind: Any) -> bool:
+    """Whether values of a type are encoded as bytes."""
+    if isinstance(kind, DecimalType):
+        return kind.precision > 18
+    return isinstance(kind, StringType | BinaryType | FixedType | UUIDType)
 
 
 class Column:
@@ -182,8 +196,7 @@ class Column:
         return self.dictionary[bisect_left(self.dictionary, value)]
 
     def _flags(self, field_id: int, file: Any, lower: Any, upper: Any) -> int:
-        is_long = not isinstance(self.kind, StringType | BinaryType | UUIDType)
-        tight = lower is not None and upper is not None and (is_long or lower == upper)
+        tight = lower is not None and upper is not None and (not is_bytes(self.kind) or lower == upper)
         count = (file.value_counts or {}).get(field_id)
         nulls = presence((file.null_value_counts or {}).get(field_id), count)
         nans = presence((file.nan_value_counts or {}).get(field_id), count) if isinstance(self.kind, _FLOATS) else 1
@@ -206,13 +219,13 @@ class Column:
             low, high = (b"".join(struct.pack(form, code & mask) for code in side) for side in (lower, upper))
             container.add(8, field_id, low + bytes(-len(low) % 64) + high)
         container.add(9, field_id, bytes(self.flags))
-        if self.detail == 0 and self.options.packed_exact and isinstance(self.dictionary[0], int):
+        if self.detail == 0 and self.options.packed_exact and not is_bytes(self.kind):
             container.add(13, field_id, self._packed_exact())
         elif self.detail == 0:
             container.blocks(10, 11, field_id, [self._frame(b) for b in range(0, len(lower), 1024)])
 
     def _head(self) -> bytes:
-        if self.dictionary and isinstance(self.dictionary[0], bytes):
+        if self.dictionary and is_bytes(self.kind):
             ends = [0]
             for value in self.dictionary:
                 ends.append(ends[-1] + len(value))
@@ -220,7 +233,7 @@ class Column:
         elif self.dictionary:
             boundaries = struct.pack(f"<{len(self.dictionary)}q", *self.dictionary)
         else:
-            boundaries = b"" if not isinstance(self.kind, StringType | BinaryType | UUIDType) else struct.pack("<I", 0)
+            boundaries = struct.pack("<I", 0) if is_bytes(self.kind) else b""
         head = text(str(self.kind)) + bytes((self.detail,)) + b"\0\0\0"
         head += struct.pack("<I", len(self.dictionary)) + boundaries
         rows = range(len(self.flags))
@@ -246,7 +259,7 @@ class Column:
 
     def _frame(self, first: int) -> bytes:
         lower, upper = self.lower[first : first + 1024], self.upper[first : first + 1024]
-        if isinstance(self.dictionary[0], bytes):
+        if is_bytes(self.kind):
             return b"".join(sized(value or b"") for value in lower + upper)
         lows, highs = [value or 0 for value in lower], [value or 0 for value in upper]
         steps = [low - (lows[i - 1] if i else 0) for i, low in enumerate(lows)]
@@ -324,6 +337,16 @@ def tuple_of(spec_id: int, values: list[Any]) -> bytes:
             out += b"\3" + struct.pack("<q", value)
         elif isinstance(value, float):
             out += b"\5" + struct.pack("<d", value)
+        elif isinstance(value, bytes):
+            out += b"\7" + sized(value)
+        elif isinstance(value, Decimal):
+            exponent = int(value.as_tuple().exponent)
+            unscaled = int(value.scaleb(-exponent, Context(prec=60)))
+            length = unscaled.bit_length() // 8 + 1
+            out += b"\x08" + struct.pack("<i", -exponent) + sized(unscaled.to_bytes(length, "big", signed=True))
+        elif isinstance(value, UUID):
+            # Two numbers, so that the bytes of each half are little-endian.
+            out += b"\x09" + value.bytes[7::-1] + value.bytes[:7:-1]
         else:
             out += b"\6" + text(value)
     return out
@@ -358,8 +381,9 @@ def segment(manifests: list[tuple[Any, list[Any]]], schema: Any, options: Option
             container.add(4, slot, codes)
     paths = [text(file.file_path) for file in files]
     container.blocks(5, 6, 0, [b"".join(paths[b : b + 256]) for b in range(0, len(paths), 256)])
-    for found in schema.fields:
-        if options.columns is None or found.field_id in options.columns:
+    for field_id in sorted(schema.field_ids):
+        found = schema.find_field(field_id)
+        if found.field_type.is_primitive and (options.columns is None or field_id in options.columns):
             Column(found, files, options).write(container, found.field_id)
     if options.provenance != b"\0":
         container.add(14, 0, options.provenance)

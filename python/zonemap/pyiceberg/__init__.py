@@ -10,6 +10,7 @@ them. The index is built by Spark, with ``zonemap.build`` or its upkeep, and is 
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from zonemap.errors import ZonemapError
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Fallback", "Plan", "plan", "plan_files"]
 
-_LIBRARIES = {"numpy", "pyarrow", "pyiceberg"}
+_LIBRARIES = {"google_crc32c": "google-crc32c", "numpy": "numpy", "pyarrow": "pyarrow", "pyiceberg": "pyiceberg"}
 
 
 def __getattr__(name: str) -> Any:
@@ -30,10 +31,21 @@ def __getattr__(name: str) -> Any:
     try:
         from zonemap.pyiceberg import planner, result  # noqa: PLC0415 - an extra of this package
     except ImportError as error:
-        if (error.name or "").partition(".")[0] not in _LIBRARIES:
+        module = (error.name or "").partition(".")[0]
+        if module not in _LIBRARIES:
             raise
         raise ZonemapError(
-            f"Cannot use zonemap.pyiceberg: '{error.name}' is not installed. "
-            "Install it: pip install 'zonemap[pyiceberg]'."
+            f"Cannot use zonemap.pyiceberg: {_why(module, error)}. Install it: pip install 'zonemap[pyiceberg]'."
         ) from error
     return getattr(planner if name in {"plan", "plan_files"} else result, name)
+
+
+def _why(module: str, error: ImportError) -> str:
+    """Tells a library that is missing from one of another version, which lacks a module or a name."""
+    if error.name == module and isinstance(error, ModuleNotFoundError):
+        return f"'{_LIBRARIES[module]}' is not installed"
+    try:
+        found = version(_LIBRARIES[module])
+    except PackageNotFoundError:
+        found = "of an unknown version"
+    return f"it does not work with {_LIBRARIES[module]} {found} ({error})"

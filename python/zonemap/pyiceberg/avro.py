@@ -7,7 +7,8 @@ table of many manifests this takes longer than everything else in a plan.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 from pyiceberg.avro.codecs import KNOWN_CODECS
@@ -15,11 +16,26 @@ from pyiceberg.avro.decoder import BinaryDecoder, new_decoder
 
 from zonemap.pyiceberg.damage import DamagedError
 
+with suppress(ImportError):
+    # `new_decoder` imports it when it is first called.
+    import pyiceberg.avro.decoder_fast  # noqa: F401
+
 _MAGIC = b"Obj\x01"
 _SYNC_BYTES = 16
 
 #: Reads the next value of one decoder.
 _Read: TypeAlias = Callable[[], Any]
+
+#: The methods that read past primitives.
+_SKIPS = {
+    "boolean": "skip_boolean",
+    "int": "skip_int",
+    "long": "skip_int",
+    "float": "skip_float",
+    "double": "skip_double",
+    "bytes": "skip_bytes",
+    "string": "skip_bytes",
+}
 
 #: The methods that read primitives. Texts are read as bytes.
 _PRIMITIVES = {
@@ -53,7 +69,7 @@ def read_fields(data: bytes, field_ids: Sequence[int]) -> list[list[Any]]:
         count, size = decoder.read_int(), decoder.read_int()
         block = decoder.read(size)
         inner = new_decoder(codec.decompress(block) if codec else block)
-        readers = [(place, _reader(kind, inner)) for place, kind in fields]
+        readers = [(place, _reader(kind, inner, _SKIPS if place is None else _PRIMITIVES)) for place, kind in fields]
         for _ in range(count):
             record: list[Any] = [None] * len(field_ids)
             for place, read in readers:
@@ -77,27 +93,37 @@ def _map(decoder: BinaryDecoder) -> dict[str, bytes]:
     return found
 
 
-def _reader(schema: Any, decoder: BinaryDecoder) -> _Read:
-    """Returns a function that reads a value; values that are no primitives are read past."""
+def _reader(schema: Any, decoder: BinaryDecoder, methods: Mapping[str, str] = _SKIPS) -> _Read:
+    """Returns a function that reads a value; values that are no primitives are read past.
+
+    Args:
+        schema: the type of the value.
+        decoder: the decoder.
+        methods: the methods that read primitives, or those that read past them.
+    """
     if isinstance(schema, list):
-        return _union([_reader(branch, decoder) for branch in schema], decoder)
+        return _union([_reader(branch, decoder, methods) for branch in schema], decoder)
     kind = schema if isinstance(schema, str) else schema["type"]
     if kind == "null":
-        return lambda: None
-    if kind in _PRIMITIVES:
-        method: _Read = getattr(decoder, _PRIMITIVES[kind])
+        return _nothing
+    if isinstance(kind, str) and kind in methods:
+        method: _Read = getattr(decoder, methods[kind])
         return method
     if not isinstance(kind, str):
-        return _reader(kind, decoder)
+        return _reader(kind, decoder, methods)
     return _GROUPS[kind](schema, decoder)
 
 
 _GROUPS: dict[str, Callable[[Any, BinaryDecoder], _Read]] = {
     "array": lambda schema, decoder: _items(_reader(schema["items"], decoder), decoder),
-    "map": lambda schema, decoder: _items(_both(decoder.read_bytes, _reader(schema["values"], decoder)), decoder),
+    "map": lambda schema, decoder: _items(_both(decoder.skip_bytes, _reader(schema["values"], decoder)), decoder),
     "record": lambda schema, decoder: _both(*(_reader(field["type"], decoder) for field in schema["fields"])),
     "fixed": lambda schema, decoder: lambda: decoder.read(schema["size"]),
 }
+
+
+def _nothing() -> None:
+    return None
 
 
 def _union(branches: list[_Read], decoder: BinaryDecoder) -> _Read:
@@ -106,6 +132,12 @@ def _union(branches: list[_Read], decoder: BinaryDecoder) -> _Read:
     def read() -> Any:
         return branches[branch()]()
 
+    def optional() -> Any:
+        return some() if branch() else None
+
+    if len(branches) == 2 and branches[0] is _nothing:
+        some = branches[1]
+        return optional
     return read
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ from zonemap.pyiceberg.types import StoredType, parse_type
 from zonemap.pyiceberg.wire import Cursor
 
 BLOCK_ROWS = 1024
+_BLOCK_BITS = 10
 NO_LOWER, NO_UPPER = 0, 0xFFFF
 _COARSE_ABSENT = 0xFF
 _EXACT_CODES, _COARSE = 1, 2
@@ -64,11 +65,10 @@ class Column:
 
     def zones_of(self, rows: Rows) -> Zones:
         """Returns the codes and flags of rows, which ascend."""
-        blocks = _distinct(rows // BLOCK_ROWS)
+        blocks, places = _places(rows, block_count(self._rows))
         lower = self._lower(blocks)
-        return Zones(
-            _among(lower, blocks, rows), _among(self._upper(blocks, lower), blocks, rows), self._flags_of(rows)
-        )
+        upper = self._upper(blocks, lower)
+        return Zones(lower.reshape(-1)[places], upper.reshape(-1)[places], self._flags_of(rows))
 
     def bounds_of(self, rows: Rows, zones: Zones) -> Bounds:
         """Returns the bounds of rows, which ascend; `zones` has their codes."""
@@ -181,45 +181,58 @@ class _PackedSide:
         self._data = data
 
     def unpack(self, blocks: Rows, lower: Codes | None) -> Codes:
-        found = np.zeros((len(blocks), BLOCK_ROWS), dtype=np.uint16)
-        for place, block in enumerate(blocks):
-            stored = self._data[self._starts[block] : self._starts[block + 1]]
-            numbers = _numbers(stored, int(self._widths[block]))[:BLOCK_ROWS]
-            found[place, : len(numbers)] = numbers
-            found[place] += self._bases[block]
-            if self.is_relative[block]:
-                if lower is None:
-                    raise DamagedError("lower codes that count from lower codes")
-                found[place] += lower[place]
+        """Returns the codes of whole blocks, each filled up to 1,024 rows; `lower` has their lower codes."""
+        is_relative = self.is_relative[blocks]
+        if lower is None and is_relative.any():
+            raise DamagedError("lower codes that count from lower codes")
+        widths = self._widths[blocks]
+        found = np.empty((len(blocks), BLOCK_ROWS), dtype=np.uint16)
+        for width in set(widths.tolist()):
+            places = np.flatnonzero(widths == width)
+            found[places] = _numbers(self._stored(blocks[places], width), width)
+        found += self._bases[blocks][:, None]
+        if lower is not None and is_relative.any():
+            found += lower * is_relative[:, None]
+        return found
+
+    def _stored(self, blocks: Rows, width: int) -> npt.NDArray[np.uint8]:
+        """Returns the bytes of blocks of one width, each filled up to 1,024 numbers."""
+        size = BLOCK_ROWS * width // 8
+        starts, ends = self._starts[blocks], self._starts[blocks + 1]
+        found = np.zeros((len(blocks), size), dtype=np.uint8)
+        if int(ends[-1] - starts[0]) == int((ends - starts).sum()):
+            # One behind the other; only the last block of the segment may be shorter than others.
+            found.reshape(-1)[: int(ends[-1] - starts[0])] = self._data[starts[0] : ends[-1]]
+            return found
+        for row, start, end in zip(found, starts.tolist(), ends.tolist(), strict=True):
+            row[: end - start] = self._data[start:end]
         return found
 
 
-def _numbers(stored: npt.NDArray[np.uint8], width: int) -> npt.NDArray[np.uint16]:
+def _numbers(stored: npt.NDArray[np.uint8], width: int) -> npt.NDArray[Any]:
+    """Returns the numbers of blocks of one width."""
     if width == 16:
-        return np.frombuffer(stored.tobytes(), dtype="<u2").astype(np.uint16)
-    if width == 0:
-        return np.zeros(0, dtype=np.uint16)
+        return stored.view("<u2")
     if width == 8:
-        return stored.astype(np.uint16)
+        return stored
+    if width == 0:
+        return np.zeros((len(stored), BLOCK_ROWS), dtype=np.uint8)
     shifts = np.arange(0, 8, width, dtype=np.uint8)
-    return ((stored[:, None] >> shifts) & np.uint8((1 << width) - 1)).reshape(-1).astype(np.uint16)
+    return ((stored[:, :, None] >> shifts) & np.uint8((1 << width) - 1)).reshape(len(stored), BLOCK_ROWS)
 
 
-def _among(codes: Codes, blocks: Rows, rows: Rows) -> Codes:
-    """Returns the codes of rows from the codes of whole blocks."""
+def _places(rows: Rows, block_total: int) -> tuple[Rows, Rows | slice]:
+    """Returns the blocks of rows, which ascend, and the place of each row in the codes of these whole blocks."""
     first, last = int(rows[0]), int(rows[-1])
     if last - first + 1 == len(rows):
         # Rows without a gap are in blocks without a gap.
         start = first % BLOCK_ROWS
-        return codes.reshape(-1)[start : start + len(rows)]
-    places = np.searchsorted(blocks, rows // BLOCK_ROWS)
-    found: Codes = codes.reshape(-1)[places * BLOCK_ROWS + rows % BLOCK_ROWS]
-    return found
-
-
-def _distinct(ascending: Rows) -> Rows:
-    """Returns each number of an ascending array once."""
-    return ascending[np.flatnonzero(np.diff(ascending, prepend=-1))]
+        return np.arange(first // BLOCK_ROWS, last // BLOCK_ROWS + 1), slice(start, start + len(rows))
+    of_rows = rows >> _BLOCK_BITS
+    is_used = np.zeros(block_total, dtype=bool)
+    is_used[of_rows] = True
+    before = (np.cumsum(is_used) - 1) << _BLOCK_BITS
+    return np.flatnonzero(is_used), before[of_rows] + (rows & (BLOCK_ROWS - 1))
 
 
 def _zones(head: Cursor, count: int) -> Zones:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import accumulate
+from typing import TypeAlias
 
 import numpy as np
 from google_crc32c import value as crc32c
@@ -29,6 +31,16 @@ _ENTRY = np.dtype(
 )
 _BLOCK = np.dtype([("offset", "<u4"), ("length", "<u4"), ("raw", "<u4"), ("crc", "<u4")])
 _MOST_LENGTH = (1 << 31) - 1
+
+#: The largest number of bytes that are read, and that are decompressed, at once, if they are for more than one block.
+#: Memory for the contents of few blocks is used again for those of the next.
+_MOST_READ, _MOST_BATCH = 4 << 20, 256 << 10
+
+#: The largest number of bytes between two blocks that one request reads.
+_MOST_GAP = 32 << 10
+
+#: The offset, the length, the raw length and the CRC of a block.
+_Row: TypeAlias = tuple[int, int, int, int]
 
 DATA, DELETES = 1, 2
 
@@ -164,6 +176,23 @@ class Container:
         return entries
 
 
+@dataclass(frozen=True)
+class Batch:
+    """The contents of some blocks, one behind the other.
+
+    Attributes:
+        starts: where each block begins in `data`, and where the last ends.
+    """
+
+    ordinals: Sequence[int]
+    data: bytes
+    starts: list[int]
+
+    def blocks(self) -> Iterator[tuple[int, int, int]]:
+        """Returns the ordinal of each block, and where it begins and ends in `data`."""
+        return zip(self.ordinals, self.starts, self.starts[1:], strict=False)
+
+
 class Blocks:
     """Blocks that are compressed and checked one by one."""
 
@@ -176,12 +205,52 @@ class Blocks:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def read(self, ordinals: Sequence[int]) -> list[bytes]:
-        """Reads blocks, each in a request of its own."""
+    def read(self, ordinals: Sequence[int]) -> Iterator[Batch]:
+        """Reads blocks, a few at once. Neighbours share a request."""
         rows = self._rows[list(ordinals)].tolist()
         if any(offset + length > self.length for offset, length, _, _ in rows):
             raise DamagedError(f"{self._file.name}: a block outside its section")
-        frames = [self._file.read(self._offset + offset, length) for offset, length, _, _ in rows]
+        for first, end in _parts([length for _, length, _, _ in rows], _MOST_READ):
+            frames = [frame for run in _runs(rows[first:end]) for frame in self._frames(run)]
+            for start, stop in _parts([raw for _, _, raw, _ in rows[first:end]], _MOST_BATCH):
+                part = slice(first + start, first + stop)
+                yield self._batch(ordinals[part], rows[part], frames[start:stop])
+
+    def _batch(self, ordinals: Sequence[int], rows: list[_Row], frames: list[bytes]) -> Batch:
         if any(crc32c(frame) != row[3] for frame, row in zip(frames, rows, strict=True)):
             raise DamagedError(f"{self._file.name}: the checksum of a block does not match")
-        return decompressed_all(frames, [row[2] for row in rows], FREE_BLOCK_BYTES)
+        lengths = [row[2] for row in rows]
+        return Batch(ordinals, decompressed_all(frames, lengths, FREE_BLOCK_BYTES), [0, *accumulate(lengths)])
+
+    def _frames(self, run: list[_Row]) -> list[bytes]:
+        """Reads the frames of a run in one request."""
+        first, (last, length, _, _) = run[0][0], run[-1]
+        stored = self._file.read(self._offset + first, last + length - first)
+        return [stored[offset - first : offset - first + length] for offset, length, _, _ in run]
+
+
+def _parts(lengths: list[int], most: int) -> Iterator[tuple[int, int]]:
+    """Divides blocks into parts of a limited length, as ranges. A block that is longer is a part of its own."""
+    start = size = 0
+    for place, length in enumerate(lengths):
+        if place > start and size + length > most:
+            yield start, place
+            start, size = place, 0
+        size += length
+    if lengths:
+        yield start, len(lengths)
+
+
+def _runs(rows: list[_Row]) -> Iterator[list[_Row]]:
+    """Divides blocks into runs that ascend in the file, with small gaps between the blocks of a run."""
+    run: list[_Row] = []
+    end = 0
+    for row in rows:
+        offset, length, _, _ = row
+        if run and not (end <= offset <= end + _MOST_GAP and offset + length - run[0][0] <= _MOST_READ):
+            yield run
+            run = []
+        run.append(row)
+        end = offset + length
+    if run:
+        yield run

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from zonemap.pyiceberg.column import BLOCK_ROWS, Column, Rows, Zones
+from zonemap.pyiceberg.column import BLOCK_ROWS, Column, Rows, Zones, block_count
 from zonemap.pyiceberg.intervals import Decision, Mask, ValueTest, value_test
 from zonemap.pyiceberg.predicate import And, Leaf, Node, Or
-from zonemap.pyiceberg.segment import Segment
+from zonemap.pyiceberg.segment import Segment, rows_in
 from zonemap.pyiceberg.types import StoredType
 
 _NO_ROW, _EVERY_ROW = 1, 3
@@ -22,17 +22,22 @@ class Evaluator:
     def __init__(self) -> None:
         self._tests: dict[tuple[Leaf, StoredType], ValueTest] = {}
 
-    def may_match(self, node: Node, segment: Segment, rows: Rows) -> Rows:
-        """Returns the rows, which ascend, that may hold a row of the table for which the tree is true."""
-        if not len(rows) or not self._zones_may_match(node, segment, 1, lambda column: column.root)[0]:
-            return rows[:0]
-        blocks = -(-segment.rows // BLOCK_ROWS)
-        may = self._zones_may_match(node, segment, blocks, lambda column: column.blocks)
-        if not may.all():
-            rows = rows[may[rows // BLOCK_ROWS]]
-        if not len(rows):
-            return rows
-        return rows[self._rows_may_match(node, segment, rows)]
+    def may_match(self, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]) -> Rows:
+        """Returns the rows of ascending ranges that may hold a row of the table for which the tree is true."""
+        return self._among(node, segment, rows_in(ranges, self._blocks_may_match(node, segment)))
+
+    def may_match_among(self, node: Node, segment: Segment, rows: Rows) -> Rows:
+        """Returns those of some rows, which ascend, that may hold a row of the table for which the tree is true."""
+        return self._among(node, segment, rows[self._blocks_may_match(node, segment)[rows // BLOCK_ROWS]])
+
+    def _among(self, node: Node, segment: Segment, rows: Rows) -> Rows:
+        return rows[self._rows_may_match(node, segment, rows)] if len(rows) else rows
+
+    def _blocks_may_match(self, node: Node, segment: Segment) -> Mask:
+        count = block_count(segment.rows)
+        if not count or not self._zones_may_match(node, segment, 1, lambda column: column.root)[0]:
+            return np.zeros(count, dtype=bool)
+        return self._zones_may_match(node, segment, count, lambda column: column.blocks)
 
     def _zones_may_match(self, node: Node, segment: Segment, count: int, zones: Callable[[Column], Zones]) -> Mask:
         if isinstance(node, Leaf):
@@ -56,13 +61,12 @@ class Evaluator:
         if isinstance(node, Leaf):
             return self._leaf(node, segment, rows)
         if isinstance(node, And):
-            # Each condition is evaluated on the rows that are left.
-            left = np.arange(len(rows))
+            found = np.ones(len(rows), dtype=bool)
             for child in node.children:
+                # Each condition is evaluated on the rows that are left.
+                left = np.flatnonzero(found)
                 if len(left):
-                    left = left[self._rows_may_match(child, segment, rows[left])]
-            found = np.zeros(len(rows), dtype=bool)
-            found[left] = True
+                    found[left] = self._rows_may_match(child, segment, rows if len(left) == len(rows) else rows[left])
             return found
         if isinstance(node, Or):
             found = np.zeros(len(rows), dtype=bool)

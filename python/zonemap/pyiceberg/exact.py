@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from zonemap.pyiceberg.container import Blocks
+from zonemap.pyiceberg.container import Batch, Blocks
 from zonemap.pyiceberg.damage import DamagedError
 from zonemap.pyiceberg.dictionary import Dictionary, LongDictionary, Value
-from zonemap.pyiceberg.wire import Cursor
+from zonemap.pyiceberg.wire import items_at
 
 _BLOCK_ROWS = 1024
 _ENTRY = np.dtype([("base", "<i8"), ("width", "u1"), ("origin", "u1")])
 _PADDING = 8
 _MOST_PARTIAL_BITS = 56
-_FRAMES_AT_ONCE = 64
 
 Longs = npt.NDArray[np.int64]
 
@@ -106,50 +106,62 @@ class ExactFrames:
         self._blocks = blocks
         self._is_long = isinstance(dictionary, LongDictionary)
         self._rows = rows
-        self._decoded: dict[int, Bounds] = {}
+        self._longs: list[tuple[Longs, Longs]] = []
+        self._bytes: dict[int, bytes] = {}
+        # Where the numbers of each block are: in which item of `_longs`, or nowhere, and at which place of it.
+        self._held = np.full(len(blocks), -1, dtype=np.intp)
+        self._place = np.zeros(len(blocks), dtype=np.intp)
 
     def of(self, rows: npt.NDArray[np.intp], lower: npt.NDArray[Any], upper: npt.NDArray[Any]) -> Bounds:
         """Returns the bounds of rows; their codes are not used."""
-        self._load(np.unique(rows // _BLOCK_ROWS).tolist())
-        if not self._is_long:
-            return self._bytes_of(rows)
+        return self._longs_of(rows) if self._is_long else self._bytes_of(rows)
+
+    def _longs_of(self, rows: npt.NDArray[np.intp]) -> Bounds:
         blocks = rows // _BLOCK_ROWS
+        is_used = np.zeros(len(self._held), dtype=bool)
+        is_used[blocks] = True
+        for batch in self._blocks.read(np.flatnonzero(is_used & (self._held < 0)).tolist()):
+            self._decode(batch)
         lowers, uppers = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-        for block in np.unique(blocks).tolist():
-            places = blocks == block
-            frame = self._decoded[block]
-            lowers[places] = np.asarray(frame.lower)[rows[places] % _BLOCK_ROWS]
-            uppers[places] = np.asarray(frame.upper)[rows[places] % _BLOCK_ROWS]
+        of_rows, places = self._held[blocks], self._place[blocks]
+        for held in np.unique(of_rows).tolist():
+            mine = np.flatnonzero(of_rows == held)
+            at = places[mine], rows[mine] % _BLOCK_ROWS
+            lower, width = (side[at] for side in self._longs[held])
+            lowers[mine], uppers[mine] = lower, lower + width
         return Bounds(lowers, uppers)
+
+    def _decode(self, batch: Batch) -> None:
+        """Decodes frames of numbers, those of one length together."""
+        for ordinal, start, end in batch.blocks():
+            if end - start != 16 * self._count(ordinal):
+                raise DamagedError(f"an exact frame of {end - start} bytes for {self._count(ordinal)} rows")
+        # Only the last frame of the segment may be shorter than others.
+        whole = sum(self._count(ordinal) == _BLOCK_ROWS for ordinal in batch.ordinals)
+        numbers = np.frombuffer(batch.data, dtype="<i8")
+        split = 2 * whole * _BLOCK_ROWS
+        for ordinals, part in ((batch.ordinals[:whole], numbers[:split]), (batch.ordinals[whole:], numbers[split:])):
+            if len(part):
+                stored = part.reshape(len(ordinals), 2, -1)
+                self._held[list(ordinals)] = len(self._longs)
+                self._place[list(ordinals)] = np.arange(len(ordinals))
+                self._longs.append((np.cumsum(stored[:, 0], axis=1, dtype=np.int64), stored[:, 1]))
 
     def _bytes_of(self, rows: npt.NDArray[np.intp]) -> Bounds:
-        lowers, uppers = [], []
-        for row in rows.tolist():
-            frame = self._decoded[row // _BLOCK_ROWS]
-            lowers.append(frame.lower[row % _BLOCK_ROWS])
-            uppers.append(frame.upper[row % _BLOCK_ROWS])
+        wanted = rows.tolist()
+        missing = sorted({row // _BLOCK_ROWS for row in wanted} - self._bytes.keys())
+        for batch in self._blocks.read(missing):
+            for block, start, end in batch.blocks():
+                self._bytes[block] = batch.data[start:end]
+        lowers: list[bytes] = []
+        uppers: list[bytes] = []
+        for block, group in groupby(wanted, lambda row: row // _BLOCK_ROWS):
+            places = [row - block * _BLOCK_ROWS for row in group]
+            after = [self._count(block) + place for place in places]
+            found = items_at(self._bytes[block], 0, len(self._bytes[block]), [*places, *after])
+            lowers += found[: len(places)]
+            uppers += found[len(places) :]
         return Bounds(lowers, uppers)
 
-    def _load(self, blocks: list[int]) -> None:
-        """Reads the frames of blocks that are not held, a few at once."""
-        missing = [block for block in blocks if block not in self._decoded]
-        decode = _long_frame if self._is_long else _bytes_frame
-        for start in range(0, len(missing), _FRAMES_AT_ONCE):
-            some = missing[start : start + _FRAMES_AT_ONCE]
-            for block, raw in zip(some, self._blocks.read(some), strict=True):
-                self._decoded[block] = decode(raw, min(_BLOCK_ROWS, self._rows - block * _BLOCK_ROWS))
-
-
-def _long_frame(raw: bytes, count: int) -> Bounds:
-    if len(raw) != 16 * count:
-        raise DamagedError(f"an exact frame of {len(raw)} bytes for {count} rows")
-    stored = np.frombuffer(raw, dtype="<i8").astype(np.int64)
-    lower = np.cumsum(stored[:count], dtype=np.int64)
-    return Bounds(lower, lower + stored[count:])
-
-
-def _bytes_frame(raw: bytes, count: int) -> Bounds:
-    cursor = Cursor(raw)
-    values = [cursor.bytes() for _ in range(2 * count)]
-    cursor.end("an exact frame")
-    return Bounds(values[:count], values[count:])
+    def _count(self, block: int) -> int:
+        return min(_BLOCK_ROWS, self._rows - block * _BLOCK_ROWS)

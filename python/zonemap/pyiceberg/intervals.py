@@ -17,9 +17,11 @@ from zonemap.pyiceberg.types import StoredType, encode
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 _Codes: TypeAlias = npt.NDArray[Any]
-_Counts: TypeAlias = npt.NDArray[np.int32]
+_Counts: TypeAlias = npt.NDArray[Any]
 
 _NO_LOWER, _NO_UPPER = 0, 0xFFFF
+#: Counts of fewer places are held in 16 bits.
+_MOST_SHORT = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -78,17 +80,24 @@ class Points:
     def counts(self, dictionary: Dictionary, codes: _Codes) -> tuple[_Counts, _Counts]:
         """Returns for each bound of these codes the least and the greatest number of places at or below it."""
         last = 2 * dictionary.size
-        known = np.minimum(codes, last).astype(np.int32)
-        if len(known) <= last:
-            return self._count(dictionary, known)
-        least, greatest = self._count(dictionary, np.arange(last + 1, dtype=np.int32))
-        return least.take(known), greatest.take(known)
+        if len(codes) <= last:
+            return self._count(dictionary, np.minimum(codes, last).astype(np.int32))
+        least, greatest = self._table(dictionary, last)
+        return least.take(codes, mode="clip"), greatest.take(codes, mode="clip")
+
+    def _table(self, dictionary: Dictionary, last: int) -> tuple[_Counts, _Counts]:
+        """Returns the counts of every code up to the last."""
+        below = np.zeros(2 * last + 3, dtype=np.int16 if len(self) < _MOST_SHORT else np.int32)
+        np.cumsum(np.bincount(self._keys_in(dictionary), minlength=2 * last + 2), out=below[1:])
+        least, greatest = below[0:-1:2].copy(), below[2::2].copy()
+        # A bound that is a boundary is at or above the place before it, and below the place after it.
+        least[1::2] = greatest[1::2] = below[3::4]
+        return least, greatest
 
     def _count(self, dictionary: Dictionary, codes: _Counts) -> tuple[_Counts, _Counts]:
         keys = self._keys_in(dictionary)
         is_boundary = codes % 2 == 1
         least = np.searchsorted(keys, 2 * codes, side="left")
-        # A bound that is a boundary is at or above the place before it, and below the place after it.
         at_boundary = np.searchsorted(keys, 2 * codes, side="right")
         greatest = np.searchsorted(keys, 2 * codes + 1, side="right")
         return (

@@ -90,9 +90,14 @@ def read_list(io: FileIO, location: str) -> ListedManifests:
 
 def _stored(entry: list[Any]) -> bytes:
     # The lists of tables of format 1 have no content and no sequence numbers, which are 0 then.
-    path, fixed, rest = entry[0], (number or 0 for number in entry[1:6]), entry[6:]
+    path, fixed, rest = entry[0], [number or 0 for number in entry[1:6]], entry[6:]
+    if None not in rest:
+        values = [1] * (2 * len(rest))
+        values[1::2] = rest
+        return b"".join((_varint(len(path)), path, _WHOLE.pack(*fixed, *values)))
     values = [item for value in rest for item in ((0,) if value is None else (1, value))]
-    return b"".join((_varint(len(path)), path, _form(tuple(value is None for value in rest)).pack(*fixed, *values)))
+    form = _form(tuple(value is None for value in rest))
+    return b"".join((_varint(len(path)), path, form.pack(*fixed, *values)))
 
 
 @cache
@@ -103,6 +108,12 @@ def _form(is_absent: tuple[bool, ...]) -> struct.Struct:
     return struct.Struct(_FIXED.format + "".join(parts))
 
 
+#: The layout where all fields are present, and where their presence bytes are among its items.
+_WHOLE = _form((False,) * len(_OPTIONAL_BYTES))
+_PRESENCES, _ALL_PRESENT = slice(5, None, 2), (1,) * len(_OPTIONAL_BYTES)
+
+
+@cache
 def _varint(value: int) -> bytes:
     out = bytearray()
     while value >= 0x80:
@@ -164,6 +175,9 @@ def _fields(cursor: Cursor) -> tuple[int, int]:
     length = cursor.varint()
     fixed = cursor.position + length
     data, position = cursor.data, fixed + _FIXED.size
+    end = fixed + _WHOLE.size
+    if end <= len(data) and _WHOLE.unpack_from(data, fixed)[_PRESENCES] == _ALL_PRESENT:
+        return fixed, end
     try:
         for size in _OPTIONAL_BYTES:
             presence = data[position]

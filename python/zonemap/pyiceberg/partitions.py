@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
+
+import numpy as np
 
 from zonemap.pyiceberg.damage import DamagedError
 from zonemap.pyiceberg.wire import Cursor
@@ -33,13 +35,7 @@ class Partitions:
         self._data = data
         cursor = Cursor(data)
         count = cursor.count(_LEAST_BYTES, most)
-        try:
-            starts, end = _starts(data, cursor.position, count)
-        except IndexError as error:
-            raise DamagedError("cut partition tuples") from error
-        if end != len(data):
-            raise DamagedError("partition tuples that do not fill their section")
-        self._starts = starts
+        self._starts: Sequence[int] = _alike(data, cursor.position, count) or _different(data, cursor.position, count)
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -69,32 +65,62 @@ class Partitions:
         return self._starts[ordinal]
 
 
-def _starts(data: bytes, position: int, count: int) -> tuple[list[int], int]:
-    """Returns where each tuple begins, and where the last ends. This loop sees each value of all tuples."""
-    starts = []
-    for _ in range(count):
-        starts.append(position)
-        position += 4
-        values = data[position]
+def _alike(data: bytes, first: int, count: int) -> range | None:
+    """Returns where each tuple begins if all have one layout, as most tuples without texts do; None otherwise."""
+    length, rest = divmod(len(data) - first, count or 1)
+    if rest or length < _LEAST_BYTES:
+        return None
+    layout: list[int] = []
+    try:
+        if _end(data, first, layout) != first + length:
+            return None
+    except IndexError:
+        return None
+    tuples = np.frombuffer(data, dtype=np.uint8, offset=first).reshape(count, length)
+    marks = tuples[:, [place - first for place in layout]]
+    return range(first, len(data), length) if (marks == marks[0]).all() else None
+
+
+def _different(data: bytes, first: int, count: int) -> list[int]:
+    """Returns where each tuple begins. This loop sees each value of all tuples."""
+    starts, position = [], first
+    try:
+        for _ in range(count):
+            starts.append(position)
+            position = _end(data, position)
+    except IndexError as error:
+        raise DamagedError("cut partition tuples") from error
+    if position != len(data):
+        raise DamagedError("partition tuples that do not fill their section")
+    return starts
+
+
+def _end(data: bytes, position: int, marks: list[int] | None = None) -> int:
+    """Returns where a tuple ends; adds to `marks` the places of all bytes that tell this."""
+    start, position = position + 4, position + 4
+    values, position = _length(data, position)
+    if marks is not None:
+        marks += range(start, position)
+    for _ in range(values):
+        start = position
+        tag = data[position]
         position += 1
-        if values >= 0x80:
-            values, position = _varint(data, position - 1)
-        for _ in range(values):
-            tag = data[position]
-            position += 1
-            if tag in _FIXED_BYTES:
-                position += _FIXED_BYTES[tag]
-                continue
+        length = _FIXED_BYTES.get(tag)
+        if length is None:
             if tag not in {_TEXT, _BINARY, _DECIMAL}:
                 raise DamagedError(f"a partition value of kind {tag}")
-            if tag == _DECIMAL:
-                position += 4
-            length = data[position]
-            position += 1
-            if length >= 0x80:
-                length, position = _varint(data, position - 1)
-            position += length
-    return starts, position
+            length, position = _length(data, position + 4 if tag == _DECIMAL else position)
+        if marks is not None:
+            marks += range(start, position)
+        position += length
+    return position
+
+
+def _length(data: bytes, position: int) -> tuple[int, int]:
+    """Reads a varint; returns it and where it ends."""
+    if data[position] < 0x80:
+        return data[position], position + 1
+    return _varint(data, position)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int]:

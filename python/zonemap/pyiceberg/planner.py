@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from pyiceberg.expressions.visitors import bind, extract_field_ids, rewrite_not
+from pyiceberg.expressions.visitors import bind, rewrite_not
 from pyiceberg.table import DataScan, FileScanTask
 from pyiceberg.table.delete_file_index import DeleteFileIndex
 from pyiceberg.table.metadata import TableMetadata
@@ -18,7 +18,7 @@ from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.manifests import read_list
 from zonemap.pyiceberg.predicate import convert
 from zonemap.pyiceberg.result import Fallback, Plan
-from zonemap.pyiceberg.segment import Segment, rows_in
+from zonemap.pyiceberg.segment import Segment
 from zonemap.pyiceberg.store import Store, store_folder
 from zonemap.pyiceberg.tasks import TaskMaker
 from zonemap.pyiceberg.trust import Trust
@@ -131,12 +131,12 @@ class _Opened:
         node = convert(bound)
         trust = Trust(_NAME_MAPPING in metadata.properties, self._version.contradicted, metadata.specs())
         keeps_empty = scan.options.get(_EMPTY_FILES, "false").lower() in {"y", "yes", "t", "true", "on", "1"}
-        maker = TaskMaker(scan, frozenset(extract_field_ids(bound)), self._delete_index(), keeps_empty)
+        maker = TaskMaker(scan, bound, self._delete_index(), keeps_empty)
         evaluator = Evaluator()
         found = []
         for segment, live in self._data:
-            rows = rows_in(segment.manifests.row_ranges(live))
-            found += maker.tasks(segment, trust.may_match(evaluator, node, segment, rows))
+            ranges = segment.manifests.row_ranges(live)
+            found += maker.tasks(segment, trust.may_match(evaluator, node, segment, ranges))
         return found
 
     def _delete_index(self) -> DeleteFileIndex:

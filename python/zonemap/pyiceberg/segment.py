@@ -15,7 +15,7 @@ from zonemap.pyiceberg.container import Blocks, Container, Kind
 from zonemap.pyiceberg.damage import DamagedError
 from zonemap.pyiceberg.manifests import SegmentManifests
 from zonemap.pyiceberg.partitions import Partitions
-from zonemap.pyiceberg.wire import Cursor
+from zonemap.pyiceberg.wire import Cursor, items_at, texts
 
 _ZONE_ROWS, _PATH_ROWS = 1024, 256
 _SLOTS = 10
@@ -24,7 +24,6 @@ _LEAST_FRAME_BYTES = 8
 _MOST_ALIKE_OFFSETS = 65536
 _MOST_ALIKE_LISTS = 1 << 20
 _MOST_FORMATS = 256
-_BLOCKS_AT_ONCE = 64
 #: For so many rows at once, arrays of numbers are made of codes of rows that may not be live.
 _ROWS_AT_ONCE = 1 << 16
 
@@ -109,14 +108,12 @@ class Segment:
         """Returns the numbers of rows in a fixed array without nulls."""
         return self._array(slot).at(rows)
 
-    def have_unknown_counts(self, rows: Rows) -> npt.NDArray[np.bool_]:
-        """Whether the number of rows of files is not known. No array is read where the shape excludes it."""
+    @property
+    def may_have_unknown_counts(self) -> bool:
+        """Whether the number of rows of some file may not be known. This reads no array."""
         shape = self._shapes[RECORD_COUNT - 1]
         least = shape.least - shape.nullable
-        if least >= 0 and shape.width < 8 and least + (1 << 8 * shape.width) <= 1 << 63:
-            return np.zeros(len(rows), dtype=bool)
-        unknown: npt.NDArray[np.bool_] = self.numbers(RECORD_COUNT, rows) < 0
-        return unknown
+        return least < 0 or shape.width == 8 or least + (1 << 8 * shape.width) > 1 << 63
 
     def sort_orders(self, rows: Rows) -> list[int | None]:
         """The sort order ids of files."""
@@ -150,14 +147,13 @@ class Segment:
         found = []
         wanted = rows.tolist()
         place = 0
-        for start in range(0, len(blocks), _BLOCKS_AT_ONCE):
-            some = blocks[start : start + _BLOCKS_AT_ONCE]
-            for block, data in zip(some, self._paths.read(some), strict=True):
+        for batch in self._paths.read(blocks):
+            for block, start, end in batch.blocks():
                 first = place
                 while place < len(wanted) and wanted[place] < (block + 1) * _PATH_ROWS:
                     place += 1
-                found += _texts(data, [row - block * _PATH_ROWS for row in wanted[first:place]])
-        return found
+                found += items_at(batch.data, start, end, [row - block * _PATH_ROWS for row in wanted[first:place]])
+        return texts(found)
 
     def _open_paths(self) -> Blocks:
         blocks = self._container.blocks(Kind.PATH_INDEX, Kind.PATH_DATA)
@@ -206,6 +202,9 @@ class Segment:
 
     def _split_starts(self, rows: Rows) -> npt.NDArray[np.int64]:
         """Where the split offsets of files begin. All counts are checked first."""
+        array = self._array(_SPLIT_COUNT)
+        if array.codes is None and array.shape.nullable and not self._split_total:
+            return np.zeros(len(rows), dtype=np.int64)
         most = _MOST_ALIKE_OFFSETS if self._shapes[_SPLIT_OFFSETS - 1].width == 0 else self._split_total
         starts = np.zeros(len(rows), dtype=np.int64)
         total = 0
@@ -238,37 +237,33 @@ def _shape(meta: Cursor) -> _Shape:
     return _Shape(bool(nullable), width, meta.i64())
 
 
-def _texts(data: bytes, places: list[int]) -> list[str]:
-    """Returns the texts at ascending places of a run of texts, and reads no further than the last."""
-    found = []
-    reached = 0
-    cursor = Cursor(data)
-    for place in places:
-        _skip(cursor, data, place - reached)
-        found.append(cursor.text())
-        reached = place + 1
-    return found
+def rows_in(ranges: Sequence[tuple[int, int]], blocks: npt.NDArray[np.bool_] | None = None) -> Rows:
+    """Returns the rows of ascending ranges as one array.
+
+    Args:
+        ranges: the ranges.
+        blocks: whether rows of each block of 1,024 are returned; without it, those of all blocks.
+    """
+    if blocks is None or blocks.all():
+        parts: list[Any] = [np.arange(first, end, dtype=np.intp) for first, end in ranges]
+        found: Rows = parts[0] if len(parts) == 1 else np.concatenate([np.zeros(0, dtype=np.intp), *parts])
+        return found
+    if not ranges:
+        return np.zeros(0, dtype=np.intp)
+    starts = np.flatnonzero(blocks) * _ZONE_ROWS
+    rows: Rows = (starts[:, None] + np.arange(_ZONE_ROWS)).reshape(-1)
+    firsts, ends = np.array(ranges, dtype=np.intp).T
+    if len(ranges) == 1:
+        return rows[slice(*np.searchsorted(rows, (firsts[0], ends[0])).tolist())]
+    places = np.searchsorted(firsts, rows, side="right") - 1
+    live: Rows = rows[(places >= 0) & (rows < ends[places])]
+    return live
 
 
-def _skip(cursor: Cursor, data: bytes, count: int) -> None:
-    """Moves past texts: all at once where they have one length, as the paths of neighbouring files mostly have."""
-    if not count:
-        return
-    start = cursor.position
-    length = cursor.varint()
-    stride = cursor.position - start + length
-    end = start + count * stride
-    headers = range(start, cursor.position)
-    if end <= len(data) and all(data[at:end:stride] == data[at : at + 1] * count for at in headers):
-        cursor.position = end
-        return
-    cursor.position = start + stride
-    for _ in range(count - 1):
-        length = cursor.varint()
-        cursor.position += length
-
-
-def rows_in(ranges: Sequence[tuple[int, int]]) -> Rows:
-    """Returns the rows of ranges as one array."""
-    parts: list[Any] = [np.arange(first, end, dtype=np.intp) for first, end in ranges]
-    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.intp)
+def ranges_of(rows: Rows) -> list[tuple[int, int]]:
+    """Returns ascending rows as ranges."""
+    if not len(rows):
+        return []
+    breaks = np.flatnonzero(np.diff(rows) != 1) + 1
+    firsts, lasts = rows[[0, *breaks.tolist()]].tolist(), rows[[*(breaks - 1).tolist(), -1]].tolist()
+    return [(first, last + 1) for first, last in zip(firsts, lasts, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from zonemap.pyiceberg.dictionary import Value
 from zonemap.pyiceberg.evaluate import Evaluator
 from zonemap.pyiceberg.intervals import Mask
 from zonemap.pyiceberg.predicate import FALSE, Node, fields, is_icebergs, weakened
-from zonemap.pyiceberg.segment import PARTITION, Segment
+from zonemap.pyiceberg.segment import PARTITION, RECORD_COUNT, Segment, ranges_of, rows_in
 from zonemap.pyiceberg.types import encode
 
 _NO_ROW, _EVERY_ROW = 1, 3
@@ -37,29 +37,30 @@ class Trust:
     contradicted: frozenset[int]
     specs: Mapping[int, PartitionSpec]
 
-    def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
-        """Returns the rows that may hold a row of the table for which the tree is true.
+    def may_match(self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]) -> Rows:
+        """Returns the rows of ascending ranges that may hold a row of the table for which the tree is true.
 
         Like Iceberg, this compares no bounds of a file whose number of rows is not known.
         """
-        unknown = segment.have_unknown_counts(rows) if node != FALSE else np.zeros(len(rows), dtype=bool)
-        if not unknown.any():
-            return self._may_match(evaluator, node, segment, rows)
-        known = self._may_match(evaluator, node, segment, rows[~unknown])
+        if node == FALSE or not segment.may_have_unknown_counts:
+            return self._may_match(evaluator, node, segment, ranges)
+        rows = rows_in(ranges)
+        unknown = segment.numbers(RECORD_COUNT, rows) < 0
+        known = self._may_match(evaluator, node, segment, ranges_of(rows[~unknown]))
         return np.sort(np.concatenate((rows[unknown], known)))
 
-    def _may_match(self, evaluator: Evaluator, node: Node, segment: Segment, rows: Rows) -> Rows:
+    def _may_match(self, evaluator: Evaluator, node: Node, segment: Segment, ranges: Sequence[tuple[int, int]]) -> Rows:
         whole = weakened(node, lambda leaf: leaf.field_id not in self.contradicted)
         # For every file, conditions that PyIceberg compares with the same bounds.
         shared = weakened(whole, is_icebergs)
         if shared == whole or not self._may_be_doubtful(whole, segment):
-            return evaluator.may_match(whole, segment, rows)
-        left = evaluator.may_match(shared, segment, rows)
+            return evaluator.may_match(whole, segment, ranges)
+        left = evaluator.may_match(shared, segment, ranges)
         if not len(left):
             return left
         doubted = self._are_doubtful(whole, segment, left)
         matching = np.zeros(segment.rows, dtype=bool)
-        matching[evaluator.may_match(whole, segment, left[~doubted])] = True
+        matching[evaluator.may_match_among(whole, segment, left[~doubted])] = True
         matching[left[doubted]] = True
         return left[matching[left]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
-from itertools import accumulate
 from typing import TypeVar
 
 import pyarrow as pa
@@ -19,7 +18,7 @@ FREE_BLOCK_BYTES = 16 << 20
 _MOST_RATIO = 256
 _MOST_VARINT = (1 << 31) - 1
 _FREE_ITEMS = 8192
-_MAGIC = 0xFD2FB528
+_MAGIC = b"\x28\xb5\x2f\xfd"
 
 _U16 = struct.Struct("<H")
 _U32 = struct.Struct("<I")
@@ -59,7 +58,11 @@ class Cursor:
 
     def byte(self) -> int:
         """Reads a u8."""
-        return self.raw(1)[0]
+        start = self.position
+        if not 0 <= start < len(self.data):
+            raise DamagedError("a byte where none is left")
+        self.position = start + 1
+        return self.data[start]
 
     def u16(self) -> int:
         """Reads a u16."""
@@ -123,6 +126,57 @@ class Cursor:
             raise DamagedError(f"{what} is followed by {self.remaining} unexpected bytes")
 
 
+def items_at(data: bytes, start: int, end: int, places: Sequence[int]) -> list[bytes]:
+    """Returns the byte strings at ascending places of a run of byte strings, and reads no further than the last.
+
+    Args:
+        data: bytes that have the run.
+        start: where the run begins.
+        end: where it ends.
+        places: which byte strings are returned.
+    """
+    found = []
+    reached = 0
+    cursor = Cursor(data)
+    cursor.position = start
+    for place in places:
+        _skip(cursor, place - reached)
+        found.append(cursor.bytes())
+        reached = place + 1
+    if cursor.position > end:
+        raise DamagedError(f"{reached} byte strings in {end - start} bytes")
+    return found
+
+
+def _skip(cursor: Cursor, count: int) -> None:
+    """Moves past byte strings: all at once where they have one length, as the paths of neighbouring files mostly have.
+
+    A move past the end of the data shows at the next read.
+    """
+    if not count:
+        return
+    data, start = cursor.data, cursor.position
+    length = cursor.varint()
+    stride = cursor.position - start + length
+    end = start + count * stride
+    headers = range(start, cursor.position)
+    if end <= len(data) and all(data[at:end:stride] == data[at : at + 1] * count for at in headers):
+        cursor.position = end
+        return
+    cursor.position = start + stride
+    for _ in range(count - 1):
+        length = cursor.varint()
+        cursor.position += length
+
+
+def texts(items: list[bytes]) -> list[str]:
+    """Returns byte strings as texts."""
+    try:
+        return [item.decode() for item in items]
+    except UnicodeDecodeError as error:
+        raise DamagedError(f"a text that is no UTF-8: {error}") from error
+
+
 def most_items(stored_bytes: int) -> int:
     """Returns the largest number of items of a list in a section of so many stored bytes."""
     return _FREE_ITEMS + 2 * stored_bytes
@@ -134,16 +188,12 @@ def decompressed(frame: bytes, raw_length: int, free_bytes: int = _FREE_BYTES) -
     return _decompressed(frame, raw_length)
 
 
-def decompressed_all(frames: Sequence[bytes], raw_lengths: Sequence[int], free_bytes: int = _FREE_BYTES) -> list[bytes]:
-    """Decompresses frames as `decompressed` does: small ones in one call, which costs more than such a frame."""
+def decompressed_all(frames: Sequence[bytes], raw_lengths: Sequence[int], free_bytes: int = _FREE_BYTES) -> bytes:
+    """Decompresses frames as `decompressed` does, in one call; returns their contents one behind the other."""
     for frame, length in zip(frames, raw_lengths, strict=True):
         _check_length(frame, length, free_bytes)
-    ends = list(accumulate(raw_lengths))
-    if not ends or ends[-1] > _FREE_BYTES:
-        return [_decompressed(frame, length) for frame, length in zip(frames, raw_lengths, strict=True)]
     # zstd checks each frame against the length in its header, so that the lengths tell where each one begins.
-    found = _decompressed(b"".join(frames), ends[-1])
-    return [found[end - length : end] for end, length in zip(ends, raw_lengths, strict=True)]
+    return _decompressed(b"".join(frames), sum(raw_lengths)) if frames else b""
 
 
 def _check_length(frame: bytes, raw_length: int, free_bytes: int) -> None:
@@ -170,7 +220,7 @@ def _zstd() -> pa.Codec:
 
 def _content_size(frame: bytes) -> int | None:
     """Returns the content size that the header of a zstd frame states (RFC 8878, 3.1.1.1); None without one."""
-    if len(frame) < 6 or _U32.unpack_from(frame)[0] != _MAGIC:
+    if len(frame) < 6 or not frame.startswith(_MAGIC):
         return None
     descriptor = frame[4]
     is_single, size_flag = bool(descriptor & 0x20), descriptor >> 6

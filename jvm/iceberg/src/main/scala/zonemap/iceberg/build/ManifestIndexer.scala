@@ -13,8 +13,12 @@ import zonemap.core.segment.{DeleteFileEntry, DeleteSegmentBuilder, FileEntry, S
 import zonemap.iceberg.convert.{DeleteStats, ManifestIdentities, PartitionTuples}
 import zonemap.iceberg.store.StorePool
 
-/** Raised when a manifest's entries contradict its manifest-list entry, or when an entry cannot be indexed. */
-private[zonemap] final class UnindexableManifestException(message: String) extends RuntimeException(message)
+/**
+ * Raised when a manifest's entries contradict its manifest-list entry, when an entry cannot be indexed, or when Iceberg
+ * cannot decode the manifest.
+ */
+private[zonemap] final class UnindexableManifestException(message: String, cause: Throwable = null)
+    extends RuntimeException(message, cause)
 
 /** The fields that an entry of a manifest may inherit from the manifest. */
 private final case class InheritedFields(dataSequenceNumber: JLong, fileSequenceNumber: JLong, firstRowId: JLong)
@@ -65,7 +69,7 @@ private[zonemap] final class ManifestIndexer(
   /** Hands over the live entries of a manifest; returns their number. */
   private def decode(manifest: ManifestFile, io: FileIO)(add: (DataFile, InheritedFields) => Unit): Int =
     Using.resource(ManifestFiles.read(manifest, io, specsById)) { reader =>
-      ManifestIndexer.indexedFields(reader).iterator().asScala.foldLeft(0) { (count, file) =>
+      ManifestEntries.of(manifest, ManifestIndexer.indexedFields(reader)).foldLeft(0) { (count, file) =>
         add(file, InheritedFields(file.dataSequenceNumber(), file.fileSequenceNumber(), file.firstRowId()))
         count + 1
       }
@@ -79,7 +83,7 @@ private[zonemap] final class ManifestIndexer(
       builder.beginManifest(ManifestIdentities.of(manifest))
       val entries = Using.resource(ManifestFiles.readDeleteManifest(manifest, ahead.ioOf(manifest), specsById)) {
         reader =>
-          reader.iterator().asScala.foldLeft(0) { (count, file) =>
+          ManifestEntries.of(manifest, reader).foldLeft(0) { (count, file) =>
             builder.add(DeleteStats.only(deleteEntry(builder, manifest, file), columns.choice))
             count + 1
           }

@@ -20,7 +20,9 @@ object Remedies {
     "SCHEMA_MISMATCH" -> "Filter by other columns, or read a snapshot that was written after the change of the schema.",
     "ENCRYPTED_TABLE" -> Nothing,
     "FORMAT_VERSION" -> "Use a newer zonemap.",
-    "UNINDEXABLE" -> "CALL rewrite_manifests, which writes clean manifests.",
+    "UNINDEXABLE" ->
+      ("CALL rewrite_manifests, which writes clean manifests. A manifest that Iceberg cannot decode has to be " +
+        "written again by the engine that wrote it."),
     "STORE_DAMAGED" -> "CALL zonemap.system.build(table => '{table}'), and find the writer that changed the store.",
     "STORE_SLOW" -> "Run the query again; if the reason comes back, set cold.cache-dir or raise plan.max-store-wait.",
     "SHADOW_MISMATCH" -> "Report it, with the line of the log.",

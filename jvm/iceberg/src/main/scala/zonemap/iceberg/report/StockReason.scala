@@ -68,7 +68,8 @@ object StockReason {
       "A column of the filter or of a partition spec has another field id or type in the snapshot's schema.",
     Encrypted.code -> "The table is encrypted; its bounds must not be copied.",
     FormatVersion(4).code -> "The table has a format version other than 1 to 3.",
-    Unindexable("").code -> "A manifest lists encrypted files, or its entries differ from its manifest list.",
+    Unindexable("").code ->
+      "A manifest lists encrypted files, its entries differ from its manifest list, or Iceberg cannot decode it.",
     StoreDamaged("").code -> "A stored segment was found damaged or missing while the scan was planned.",
     StoreSlow(0, 0).code ->
       "The store did not respond within `plan.max-store-wait`; later queries find the bytes that it still loads.",
