@@ -89,6 +89,20 @@ def test_facts_are_maintained_through_a_rewrite_of_all_files(spark) -> None:
     assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE v IN ('u77', 'w5003')", at_least=2)
 
 
+def test_facts_of_a_table_that_was_emptied_are_built_for_its_next_files(spark) -> None:
+    table = built(spark, "emptied")
+    with product.raw_conf(spark, {MAINTAIN: "true"}):
+        for start in (40, 80):
+            spark.sql(f"DELETE FROM {table}")
+            product.refresh(spark, table)
+            product.refresh(spark, table)
+            assert "values(status)" in product.status(spark, table).facts, "the facts stay known"
+            insert(spark, table, start, 2)
+            product.refresh(spark, table)
+            assert (files(spark, table, MISSING), files(spark, table, "tags['type'] = 'gauge'")) == (0, 2)
+    assert_rows_equal_off_on(spark, f"SELECT * FROM {table} WHERE status <> 'a'", at_least=20)
+
+
 def test_an_explicit_build_after_a_rewrite_refuses_no_fact_of_the_table(spark) -> None:
     table = tables.create(spark, "lake.facts.rebuilt", "id BIGINT, v STRING")
     spark.range(0, 1200, 1, 6).selectExpr("id", "concat('u', id) AS v").writeTo(table).append()

@@ -83,7 +83,7 @@ def cuts(spark, table: str, statement: str, key: str) -> list[tuple[int, int]]:
     mark = len(session.log_lines())
     spark.sql(statement)
     found = (
-        re.search(rf"table={table} join pruning on {key}: (\d+) -> (\d+) files", line)
+        re.search(rf"table={table} join_keys={key} keys=\d+ files_before=(\d+) files_after=(\d+) ", line)
         for line in session.log_lines()[mark:]
     )
     return [(int(c.group(1)), int(c.group(2))) for c in found if c]

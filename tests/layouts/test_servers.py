@@ -5,11 +5,14 @@ The explain provider need not be named; a conf that names it works too.
 
 from __future__ import annotations
 
+import csv
 import os
+import re
 import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,17 +106,70 @@ def wait_for(port: int, server: subprocess.Popen, log: Path, seconds: int = 120)
     pytest.fail(f"the server did not listen within {seconds} s\n{log.read_text()[-6000:]}")
 
 
-@pytest.mark.parametrize("provider", [{}, NAMED], ids=["unnamed", "named"])
-def test_a_jdbc_session_of_the_thrift_server(tmp_path: Path, provider: dict[str, str]) -> None:
-    with thrift_server(tmp_path / "server", provider) as port:
-        url = f"jdbc:hive2://127.0.0.1:{port}/default"
-        client = [program("beeline"), "-u", url, "-n", "tester", "--silent=true", "--outputformat=tsv2"]
-        client += [x for statement in STATEMENTS for x in ("-e", statement)]
-        done = subprocess.run(
-            client, cwd=tmp_path, env=environment(), capture_output=True, text=True, timeout=180, check=False
-        )
-        assert done.returncode == 0, done.stderr[-6000:]
-        check(done.stdout)
+def documented_sinks() -> dict[str, str]:
+    """The confs of sinks that the guide prints."""
+    page = (session.ROOT / "docs/guide/operating.md").read_text(encoding="utf-8")
+    return dict(re.findall(r"^(spark\.metrics\.conf\S+) +(\S+)$", page, re.M))
+
+
+def sinks(folder: Path, ui_port: int) -> dict[str, str]:
+    """The confs of the guide with which Spark's UI and CSV files show the metrics of the driver."""
+    return {
+        "spark.ui.enabled": "true",
+        "spark.ui.port": str(ui_port),
+        **documented_sinks(),
+        "spark.metrics.conf.*.sink.csv.period": "1",
+        "spark.metrics.conf.*.sink.csv.directory": str(folder),
+    }
+
+
+def check_prometheus(ui_port: int) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{ui_port}/metrics/prometheus/", timeout=30) as answer:
+        lines = answer.read().decode().splitlines()
+    found = dict(re.findall(r"_driver_zonemap_(\w+)\{[^}]*\} ([-0-9.E]+)$", "\n".join(lines), re.M))
+    assert float(found["plans_exact_Count"]) >= 2, found
+    assert 1 <= float(found["files_planned_Count"]) < float(found["files_considered_Count"])
+    assert float(found["planningMicros_Count"]) >= 2 and float(found["planningMicros_Max"]) > 0
+    assert float(found["index_tables_Value"]) == 1 and float(found["index_residentBytes_Value"]) > 0
+    assert {f"plans_stock_{code}_Count" for code in ("STORE_DAMAGED", "PLANNER_FAILED")} <= set(found)
+
+
+def check_csv(folder: Path, seconds: int = 30) -> None:
+    end = time.monotonic() + seconds
+    rows: list[dict[str, str]] = []
+    while time.monotonic() < end and not (rows and int(rows[-1]["count"]) >= 2):
+        for path in folder.glob("*.driver.zonemap.plans.exact.csv"):
+            rows = list(csv.DictReader(path.read_text().splitlines()))
+        time.sleep(0.5)
+    assert rows and int(rows[-1]["count"]) >= 2, sorted(p.name for p in folder.iterdir())
+    names = {path.name.partition(".driver.zonemap.")[2] for path in folder.iterdir()}
+    assert {"planningMicros.csv", "upkeep.waiting.csv", "plans.stock.NOT_COVERED.csv"} <= names
+
+
+def beeline(folder: Path, port: int) -> str:
+    """Runs the statements in a JDBC session; returns what it printed."""
+    url = f"jdbc:hive2://127.0.0.1:{port}/default"
+    client = [program("beeline"), "-u", url, "-n", "tester", "--silent=true", "--outputformat=tsv2"]
+    client += [x for statement in STATEMENTS for x in ("-e", statement)]
+    done = subprocess.run(
+        client, cwd=folder, env=environment(), capture_output=True, text=True, timeout=180, check=False
+    )
+    assert done.returncode == 0, done.stderr[-6000:]
+    return done.stdout
+
+
+def test_a_jdbc_session_of_the_thrift_server(tmp_path: Path) -> None:
+    with thrift_server(tmp_path / "server", NAMED) as port:
+        check(beeline(tmp_path, port))
+
+
+def test_a_thrift_server_without_the_provider_and_its_metrics_in_prometheus_and_csv(tmp_path: Path) -> None:
+    (tmp_path / "csv").mkdir()
+    ui_port = free_port()
+    with thrift_server(tmp_path / "server", sinks(tmp_path / "csv", ui_port)) as port:
+        check(beeline(tmp_path, port))
+        check_prometheus(ui_port)
+        check_csv(tmp_path / "csv")
 
 
 @pytest.mark.parametrize("provider", [{}, NAMED], ids=["unnamed", "named"])

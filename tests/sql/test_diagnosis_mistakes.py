@@ -34,7 +34,8 @@ QUERY_CALLS = {
 TABLES = {
     "lake.mistakes.nowhere": r"cannot be found\..* Name an existing Iceberg table as catalog",
     "sea.mistakes.nowhere": r"no catalog has the name 'sea'\. Name an existing Iceberg table as catalog",
-    "looked_at": r"Name an (existing )?Iceberg table as catalog\.namespace\.table\.$",
+    "looked_at": r"it is a view\. Name the Iceberg table that it reads as catalog\.namespace\.table\.$",
+    "spark_catalog.default.viewed": r"it is a view\. Name the Iceberg table that it reads as catalog",
     "spark_catalog.default.plain": r"it is not an Iceberg table\. Name an Iceberg table as catalog",
 }
 #: call -> the table, and the reason and next step of a table without a snapshot or without an index
@@ -62,6 +63,7 @@ QUERIES = {
     "SELEC 1": r"\. Give the text of one SELECT\.$",
     "SELECT * FROM lake.mistakes.nowhere": r"\. Correct the query, and name tables as catalog\.namespace\.table\.$",
     "SELECT nope FROM lake.mistakes.indexed": r"`nope`.*\. Correct the query",
+    "SELECT * FROM STREAM lake.mistakes.indexed": r"it reads a stream, .*\. Give a query of the same table",
 }
 
 
@@ -80,6 +82,7 @@ def made(lake):
         zonemap.build(spark, f"lake.mistakes.{name}")
     spark.sql("CREATE TABLE IF NOT EXISTS spark_catalog.default.plain (id INT) USING parquet")
     spark.sql("CREATE OR REPLACE TEMPORARY VIEW looked_at AS SELECT 1 AS id")
+    spark.sql("CREATE OR REPLACE VIEW spark_catalog.default.viewed AS SELECT id FROM lake.mistakes.indexed")
     yield spark
     spark.conf.unset("spark.sql.zonemap.upkeep")
 

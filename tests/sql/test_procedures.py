@@ -79,6 +79,23 @@ def test_status_says_what_is_wrong_with_the_store(spark, lake) -> None:
     assert product.status(spark, table).problem == ""
 
 
+def test_status_shows_damaged_segments_that_no_query_has_read(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.proc.cut", files=2)
+    for harm in (lambda path: path.write_bytes(path.read_bytes()[:-3]), lambda path: path.unlink()):
+        product.build(spark, table)
+        assert product.status(spark, table).verdict == "fresh"
+        before = product.store_files(tables.location(spark, table), "segments/*/*")
+        for segment in before:
+            (segment.parent / f".{segment.name}.crc").unlink(missing_ok=True)
+            harm(segment)
+        row = product.status(spark, table)
+        assert row.covered is True  # memory covers it
+        assert row.verdict.startswith("damaged: segment segments/") and before, row.verdict
+        assert row.problem == f"the stored index is {row.verdict}"
+    product.build(spark, table)
+    assert product.status(spark, table).verdict == "fresh"
+
+
 def test_prewarm_says_what_it_read(spark, lake) -> None:
     table = tables.range_table(spark, "lake.proc.warmed", files=4)
     product.build(spark, table)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import shlex
+
 import pytest
 from support import plans, product, session, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, explain
@@ -79,9 +82,53 @@ def test_explain_of_all_kinds_has_the_section(spark, lake) -> None:
 def test_every_scan_leaves_one_line(spark, lake) -> None:
     mark = len(session.log_lines())
     spark.sql("SELECT * FROM lake.q.fact f JOIN lake.q.dim d ON f.m = d.m WHERE f.id < 5").collect()
-    lines = [line for line in session.log_lines()[mark:] if "planned_scans=" in line]
-    assert len(lines) >= 2
-    assert any("lake.q.fact" in line for line in lines) and any("lake.q.dim" in line for line in lines)
+    lines = [fields(line) for line in session.log_lines()[mark:] if "planned_scans=" in line]
+    assert {line["table"] for line in lines} == {"lake.q.fact", "lake.q.dim"} and len(lines) >= 2
+
+
+def fields(line: str) -> dict[str, str]:
+    """Reads a line of the log in the way that the guide names."""
+    return dict(part.split("=", 1) for part in shlex.split(line.partition(" Zonemap: ")[2]))
+
+
+def documented() -> set[str]:
+    """The fields in the table of the guide."""
+    page = (session.ROOT / "docs/guide/operating.md").read_text(encoding="utf-8")
+    table = page[page.index("After `Zonemap: `") : page.index("To see these lines")]
+    rows = re.findall(r"^\| (`[^|]+`) \| [^|]+ \| [^|]+ \|$", table, re.M)
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+LOGGED = {
+    "bounds": ("SELECT * FROM {t} WHERE id = 3", {"tier", "files_considered", "files_kept", "bytes_kept", "rows_kept"}),
+    "facts": ("SELECT * FROM {t} WHERE id < 30 AND s = 'nowhere'", {"facts", "files_before_facts"}),
+    "first rows": ("SELECT * FROM {t} ORDER BY id DESC LIMIT 2", {"top_k"}),
+    "limit": ("SELECT * FROM {t} LIMIT 2", {"limit"}),
+    "Iceberg": ("SELECT * FROM {t} VERSION AS OF {old} WHERE id = 3", {"reason", "message"}),
+    "join keys": (
+        "SELECT /*+ BROADCAST(d) */ f.* FROM {t} f JOIN (SELECT id, hash(id) h FROM {t} WHERE id % 70 = 3) d ON f.id = d.id",
+        {"join_keys", "keys", "files_before", "files_after"},
+    ),
+}
+
+
+def test_the_lines_of_scans_have_the_documented_fields(spark, lake) -> None:
+    table = tables.range_table(spark, "lake.sw.`logged = here`")
+    old = tables.snapshot_id(spark, table)
+    tables.append(spark, table, tables.ranges(1, 10, 80), tables.RANGES_DDL)
+    product.call(spark, "build", table, ", facts => 'values(s)', max_fact_share => 100")
+    with product.conf(spark, cover_on_read="background", upkeep="off"):
+        for case, (query, wanted) in LOGGED.items():
+            mark = len(session.log_lines())
+            spark.sql(query.format(t=table, old=old)).collect()
+            lines = [fields(line) for line in session.log_lines()[mark:] if " Zonemap: table=" in line]
+            found = {name for line in lines for name in line}
+            assert lines and wanted | {"table", "ms"} <= found <= documented(), (case, lines)
+            assert {line["table"] for line in lines} == {"lake.sw.logged = here"}, (case, lines)
+            assert all(float(line["ms"]) >= 0 for line in lines)
+            kept = [(int(line["files_considered"]), int(line["files_kept"])) for line in lines if "files_kept" in line]
+            assert all(0 <= after <= before == 9 for before, after in kept), (case, lines)
+            assert (case == "bounds") <= (kept == [(9, 1)]), (case, lines)
 
 
 def test_uncovered_table_is_planned_by_iceberg_then_by_the_index(spark, lake) -> None:

@@ -18,6 +18,13 @@ final private[zonemap] class RankedIntervals private (
     private[layout] val ranks: Int) {
 
   def size: Int = lower.length
+
+  /** The intervals of pairs of values, which compare by the values of these intervals first and then by those of `next`. */
+  def refinedBy(next: RankedIntervals): RankedIntervals = {
+    def pairs(first: Array[Int], second: Array[Int]) =
+      Array.tabulate(size)(i => first(i).toLong << 32 | second(i).toLong)
+    RankedIntervals.ofLongs(pairs(lower, next.lower), pairs(upper, next.upper))
+  }
 }
 
 private[zonemap] object RankedIntervals {

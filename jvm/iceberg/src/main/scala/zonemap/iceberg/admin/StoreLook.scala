@@ -1,10 +1,12 @@
 package zonemap.iceberg.admin
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{Snapshot, Table}
 
+import zonemap.core.version.SegmentRef
 import zonemap.iceberg.convert.Lineage
 import zonemap.iceberg.registry.StoreState
 import zonemap.iceberg.snapshot.{SnapshotIndex, SnapshotKey, StoredSnapshots}
@@ -56,14 +58,27 @@ private[admin] object StoreLook {
         .flatMap(StoredSnapshots.loadNamed(table, _, store))
         .nextOption()
     })
+    val refs = version.toOption.flatten.fold(opened.toOption.flatten.toSeq.flatMap(refsOf(_, store))) { found =>
+      found.segments ++ found.deleteSegments
+    }
     StoreLook(
       opened.toOption.flatten,
       opened.exists(_.isDefined) || version.exists(_.isDefined),
       nearest.toOption.flatten,
       listed ++ hint.toOption.flatten.filter(retained),
-      Seq(opened, version, hint, nearest).collectFirst { case Left(error) => error }
+      Seq(opened, version, hint, nearest).collectFirst { case Left(error) => error }.orElse(damageOf(refs, store))
     )
   }
+
+  private def refsOf(index: SnapshotIndex, store: IndexStore): Seq[SegmentRef] =
+    (index.segments.map(_.origin) ++ index.deletes.segments.map(_.origin))
+      .flatMap(_.stored)
+      .filter(_.storeRoot == store.root)
+      .map(_.ref)
+
+  /** The damage of segments that a listing shows, though no plan has read them since. */
+  private def damageOf(refs: Seq[SegmentRef], store: IndexStore): Option[String] =
+    if (refs.isEmpty) None else Try(store.damageOf(refs)).toOption.flatten.map(StoreState.damaged)
 
   /** The snapshots whose versions are requested in turn, because the snapshot itself has none. */
   private def candidates(

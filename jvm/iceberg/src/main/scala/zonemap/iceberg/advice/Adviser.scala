@@ -1,9 +1,12 @@
 package zonemap.iceberg.advice
 
+import scala.collection.mutable
+
 import zonemap.core.predicate.Predicate
 import zonemap.iceberg.fact.FactTaskRunner
 import zonemap.iceberg.layout.Clustering
 import zonemap.iceberg.plan.PinnedRelation
+import zonemap.iceberg.prune.FileSet
 import zonemap.iceberg.report.{ConditionReason, SqlText}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.upkeep.UpkeepProcess
@@ -23,10 +26,12 @@ private[zonemap] final class Adviser(settings: PlannerSettings, process: UpkeepP
     val live = relation.liveFiles.getOrElse {
       target.refuse(Clustering.whyUncovered(relation), s"${SqlText.build(target.sqlName)} indexes it")
     }
+    val sets = mutable.Map.empty[Any, FileSet]
+    def shared(files: FileSet) = sets.getOrElseUpdate(files.rows, files)
     val usages = scans
       .groupBy(_.key)
       .values
-      .map(equal => new Usage(equal.head, equal.size, relation, live))
+      .map(equal => new Usage(equal.head, equal.size, relation, live, shared))
       .toSeq
       .sortBy(usage => (-usage.times, usage.scan.key.mkString))
     val sort = new SortAdvice(target, usages, live).advice

@@ -49,7 +49,7 @@ private[advice] object FactNeed {
   }
 
   private def lacksBounds(usage: Usage, column: ColumnRef): Boolean =
-    FileIntervals.of(usage.kept, Seq(column)).withoutBounds * 2 > usage.kept.count
+    FileIntervals.withoutBounds(usage.kept, column) * 2 > usage.kept.count
 
   /** The only column of a predicate; unlike bounds, facts can be of one key of a map. */
   private def single(predicate: Predicate): Option[ColumnRef] =

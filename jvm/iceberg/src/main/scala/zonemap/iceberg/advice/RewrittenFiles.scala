@@ -18,6 +18,8 @@ import zonemap.iceberg.prune.FileSet
 private[advice] final class RewrittenFiles(table: Table, now: Size) {
   import RewrittenFiles._
 
+  private val sizes = new java.util.IdentityHashMap[FileSet, collection.Map[TupleKey, Long]]
+
   /**
    * The size of the files: the present average, so that the number of files stays about the same, unless it is far from
    * the target size of the table's writers.
@@ -56,13 +58,21 @@ private[advice] final class RewrittenFiles(table: Table, now: Size) {
 
   def partitionsOf(files: FileSet): collection.Set[TupleKey] = bytesOf(files).keySet
 
-  private def bytesOf(files: FileSet): collection.Map[TupleKey, Long] = {
+  private def bytesOf(files: FileSet): collection.Map[TupleKey, Long] = sizes.computeIfAbsent(files, countBytes(_))
+
+  private def countBytes(files: FileSet): collection.Map[TupleKey, Long] = {
     val found = mutable.Map.empty[TupleKey, Long]
     files.foreachSegment { (segment, kept) =>
-      lazy val keys = segment.partitions.map(p => PartitionTuples.key(p.specId, p.values))
+      val bytes = new Array[Long](segment.partitions.size)
+      val isKept = new Array[Boolean](bytes.length)
       kept.forEach { row =>
-        val key = keys(segment.partitionOrdinal(row))
-        found(key) = found.getOrElse(key, 0L) + segment.fileSizeBytes(row)
+        val partition = segment.partitionOrdinal(row)
+        bytes(partition) += segment.fileSizeBytes(row)
+        isKept(partition) = true
+      }
+      for ((tuple, i) <- segment.partitions.zipWithIndex if isKept(i)) {
+        val key = PartitionTuples.key(tuple.specId, tuple.values)
+        found(key) = found.getOrElse(key, 0L) + bytes(i)
       }
     }
     found

@@ -20,8 +20,7 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
   private lazy val all = rewritten.of(live)
 
   def advice: Advice = {
-    val single =
-      candidates.map(column => new TriedOrder(FileOrder(Seq(column)), usages.map(u => u -> after(column, u))))
+    val single = candidates.map(tried)
     val best = single.sortBy(_.total.files).headOption
     val several = new SeveralColumns(usages, live, rewritten, candidates)
     val choice = best.map(one => several.best.filter(_.total.files <= one.total.files * SimplerIsBetter).getOrElse(one))
@@ -95,13 +94,22 @@ private[advice] final class SortAdvice(target: AdvisedTable, usages: Seq[Usage],
       .map(_.head._1)
       .take(MostCandidates)
 
+  /** The sort by a column. Usages of the same partitions share the bounds, which are forgotten before the next ones. */
+  private def tried(column: ColumnRef): TriedOrder = {
+    val sizes = usages.groupBy(_.inPartitions).flatMap { case (base, same) =>
+      val estimate = SortEstimate.over(base, column, Some(rewritten.fileBytes))
+      same.map(usage => usage -> after(column, usage, estimate))
+    }
+    new TriedOrder(FileOrder(Seq(column)), usages.map(usage => usage -> sizes(usage)))
+  }
+
   /** The files that the usage would keep; on the left, the reason why that is unknown. */
-  private def after(column: ColumnRef, usage: Usage): Either[String, Size] = {
+  private def after(column: ColumnRef, usage: Usage, estimate: SortEstimate): Either[String, Size] = {
     val base = usage.inPartitions
     def estimated(predicate: Predicate) =
       ColumnEffect.rangesOf(predicate).filterNot(_.isEverything) match {
         case Some(ranges) =>
-          SortEstimate.of(base, column, ranges, Some(rewritten.fileBytes)).map(rewritten.of(base).only)
+          estimate.of(ranges).map(rewritten.of(base).only)
         case None => Right(rewritten.merged(usage.now))
       }
     usage

@@ -10,14 +10,20 @@ import zonemap.iceberg.prune.FileSet
  *
  * @param times the number of the scans
  * @param live all files of the table
+ * @param shared returns one set for all sets of the same files
  */
-private[advice] final class Usage(val scan: ObservedScan, val times: Int, relation: PinnedRelation, val live: FileSet) {
+private[advice] final class Usage(
+    val scan: ObservedScan,
+    val times: Int,
+    relation: PinnedRelation,
+    val live: FileSet,
+    shared: FileSet => FileSet) {
 
   /** The files that the conditions keep. */
   val kept: FileSet = ScanCondition.keep(live, scan.used)
 
   /** The files that the partitions keep; a sort by a column without a condition may keep all of them. */
-  lazy val inPartitions: FileSet = live.keepByPartitions(Predicate.and(scan.used.map(_.predicate): _*))
+  lazy val inPartitions: FileSet = shared(live.keepByPartitions(Predicate.and(scan.used.map(_.predicate): _*)))
 
   /** The files that the scan keeps; those that one value of the key may be in, if only a join can prune. */
   lazy val now: Size = {

@@ -201,9 +201,16 @@ private[zonemap] final class FactBuild(process: IndexProcess) {
       request -> WrongBounds.report(table, indexed, request, facts.map(_._2))
     }.toMap
     val kept = readable.map { case (request, facts) =>
-      request -> joined(request, facts, live, store).map(_.copy(contradictsManifests = wrong(request) > 0))
+      val refs = if (facts.isEmpty) ofNoFile(work, request, store) else joined(request, facts, live, store)
+      request -> refs.map(_.copy(contradictsManifests = wrong(request) > 0))
     }
     (kept, wrong)
+  }
+
+  /** A fact that the table had and of which no data file is left: a file without entries keeps it, for later data files. */
+  private def ofNoFile(work: FactWork, request: FactRequest, store: IndexStore): Seq[FactRef] = {
+    val had = work.had(request).map(_._1)
+    if (had.isEmpty) Nil else Seq(had.find(_.files == 0).getOrElse(FactTask.store(request, Nil, store)))
   }
 
   /** Names the facts in a version, which later ones take them from. */

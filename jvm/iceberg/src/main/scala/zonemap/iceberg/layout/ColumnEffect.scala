@@ -38,19 +38,28 @@ private[zonemap] object ScanCondition {
 
 private[zonemap] object ColumnEffect {
 
-  /** The effect of a condition together with the other conditions on the same column; IS NOT NULL counts alone. */
-  def of(condition: ScanCondition, all: Seq[ScanCondition], live: FileSet): ColumnEffect = {
-    val (same, others) = sameColumn(condition, all)
-    val files = ScanCondition.keep(live, others)
-    of(files, ScanCondition.keep(files, same), Predicate.and(same.map(_.predicate): _*))
+  /**
+   * The effect of each condition together with the other conditions on the same column; IS NOT NULL counts alone.
+   *
+   * Each condition is evaluated three times, however many there are.
+   */
+  def ofEach(conditions: Seq[ScanCondition], live: FileSet): Seq[ColumnEffect] = {
+    val groups = conditions.indices.groupBy(i => columnOf(conditions(i)).toRight(i)).values.toIndexedSeq
+    val grouped = groups.map(_.map(conditions))
+    val byLater = grouped.scanRight(live)((group, files) => ScanCondition.keep(files, group)).tail
+    val byEarlier = grouped.scanLeft(live)(ScanCondition.keep)
+    val effects = new Array[ColumnEffect](conditions.size)
+    groups.indices.foreach { g =>
+      val files = byEarlier(g).intersect(byLater(g))
+      val kept = ScanCondition.keep(files, grouped(g))
+      val effect = of(files, kept, Predicate.and(grouped(g).map(_.predicate): _*))
+      groups(g).foreach(effects(_) = effect)
+    }
+    effects.toSeq
   }
 
-  /** The conditions on the same column as one of them, and the others; IS NOT NULL counts alone. */
-  def sameColumn(condition: ScanCondition, all: Seq[ScanCondition]): (Seq[ScanCondition], Seq[ScanCondition]) = {
-    def columnOf(of: ScanCondition) = single(of.predicate).map(_.id).filterNot(_ => isNotNull(of.predicate))
-    val column = columnOf(condition)
-    all.partition(other => (other eq condition) || (column.isDefined && columnOf(other) == column))
-  }
+  private def columnOf(condition: ScanCondition): Option[ColumnId] =
+    if (isNotNull(condition.predicate)) None else single(condition.predicate).map(_.id)
 
   /** Fewer files than this need no other layout. */
   private val FewFiles = 4
@@ -68,7 +77,7 @@ private[zonemap] object ColumnEffect {
     else if (kept.count < FewFiles) plain
     else
       single(conditions).fold(plain) { column =>
-        val without = FileIntervals.of(kept, Seq(column)).withoutBounds
+        val without = FileIntervals.withoutBounds(kept, column)
         if (without * 2 > kept.count)
           ColumnEffect(ConditionEffect.FilesWithoutBounds(kept.count, files.count, column.name, without))
         else

@@ -32,16 +32,26 @@ private[zonemap] object FileIntervals {
 
   /** Reads the bounds of each file once. O(files * log(files)) time, and O(files) memory on the driver. */
   def of(files: FileSet, columns: Seq[ColumnRef]): FileIntervals = {
-    val ends: Ends = columns match {
-      case Seq(one) if one.columnType.encoding == Encoding.Longs => new LongEnds
-      case _                                                     => new ListEnds
+    val ends = columns.map { column =>
+      if (column.columnType.encoding == Encoding.Longs) new LongEnds else new ValueEnds
     }
-    val count = new Counts
+    val count = new Counts(ends)
     files.foreachSegment { (segment, rows) =>
       val readers = columns.map(new Reader(files, segment, rows, _))
-      rows.forEach(row => count.add(readers.map(_.read(row)), ends))
+      rows.forEach(row => count.add(readers.map(_.read(row))))
     }
-    FileIntervals(files.count, count.constant, count.withoutBounds, count.onlyNulls, Overlaps.of(ends.ranked))
+    val ranked = ends.map(_.ranked).reduceLeft(_.refinedBy(_))
+    FileIntervals(files.count, count.constant, count.withoutBounds, count.onlyNulls, Overlaps.of(ranked))
+  }
+
+  /** Counts the files that have no bounds of a column which describe their rows. O(files) time. */
+  def withoutBounds(files: FileSet, column: ColumnRef): Long = {
+    var count = 0L
+    files.foreachSegment { (segment, rows) =>
+      val reader = new Reader(files, segment, rows, column)
+      rows.forEach(row => if (reader.read(row) == Absent) count += 1)
+    }
+    count
   }
 
   /** The bounds of one column of one file. */
@@ -75,33 +85,33 @@ private[zonemap] object FileIntervals {
       column.columnType.reencode(value, bounds.columnType)
   }
 
-  private final class Counts {
+  private final class Counts(ends: Seq[Ends]) {
     var constant = 0L
     var withoutBounds = 0L
     var onlyNulls = 0L
 
-    def add(intervals: Seq[Interval], ends: Ends): Unit =
+    def add(intervals: Seq[Interval]): Unit =
       if (intervals.contains(Absent)) withoutBounds += 1
       else if (intervals.contains(OnlyNulls)) onlyNulls += 1
       else {
         val found = intervals.collect { case between: Between => between }
         if (found.forall(_.isConstant)) constant += 1
-        ends.add(found.map(_.lower), found.map(_.upper))
+        ends.lazyZip(found).foreach((column, interval) => column.add(interval.lower, interval.upper))
       }
   }
 
-  /** Collects the ends of intervals. */
+  /** Collects the ends of the intervals of one column. */
   private sealed trait Ends {
-    def add(lower: Seq[ZoneValue], upper: Seq[ZoneValue]): Unit
+    def add(lower: ZoneValue, upper: ZoneValue): Unit
     def ranked: RankedIntervals
   }
 
   private final class LongEnds extends Ends {
     private val (lowers, uppers) = (new mutable.ArrayBuilder.ofLong, new mutable.ArrayBuilder.ofLong)
 
-    override def add(lower: Seq[ZoneValue], upper: Seq[ZoneValue]): Unit = {
-      lowers += longOf(lower.head)
-      uppers += longOf(upper.head)
+    override def add(lower: ZoneValue, upper: ZoneValue): Unit = {
+      lowers += longOf(lower)
+      uppers += longOf(upper)
     }
 
     override def ranked: RankedIntervals = RankedIntervals.ofLongs(lowers.result(), uppers.result())
@@ -113,20 +123,19 @@ private[zonemap] object FileIntervals {
       }
   }
 
-  private final class ListEnds extends Ends {
-    private val lowers = mutable.ArrayBuffer.empty[Seq[ZoneValue]]
-    private val uppers = mutable.ArrayBuffer.empty[Seq[ZoneValue]]
+  private final class ValueEnds extends Ends {
+    private val lowers = mutable.ArrayBuffer.empty[ZoneValue]
+    private val uppers = mutable.ArrayBuffer.empty[ZoneValue]
 
-    override def add(lower: Seq[ZoneValue], upper: Seq[ZoneValue]): Unit = {
+    override def add(lower: ZoneValue, upper: ZoneValue): Unit = {
       lowers += lower
       uppers += upper
     }
 
-    override def ranked: RankedIntervals = RankedIntervals.of(lowers.toArray, uppers.toArray, ByColumn)
+    override def ranked: RankedIntervals = RankedIntervals.of(lowers.toArray, uppers.toArray, ByValue)
   }
 
-  private object ByColumn extends Comparator[Seq[ZoneValue]] {
-    override def compare(left: Seq[ZoneValue], right: Seq[ZoneValue]): Int =
-      left.lazyZip(right).map(_.compare(_)).find(_ != 0).getOrElse(0)
+  private object ByValue extends Comparator[ZoneValue] {
+    override def compare(left: ZoneValue, right: ZoneValue): Int = left.compare(right)
   }
 }

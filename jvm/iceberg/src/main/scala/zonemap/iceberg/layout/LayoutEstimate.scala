@@ -30,13 +30,17 @@ private[zonemap] final class LayoutEstimate private (
     })
   }
 
-  private def byColumns(rows: DrawnRows, positions: IndexedSeq[Int]): Array[Integer] =
+  private def byColumns(rows: DrawnRows, positions: IndexedSeq[Int]): Array[Integer] = {
+    val places = positions.map(rows.places).toArray
     sorted(rows) { (i, j) =>
-      positions.iterator
-        .map(c => java.lang.Double.compare(rows.places(c)(i), rows.places(c)(j)))
-        .find(_ != 0)
-        .getOrElse(0)
+      var (c, compared) = (0, 0)
+      while (compared == 0 && c < places.length) {
+        compared = java.lang.Double.compare(places(c)(i), places(c)(j))
+        c += 1
+      }
+      compared
     }
+  }
 
   private def byZOrder(rows: DrawnRows, positions: IndexedSeq[Int]): Array[Integer] = {
     val bits = positions.map(c => rows.places(c).map(ZOrderBits.of(columns(c).columnType, scales(c), _)))

@@ -39,6 +39,15 @@ final class FileSet private[iceberg] (
     new FileSet(parts.map { case (segment, rows) => segment -> partitions.keep(segment, rows.copy()) }, trust, budget)
   }
 
+  /** The files that are in both of two sets of the same files. */
+  private[iceberg] def intersect(other: FileSet): FileSet = {
+    val others = other.rowsBySegment
+    val both = parts.map { case (segment, rows) =>
+      segment -> Option(others.get(segment)).fold(Bitmap.empty(rows.size))(rows.copy().and(_))
+    }
+    new FileSet(both, trust, budget)
+  }
+
   private def inBudget[A](evaluate: => A): A = budget.fold(evaluate)(StoreBudget.within(_)(evaluate))
 
   private def keep(filter: Predicate, derived: Predicate, byPartition: Boolean): FileSet = {
@@ -141,6 +150,9 @@ final class FileSet private[iceberg] (
   }
 
   private[iceberg] def specOf(specId: Int): Option[PartitionSpec] = trust.specs(specId)
+
+  /** The files by segment; equal for sets of the same files of one snapshot. */
+  private[iceberg] def rows: IndexedSeq[(Segment, Bitmap)] = parts
 
   /** Calls `use` with each segment and its files in this set, which `use` must not change. */
   private[iceberg] def foreachSegment(use: (Segment, Bitmap) => Unit): Unit =

@@ -33,6 +33,10 @@ object OperatorReason {
         "JOIN_TYPE",
         s"$text returns rows that match no row, so its keys prune no file of this side")
 
+  /** The side of an anti join or of EXISTS that only decides which rows of the other side are returned. */
+  final case class JoinTested(text: String)
+      extends OperatorReason("JOIN_TYPE", s"no file of this side of $text is pruned by its keys")
+
   case object JoinCondition
       extends OperatorReason("JOIN_CONDITION", "it requires no equality with a bare column of this table")
 
@@ -55,7 +59,9 @@ object OperatorReason {
     LimitNotProven.code ->
       "No file is proven to hold only matching rows, as with functions in the filter or deletes, or all files are needed.",
     LimitOff.code -> "`spark.sql.zonemap.limit` is false.",
-    JoinType("").code -> "An outer or anti join retains all rows of this table, so keys prune none of its files.",
+    JoinType("").code ->
+      ("An outer or anti join retains all rows of this table, or an anti join or EXISTS only compares with its rows; " +
+        "keys prune none of its files."),
     JoinCondition.code -> "The join has no condition `column = column` with a column of this table.",
     JoinAllFiles.code ->
       "The keys are in all or most files, or Spark does not broadcast the other side, or that side has no filter and many rows.",

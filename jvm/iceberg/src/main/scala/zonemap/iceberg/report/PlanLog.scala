@@ -38,7 +38,7 @@ private[zonemap] final class PlanLog {
     }
     listeners.forEach(_.apply(report))
     // building a line takes a thirtieth of the time that planning one file takes
-    if (log.isInfoEnabled) log.info(s"Zonemap: ${report.summary} planned_scans=$plannedScans")
+    if (log.isInfoEnabled) log.info(PlanLog.line(report, "planned_scans" -> plannedScans))
   }
 
   /** Logs that a query returned other rows than with Iceberg's plan. */
@@ -58,12 +58,16 @@ private[zonemap] final class PlanLog {
         s"Zonemap shadow mode: the plan of ${report.table} differs from Iceberg's plan, which the query uses: " +
           s"${mismatch.difference}. Please report this.")
     case damaged: StockReason.StoreDamaged =>
-      log.warn(s"Zonemap: ${report.summary} damage=${damaged.detail}; CALL zonemap.system.build builds the index anew")
-    case failed: StockReason.PlannerFailed => log.warn(s"Zonemap: ${report.summary} error=${failed.error}")
+      log.warn(PlanLog.line(report, "damage" -> damaged.detail, "remedy" -> "CALL zonemap.system.build"))
+    case failed: StockReason.PlannerFailed => log.warn(PlanLog.line(report, "error" -> failed.error))
     case _                                 => ()
   }
 }
 
 private object PlanLog {
   private val HistoryScans = 1000
+
+  /** The line of a scan, with further fields at its end. */
+  private def line(report: PlanReport, more: (String, Any)*): String =
+    s"Zonemap: ${LogFields.of(report.logFields ++ more)}"
 }

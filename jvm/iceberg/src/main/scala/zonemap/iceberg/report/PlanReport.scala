@@ -36,6 +36,7 @@ final class PlanReport(
     val facts: Option[FactReport],
     doubtfulFiles: () => Long,
     val millis: Double) {
+  import PlanReport.MaxText
 
   /** The steps as the history shows them. */
   private[zonemap] val counted: CountedSteps = new CountedSteps
@@ -56,20 +57,26 @@ final class PlanReport(
   /** Live data files whose bounds only Iceberg's own filter may use. */
   lazy val doubtful: Long = doubtfulFiles()
 
-  /** One line for logs and for EXPLAIN. */
-  def summary: String =
-    mode match {
-      case PlanMode.Stock(reason) =>
-        s"table=$table snapshot=$snapshotId mode=STOCK reason=${reason.code} (${reason.message}) ms=${MillisText.of(millis)}"
-      case _ =>
-        s"table=$table snapshot=$snapshotId mode=${mode.name} tier=${tier.fold("-")(_.name)} " +
-          topK.fold("")(bound => s"topk=[$bound] ") + limit.fold("")(rows => s"limit=$rows ") +
-          facts.fold("")(f => s"facts=[${f.answered.mkString(" ")}: ${f.evaluated} to ${f.kept}] ") +
-          s"files considered=$considered kept=$kept ms=${MillisText.of(millis)}"
+  /** The fields of the log line of the scan, in their order. */
+  private[report] def logFields: Seq[(String, Any)] = {
+    val (how, counts) = mode match {
+      case PlanMode.Stock(reason) => (Seq("reason" -> reason.code, "message" -> reason.message.take(MaxText)), Nil)
+      case _                      => (Seq("tier" -> tier.fold("-")(_.name)), countedFields)
     }
+    Seq("table" -> table, "snapshot" -> snapshotId, "mode" -> mode.name) ++ how ++ counts :+ ("ms" -> MillisText.of(
+      millis))
+  }
+
+  private def countedFields: Seq[(String, Any)] =
+    Seq("files_considered" -> considered, "files_kept" -> kept, "bytes_kept" -> keptBytes, "rows_kept" -> keptRows) ++
+      facts.toSeq.flatMap(f => Seq("facts" -> f.answered.mkString(" "), "files_before_facts" -> f.evaluated)) ++
+      topK.map("top_k" -> _.take(MaxText)) ++ limit.map("limit" -> _)
 }
 
 object PlanReport {
+
+  /** The most characters of a text in a log line. */
+  private val MaxText = 500
 
   /** The report of a scan that Iceberg planned. */
   private[zonemap] def stock(table: String, snapshotId: Long, reason: StockReason, millis: Double): PlanReport =

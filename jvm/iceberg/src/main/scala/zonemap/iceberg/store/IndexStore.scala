@@ -175,6 +175,29 @@ private[zonemap] final class IndexStore(io: FileIO, val root: String, val access
       case _ => Set.empty
     }
 
+  /**
+   * Why some segments cannot be read: the file of one is missing, or has another size than recorded. `None` if a listing
+   * shows nothing wrong, if the `FileIO` cannot list, or if the store has more than [[IndexStore.MaxListed]] segments.
+   */
+  def damageOf(refs: Seq[SegmentRef]): Option[String] =
+    io match {
+      case listing: SupportsPrefixOperations =>
+        val sizes = listing
+          .listPrefix(s"$root/${IndexStore.Segments}/")
+          .asScala
+          .iterator
+          .take(IndexStore.MaxListed + 1)
+          .flatMap(info => underRoot(info.location()).map(_.substring(root.length + 1) -> info.size()))
+          .toMap
+        def problem(ref: SegmentRef) = sizes.get(ref.relativePath) match {
+          case Some(size) if size == ref.sizeBytes => None
+          case Some(size) => Some(s"segment ${ref.relativePath} has $size of ${ref.sizeBytes} bytes")
+          case None       => Some(s"segment ${ref.relativePath} is gone")
+        }
+        if (sizes.size > IndexStore.MaxListed) None else refs.iterator.flatMap(problem).nextOption()
+      case _ => None
+    }
+
   /** Deletes files of this store, and no other files. */
   def delete(locations: Seq[String]): Unit = locations.foreach { location =>
     require(

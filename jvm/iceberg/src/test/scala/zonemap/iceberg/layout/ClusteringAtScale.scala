@@ -1,13 +1,16 @@
 package zonemap.iceberg.layout
 
+import java.lang.management.{ManagementFactory, MemoryType}
 import java.util.Random
+
+import scala.jdk.CollectionConverters._
 
 import zonemap.core.column.ColumnBounds
 import zonemap.core.predicate.ColumnRef
 import zonemap.core.value.{LongType, LongValue, Presence, StringType, ZoneValues}
 
 /**
- * Measures the overlaps of 1,000,000 files: `dev/sbt "iceberg/Test/runMain zonemap.iceberg.layout.ClusteringAtScale"`.
+ * Measures the overlaps of 1,000,000 files, and the greatest heap that is used meanwhile beyond that of the files: `dev/sbt "iceberg/Test/runMain zonemap.iceberg.layout.ClusteringAtScale"`.
  * The first argument is another number of files.
  */
 object ClusteringAtScale {
@@ -35,10 +38,18 @@ object ClusteringAtScale {
     }
     val columns = Types.zipWithIndex.map { case (columnType, i) => ColumnRef(i + 1, columnType, s"c$i") }
     for (keys <- Seq(Seq(0), Seq(1), Seq(2), Seq(0, 2)); _ <- 0 until Rounds) {
+      System.gc()
+      heap.foreach(_.resetPeakUsage())
+      val before = heap.map(_.getUsage.getUsed).sum
       val started = System.nanoTime()
       val found = FileIntervals.of(files, keys.map(columns))
       val seconds = (System.nanoTime() - started) / 1e9
-      println(f"$count%,d files by $keys: $seconds%.2f s, average depth ${found.overlaps.averageDepth}%.1f")
+      val megabytes = (heap.map(_.getPeakUsage.getUsed).sum - before) / 1e6
+      println(
+        f"$count%,d files by $keys: $seconds%.2f s, at most $megabytes%.0f MB with garbage, average depth " +
+          f"${found.overlaps.averageDepth}%.1f")
     }
   }
+
+  private val heap = ManagementFactory.getMemoryPoolMXBeans.asScala.toSeq.filter(_.getType == MemoryType.HEAP)
 }

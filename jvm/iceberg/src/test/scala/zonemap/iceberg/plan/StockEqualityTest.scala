@@ -53,7 +53,7 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
       fewerThanIceberg: Boolean = false): Planned = {
     val theirs = stock(table, filter, refine)
     val planned = ours(table, filter, Covering, refine)
-    assert(planned.reason.isEmpty, planned.report.summary)
+    assert(planned.reason.isEmpty, planned.report.table)
     val paths = theirs.map(_.file().location()).toSet
     if (fewerThanIceberg) assert(planned.paths.subsetOf(paths) && planned.paths.size < paths.size)
     else assert(planned.paths == paths)

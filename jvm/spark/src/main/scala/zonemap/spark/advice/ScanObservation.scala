@@ -128,9 +128,7 @@ private[spark] object ScanObservation {
 
     private def joinHindrance: Option[Hindrance] =
       use.joins.headOption.filter(_ => joinKeys.isEmpty).map { join =>
-        val reason = use.joins.find(!_.prunable).fold[OperatorReason](OperatorReason.JoinCondition) { other =>
-          OperatorReason.JoinType(other.text)
-        }
+        val reason = use.joins.find(!_.prunable).fold[OperatorReason](OperatorReason.JoinCondition)(_.reason)
         operator(join.text, reason)
       }
 

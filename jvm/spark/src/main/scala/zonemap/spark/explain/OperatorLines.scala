@@ -50,7 +50,7 @@ private[explain] final class OperatorLines(relation: ZoneMapRelation, report: Pl
     else
       (ofScan ++ use.joins)
         .find(!_.prunable)
-        .fold[OperatorReason](OperatorReason.JoinCondition)(j => OperatorReason.JoinType(j.text))
+        .fold[OperatorReason](OperatorReason.JoinCondition)(_.reason)
   }
 
   private def isColumn(use: ScanUse, key: Expression): Boolean =

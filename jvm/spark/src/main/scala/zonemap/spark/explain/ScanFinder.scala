@@ -1,5 +1,7 @@
 package zonemap.spark.explain
 
+import java.util.{Collections, IdentityHashMap}
+
 import scala.jdk.CollectionConverters._
 
 import org.apache.iceberg.spark.source.SparkTable
@@ -26,8 +28,10 @@ private[spark] final class ScanFinder(swap: SwapRule) extends AdaptiveSparkPlanH
 
   def of(plan: SparkPlan): Seq[FoundScan] = {
     lazy val uses = ScanUse.of(logicalPlans(plan))
+    // the subqueries of dynamic pruning have copies of plans with the same scans
+    val seen = Collections.newSetFromMap(new IdentityHashMap[Scan, java.lang.Boolean])
     collectWithSubqueries(plan) {
-      case scan: BatchScanExec => ofScan(scan, uses).toSeq
+      case scan: BatchScanExec => if (seen.add(scan.scan)) ofScan(scan, uses).toSeq else Nil
       case rows: LocalTableScanExec =>
         rows.logicalLink.flatMap(_.getTagValue(AnsweredScan.Tag)).map(ofAnswered).toSeq
       case cached: InMemoryTableScanExec => of(cached.relation.cachedPlan).map(_.cached)

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
+import zonemap.iceberg.report.OperatorReason
 import zonemap.spark.expression.ExpressionSql
 
 /**
@@ -39,8 +40,17 @@ private[spark] final case class Placed[+A](of: A, between: Option[String] = None
  *
  * @param prunable true if the join drops rows of this side that match no row
  * @param keys the expressions of this side that must equal one of the other side
+ * @param isReturned false if the join returns no row of this side
  */
-private[spark] final case class JoinedSide(text: String, prunable: Boolean, keys: Seq[Expression])
+private[spark] final case class JoinedSide(
+    text: String,
+    prunable: Boolean,
+    keys: Seq[Expression],
+    isReturned: Boolean = true) {
+
+  /** Why the join prunes no file of this side, if it is not prunable. */
+  def reason: OperatorReason = if (isReturned) OperatorReason.JoinType(text) else OperatorReason.JoinTested(text)
+}
 
 private[spark] object ScanUse {
 
@@ -126,14 +136,15 @@ private[spark] object ScanUse {
         above: Above): Unit = {
       val equal =
         condition.toSeq.flatMap(splitConjunctivePredicates).collect { case EqualTo(a, b) => Seq(a, b) }.flatten
-      def side(plan: LogicalPlan, prunable: Boolean): Above = {
+      def side(plan: LogicalPlan, prunable: Boolean, isReturned: Boolean = true): Above = {
         val keys = equal.filter(key => key.references.nonEmpty && key.references.subsetOf(plan.outputSet))
-        val joined = JoinedSide(s"a join of type ${named(joinType)}", prunable, keys)
+        val joined = JoinedSide(s"a join of type ${named(joinType)}", prunable, keys, isReturned)
         val behind = above.behind("a join")
         behind.copy(joins = joined +: behind.joins)
       }
       visit(left, side(left, Seq(Inner, Cross, LeftSemi, RightOuter).contains(joinType)))
-      visit(right, side(right, Seq(Inner, Cross, LeftSemi, LeftOuter).contains(joinType)))
+      val isTested = joinType == LeftAnti || joinType.isInstanceOf[ExistenceJoin]
+      visit(right, side(right, Seq(Inner, Cross, LeftSemi, LeftOuter).contains(joinType), !isTested))
     }
 
     /** The plans of dynamic pruning are copies of sides of joins, which are visited where they are joined. */

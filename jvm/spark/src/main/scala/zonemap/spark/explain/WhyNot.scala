@@ -138,7 +138,7 @@ private object WhyNot {
       )
 
     private def counted(conditions: Seq[ConditionUse], live: FileSet): Seq[WhyNotRow] = {
-      val used = conditions.flatMap(_.outcome.toOption)
+      val effects = ColumnEffect.ofEach(conditions.flatMap(_.outcome.toOption).map(_.condition), live).iterator
       var files = live
       conditions.map { condition =>
         val before = files
@@ -148,7 +148,7 @@ private object WhyNot {
               .copy(before = before.count, after = before.count, alone = live.count)
           case Right(found) =>
             files = ScanCondition.keep(before, Seq(found.condition))
-            val effect = ColumnEffect.of(found.condition, used.map(_.condition), live)
+            val effect = effects.next()
             val reason = Coded.of(effect.effect.code, effect.effect.message, effect.effect)
             coded(withUse(plain(condition), found), reason, scan.sqlName)
               .copy(

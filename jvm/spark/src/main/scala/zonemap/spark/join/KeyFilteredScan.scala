@@ -9,7 +9,7 @@ import org.slf4j.LoggerFactory
 
 import zonemap.core.predicate.{ColumnRef, In, IsNaN, Predicate, SortedValues}
 import zonemap.iceberg.prune.FileSet
-import zonemap.iceberg.report.{FileTotal, MillisText, PlanStage, PlanStep, Survivable}
+import zonemap.iceberg.report.{FileTotal, LogFields, MillisText, PlanStage, PlanStep, Survivable}
 import zonemap.spark.expression.{CatalystValues, Encoded}
 import zonemap.spark.scan.{ForwardingScan, IcebergScans}
 
@@ -89,9 +89,15 @@ private[spark] final class KeyFilteredScan(
     val (before, after) = IcebergScans.remove(inner, files.pathsWithout(kept))
     val first = cuts.get(column.name).fold(before)(_.before)
     cuts = cuts.updated(column.name, PlanStage(PlanStep.JoinKeys(column.name), first, after))
-    log.info(
-      s"Zonemap: table=$tableName join pruning on ${column.name}: ${before.files} -> ${after.files} files by " +
-        s"${keys.size} keys ms=${MillisText.of((System.nanoTime() - started) / 1e6)}")
+    val fields = Seq[(String, Any)](
+      "table" -> tableName,
+      "join_keys" -> column.name,
+      "keys" -> keys.size,
+      "files_before" -> before.files,
+      "files_after" -> after.files,
+      "ms" -> MillisText.of((System.nanoTime() - started) / 1e6)
+    )
+    log.info(s"Zonemap: ${LogFields.of(fields)}")
   }
 
   /**

@@ -10,6 +10,7 @@ import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.analysis
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.plans.logical.View
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
@@ -28,8 +29,9 @@ private[procedure] object IcebergTables {
     val table =
       try Spark3Util.loadIcebergTable(spark, qualified(spark, name))
       catch {
-        case e: IllegalArgumentException => throw notIceberg(name, verb, e)
-        case e: ClassCastException       => throw notIceberg(name, verb, e)
+        case e: IllegalArgumentException if !isView(spark, name) => throw notIceberg(name, verb, e)
+        case e: ClassCastException                               => throw notIceberg(name, verb, e)
+        case NonFatal(e) if isView(spark, name)                  => throw view(name, verb, e)
         case NonFatal(e) =>
           val why = firstLine(e) + absentCatalog(spark, name)
           throw refused(s"Cannot $verb '$name': $why. Name an existing Iceberg table as catalog.namespace.table.", e)
@@ -37,6 +39,10 @@ private[procedure] object IcebergTables {
     table.refresh()
     table
   }
+
+  /** Whether a name that is no Iceberg table is that of a view of this session or of Spark's catalog. */
+  private def isView(spark: SparkSession, name: String): Boolean =
+    Try(spark.table(name).queryExecution.analyzed).toOption.exists(_.exists(_.isInstanceOf[View]))
 
   /** The name with its catalog: for a first part that is no catalog, Iceberg logs a warning with a Java trace. */
   private def qualified(spark: SparkSession, name: String): String = {
@@ -115,6 +121,11 @@ private[procedure] object IcebergTables {
   private def refuse(name: String, verb: String, why: String, what: String): Nothing =
     throw new IllegalArgumentException(s"Cannot $verb '$name': $why. $what.")
 
+  private def view(name: String, verb: String, cause: Throwable): IllegalArgumentException =
+    refused(
+      s"Cannot $verb '$name': it is a view. Name the Iceberg table that it reads as catalog.namespace.table.",
+      cause)
+
   private def notIceberg(name: String, verb: String, cause: Throwable): IllegalArgumentException =
     new IllegalArgumentException(
       s"Cannot $verb '$name': it is not an Iceberg table. Name an Iceberg table as catalog.namespace.table.",
@@ -128,4 +139,5 @@ private[procedure] object IcebergTables {
       .find(_.nonEmpty)
       .getOrElse(error.toString)
       .stripSuffix(".")
+      .stripSuffix(";")
 }

@@ -2,6 +2,7 @@ package zonemap.spark.procedure
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.SparkThrowable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.{Call, Command, LogicalPlan, ParsedStatement}
@@ -33,14 +34,27 @@ private[procedure] object ReadQuery {
         case NonFatal(e) => failed(e, "Give the text of one SELECT")
       }
     if (parsed.exists(isCommand)) refuse("it is no SELECT", "Give a query; EXPLAIN describes the scans of a command")
-    try {
-      val query = session.executePlan(parsed, CommandExecutionMode.SKIP)
-      query.assertAnalyzed()
-      query
-    } catch {
-      case NonFatal(e) => failed(e, "Correct the query, and name tables as catalog.namespace.table")
-    }
+    val query =
+      try {
+        val query = session.executePlan(parsed, CommandExecutionMode.SKIP)
+        query.assertAnalyzed()
+        query
+      } catch {
+        case NonFatal(e) => failed(e, nextStep(e))
+      }
+    if (query.analyzed.isStreaming)
+      refuse(
+        "it reads a stream, whose files are planned batch by batch",
+        "Give a query of the same table without STREAM")
+    query
   }
+
+  private def nextStep(error: Throwable): String =
+    error match {
+      case e: SparkThrowable if e.getCondition == "UNBOUND_SQL_PARAMETER" =>
+        "Write the values of its parameters into the text"
+      case _ => "Correct the query, and name tables as catalog.namespace.table"
+    }
 
   private def isCommand(plan: LogicalPlan): Boolean =
     plan match {

@@ -2,14 +2,15 @@ package zonemap.spark.procedure
 
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
-import org.apache.spark.sql.catalyst.expressions.EqualTo
+import org.apache.spark.sql.catalyst.expressions.{EqualTo, Literal}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.types.{ByteType, IntegerType, LongType, ShortType}
+import org.apache.spark.unsafe.types.UTF8String
 
-import zonemap.core.value.ValueText
 import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.expression.BoundLiteral
@@ -65,7 +66,7 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
       value <- files.someBound(column)
       literal <- BoundLiteral.of(value, attribute.dataType)
     } yield (
-      s"SELECT * FROM $name WHERE ${SqlText.name(Seq(column.name))} = ${ValueText.of(column.columnType, value)}",
+      s"SELECT * FROM $name WHERE ${SqlText.name(Seq(column.name))} = ${sqlOf(literal)}",
       execution(Filter(EqualTo(attribute, literal), relation)))
   }
 
@@ -75,4 +76,12 @@ private[procedure] final class VerifyCall(spark: ClassicSession, process: SparkP
 
 private object VerifyCall {
   private val Verb = "verify"
+
+  /** The literal as a query writes it, whatever confs the session has. */
+  private def sqlOf(literal: Literal): String =
+    (literal.value, literal.dataType) match {
+      case (text: UTF8String, _)                                 => SqlText.literal(text.toString)
+      case (whole, LongType | IntegerType | ShortType | ByteType) => whole.toString
+      case _                                                     => literal.sql
+    }
 }

@@ -75,6 +75,35 @@ class ExplainTextTest extends SharedSession {
     assert(delete.contains(s"table $name mode STOCK\n  reason: NOT_A_QUERY_SCAN ("), delete)
   }
 
+  private lazy val keys: String = {
+    sql(s"CREATE OR REPLACE TABLE lake.db.explained_keys USING iceberg AS SELECT * FROM $source")
+    build("lake.db.explained_keys")
+    "lake.db.explained_keys"
+  }
+
+  test("a scan is described once, also if the keys of a join or of a MERGE are read from a copy of its plan") {
+    def tables(text: String): Seq[String] =
+      text.linesIterator.filter(_.startsWith("table ")).map(_.split(' ')(1)).toSeq.sorted
+    val query = s"SELECT /*+ BROADCAST(s) */ t.id FROM $table t JOIN $keys s ON t.id = s.k WHERE s.name LIKE 'x%'"
+    val (join, ran) = (explainedOnly(query), explained(sql(query)))
+    for (text <- Seq(join, ran)) assert(tables(text) == Seq(table, keys).sorted, text)
+    val name = target("merge-on-read")
+    val merge = explainedOnly(
+      s"MERGE INTO $name t USING $keys s ON t.id = s.k WHEN MATCHED THEN UPDATE SET s = s.name " +
+        "WHEN NOT MATCHED THEN INSERT (id, p, s) VALUES (s.k, 0, s.name)")
+    assert(merge.contains("join pruning on id: at run time") && tables(merge) == Seq(name, keys).sorted, merge)
+    val twice = explainedOnly(s"SELECT * FROM $table WHERE id = 3 UNION ALL SELECT * FROM $table WHERE id = 3")
+    assert(tables(twice) == Seq(table, table), twice)
+  }
+
+  test("the side of an anti join or of EXISTS that is only compared is not said to be returned") {
+    val anti = explainedOnly(s"SELECT * FROM $table t LEFT ANTI JOIN $keys s ON t.id = s.k")
+    assert(anti.contains("(a join of type LEFT ANTI returns rows that match no row"), anti)
+    assert(anti.contains("(no file of this side of a join of type LEFT ANTI is pruned by its keys)"), anti)
+    val exists = explainedOnly(s"SELECT * FROM $table WHERE EXISTS (SELECT 1 FROM $keys WHERE k = id) OR id = 3")
+    assert(exists.contains("(no file of this side of a join of type EXISTENCE is pruned by its keys)"), exists)
+  }
+
   test("values are printed without control characters, each line of the section on one line") {
     def isControl(c: Char): Boolean = c != '\n' && Character.isISOControl(c)
     for (condition <- Seq(

@@ -149,6 +149,15 @@ class WhyNotTest extends SharedSession {
     assert(calls.get == 0)
   }
 
+  test("conditions by the hundred have a row each, and those on one column the effect of all of them") {
+    made
+    val conditions = (0 until 300).map(i => s"id <> $i").mkString(" AND ")
+    val rows = whyNot(s"SELECT id FROM lake.db.examples WHERE $conditions AND id < 9000").drop(1)
+    val (notNull, others) = rows.partition(text(_, "code") == "CONDITION_NOT_NULL")
+    assert(notNull.size == 1 && others.size == 301, rows.size)
+    assert(others.map(text(_, "message")).distinct.size == 1, others.head)
+  }
+
   test("each scan of a query has a number, in joins, unions and subqueries") {
     made
     val rows = whyNot(
@@ -168,7 +177,9 @@ class WhyNotTest extends SharedSession {
     "SHOW TABLES" -> "it is no SELECT.",
     "CALL zonemap.system.build('lake.db.examples')" -> "it is no SELECT.",
     "SELECT * FROM lake.db.nope" -> "Correct the query, and name tables as catalog.namespace.table.",
-    "SELECT nope FROM lake.db.examples" -> "`nope`"
+    "SELECT nope FROM lake.db.examples" -> "`nope`",
+    "SELECT * FROM lake.db.examples WHERE id = :id" -> "Write the values of its parameters into the text.",
+    "SELECT * FROM STREAM lake.db.examples" -> "it reads a stream, whose files are planned batch by batch. Give a query of"
   )
 
   for ((query, message) <- mistakes)

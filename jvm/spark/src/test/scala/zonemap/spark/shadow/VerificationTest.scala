@@ -79,6 +79,23 @@ class VerificationTest extends SharedSession {
     assert(rows.forall(_.getAs[String]("verdict") == "equal"), rows)
   }
 
+  test("the queries of a table run as they are printed, for dates, times, decimals and texts with quotes") {
+    val name = "lake.db.verified_types"
+    sql(s"DROP TABLE IF EXISTS $name")
+    sql(
+      s"CREATE TABLE $name USING iceberg AS SELECT id AS `odd name`, DATE'2026-03-05' AS d, " +
+        "TIMESTAMP'2026-03-04 23:33:20.000123' AS ts, TIMESTAMP_NTZ'2026-03-04 23:33:20' AS tn, " +
+        "CAST(1.50 AS DECIMAL(9, 2)) AS m, CAST(0.5 AS FLOAT) AS f, true AS b, concat(char(39), char(92), 'x') AS s " +
+        "FROM RANGE(0, 1, 1, 1)")
+    build(name)
+    for (conf <- Seq("false", "true"))
+      withConf("spark.sql.parser.escapedStringLiterals" -> conf, "spark.sql.session.timeZone" -> "Asia/Tokyo") {
+        val queries = verify(s"table => '$name', max_columns => 20").map(_.getAs[String]("query")).distinct
+        assert(queries.size == 8, queries)
+        queries.foreach(query => assert(sql(query).count() == 1, query))
+      }
+  }
+
   test("a wrong index is found by the pruned files and by the rows, and the table is put into quarantine") {
     val wrong = newTable("verified_wrong")
     build(wrong)
