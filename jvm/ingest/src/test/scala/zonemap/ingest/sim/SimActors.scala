@@ -7,7 +7,7 @@ import scala.collection.mutable
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.FileGc
 import zonemap.ingest.queue.{Delivered, RecordName, SpoolQueue}
-import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec, UnreadableRecordException}
+import zonemap.ingest.record.{Digits, IngestRecord, QueuedFile, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
 import zonemap.ingest.table._
 import zonemap.ingest.write.LaneTail
@@ -35,7 +35,7 @@ final class SimTable(val world: SimWorld) {
 
   def nonce(): String = {
     nonces += 1
-    f"${world.rng.int(Int.MaxValue)}%08x$nonces%08x"
+    Digits.hex8(world.rng.int(Int.MaxValue).toLong) + Digits.hex8(nonces)
   }
 }
 
@@ -283,8 +283,8 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   /** Whether a file is old enough and not in the table. Gc deletes no other file, because files stay in the table. */
   private def mayDelete(nowMillis: Long): Boolean = {
-    val live = table.catalog.live.toSet
-    table.data.paths.exists(path => nowMillis - table.data.writtenAt(path) > MinAge && !live(path))
+    val live = table.catalog.live
+    table.data.exists((path, writtenAt) => nowMillis - writtenAt > MinAge && !live(path))
   }
 
   private def gc(nowMillis: Long): Unit = {
@@ -326,7 +326,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   private def reachable(): Set[String] = {
     world.interrupt()
-    table.catalog.live.toSet
+    table.catalog.live
   }
 
   private def candidates(): Seq[StoredIngestFile] =
@@ -335,7 +335,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
   /** Another engine removes orphan files, and knows nothing of the queue. */
   private def removeOrphans(): Unit =
     if (!table.catalog.hasLate && world.actors.forall { case c: SimCommitter => c.isIdle; case _ => true }) {
-      val live = table.catalog.live.toSet
+      val live = table.catalog.live
       val lost = table.data.paths.filter { path =>
         !live(path) && world.trueMillis - table.data.writtenAt(path) > MinAge
       }

@@ -13,21 +13,33 @@ final case class SimSnapshot(id: Long, parent: Long, pointer: Option[String], re
   lazy val paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
 }
 
-/** The metadata of the table; a catalog swaps it if its version is the expected one. */
-final case class SimMetadata(version: Long, property: Option[String], snapshots: Vector[SimSnapshot]) {
+/**
+ * The metadata of the table; a catalog swaps it if its version is the expected one.
+ *
+ * @param live the locations of the files of all snapshots: appends never remove one
+ */
+final case class SimMetadata(
+    version: Long,
+    property: Option[String],
+    snapshots: Vector[SimSnapshot],
+    live: Set[String] = Set.empty) {
   def head: Long = snapshots.lastOption.fold(-1L)(_.id)
   def pointer: Option[String] = property.orElse(snapshots.reverseIterator.flatMap(_.pointer).nextOption())
 }
 
 /** Data files with their length and the time they were written. */
 final class SimData(world: SimWorld) {
-  private val files = mutable.HashMap.empty[String, (Long, Long)]
+  private val files = mutable.TreeMap.empty[String, (Long, Long)]
 
   def write(path: String, length: Long): Unit = files.put(path, (length, world.trueMillis)): Unit
   def length(path: String): Option[Long] = files.get(path).map(_._1)
   def writtenAt(path: String): Long = files(path)._2
   def delete(path: String): Unit = files.remove(path): Unit
-  def paths: Seq[String] = files.keys.toSeq.sorted
+  def paths: Seq[String] = files.keysIterator.toSeq
+
+  /** Whether a file, given by its path and the time it was written, fulfils the condition. */
+  def exists(condition: (String, Long) => Boolean): Boolean =
+    files.exists { case (path, (_, writtenAt)) => condition(path, writtenAt) }
 }
 
 /**
@@ -59,11 +71,14 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     id
   }
 
-  private def append(m: SimMetadata, id: Long, commit: PointerCommit, pointer: Option[String]): SimMetadata =
+  private def append(m: SimMetadata, id: Long, commit: PointerCommit, pointer: Option[String]): SimMetadata = {
+    val snapshot = SimSnapshot(id, m.head, pointer, commit.records.map(_.record))
     m.copy(
       version = m.version + 1,
       property = pointer.orElse(m.property),
-      snapshots = m.snapshots :+ SimSnapshot(id, m.head, pointer, commit.records.map(_.record)))
+      snapshots = m.snapshots :+ snapshot,
+      live = m.live ++ snapshot.paths)
+  }
 
   private def send(base: SimMetadata, change: SimMetadata => SimMetadata): Unit = {
     val fate = if (world.faults) world.rng.int(20) else 19
@@ -104,8 +119,8 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
       snapshots = metadata.snapshots :+ SimSnapshot(nextId, metadata.head, None, Nil))
   }
 
-  /** The locations of all live files: appends never remove one. */
-  def live: Seq[String] = metadata.snapshots.flatMap(_.paths)
+  /** The locations of all live files. */
+  def live: Set[String] = metadata.live
 
   override def lengths(locations: Seq[String]): Seq[FileLength] = {
     world.interrupt()

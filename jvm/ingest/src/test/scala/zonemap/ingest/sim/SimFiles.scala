@@ -35,7 +35,7 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
   override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
     world.interrupt()
     refuse(path)
-    files.get(path).map(_._1.take(maxBytes + 1))
+    files.get(path).map { case (bytes, _) => if (bytes.length <= maxBytes) bytes else bytes.take(maxBytes + 1) }
   }
 
   /** The store may fail to read or delete a single record. */
@@ -57,8 +57,10 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
       })
   }
 
-  private def names(folder: String): Seq[String] =
-    files.keysIteratorFrom(folder + "/").takeWhile(_.startsWith(folder + "/")).toSeq
+  private def names(folder: String): Seq[String] = {
+    val prefix = folder + "/"
+    files.keysIteratorFrom(prefix).takeWhile(_.startsWith(prefix)).toSeq
+  }
 
   override def delete(path: String): Unit = {
     world.interrupt()
