@@ -13,7 +13,7 @@ import zonemap.ingest.table._
 import zonemap.ingest.write.LaneTail
 
 /** What a simulation shares: the table, the queue, and what the producers know. */
-final class SimTable(val world: SimWorld) {
+class SimTable(val world: SimWorld) {
   val uuid = "00000000-0000-0000-0000-000000000001"
   val files = new SimFiles(world)
   val data = new SimData(world)
@@ -40,6 +40,20 @@ final class SimTable(val world: SimWorld) {
 }
 
 /**
+ * What the next steps of a producer depend on. Immutable.
+ *
+ * @param last the greatest number that is durable; `None` until the lane is open
+ * @param least the least number of the next record
+ * @param written the record whose files are written, and since when
+ */
+final case class WriterState(
+    last: Option[Long] = None,
+    opens: Int = 0,
+    appends: Int = 0,
+    least: Long = 0,
+    written: Option[(IngestRecord, Long)] = None)
+
+/**
  * A producer of one lane: writes files, appends a record, and repeats the append after an error.
  *
  * @param first whether it is the first of the producers of its lane
@@ -48,37 +62,38 @@ final class SimTable(val world: SimWorld) {
 final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolean = false, first: Boolean = true)
     extends Actor {
   private val world = table.world
-  private var last = Option.empty[Long]
-  private var opens = 0
-  private var appends = 0
-  private var least = 0L
-  private var written = Option.empty[(IngestRecord, Long)]
+  private var state = WriterState()
 
-  override def crash(): Unit = {
-    last = None
-    written = None
-  }
+  override def crash(): Unit = state = state.copy(last = None, written = None)
 
-  def isDone: Boolean = last.exists(_ >= records - 1)
+  def saved: WriterState = state
+  def restore(saved: WriterState): Unit = state = saved
+
+  /** Whether all records are appended. */
+  def isDone: Boolean = state.written.isEmpty && state.last.exists(!hasMore(_))
+
+  /** Whether the next step writes data files that nothing else knows yet. */
+  def isNextLocal: Boolean = state.written.isEmpty && state.last.exists(hasMore)
 
   override def step(): Unit =
     try
-      (last, written) match {
-        case (None, _) => last = Some(open())
+      (state.last, state.written) match {
+        case (None, _) => open()
         case (Some(seq), None) if hasMore(seq) =>
-          written = Some(write(math.max(least, seq + 1), seq) -> world.trueMillis)
+          val record = write(math.max(state.least, seq + 1), seq)
+          state = state.copy(written = Some(record -> world.trueMillis))
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
         case _                                          => ()
       }
     catch { case _: IOException => () }
 
-  private def hasMore(seq: Long): Boolean = if (skips) appends < records else seq < records - 1
+  private def hasMore(seq: Long): Boolean = if (skips) state.appends < records else seq < records - 1
 
-  private def open(): Long = {
+  private def open(): Unit = {
     val last = lastOf()
-    opens += 1
-    if (skips) least = last + 2 + math.abs((lane, first, opens, world.seed).hashCode) % 1000000
-    last
+    val opens = state.opens + 1
+    val skipped = last + 2 + math.abs((lane, first, opens, world.seed).hashCode) % 1000000
+    state = state.copy(last = Some(last), opens = opens, least = if (skips) skipped else state.least)
   }
 
   private def lastOf(): Long = {
@@ -118,32 +133,36 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
 
   /** Files that are too old are written again, because gc may have deleted them. */
   private def append(record: IngestRecord, startedAtMillis: Long): Unit =
-    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) written = None
+    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) state = state.copy(written = None)
     else {
       table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = world.trueMillis))
       world.trace(s"accepted $lane-${record.seq}")
       table.accepted += ((lane, record.seq))
-      last = Some(record.seq)
-      written = None
-      appends += 1
+      state = state.copy(last = Some(record.seq), written = None, appends = state.appends + 1)
     }
 }
 
-/** A committer: the product's pass, one step at a time. */
-final class SimCommitter(table: SimTable) extends Actor {
+/**
+ * A committer: the product's pass, one step at a time.
+ *
+ * @param chosen its settings, which are random ones otherwise
+ */
+final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None) extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
-  private val skewMillis = world.rng.int(25) * SimWorld.Hour - SimCommitter.MaxSkewMillis
+  private val skewMillis =
+    if (chosen.isEmpty) world.rng.int(25) * SimWorld.Hour - SimCommitter.MaxSkewMillis else 0
 
   /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
   private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
-  private val settings = IngestSettings(
-    maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
-    maxFilesPerCommit = 1 + world.rng.int(8),
-    quarantineMillis = 60000,
-    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
-    gapsKept = 1 + (world.seed % 7).toInt
-  )
+  private val settings = chosen.getOrElse(
+    IngestSettings(
+      maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
+      maxFilesPerCommit = 1 + world.rng.int(8),
+      quarantineMillis = 60000,
+      checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
+      gapsKept = 1 + (world.seed % 7).toInt
+    ))
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = world.trueMillis + skewMillis
     override def pause(attempts: Int): Unit = ()
@@ -154,6 +173,9 @@ final class SimCommitter(table: SimTable) extends Actor {
   override def crash(): Unit = state = PassState.Begin
 
   def isIdle: Boolean = state == PassState.Begin
+
+  def saved: PassState = state
+  def restore(saved: PassState): Unit = state = saved
 
   /** A failure ends the pass, as it does in a loop; the next one starts afresh. */
   override def step(): Unit =

@@ -23,6 +23,10 @@ final class SimOracle(table: SimTable) {
     () => leftBehind
   ).iterator.flatMap(check => check()).nextOption()
 
+  /** The first violation of what holds at every moment, also while committers run. */
+  def violation: Option[String] =
+    doubled.orElse(wronglyCommitted).orElse(pathTwice).orElse(missingFile).orElse(brokenChain)
+
   private def keyOf(record: IngestRecord) = (record.lane, record.seq)
 
   private def doubled: Option[String] = committed
@@ -128,7 +132,7 @@ object Simulation {
   private def digest(table: SimTable): Int = {
     val world = table.world
     val snapshots = table.catalog.metadata.snapshots.map { snapshot =>
-      (snapshot.id, snapshot.pointer.map(IngestPointer.parse(_).nonce), snapshot.records.map(r => (r.lane, r.seq, r.nonce)))
+      (snapshot.pointer.map(IngestPointer.parse(_).nonce), snapshot.records.map(r => (r.lane, r.seq, r.nonce)))
     }
     (world.operations, world.rng.long(), world.trueMillis, snapshots, table.accepted.toSeq, table.data.paths).hashCode
   }
