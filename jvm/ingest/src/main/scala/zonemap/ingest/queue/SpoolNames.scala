@@ -34,7 +34,11 @@ private[zonemap] object SpoolNames {
       for {
         name <- LaneName.decode(path.substring(lane, file - 1))
         number <- path.substring(file, file + Digits.Width).toLongOption
-      } yield RecordName(name, number, path.substring(file + Digits.Width + 1, path.length - Suffix.length), modifiedAtMillis)
+      } yield RecordName(
+        name,
+        number,
+        path.substring(file + Digits.Width + 1, path.length - Suffix.length),
+        modifiedAtMillis)
   }
 
   /** Whether the name that begins there is 20 digits, `-`, a nonce and `.rec`. */

@@ -28,7 +28,12 @@ private[zonemap] object Framed {
     }
   }
 
-  private def body(bytes: Array[Byte], from: Int, format: Int, crc: String, length: Int): Either[RecordProblem, String] = {
+  private def body(
+      bytes: Array[Byte],
+      from: Int,
+      format: Int,
+      crc: String,
+      length: Int): Either[RecordProblem, String] = {
     val found = bytes.length - from
     if (format != Format)
       Left(RecordProblem(RecordProblem.LaterFormat, s"it has format $format, and this release reads format $Format"))

@@ -48,7 +48,10 @@ object ModelSearchTest {
 
   /** The first problem that a search without the guard finds. */
   def problemWithout(guard: Guard): Option[String] =
-    Scopes.iterator.flatMap { case (_, scope) => new ModelSearch(scope, Some(guard)).run().problem }.nextOption().map(_._1)
+    Scopes.iterator
+      .flatMap { case (_, scope) => new ModelSearch(scope, Some(guard)).run().problem }
+      .nextOption()
+      .map(_._1)
 
   /** All scopes: `ingest/Test/runMain zonemap.ingest.sim.ModelSearchTest`. */
   def main(arguments: Array[String]): Unit = {

@@ -115,17 +115,18 @@ object Simulation {
     table.shared ++= second.map(_ => "lane-0")
     val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
     world.actors ++= writers ++ second ++ committers :+ new SimSurroundings(table)
-    val problem = try {
-      (0 until Turns).foreach(_ => world.turn())
-      world.faults = false
-      committers.foreach(_.crash())
-      while (table.catalog.hasLate) table.catalog.landLate()
-      committers.head.drain()
-      new SimOracle(table).problem
-    } catch {
-      case e: AssertionError   => Some(e.getMessage)
-      case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
-    }
+    val problem =
+      try {
+        (0 until Turns).foreach(_ => world.turn())
+        world.faults = false
+        committers.foreach(_.crash())
+        while (table.catalog.hasLate) table.catalog.landLate()
+        committers.head.drain()
+        new SimOracle(table).problem
+      } catch {
+        case e: AssertionError   => Some(e.getMessage)
+        case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
+      }
     SimOutcome(problem, digest(table))
   }
 

@@ -1,5 +1,6 @@
 package zonemap.ingest.sim
 
+import java.io.RandomAccessFile
 import java.lang.management.ManagementFactory
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path, StandardOpenOption}
@@ -49,8 +50,18 @@ final class SimulationJournal(path: Path) {
     val added = found.map { case (seed, problem) => s"problem $seed ${problem.replace('\n', ' ')}" } :+
       s"chunk ${chunk.first} ${chunk.seeds} ${chunk.cpuMillis} ${chunk.digest}"
     Option(path.getParent).foreach(Files.createDirectories(_))
-    Files.write(path, added.asJava, UTF_8, StandardOpenOption.CREATE, StandardOpenOption.APPEND)
+    val text = added.map(_ + "\n").mkString(if (endsInLine) "" else "\n", "", "")
+    Files.writeString(path, text, UTF_8, StandardOpenOption.CREATE, StandardOpenOption.APPEND)
     lines ++= added
+  }
+
+  /** `false` if the last line was cut, because the process that wrote it was killed. */
+  private def endsInLine: Boolean = !Files.exists(path) || Files.size(path) == 0 || {
+    val file = new RandomAccessFile(path.toFile, "r")
+    try {
+      file.seek(file.length() - 1)
+      file.read() == '\n'
+    } finally file.close()
   }
 }
 
