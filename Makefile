@@ -29,7 +29,7 @@ PYTHON_SOURCES := $(shell find python/zonemap -type f -not -path '*/__pycache__/
 # sbt, pip and Maven run in parallel
 MAKEFLAGS += --jobs=3
 
-.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults
+.PHONY: help setup jars jar wheel demo test test-jvm test-python campaign docs docs-site lint check format bench-planning bench-matrix bench-kernel bench-pruning bench-tpch bench-atlas bench-strategies bench-report clean tools demo-ingest soak-ingest bench-ingest guards bench-pyiceberg bench-load soak faults simulate
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
@@ -56,6 +56,10 @@ soak: setup ## one driver with queries, a stream, maintenance and several mainta
 
 faults: ## every fault at every call of a store, processes that halt, maintainers that meet (about 15 minutes)
 	ZONEMAP_FAULTS=all dev/sbt "iceberg/testOnly zonemap.iceberg.faults.*"
+
+simulate: ## seeds of the simulation of ingest; a run of the same commit goes on where it was stopped: SEEDS=n FROM=s JOBS=j
+	dev/sbt 'set ingest / Test / javaOptions -= "-XX:TieredStopAtLevel=1"' \
+	  "ingest/Test/runMain zonemap.ingest.sim.Simulate $(or $(FROM),0) $(or $(SEEDS),1000000) build/simulation-$$(git rev-parse --short HEAD:jvm).journal $(or $(JOBS),2)"
 
 test: setup $(ARCHIVE) ## all tests, against the built wheel and its jar; the last line counts them
 	rm -rf $(REPORTS)

@@ -38,6 +38,9 @@ def temporaryFolder(root: File): String = {
   folder.getPath
 }
 
+/** The JVM compiles each method once, quickly: most tests run for seconds. */
+val oneCompiler = "-XX:TieredStopAtLevel=1"
+
 val testSettings: Seq[Setting[_]] = Seq(
   libraryDependencies ++= Seq(scalaTest, scalaCheck),
   Test / fork := true,
@@ -45,7 +48,7 @@ val testSettings: Seq[Setting[_]] = Seq(
   Test / baseDirectory := (ThisBuild / baseDirectory).value,
   Test / javaOptions ++= sparkJvmOptions ++ Seq(
     "-Xmx3g",
-    "-XX:TieredStopAtLevel=1",
+    oneCompiler,
     // With one compiler, the JVM reserves 48 MB for compiled code. The suites fill them, and from then on the JVM
     // interprets all new code.
     "-XX:ReservedCodeCacheSize=240m",
@@ -90,7 +93,16 @@ lazy val ingest = (project in file("jvm/ingest"))
     // As in jvm/iceberg: Spark completes the shaded runtime, and no source of this module names a Spark type.
     libraryDependencies ++= Seq(icebergSparkRuntime, sparkSql, sqliteJdbc, kafkaClients, kafkaBroker),
     ivyConfigurations += Broker,
-    Test / javaOptions += kafkaBrokerOption(update.value.select(configurationFilter(Broker.name))))
+    Test / javaOptions += kafkaBrokerOption(update.value.select(configurationFilter(Broker.name))),
+    // The simulation runs the same code for minutes, which pays for the second compiler; a JVM of its own has it.
+    Test / testGrouping := {
+      val options = (Test / forkOptions).value
+      val both = options.withRunJVMOptions(options.runJVMOptions.filterNot(_ == oneCompiler))
+      val (simulated, others) = (Test / definedTests).value.partition(_.name.startsWith("zonemap.ingest.sim."))
+      Seq(
+        Tests.Group("simulation", simulated, Tests.SubProcess(both)),
+        Tests.Group("others", others, Tests.SubProcess(options)))
+    })
 
 lazy val spark = (project in file("jvm/spark"))
   .enablePlugins(BuildInfoPlugin)

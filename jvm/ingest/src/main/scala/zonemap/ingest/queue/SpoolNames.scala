@@ -14,7 +14,7 @@ private[zonemap] object SpoolNames {
   val Paused = "paused.json"
   val Status = "status.json"
 
-  private val RecordFile = s"([0-9]{20})-(${Nonce.Pattern})\\.rec".r
+  private val Suffix = ".rec"
 
   /** The path of a record below `folder`, which is [[Pending]] or [[Quarantine]]. */
   def record(folder: String, lane: String, seq: Long, nonce: String): String =
@@ -25,11 +25,27 @@ private[zonemap] object SpoolNames {
     Option(path.stripPrefix(folder + "/")).filter(_ != path).filterNot(_.contains('/')).flatMap(LaneName.decode)
 
   /** The record that a path below `folder` names; `None` for the name of another file. */
-  def parse(folder: String, path: String, modifiedAtMillis: Long): Option[RecordName] =
-    path.stripPrefix(folder + "/").split('/') match {
-      case Array(lane, RecordFile(seq, nonce)) =>
-        for (name <- LaneName.decode(lane); number <- seq.toLongOption)
-          yield RecordName(name, number, nonce, modifiedAtMillis)
-      case _ => None
-    }
+  def parse(folder: String, path: String, modifiedAtMillis: Long): Option[RecordName] = {
+    val lane = path.indexOf('/') + 1
+    val file = path.lastIndexOf('/') + 1
+    val isBelow = lane == folder.length + 1 && path.startsWith(folder) && path.indexOf('/', lane) == file - 1
+    if (!isBelow || !isRecordFile(path, file)) None
+    else
+      for {
+        name <- LaneName.decode(path.substring(lane, file - 1))
+        number <- path.substring(file, file + Digits.Width).toLongOption
+      } yield RecordName(
+        name,
+        number,
+        path.substring(file + Digits.Width + 1, path.length - Suffix.length),
+        modifiedAtMillis)
+  }
+
+  /** Whether the name that begins there is 20 digits, `-`, a nonce and `.rec`. */
+  private def isRecordFile(path: String, from: Int): Boolean = {
+    val nonce = from + Digits.Width + 1
+    path.length == nonce + Nonce.Length + Suffix.length && path.endsWith(Suffix) && path.charAt(nonce - 1) == '-' &&
+    (from until nonce - 1).forall(i => Digits.isDigit(path.charAt(i))) &&
+    (nonce until nonce + Nonce.Length).forall(i => Nonce.isDigit(path.charAt(i)))
+  }
 }

@@ -15,23 +15,40 @@ private[zonemap] object Framed {
 
   def encode(body: String): Array[Byte] = {
     val bytes = body.getBytes(UTF_8)
-    f"zonemap-ingest $Format ${checksum(bytes, 0)}%08x ${bytes.length}\n".getBytes(UTF_8) ++ bytes
+    s"zonemap-ingest $Format ${Digits.hex8(checksum(bytes, 0))} ${bytes.length}\n".getBytes(UTF_8) ++ bytes
   }
 
   /** The body, or the reason why the bytes do not have this form. */
   def decode(bytes: Array[Byte]): Either[RecordProblem, String] = {
-    val end = bytes.indexOf('\n'.toByte)
-    val line = if (end < 0 || end > MaxFirstLine) "" else new String(bytes, 0, end, UTF_8)
+    val end = endOfFirstLine(bytes)
+    val line = if (end < 0) "" else new String(bytes, 0, end, UTF_8)
     line match {
-      case FirstLine(format, _, _) if format.toInt != Format =>
-        Left(RecordProblem(RecordProblem.LaterFormat, s"it has format $format, and this release reads format $Format"))
-      case FirstLine(_, _, length) if bytes.length - end - 1 != length.toInt =>
-        damaged(s"its first line announces $length bytes, and ${bytes.length - end - 1} follow")
-      case FirstLine(_, crc, _) if checksum(bytes, end + 1) != java.lang.Long.parseLong(crc, 16) =>
-        damaged("its checksum differs from the one in its first line")
-      case FirstLine(_, _, _) => Right(new String(bytes, end + 1, bytes.length - end - 1, UTF_8))
-      case _                  => damaged("it does not begin with a line 'zonemap-ingest <format> <checksum> <length>'")
+      case FirstLine(format, crc, length) => body(bytes, end + 1, format.toInt, crc, length.toInt)
+      case _ => damaged("it does not begin with a line 'zonemap-ingest <format> <checksum> <length>'")
     }
+  }
+
+  private def body(
+      bytes: Array[Byte],
+      from: Int,
+      format: Int,
+      crc: String,
+      length: Int): Either[RecordProblem, String] = {
+    val found = bytes.length - from
+    if (format != Format)
+      Left(RecordProblem(RecordProblem.LaterFormat, s"it has format $format, and this release reads format $Format"))
+    else if (found != length) damaged(s"its first line announces $length bytes, and $found follow")
+    else if (checksum(bytes, from) != java.lang.Long.parseLong(crc, 16))
+      damaged("its checksum differs from the one in its first line")
+    else Right(new String(bytes, from, found, UTF_8))
+  }
+
+  /** The place of the line feed; -1 if the first line is too long. */
+  private def endOfFirstLine(bytes: Array[Byte]): Int = {
+    val most = math.min(bytes.length, MaxFirstLine + 1)
+    var i = 0
+    while (i < most && bytes(i) != '\n') i += 1
+    if (i < most) i else -1
   }
 
   private def damaged(why: String) = Left(RecordProblem(RecordProblem.Damaged, why))

@@ -24,7 +24,9 @@ private[zonemap] object LaneName {
    *
    * @throws IllegalArgumentException if the name is empty or too long
    */
-  def encode(lane: String): String = {
+  def encode(lane: String): String = if (isPlain(lane)) lane else escaped(lane)
+
+  private def escaped(lane: String): String = {
     val escapeDots = lane == "." || lane == ".."
     val encoded = lane
       .getBytes(UTF_8)
@@ -41,7 +43,9 @@ private[zonemap] object LaneName {
   }
 
   /** The lane of a folder's name; `None` if [[encode]] cannot have made that name. */
-  def decode(folder: String): Option[String] = {
+  def decode(folder: String): Option[String] = if (isPlain(folder)) Some(folder) else unescaped(folder)
+
+  private def unescaped(folder: String): Option[String] = {
     val bytes = new ByteArrayOutputStream
     var i = 0
     var valid = true
@@ -77,8 +81,12 @@ private[zonemap] object LaneName {
           .toString)
     catch { case _: CharacterCodingException => None }
 
-  private def isPlain(byte: Byte): Boolean = {
-    val c = byte.toChar
+  /** Whether a lane and its folder have the same name. */
+  private def isPlain(name: String): Boolean =
+    name.nonEmpty && name.length <= MaxEncodedBytes && name != "." && name != ".." && name.forall(isPlain(_))
+
+  private def isPlain(byte: Byte): Boolean = isPlain(byte.toChar)
+
+  private def isPlain(c: Char): Boolean =
     (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'
-  }
 }

@@ -32,7 +32,7 @@ private[zonemap] object LanePlace {
 private[zonemap] final case class LaneView(own: Option[Watermark], others: Seq[Watermark]) {
   import LanePlace._
 
-  private val all = own.toSeq ++ others
+  private val all: Seq[Watermark] = if (others.isEmpty) own.toList else own.toSeq ++ others
 
   /** The greatest watermark; `-1` if no branch knows the lane. */
   val watermark: Long = all.map(_.seq).maxOption.getOrElse(IngestRecord.NoSeq)

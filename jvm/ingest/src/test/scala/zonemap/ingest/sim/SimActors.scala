@@ -7,13 +7,13 @@ import scala.collection.mutable
 import zonemap.ingest.commit._
 import zonemap.ingest.gc.FileGc
 import zonemap.ingest.queue.{Delivered, RecordName, SpoolQueue}
-import zonemap.ingest.record.{IngestRecord, QueuedFile, RecordCodec, UnreadableRecordException}
+import zonemap.ingest.record.{Digits, IngestRecord, QueuedFile, RecordCodec, UnreadableRecordException}
 import zonemap.ingest.store.StoredIngestFile
 import zonemap.ingest.table._
 import zonemap.ingest.write.LaneTail
 
 /** What a simulation shares: the table, the queue, and what the producers know. */
-final class SimTable(val world: SimWorld) {
+class SimTable(val world: SimWorld) {
   val uuid = "00000000-0000-0000-0000-000000000001"
   val files = new SimFiles(world)
   val data = new SimData(world)
@@ -35,9 +35,23 @@ final class SimTable(val world: SimWorld) {
 
   def nonce(): String = {
     nonces += 1
-    f"${world.rng.int(Int.MaxValue)}%08x$nonces%08x"
+    Digits.hex8(world.rng.int(Int.MaxValue).toLong) + Digits.hex8(nonces)
   }
 }
+
+/**
+ * What the next steps of a producer depend on. Immutable.
+ *
+ * @param last the greatest number that is durable; `None` until the lane is open
+ * @param least the least number of the next record
+ * @param written the record whose files are written, and since when
+ */
+final case class WriterState(
+    last: Option[Long] = None,
+    opens: Int = 0,
+    appends: Int = 0,
+    least: Long = 0,
+    written: Option[(IngestRecord, Long)] = None)
 
 /**
  * A producer of one lane: writes files, appends a record, and repeats the append after an error.
@@ -48,37 +62,38 @@ final class SimTable(val world: SimWorld) {
 final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolean = false, first: Boolean = true)
     extends Actor {
   private val world = table.world
-  private var last = Option.empty[Long]
-  private var opens = 0
-  private var appends = 0
-  private var least = 0L
-  private var written = Option.empty[(IngestRecord, Long)]
+  private var state = WriterState()
 
-  override def crash(): Unit = {
-    last = None
-    written = None
-  }
+  override def crash(): Unit = state = state.copy(last = None, written = None)
 
-  def isDone: Boolean = last.exists(_ >= records - 1)
+  def saved: WriterState = state
+  def restore(saved: WriterState): Unit = state = saved
+
+  /** Whether all records are appended. */
+  def isDone: Boolean = state.written.isEmpty && state.last.exists(!hasMore(_))
+
+  /** Whether the next step writes data files that nothing else knows yet. */
+  def isNextLocal: Boolean = state.written.isEmpty && state.last.exists(hasMore)
 
   override def step(): Unit =
     try
-      (last, written) match {
-        case (None, _) => last = Some(open())
+      (state.last, state.written) match {
+        case (None, _) => open()
         case (Some(seq), None) if hasMore(seq) =>
-          written = Some(write(math.max(least, seq + 1), seq) -> world.trueMillis)
+          val record = write(math.max(state.least, seq + 1), seq)
+          state = state.copy(written = Some(record -> world.trueMillis))
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
         case _                                          => ()
       }
     catch { case _: IOException => () }
 
-  private def hasMore(seq: Long): Boolean = if (skips) appends < records else seq < records - 1
+  private def hasMore(seq: Long): Boolean = if (skips) state.appends < records else seq < records - 1
 
-  private def open(): Long = {
+  private def open(): Unit = {
     val last = lastOf()
-    opens += 1
-    if (skips) least = last + 2 + math.abs((lane, first, opens, world.seed).hashCode) % 1000000
-    last
+    val opens = state.opens + 1
+    val skipped = last + 2 + math.abs((lane, first, opens, world.seed).hashCode) % 1000000
+    state = state.copy(last = Some(last), opens = opens, least = if (skips) skipped else state.least)
   }
 
   private def lastOf(): Long = {
@@ -118,32 +133,36 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
 
   /** Files that are too old are written again, because gc may have deleted them. */
   private def append(record: IngestRecord, startedAtMillis: Long): Unit =
-    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) written = None
+    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) state = state.copy(written = None)
     else {
       table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = world.trueMillis))
       world.trace(s"accepted $lane-${record.seq}")
       table.accepted += ((lane, record.seq))
-      last = Some(record.seq)
-      written = None
-      appends += 1
+      state = state.copy(last = Some(record.seq), written = None, appends = state.appends + 1)
     }
 }
 
-/** A committer: the product's pass, one step at a time. */
-final class SimCommitter(table: SimTable) extends Actor {
+/**
+ * A committer: the product's pass, one step at a time.
+ *
+ * @param chosen its settings, which are random ones otherwise
+ */
+final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None) extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
-  private val skewMillis = world.rng.int(25) * SimWorld.Hour - SimCommitter.MaxSkewMillis
+  private val skewMillis =
+    if (chosen.isEmpty) world.rng.int(25) * SimWorld.Hour - SimCommitter.MaxSkewMillis else 0
 
   /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
   private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
-  private val settings = IngestSettings(
-    maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
-    maxFilesPerCommit = 1 + world.rng.int(8),
-    quarantineMillis = 60000,
-    checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
-    gapsKept = 1 + (world.seed % 7).toInt
-  )
+  private val settings = chosen.getOrElse(
+    IngestSettings(
+      maxRecordsPerCommit = 1 + world.rng.int(6) + heldRecords,
+      maxFilesPerCommit = 1 + world.rng.int(8),
+      quarantineMillis = 60000,
+      checkFilesAfterMillis = if (world.has(Guard.HeadCheck)) 600000 else Long.MaxValue,
+      gapsKept = 1 + (world.seed % 7).toInt
+    ))
   private val environment = new PassEnvironment {
     override def nowMillis(): Long = world.trueMillis + skewMillis
     override def pause(attempts: Int): Unit = ()
@@ -154,6 +173,9 @@ final class SimCommitter(table: SimTable) extends Actor {
   override def crash(): Unit = state = PassState.Begin
 
   def isIdle: Boolean = state == PassState.Begin
+
+  def saved: PassState = state
+  def restore(saved: PassState): Unit = state = saved
 
   /** A failure ends the pass, as it does in a loop; the next one starts afresh. */
   override def step(): Unit =
@@ -283,8 +305,8 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   /** Whether a file is old enough and not in the table. Gc deletes no other file, because files stay in the table. */
   private def mayDelete(nowMillis: Long): Boolean = {
-    val live = table.catalog.live.toSet
-    table.data.paths.exists(path => nowMillis - table.data.writtenAt(path) > MinAge && !live(path))
+    val live = table.catalog.live
+    table.data.exists((path, writtenAt) => nowMillis - writtenAt > MinAge && !live(path))
   }
 
   private def gc(nowMillis: Long): Unit = {
@@ -326,7 +348,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
 
   private def reachable(): Set[String] = {
     world.interrupt()
-    table.catalog.live.toSet
+    table.catalog.live
   }
 
   private def candidates(): Seq[StoredIngestFile] =
@@ -335,7 +357,7 @@ final class SimSurroundings(table: SimTable) extends Actor {
   /** Another engine removes orphan files, and knows nothing of the queue. */
   private def removeOrphans(): Unit =
     if (!table.catalog.hasLate && world.actors.forall { case c: SimCommitter => c.isIdle; case _ => true }) {
-      val live = table.catalog.live.toSet
+      val live = table.catalog.live
       val lost = table.data.paths.filter { path =>
         !live(path) && world.trueMillis - table.data.writtenAt(path) > MinAge
       }

@@ -1,6 +1,6 @@
 package zonemap.ingest.sim
 
-import scala.collection.mutable
+import scala.collection.immutable.TreeMap
 
 import org.apache.iceberg.{DataFile, DataFiles, FileFormat, PartitionSpec}
 import org.apache.iceberg.exceptions.{CommitFailedException, CommitStateUnknownException}
@@ -13,21 +13,40 @@ final case class SimSnapshot(id: Long, parent: Long, pointer: Option[String], re
   lazy val paths: Seq[String] = records.flatMap(_.files.map(DataFilePath.of))
 }
 
-/** The metadata of the table; a catalog swaps it if its version is the expected one. */
-final case class SimMetadata(version: Long, property: Option[String], snapshots: Vector[SimSnapshot]) {
+/**
+ * The metadata of the table; a catalog swaps it if its version is the expected one.
+ *
+ * @param live the locations of the files of all snapshots: appends never remove one
+ */
+final case class SimMetadata(
+    version: Long,
+    property: Option[String],
+    snapshots: Vector[SimSnapshot],
+    live: Set[String] = Set.empty) {
   def head: Long = snapshots.lastOption.fold(-1L)(_.id)
   def pointer: Option[String] = property.orElse(snapshots.reverseIterator.flatMap(_.pointer).nextOption())
 }
 
+/** A request that a catalog has received. It lands only if the metadata still has the version of its base. */
+final case class LateRequest(baseVersion: Long, commit: PointerCommit)
+
 /** Data files with their length and the time they were written. */
 final class SimData(world: SimWorld) {
-  private val files = mutable.HashMap.empty[String, (Long, Long)]
+  private var files = TreeMap.empty[String, (Long, Long)]
 
-  def write(path: String, length: Long): Unit = files.put(path, (length, world.trueMillis)): Unit
+  /** All files: their length and when they were written. */
+  def content: TreeMap[String, (Long, Long)] = files
+  def restore(content: TreeMap[String, (Long, Long)]): Unit = files = content
+
+  def write(path: String, length: Long): Unit = files = files.updated(path, (length, world.trueMillis))
   def length(path: String): Option[Long] = files.get(path).map(_._1)
   def writtenAt(path: String): Long = files(path)._2
-  def delete(path: String): Unit = files.remove(path): Unit
-  def paths: Seq[String] = files.keys.toSeq.sorted
+  def delete(path: String): Unit = files = files.removed(path)
+  def paths: Seq[String] = files.keysIterator.toSeq
+
+  /** Whether a file, given by its path and the time it was written, fulfils the condition. */
+  def exists(condition: (String, Long) => Boolean): Boolean =
+    files.exists { case (path, (_, writtenAt)) => condition(path, writtenAt) }
 }
 
 /**
@@ -37,9 +56,14 @@ final class SimData(world: SimWorld) {
 final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends IngestCatalog {
   var metadata: SimMetadata = SimMetadata(0, None, Vector.empty)
 
-  /** Requests that the catalog has received and not yet handled: the base version, and the change. */
-  private val late = mutable.ArrayBuffer.empty[(Long, SimMetadata => SimMetadata)]
-  private var nextId = 0L
+  private var late = Vector.empty[LateRequest]
+
+  /** The requests that the catalog has received and not yet handled. */
+  def lateRequests: Vector[LateRequest] = late
+  def restore(metadata: SimMetadata, lateRequests: Vector[LateRequest]): Unit = {
+    this.metadata = metadata
+    late = lateRequests
+  }
 
   override def load(): TableView = world.unreliable(new SimView(metadata))
 
@@ -48,40 +72,44 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
     world.interrupt()
     if (world.has(Guard.Fence) && base.pointer != commit.from)
       throw new CommitStateUnknownException("simulated: fenced", new IllegalStateException("fenced"))
-    nextId += 1
-    val id = nextId
-    if (world.has(Guard.PointerWithFiles)) send(base, m => append(m, id, commit, Some(commit.to.text)))
-    else {
-      send(base, m => append(m, id, commit, None))
+    val head = send(LateRequest(base.version, commit))
+    if (!world.has(Guard.PointerWithFiles)) {
       world.interrupt()
       metadata = metadata.copy(version = metadata.version + 1, property = Some(commit.to.text))
     }
-    id
+    head
   }
 
-  private def append(m: SimMetadata, id: Long, commit: PointerCommit, pointer: Option[String]): SimMetadata =
+  private def append(m: SimMetadata, commit: PointerCommit): SimMetadata = {
+    val pointer = Option.when(world.has(Guard.PointerWithFiles))(commit.to.text)
+    val snapshot = SimSnapshot(m.version + 1, m.head, pointer, commit.records.map(_.record))
     m.copy(
       version = m.version + 1,
       property = pointer.orElse(m.property),
-      snapshots = m.snapshots :+ SimSnapshot(id, m.head, pointer, commit.records.map(_.record)))
+      snapshots = m.snapshots :+ snapshot,
+      live = m.live ++ snapshot.paths)
+  }
 
-  private def send(base: SimMetadata, change: SimMetadata => SimMetadata): Unit = {
-    val fate = if (world.faults) world.rng.int(20) else 19
+  /** The snapshot of the commit. */
+  private def send(request: LateRequest): Long = {
+    val fate = world.fateOfRequest()
     if (fate == 0) {
-      late += ((base.version, change))
+      late :+= request
       throw new CommitStateUnknownException(new java.io.IOException("simulated: timed out"))
     }
     world.interrupt()
-    if (!swap(base.version, change))
+    if (!swap(request))
       throw new CommitStateUnknownException(new CommitFailedException("simulated: conflict"))
+    val head = metadata.head
     world.interrupt()
     if (fate == 1) throw new CommitStateUnknownException(new java.io.IOException("simulated: response lost"))
     if (fate == 2) throw new CommitStateUnknownException(new CommitFailedException("simulated: wrongly reported"))
+    head
   }
 
-  private def swap(version: Long, change: SimMetadata => SimMetadata): Boolean = {
-    val isCurrent = metadata.version == version || !world.has(Guard.Fence)
-    if (isCurrent) metadata = change(metadata)
+  private def swap(request: LateRequest): Boolean = {
+    val isCurrent = metadata.version == request.baseVersion || !world.has(Guard.Fence)
+    if (isCurrent) metadata = append(metadata, request.commit)
     world.trace(
       s"swap: $isCurrent, pointer ${metadata.property}, head has " +
         metadata.snapshots.last.records.map(r => s"${r.lane}-${r.seq}").mkString(" "))
@@ -89,23 +117,25 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
   }
 
   /** One of the late requests is handled now; it lands only if nothing landed since it was sent. */
-  def landLate(): Unit = if (late.nonEmpty) {
-    val (version, change) = late.remove(world.rng.int(late.size))
-    swap(version, change): Unit
+  def landLate(): Unit = if (late.nonEmpty) landLate(world.rng.int(late.size))
+
+  def landLate(i: Int): Unit = {
+    val request = late(i)
+    late = late.patch(i, Nil, 1)
+    swap(request): Unit
   }
 
   def hasLate: Boolean = late.nonEmpty
 
   /** Another writer commits, such as compaction: the head moves, the pointer does not. */
   def foreignCommit(): Unit = {
-    nextId += 1
-    metadata = metadata.copy(
-      version = metadata.version + 1,
-      snapshots = metadata.snapshots :+ SimSnapshot(nextId, metadata.head, None, Nil))
+    val version = metadata.version + 1
+    val snapshot = SimSnapshot(version, metadata.head, None, Nil)
+    metadata = metadata.copy(version = version, snapshots = metadata.snapshots :+ snapshot)
   }
 
-  /** The locations of all live files: appends never remove one. */
-  def live: Seq[String] = metadata.snapshots.flatMap(_.paths)
+  /** The locations of all live files. */
+  def live: Set[String] = metadata.live
 
   override def lengths(locations: Seq[String]): Seq[FileLength] = {
     world.interrupt()
@@ -117,7 +147,8 @@ final class SimCatalog(world: SimWorld, data: SimData, uuid: String) extends Ing
 
   override def unwritable(record: CheckedRecord): Option[Refusal] = None
 
-  private final class SimView(m: SimMetadata) extends TableView {
+  private case class SimView(m: SimMetadata) extends TableView {
+    override def toString: String = s"metadata ${m.version}"
     override def tableUuid: String = uuid
     override def hasBranch(branch: String): Boolean = branch == IngestRecord.MainBranch
     override def pointerBranches: Seq[String] = m.property.map(_ => IngestRecord.MainBranch).toSeq

@@ -2,7 +2,7 @@ package zonemap.ingest.sim
 
 import java.io.IOException
 
-import scala.collection.mutable
+import scala.collection.immutable.TreeMap
 
 import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 
@@ -11,31 +11,35 @@ import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
  * created. A record may be torn by a failing append.
  */
 final class SimFiles(world: SimWorld) extends IngestFiles {
-  private val files = mutable.TreeMap.empty[String, (Array[Byte], Long)]
+  private var files = TreeMap.empty[String, (Array[Byte], Long)]
+
+  /** All files: their bytes and when they were written. */
+  def content: TreeMap[String, (Array[Byte], Long)] = files
+  def restore(content: TreeMap[String, (Array[Byte], Long)]): Unit = files = content
 
   override def root: String = "sim:/root"
 
   override def create(path: String, bytes: Array[Byte]): Boolean = {
     if (world.faults && path.startsWith("pending/") && world.rng.int(15) == 0) {
-      files.put(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
+      files = files.updated(path, (bytes.take(world.rng.int(bytes.length)), world.trueMillis))
       world.trace(s"torn: $path")
       throw new IOException("simulated: torn write")
     }
     world.unreliable {
       val isNew = !files.contains(path)
       world.trace(s"create $path: $isNew")
-      if (isNew) files.put(path, (bytes, world.trueMillis))
+      if (isNew) files = files.updated(path, (bytes, world.trueMillis))
       isNew
     }
   }
 
   override def replace(path: String, bytes: Array[Byte]): Unit =
-    world.unreliable(files.put(path, (bytes, world.trueMillis))): Unit
+    world.unreliable { files = files.updated(path, (bytes, world.trueMillis)) }
 
   override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
     world.interrupt()
     refuse(path)
-    files.get(path).map(_._1.take(maxBytes + 1))
+    files.get(path).map { case (bytes, _) => if (bytes.length <= maxBytes) bytes else bytes.take(maxBytes + 1) }
   }
 
   /** The store may fail to read or delete a single record. */
@@ -57,20 +61,22 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
       })
   }
 
-  private def names(folder: String): Seq[String] =
-    files.keysIteratorFrom(folder + "/").takeWhile(_.startsWith(folder + "/")).toSeq
+  private def names(folder: String): Seq[String] = {
+    val prefix = folder + "/"
+    files.keysIteratorFrom(prefix).takeWhile(_.startsWith(prefix)).toSeq
+  }
 
   override def delete(path: String): Unit = {
     world.interrupt()
     refuse(path)
     world.trace(s"delete $path")
-    files.remove(path)
+    files = files.removed(path)
     world.interrupt()
   }
 
   /** Changes a byte of a file, as a failing disk does. */
   def damage(path: String): Unit = files.get(path).foreach { case (bytes, at) =>
     world.trace(s"damage $path")
-    files.put(path, (bytes.take(bytes.length - 1), at))
+    files = files.updated(path, (bytes.take(bytes.length - 1), at))
   }
 }

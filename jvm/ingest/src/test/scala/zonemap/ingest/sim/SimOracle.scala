@@ -2,6 +2,7 @@ package zonemap.ingest.sim
 
 import zonemap.ingest.commit.Quarantine
 import zonemap.ingest.record.IngestRecord
+import zonemap.ingest.table.IngestPointer
 
 /** Compares the end of a simulation with what the producers know: exactly, record by record. */
 final class SimOracle(table: SimTable) {
@@ -21,6 +22,10 @@ final class SimOracle(table: SimTable) {
     () => brokenChain,
     () => leftBehind
   ).iterator.flatMap(check => check()).nextOption()
+
+  /** The first violation of what holds at every moment, also while committers run. */
+  def violation: Option[String] =
+    doubled.orElse(wronglyCommitted).orElse(pathTwice).orElse(missingFile).orElse(brokenChain)
 
   private def keyOf(record: IngestRecord) = (record.lane, record.seq)
 
@@ -70,7 +75,7 @@ final class SimOracle(table: SimTable) {
 
   /** I5: the pointers form a chain. */
   private def brokenChain: Option[String] = {
-    val states = snapshots.flatMap(_.pointer).map(zonemap.ingest.table.IngestPointer.parse)
+    val states = snapshots.flatMap(_.pointer).map(IngestPointer.parse)
     states.map(_.no).zipWithIndex.collectFirst { case (no, i) if no != i + 1L => s"the pointer number ${i + 1} is $no" }
   }
 
@@ -81,6 +86,14 @@ final class SimOracle(table: SimTable) {
       .map(name => s"$name is still pending after the last pass")
 }
 
+/**
+ * How a seed ended.
+ *
+ * @param problem the difference that the oracle finds, if there is one
+ * @param digest stands for everything that the seed did
+ */
+final case class SimOutcome(problem: Option[String], digest: Int)
+
 /** One seed of the simulation. */
 object Simulation {
   private val Turns = 400
@@ -89,7 +102,10 @@ object Simulation {
   private def isShared(seed: Long): Boolean = seed % 5 == 3
 
   /** Runs a seed to its end; the difference that the oracle finds, if there is one. */
-  def run(seed: Long, without: Option[Guard], trace: (=> String) => Unit = _ => ()): Option[String] = {
+  def run(seed: Long, without: Option[Guard], trace: (=> String) => Unit = _ => ()): Option[String] =
+    outcome(seed, without, trace).problem
+
+  def outcome(seed: Long, without: Option[Guard], trace: (=> String) => Unit = _ => ()): SimOutcome = {
     val world = new SimWorld(seed, without)
     world.trace = trace
     val table = new SimTable(world)
@@ -99,17 +115,27 @@ object Simulation {
     table.shared ++= second.map(_ => "lane-0")
     val committers = Seq.fill(1 + world.rng.int(2))(new SimCommitter(table))
     world.actors ++= writers ++ second ++ committers :+ new SimSurroundings(table)
-    try {
-      (0 until Turns).foreach(_ => world.turn())
-      world.faults = false
-      committers.foreach(_.crash())
-      while (table.catalog.hasLate) table.catalog.landLate()
-      committers.head.drain()
-      new SimOracle(table).problem
-    } catch {
-      case e: AssertionError   => Some(e.getMessage)
-      case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
+    val problem =
+      try {
+        (0 until Turns).foreach(_ => world.turn())
+        world.faults = false
+        committers.foreach(_.crash())
+        while (table.catalog.hasLate) table.catalog.landLate()
+        committers.head.drain()
+        new SimOracle(table).problem
+      } catch {
+        case e: AssertionError   => Some(e.getMessage)
+        case e: RuntimeException => Some(s"${e.getClass.getSimpleName}: ${e.getMessage}")
+      }
+    SimOutcome(problem, digest(table))
+  }
+
+  private def digest(table: SimTable): Int = {
+    val world = table.world
+    val snapshots = table.catalog.metadata.snapshots.map { snapshot =>
+      (snapshot.pointer.map(IngestPointer.parse(_).nonce), snapshot.records.map(r => (r.lane, r.seq, r.nonce)))
     }
+    (world.operations, world.rng.long(), world.trueMillis, snapshots, table.accepted.toSeq, table.data.paths).hashCode
   }
 }
 

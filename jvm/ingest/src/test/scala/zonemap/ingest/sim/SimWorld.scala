@@ -30,6 +30,18 @@ object Guard {
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)
 }
 
+/** A fault that a search chooses. */
+sealed trait ScriptedFault
+
+object ScriptedFault {
+
+  /** The response of an operation that takes effect is lost. */
+  case object LostResponse extends ScriptedFault
+
+  /** A catalog times out, and handles the request later. */
+  case object Late extends ScriptedFault
+}
+
 /** The process of an actor dies. The code under test cannot catch it. */
 final class SimCrash extends ControlThrowable
 
@@ -59,11 +71,17 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   var crashes: Set[Int] = Set.empty
   var operations = 0
 
+  /** A fault of the next operation that can have it; without it, and without `faults`, nothing fails. */
+  var scripted: Option[ScriptedFault] = None
+
   /** Receives what happened, for the replay of a seed. */
   var trace: (=> String) => Unit = _ => ()
   private val running = mutable.Stack.empty[Actor]
 
   def has(guard: Guard): Boolean = !without.contains(guard)
+
+  /** The actor whose step runs. */
+  def current: Option[Actor] = running.headOption
 
   /** Lets an actor make a step; a crash ends the step. */
   def run(actor: Actor): Unit = {
@@ -106,12 +124,28 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
     if (rng.int(150) == 0) throw new SimCrash
   }
 
+  /** What becomes of the next request to a catalog, from 0 to 19: 0 late, 1 and 2 landed and reported as failed. */
+  def fateOfRequest(): Int = scripted match {
+    case Some(ScriptedFault.Late)         => useScript(0)
+    case Some(ScriptedFault.LostResponse) => useScript(1)
+    case None                             => if (faults) rng.int(20) else 19
+  }
+
+  private def useScript(fate: Int): Int = {
+    scripted = None
+    fate
+  }
+
   /** Runs an operation whose response may be lost, or that may fail before it takes effect. */
   def unreliable[T](operation: => T): T = {
     interrupt()
     if (faults && rng.int(60) == 0) throw new IOException("simulated: refused")
     val result = operation
     interrupt()
+    if (scripted.contains(ScriptedFault.LostResponse)) {
+      scripted = None
+      throw new IOException("scripted: response lost")
+    }
     if (faults && rng.int(60) == 0) {
       trace("response lost")
       throw new IOException("simulated: response lost")
