@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -127,14 +127,18 @@ class Spool:
         """Returns a record; None if it has left the spool.
 
         Raises:
-            RecordError: the record is damaged.
+            RecordError: the record is damaged, or longer than a record may be; such a file is not read.
         """
+        if stored.size > wire.GREATEST_BYTES:
+            raise RecordError(f"Cannot read a record: it has {stored.size:,} bytes, more than {wire.GREATEST_BYTES:,}.")
         data = self._storage.read(stored.location)
         return None if data is None else wire.IngestRecord.from_bytes(data)
 
     def lane(self, lane: str) -> list[Stored]:
         """Returns the records of a lane that wait, by sequence number."""
-        folder = f"{self.location}/pending/{lanes.folder(lane)}"
+        return self._records(f"{self.location}/pending/{lanes.folder(lane)}")
+
+    def _records(self, folder: str) -> list[Stored]:
         named = [(lanes.parse_record_name(entry.name), entry) for entry in self._storage.files(folder)]
         found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
         return sorted(found, key=lambda record: record.seq)
@@ -156,6 +160,16 @@ class Spool:
                 is_whole = is_own and isinstance(body.prev_seq, int) and -1 <= body.prev_seq < body.seq
                 found.append(Pending(stored, body.prev_seq if is_whole else None))
         return found
+
+    def data_files(self) -> Iterator[str]:
+        """Yields the locations of the data files of the records that wait in all lanes, if they can be read."""
+        for lane in self._storage.folders(f"{self.location}/pending"):
+            for stored in self._records(f"{self.location}/pending/{lane}"):
+                try:
+                    body = self.read(stored)
+                except RecordError:
+                    continue
+                yield from (str(file.content_file.get("file-path")) for file in (body.files if body else ()))
 
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""
