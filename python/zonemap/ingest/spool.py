@@ -52,6 +52,10 @@ class Backlog:
     lanes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+def _beside(table_folder: str) -> str:
+    return f"{table_folder.rstrip('/').rpartition('/')[0]}/{FOLDER}"
+
+
 class Spool:
     """Reads and extends the spool of one table; holds no state but locations."""
 
@@ -62,9 +66,17 @@ class Spool:
     @classmethod
     def of(cls, table: Table, root: str | None) -> Spool:
         """Returns the spool of ``table`` below ``root``, by default in the folder beside the table."""
-        base = root.rstrip("/") if root is not None else f"{table.location().rstrip('/').rpartition('/')[0]}/{FOLDER}"
+        base = root.rstrip("/") if root is not None else _beside(table.location())
         location = f"{base}/{table.metadata.table_uuid}"
         return cls(location, storage_for(location, table.io))
+
+    @classmethod
+    def former(cls, table: Table) -> list[Spool]:
+        """Returns the spools beside earlier folders of the table, as its metadata log names them, the newest first."""
+        files = [entry.metadata_file for entry in reversed(table.metadata.metadata_log)]
+        folders = [file.rpartition("/metadata/")[0] for file in files]
+        roots = dict.fromkeys(_beside(folder) for folder in folders if folder)
+        return [cls.of(table, root) for root in roots if root != _beside(table.location())]
 
     def queue_id(self) -> str:
         """Returns the id of this incarnation of the spool; the first caller creates it.

@@ -107,7 +107,10 @@ class Writer:
         _check_kind(table, self._table)
         self._spool = Spool.of(self._table, _root(self._table, root))
         # A spool below a wrong root is not created.
-        state.check_queue(state.pointers(self._table.metadata), self._spool.known_queue_id(), self._spool.location)
+        known = self._spool.known_queue_id()
+        if known is None and root is None:
+            _check_moved(table, self._table, self._spool)
+        state.check_queue(state.pointers(self._table.metadata), known, self._spool.location)
         self._queue_id = self._spool.queue_id()
         self._pid = os.getpid()
         self._lock = threading.RLock()
@@ -427,6 +430,17 @@ def _check_kind(name: str, table: Table) -> None:
             f"Cannot append to '{name}': its property 'zonemap.ingest.queue' is '{kind}', and the Python writer "
             "appends to spools only. Write with Spark."
         )
+
+
+def _check_moved(name: str, table: Table, spool: Spool) -> None:
+    """Raises if the table was moved after its queue was begun: a new queue would hide the records of that one."""
+    for former in Spool.former(table):
+        if former.known_queue_id() is not None:
+            raise ZonemapError(
+                f"Cannot write to '{name}': the table was moved, and its spool is in '{former.location}', not in "
+                f"'{spool.location}'. Give root='{former.location.rpartition('/')[0]}', as the committer must use too, "
+                "or move the folder while no writer and no committer runs."
+            )
 
 
 def _root(table: Table, root: str | Path | None) -> str | None:

@@ -104,6 +104,20 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
       .orElse(unless(data.firstRowId() == null && data.dataSequenceNumber() == null)(
         "has a row id or a sequence number, which only a commit gives"))
       .orElse(unless(isPartitioned(data))("does not have the partition values of its spec"))
+      .orElse(unless(nullsIn(data).isEmpty)(s"has nulls in the required column '${nullsIn(data).mkString}'"))
+  }
+
+  /**
+   * A required column in which the file has nulls: the column was made required after the file was written. Readers do
+   * not look for nulls there and return other values. Nulls of a nested column may be those of the structs around it.
+   */
+  private def nullsIn(data: DataFile): Option[String] = Option(data.nullValueCounts()).flatMap { nulls =>
+    metadata
+      .schema()
+      .columns()
+      .asScala
+      .find(field => field.isRequired && Option(nulls.get(field.fieldId())).exists(_ > 0L))
+      .map(_.name())
   }
 
   private def isPartitioned(data: DataFile): Boolean = {
