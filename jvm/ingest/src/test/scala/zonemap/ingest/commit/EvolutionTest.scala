@@ -95,15 +95,16 @@ class EvolutionTest extends AnyFunSuite {
     assert(commits(t.pass()) && t.root.startsWith(folder.resolve("elsewhere/_zonemap_ingest")))
   }
 
-  test("the source column of a partition field is dropped while a record is queued") {
+  test("a record whose partition column is dropped while it is queued is refused with the next step") {
     val spec = PartitionSpec.builderFor(IngestTables.Schema).identity("kind").build()
     val t = IngestTables.hadoop(spec)
     t.append("a", t.dataFile("a0", partition = "kind=x"))
     t.reload().updateSpec().removeField("kind").commit()
     t.reload().updateSchema().deleteColumn("kind").commit()
     val result = t.pass()
-    info(s"$result")
-    assert(commits(result) && t.live() == Seq("a0"))
+    assert(result.outcome == PassOutcome.Idle && t.live().isEmpty)
+    assert(result.refused.map(_.code) == Seq(RefusalCode.InvalidFile))
+    assert(result.refused.head.message.startsWith("the column of its partition field 'kind' was dropped"))
   }
 
   test("a partition column that is promoted while a record is queued keeps its value") {
