@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 import time
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("py4j")
 import pyarrow as pa
 
-from zonemap.demo.ingest import counting, direct, journal, report
+from zonemap.demo.ingest import counting, direct, journal, main, report
 from zonemap.demo.ingest.lake import DIRECT_TABLE, ROWS_AN_APPEND, TABLE, WRITERS, Lake, append_of
 
 ROWS = ROWS_AN_APPEND * (WRITERS + 1) + 7
@@ -86,6 +87,21 @@ def test_records_that_wait_or_are_refused_fail_the_demo(lake: Lake) -> None:
         folder.mkdir(parents=True)
         (folder / "1-a.rec").touch()
     assert counting.count(lake, ROWS, 0).failure == "1 records are in quarantine, 1 records still wait"
+
+
+def test_the_drain_waits_until_committed_records_have_left_the_spool(lake: Lake) -> None:
+    append(lake, TABLE, flights(1, 2000))
+    catalog = lake.catalog()
+    uuid = str(catalog.load_table(TABLE.removeprefix("lake.")).metadata.table_uuid)
+    catalog.close()
+    record = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / uuid / "pending" / "lane" / "1-a.rec"
+    record.parent.mkdir(parents=True)
+    record.touch()
+    with ThreadPoolExecutor(1) as pool:
+        drained = pool.submit(main._drain, lake, 2000)
+        assert wait([drained], timeout=1.5).not_done
+        record.unlink()
+        drained.result(30)
 
 
 def test_the_median_leaves_out_appends_that_waited_for_the_killed_committer(lake: Lake) -> None:

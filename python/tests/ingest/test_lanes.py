@@ -13,6 +13,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.table import Table
+from pyiceberg.table.update import SetLocationUpdate
 from pyiceberg.transforms import IdentityTransform
 
 from ingest.support import NAME, bodies, body_of, commit, data_of, local, record_paths, rows, spool_of
@@ -301,6 +302,25 @@ def test_another_root_than_the_committers(catalog: SqlCatalog, events: Table, tm
         Writer(NAME, catalog=catalog, lane=lane, root=tmp_path / "nowhere")
     assert not (tmp_path / "nowhere").exists()
     Writer(NAME, catalog=catalog, lane=lane).close()
+
+
+@pytest.mark.parametrize("committed", [False, True])
+def test_a_table_that_is_moved_does_not_get_a_second_spool(
+    catalog: SqlCatalog, events: Table, tmp_path: Path, committed: bool
+) -> None:
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        writer.write(rows(1))
+    if committed:
+        commit(events, {"a": 1})
+    former = spool_of(events).parent
+    with catalog.load_table(events.name()).transaction() as change:
+        change._apply((SetLocationUpdate(location=f"file://{tmp_path}/elsewhere/events"),))
+    with pytest.raises(ZonemapError, match=f"the table was moved.*Give root='file://{former}'"):
+        Writer(NAME, catalog=catalog, lane="a")
+    assert not (tmp_path / "elsewhere" / "_zonemap_ingest").exists()
+    with Writer(NAME, catalog=catalog, lane="a", root=former) as writer:
+        assert writer.write(rows(2)).seq == 3
+    assert len(list(former.glob("*/pending/a/*.rec"))) == (1 if committed else 2)
 
 
 def test_watermarks_of_other_branches_count(catalog: SqlCatalog, events: Table) -> None:

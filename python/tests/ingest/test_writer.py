@@ -336,7 +336,7 @@ def test_defaults_of_missing_columns() -> None:
         NestedField(4, "needed", types.StringType(), required=True, initial_default="a", write_default="b"),
     )
     batch = pa.record_batch({"id": [1]})
-    converted = Conversion(NAME, schema, 3, batch.schema).convert(batch)
+    converted = Conversion(NAME, schema, batch.schema).convert(batch)
     assert converted.to_pylist() == [{"id": 1, "read": None, "written": 6, "needed": "b"}]
 
 

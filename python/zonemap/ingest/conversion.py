@@ -6,7 +6,7 @@ PyIceberg's own conversion loses nulls of lists and maps whose elements are stru
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, cast
 
 import pyarrow as pa
@@ -27,6 +27,10 @@ from pyiceberg.types import (
     NestedField,
     PrimitiveType,
     StructType,
+    TimestampNanoType,
+    TimestampType,
+    TimestamptzNanoType,
+    TimestamptzType,
     UnknownType,
     UUIDType,
 )
@@ -34,12 +38,14 @@ from pyiceberg.types import (
 from zonemap.errors import ZonemapError
 
 _UUID_BYTES = 16
+#: The first format version with a type for columns of nothing but nulls, which Arrow gives to data without a value.
+_WITH_NULL_TYPE = 3
 
 
 class Conversion:
     """Converts batches of one Arrow schema for one table schema; raises before the first row if it cannot."""
 
-    def __init__(self, name: str, schema: Schema, format_version: int, provided: pa.Schema) -> None:
+    def __init__(self, name: str, schema: Schema, provided: pa.Schema) -> None:
         self._name = name
         self._schema = schema
         #: The schema in the file: the names that Iceberg writes to Parquet, and field ids as metadata.
@@ -55,7 +61,7 @@ class Conversion:
                 "Add the column to the table first, or leave it out of the data.",
             )
         self._provided = set(provided.names)
-        self._check(provided, format_version)
+        self._check(provided)
 
     def convert(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         """Returns the batch with the columns of the file.
@@ -67,6 +73,8 @@ class Conversion:
         for field, target in zip(self._schema.fields, self.file_schema, strict=True):
             if field.name in self._provided:
                 array = self._converted(field, batch.column(field.name), target.type)
+            elif field.write_default is None:
+                array = self._converted(field, pa.nulls(batch.num_rows), target.type)
             else:
                 array = pa.repeat(pa.scalar(field.write_default, target.type), batch.num_rows)
             if field.required and array.null_count:
@@ -82,25 +90,26 @@ class Conversion:
                 f"a value of column '{field.name}' does not fit into {field.field_type} ({error})"
             ) from (error)
 
-    def _check(self, provided: pa.Schema, format_version: int) -> None:
+    def _check(self, provided: pa.Schema) -> None:
         for field in self._schema.fields:
             if field.name not in self._provided:
                 if field.required and field.write_default is None:
                     raise self._refused(f"the required column '{field.name}' is missing")
                 continue
             given = provided.field(field.name)
-            kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
-            one = pa.schema([given.with_type(kind)])
+            one = pa.schema([given.with_type(_plain(given.type))])
             try:
-                found = iceberg_schema(one, self._schema.name_mapping, format_version)
+                found = iceberg_schema(one, self._schema.name_mapping, _WITH_NULL_TYPE)
             except ValueError as error:
                 raise self._refused(f"column '{field.name}': {error}") from error
             self._compare(field.name, found.fields[0].field_type, field.field_type)
 
     def _compare(self, path: str, found: IcebergType, wanted: IcebergType) -> None:
-        """Raises unless each value of type ``found`` has a place in ``wanted``."""
+        """Raises unless each value of type ``found`` may have a place in ``wanted``."""
+        if isinstance(found, UnknownType):
+            return  # nothing but nulls
         if isinstance(wanted, PrimitiveType) and isinstance(found, PrimitiveType):
-            if not fits(found, wanted):
+            if not (fits(found, wanted) or _is_finer(found, wanted)):
                 raise self._refused(f"column '{path}' has the type {found}, and the table has {wanted}")
         elif isinstance(wanted, StructType) and isinstance(found, StructType):
             self._compare_fields(path, found, wanted)
@@ -152,7 +161,28 @@ def fits(found: PrimitiveType, wanted: PrimitiveType) -> bool:
     )
 
 
+def _is_finer(found: PrimitiveType, wanted: PrimitiveType) -> bool:
+    """Returns True for times in nanoseconds and a column of microseconds; the conversion refuses to cut a time."""
+    return (isinstance(found, TimestampNanoType) and isinstance(wanted, TimestampType)) or (
+        isinstance(found, TimestamptzNanoType) and isinstance(wanted, TimestamptzType)
+    )
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """Returns the type without dictionaries at the top, and with UTC as the zone of instants, which Iceberg demands.
+
+    Arrow stores an instant of any zone as the time in UTC.
+    """
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.timestamp(kind.unit, "UTC") if pa.types.is_timestamp(kind) and kind.tz is not None else kind
+
+
 def _array(array: pa.Array, wanted: IcebergType, target: pa.DataType) -> pa.Array:
+    if pa.types.is_null(array.type):
+        if not isinstance(wanted, StructType):
+            return pa.nulls(len(array), target)
+        array = pa.nulls(len(array), pa.struct([]))
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if isinstance(wanted, StructType):
@@ -243,7 +273,7 @@ def batches_of(data: Any) -> tuple[pa.Schema, Iterable[pa.RecordBatch]] | None:
         return data.schema, [data]
     if isinstance(data, pa.RecordBatchReader):
         return data.schema, data
-    if isinstance(data, str | bytes) or not hasattr(data, "__iter__"):
+    if isinstance(data, str | bytes | Mapping) or hasattr(data, "columns") or not hasattr(data, "__iter__"):
         raise ZonemapError(
             f"Cannot write a {type(data).__name__}: give a pyarrow Table, a RecordBatch, a RecordBatchReader, or an "
             "iterable of RecordBatches."

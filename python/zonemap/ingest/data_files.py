@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import uuid
 from collections.abc import Iterable, Iterator
@@ -69,7 +70,7 @@ class TableFiles:
         self._group_bytes = min(group_bytes, bounds.memory_bytes)
         self._group_rows = int(properties.get(_GROUP_ROWS_KEY, _GROUP_ROWS))
         self._partitions = Partitions(name, metadata.spec(), metadata.schema())
-        self._factory = _Factory(metadata, io, self._partitions)
+        self._factory = _Factory(name, metadata, io, self._partitions)
         self._open: dict[tuple[Any, ...], _PartitionFile] = {}  # by the identity of the partition
 
     def write(self, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> list[WrittenFile]:
@@ -78,7 +79,7 @@ class TableFiles:
         Raises:
             ZonemapError: the data does not fit into the table. Files that were written are left alone.
         """
-        conversion = Conversion(self._name, self._metadata.schema(), self._metadata.format_version, schema)
+        conversion = Conversion(self._name, self._metadata.schema(), schema)
         self._factory.arrow_schema = conversion.file_schema
         done: list[WrittenFile] = []
         try:
@@ -140,8 +141,9 @@ class _Factory:
 
     arrow_schema: pa.Schema
 
-    def __init__(self, metadata: TableMetadata, io: FileIO, partitions: Partitions) -> None:
+    def __init__(self, name: str, metadata: TableMetadata, io: FileIO, partitions: Partitions) -> None:
         schema = metadata.schema()
+        self.name = name
         properties = {key: value for key, value in metadata.properties.items() if key != _GROUP_BYTES_KEY}
         columns = metrics.columns_of(metadata)
         self.io = io
@@ -216,19 +218,22 @@ class _PartitionFile:
         for key, path in self._factory.floats.items():
             for array in _arrays(table, path):
                 self._floats[key].add(array)
-        if self._writer is None:
-            self._writer = self._start(table.schema)
-        self._flushes += 1
-        self._writer.write_table(table, row_group_size=self._factory.group_rows)
+        with storing(self._factory.name):
+            if self._writer is None:
+                self._writer = self._start(table.schema)
+            self._flushes += 1
+            self._writer.write_table(table, row_group_size=self._factory.group_rows)
 
     def complete(self) -> WrittenFile:
         """Closes the file."""
         factory = self._factory
-        self._writer.close()
-        self._stream.close()
+        with storing(factory.name):
+            self._writer.close()
+            self._stream.close()
+            size = len(factory.io.new_input(self._location))
         return WrittenFile(
             path=self._location,
-            size=len(factory.io.new_input(self._location)),
+            size=size,
             spec_id=factory.spec_id,
             partition=self._values,
             partition_type=factory.partitions.type,
@@ -239,7 +244,8 @@ class _PartitionFile:
     def abandon(self) -> None:
         """Closes the stream of a file that will not be used."""
         if self._stream is not None and not self._stream.closed:
-            self._stream.close()
+            with contextlib.suppress(OSError):
+                self._stream.close()
 
     def _start(self, schema: pa.Schema) -> Any:
         self._location = self._factory.location(self._values)
@@ -252,6 +258,25 @@ class _PartitionFile:
             metadata_collector=self._footers,
             **self._factory.options,
         )
+
+
+@contextlib.contextmanager
+def storing(name: str) -> Iterator[None]:
+    """Turns a failure of the storage into an error of this package; used before a record names the files.
+
+    Args:
+        name: The table's name, for messages.
+
+    Raises:
+        ZonemapError: the storage failed.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise ZonemapError(
+            f"Cannot write the data files of '{name}': {error}. Nothing was appended. Write the rows again after the "
+            "cause is removed."
+        ) from error
 
 
 def _arrays(table: pa.Table, path: tuple[int, ...]) -> Iterator[pa.Array]:

@@ -72,6 +72,8 @@ class ExistingFiles:
             raise self._refused(location, "it does not exist", "Check the location.") from error
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise self._refused(location, str(error), "Write it again as Parquet.") from error
+        except OSError as error:
+            raise self._refused(location, f"it cannot be read ({error})", "Check the file.") from error
         return WrittenFile(
             path=location,
             size=size,
@@ -86,14 +88,17 @@ class ExistingFiles:
         if not is_local(location):
             return location
         path = local_path(location)
-        if not path.is_absolute():
-            raise self._refused(location, "its location is not absolute", "Give the whole path.")
+        if not path.is_absolute() or ".." in path.parts:
+            raise self._refused(location, "its location is not absolute", "Give the whole path, without '..'.")
         table = self._metadata.location
         prefix = "file://" if table.startswith("file://") else "file:" if table.startswith("file:") else ""
         return f"{prefix}{path}"
 
     def _checked_size(self, location: str) -> int:
-        size = len(self._io.new_input(location))
+        try:
+            size = len(self._io.new_input(location))
+        except TypeError as error:  # PyArrow knows no size of a folder
+            raise self._refused(location, "it is no file", "Name Parquet files.") from error
         modified = self._modified(location)
         if modified is not None and time.time() - modified > self._greatest_age:
             raise self._refused(
@@ -213,7 +218,7 @@ class ExistingFiles:
             renamed = pa.RecordBatch.from_arrays(
                 [batch.column(name) for name in columns], names=[field.name for field in wanted]
             )
-            conversion = Conversion(self._name, rest, self._metadata.format_version, renamed.schema)
+            conversion = Conversion(self._name, rest, renamed.schema)
             seen |= {identity(values): values for values, _ in self._partitions.divide(conversion.convert(renamed))}
             if len(seen) > 1:
                 raise self._refused(location, "its rows are of more than one partition", "Write one file for each.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,10 @@ class Backlog:
     lanes: Mapping[str, tuple[int, int]] = field(default_factory=dict)
 
 
+def _beside(table_folder: str) -> str:
+    return f"{table_folder.rstrip('/').rpartition('/')[0]}/{FOLDER}"
+
+
 class Spool:
     """Reads and extends the spool of one table; holds no state but locations."""
 
@@ -62,9 +66,17 @@ class Spool:
     @classmethod
     def of(cls, table: Table, root: str | None) -> Spool:
         """Returns the spool of ``table`` below ``root``, by default in the folder beside the table."""
-        base = root.rstrip("/") if root is not None else f"{table.location().rstrip('/').rpartition('/')[0]}/{FOLDER}"
+        base = root.rstrip("/") if root is not None else _beside(table.location())
         location = f"{base}/{table.metadata.table_uuid}"
         return cls(location, storage_for(location, table.io))
+
+    @classmethod
+    def former(cls, table: Table) -> list[Spool]:
+        """Returns the spools beside earlier folders of the table, as its metadata log names them, the newest first."""
+        files = [entry.metadata_file for entry in reversed(table.metadata.metadata_log)]
+        folders = [file.rpartition("/metadata/")[0] for file in files]
+        roots = dict.fromkeys(_beside(folder) for folder in folders if folder)
+        return [cls.of(table, root) for root in roots if root != _beside(table.location())]
 
     def queue_id(self) -> str:
         """Returns the id of this incarnation of the spool; the first caller creates it.
@@ -127,14 +139,18 @@ class Spool:
         """Returns a record; None if it has left the spool.
 
         Raises:
-            RecordError: the record is damaged.
+            RecordError: the record is damaged, or longer than a record may be; such a file is not read.
         """
+        if stored.size > wire.GREATEST_BYTES:
+            raise RecordError(f"Cannot read a record: it has {stored.size:,} bytes, more than {wire.GREATEST_BYTES:,}.")
         data = self._storage.read(stored.location)
         return None if data is None else wire.IngestRecord.from_bytes(data)
 
     def lane(self, lane: str) -> list[Stored]:
         """Returns the records of a lane that wait, by sequence number."""
-        folder = f"{self.location}/pending/{lanes.folder(lane)}"
+        return self._records(f"{self.location}/pending/{lanes.folder(lane)}")
+
+    def _records(self, folder: str) -> list[Stored]:
         named = [(lanes.parse_record_name(entry.name), entry) for entry in self._storage.files(folder)]
         found = [Stored(*parsed, f"{folder}/{entry.name}", entry.size) for parsed, entry in named if parsed is not None]
         return sorted(found, key=lambda record: record.seq)
@@ -156,6 +172,16 @@ class Spool:
                 is_whole = is_own and isinstance(body.prev_seq, int) and -1 <= body.prev_seq < body.seq
                 found.append(Pending(stored, body.prev_seq if is_whole else None))
         return found
+
+    def data_files(self) -> Iterator[str]:
+        """Yields the locations of the data files of the records that wait in all lanes, if they can be read."""
+        for lane in self._storage.folders(f"{self.location}/pending"):
+            for stored in self._records(f"{self.location}/pending/{lane}"):
+                try:
+                    body = self.read(stored)
+                except RecordError:
+                    continue
+                yield from (str(file.content_file.get("file-path")) for file in (body.files if body else ()))
 
     def backlog(self) -> Backlog:
         """Returns the number and bytes of the records of all lanes that wait; lists every lane's folder."""

@@ -25,7 +25,8 @@ from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import compat, lanes, state
 from zonemap.ingest.content_file import WrittenFile
 from zonemap.ingest.conversion import batches_of
-from zonemap.ingest.data_files import Bounds, TableFiles
+from zonemap.ingest.data_files import Bounds, TableFiles, storing
+from zonemap.ingest.duplicates import refuse_known
 from zonemap.ingest.errors import EnqueueUnknownError
 from zonemap.ingest.existing import ExistingFiles
 from zonemap.ingest.lease import LaneLock
@@ -106,7 +107,10 @@ class Writer:
         _check_kind(table, self._table)
         self._spool = Spool.of(self._table, _root(self._table, root))
         # A spool below a wrong root is not created.
-        state.check_queue(state.pointers(self._table.metadata), self._spool.known_queue_id(), self._spool.location)
+        known = self._spool.known_queue_id()
+        if known is None and root is None:
+            _check_moved(table, self._table, self._spool)
+        state.check_queue(state.pointers(self._table.metadata), known, self._spool.location)
         self._queue_id = self._spool.queue_id()
         self._pid = os.getpid()
         self._lock = threading.RLock()
@@ -139,8 +143,9 @@ class Writer:
             InvalidArgumentError: ``seq`` is no number from 0.
             BackPressureError: the spool is full; nothing was written.
             EnqueueUnknownError: the storage failed while it stored the record.
-            ZonemapError: the data does not fit into the table, the lane is already past ``seq`` or has no number left,
-                the table has another queue, or another process made this writer.
+            ZonemapError: the data does not fit into the table, the storage failed while it stored a data file, the lane
+                is already past ``seq`` or has no number left, the table has another queue, or another process made this
+                writer. Nothing was appended.
         """
         found = batches_of(data)
 
@@ -158,6 +163,7 @@ class Writer:
         *,
         seq: int | None = None,
         greatest_age_hours: float = _GREATEST_AGE_HOURS,
+        check_duplicates: bool = True,
     ) -> Receipt:
         """Enqueues Parquet files that are already in place, as one record; returns when the record is durable.
 
@@ -170,10 +176,13 @@ class Writer:
             seq: As in ``write``.
             greatest_age_hours: Older files are refused, because a removal of orphan files may delete them before they
                 are committed.
+            check_duplicates: Files that a record in the spool or the current snapshot names are refused; reads all
+                records in the spool and all manifests of the snapshot. Two calls at the same moment do not see the
+                files of each other.
 
         Raises:
             InvalidArgumentError: an argument is malformed, or a location occurs twice.
-            ZonemapError: as ``write``, or a file is missing or does not fit into the table.
+            ZonemapError: as ``write``, or a file is missing, does not fit into the table or is in it already.
         """
         names = checked.texts(
             "locations", [str(item) for item in locations] if _is_list(locations) else locations, "locations"
@@ -181,6 +190,8 @@ class Writer:
         age = checked.positive("greatest_age_hours", greatest_age_hours, "hours")
 
         def files() -> list[WrittenFile]:
+            if check_duplicates:
+                refuse_known(self._name, names, self._spool, self._reload)
             reader = ExistingFiles(self._name, self._table.metadata, self._table.io, age)
             found = [reader.read(location) for location in names]
             paths = [file.path for file in found]
@@ -230,7 +241,8 @@ class Writer:
                     f"Cannot enqueue rows for '{self._name}': their files were begun more than {_GREATEST_AGE_HOURS:g} "
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
-            self._spool.make_durable([file.path for file in files], self._table)
+            with storing(self._name):
+                self._spool.make_durable([file.path for file in files], self._table)
             # The iterable of the rows may have written through this writer.
             place = self._place(seq)
             if isinstance(place, Receipt):
@@ -418,6 +430,17 @@ def _check_kind(name: str, table: Table) -> None:
             f"Cannot append to '{name}': its property 'zonemap.ingest.queue' is '{kind}', and the Python writer "
             "appends to spools only. Write with Spark."
         )
+
+
+def _check_moved(name: str, table: Table, spool: Spool) -> None:
+    """Raises if the table was moved after its queue was begun: a new queue would hide the records of that one."""
+    for former in Spool.former(table):
+        if former.known_queue_id() is not None:
+            raise ZonemapError(
+                f"Cannot write to '{name}': the table was moved, and its spool is in '{former.location}', not in "
+                f"'{spool.location}'. Give root='{former.location.rpartition('/')[0]}', as the committer must use too, "
+                "or move the folder while no writer and no committer runs."
+            )
 
 
 def _root(table: Table, root: str | Path | None) -> str | None:

@@ -91,7 +91,6 @@ def count(lake: Lake, rows: int, killed_at: float) -> Counted:
     ages = {append: max(0.0, committed[append] - at) for append, at in times.items() if append in committed}
     resumed = min((at for at in committed.values() if at > killed_at), default=0.0)
     prompt = [age for append, age in ages.items() if committed[append] != resumed]
-    spool = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / str(table.metadata.table_uuid)
     counted = Counted(
         accepted_appends=len(times),
         accepted_rows=len(wanted),
@@ -100,8 +99,8 @@ def count(lake: Lake, rows: int, killed_at: float) -> Counted:
         duplicates=found.total() - len(found),
         lost=len(wanted - found.keys()),
         strange=len(found.keys() - wanted),
-        quarantined=len(list(spool.glob("quarantine/*/*.rec"))),
-        pending=len(list(spool.glob("pending/*/*.rec"))),
+        quarantined=records(lake, table, "quarantine"),
+        pending=records(lake, table, "pending"),
         files=len(files),
         snapshots=len(table.metadata.snapshots),
         direct_snapshots=len(catalog.load_table(DIRECT_TABLE.removeprefix("lake.")).metadata.snapshots),
@@ -110,6 +109,12 @@ def count(lake: Lake, rows: int, killed_at: float) -> Counted:
     )
     catalog.close()
     return counted
+
+
+def records(lake: Lake, table: Table, kind: str) -> int:
+    """Returns the number of the records in the folder `pending` or `quarantine` of the table's spool."""
+    spool = lake.folder / "warehouse" / "db" / "_zonemap_ingest" / str(table.metadata.table_uuid)
+    return len(list(spool.glob(f"{kind}/*/*.rec")))
 
 
 def _files(table: Table) -> dict[str, float]:

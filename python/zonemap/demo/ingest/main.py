@@ -133,7 +133,7 @@ def _crash(lake: Lake, processes: Processes, appends: int) -> list[report.Crash]
 
 
 def _drain(lake: Lake, rows: int) -> None:
-    """Waits until all rows are committed, at most a minute."""
+    """Waits until all rows are committed and the committer has removed their records, at most a minute."""
     end = time.monotonic() + _DRAIN_SECONDS
     with contextlib.closing(lake.catalog()) as catalog:
         table = catalog.load_table(TABLE.removeprefix("lake."))
@@ -141,10 +141,9 @@ def _drain(lake: Lake, rows: int) -> None:
             snapshot = table.refresh().current_snapshot()
             if snapshot is not None and snapshot.summary is not None:
                 total = int(snapshot.summary["total-records"] or 0)
-                if total >= rows:
+                if total >= rows and not counting.records(lake, table, "pending"):
                     break
             time.sleep(0.1)
-    time.sleep(1.0)  # the committer removes the records after its commit
 
 
 def _progress(console: Console) -> Progress:

@@ -1,5 +1,6 @@
 package zonemap.ingest.gc
 
+import java.io.{FileNotFoundException, UncheckedIOException}
 import java.time.Clock
 
 import scala.jdk.CollectionConverters._
@@ -125,13 +126,15 @@ private[zonemap] final class IngestGc(target: IngestTarget, clock: Clock) {
 
   private def refreshed(): TableMetadata = target.operations.refresh()
 
-  /** The files of the data folder, with their locations. */
+  /** The files of the data folder, with their locations; none if the table has no data folder yet. */
   private def listed(folder: String): Seq[StoredIngestFile] = target.operations.io() match {
     case io: SupportsPrefixOperations =>
-      io.listPrefix(folder + "/")
-        .asScala
-        .map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis()))
-        .toSeq
+      try
+        io.listPrefix(folder + "/")
+          .asScala
+          .map(f => StoredIngestFile(f.location(), f.size(), f.createdAtMillis()))
+          .toSeq
+      catch { case e: UncheckedIOException if e.getCause.isInstanceOf[FileNotFoundException] => Nil }
     case io =>
       throw new UnsupportedOperationException(
         s"Cannot collect garbage of '${target.name}': ${io.getClass.getName} cannot list files. Delete orphan files " +

@@ -125,13 +125,16 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     val failed: ArrayBuffer[(String, IOException)] = ArrayBuffer.empty
 
     override def visitFile(file: Path, attributes: BasicFileAttributes): FileVisitResult = {
-      if (isWanted(file.getFileName.toString))
+      if (isFile(attributes) && isWanted(file.getFileName.toString))
         found += StoredIngestFile(
           folder.relativize(file).toString,
           attributes.size(),
           attributes.lastModifiedTime().toMillis)
       FileVisitResult.CONTINUE
     }
+
+    /** A read of a pipe waits for its writer. */
+    private def isFile(attributes: BasicFileAttributes) = attributes.isRegularFile || attributes.isSymbolicLink
 
     /** Files and folders may vanish while they are listed. */
     override def visitFileFailed(file: Path, error: IOException): FileVisitResult = error match {

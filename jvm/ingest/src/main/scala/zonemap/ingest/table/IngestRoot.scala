@@ -33,7 +33,7 @@ private[zonemap] object IngestRoot {
    * @throws IllegalArgumentException if the location is not absolute or lies in a folder of the table
    */
   def of(table: Table, configured: Option[String]): IngestRoot = {
-    val base = configured.filter(_.nonEmpty).getOrElse(default(table)).stripSuffix("/")
+    val base = configured.filter(_.nonEmpty).getOrElse(defaultBase(table.location())).stripSuffix("/")
     refusal(table, base).foreach { why =>
       throw new IllegalArgumentException(
         s"Cannot keep the ingest queue of '${table.name()}' in '$base': $why. Name another folder by $Conf.")
@@ -41,8 +41,11 @@ private[zonemap] object IngestRoot {
     IngestRoot(s"$base/${table.uuid()}", table.uuid())
   }
 
-  private def default(table: Table): String = {
-    val location = table.location().stripSuffix("/")
+  /** The default root of a table in that folder. */
+  def beside(tableFolder: String, tableUuid: UUID): String = s"${defaultBase(tableFolder)}/$tableUuid"
+
+  private def defaultBase(tableFolder: String): String = {
+    val location = tableFolder.stripSuffix("/")
     s"${location.substring(0, location.lastIndexOf('/') + 1)}$DefaultName"
   }
 

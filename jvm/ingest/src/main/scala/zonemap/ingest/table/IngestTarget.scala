@@ -47,12 +47,13 @@ private[zonemap] object IngestTarget {
    *
    * @param root the configured root, see [[IngestRoot.of]]
    * @param choice the configured queue
-   * @throws IllegalArgumentException if the table gives no access to its metadata, as a metadata table does not, or its
-   *   ingest root belongs to another queue
+   * @throws IllegalArgumentException if the table gives no access to its metadata, as a metadata table does not, its
+   *   ingest root belongs to another queue, or the table was moved and its queue was not
    */
   def open(table: Table, root: Option[String], choice: QueueChoice): IngestTarget = table match {
     case known: Table with HasTableOperations =>
       val files = IngestRoot.of(table, root).files(table.io())
+      if (root.forall(_.isEmpty)) FormerRoot.refuse(known, files)
       new IngestTarget(table.name(), known, choice.open(table, files), files)
     case _ =>
       throw new IllegalArgumentException(

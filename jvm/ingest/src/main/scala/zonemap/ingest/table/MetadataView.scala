@@ -6,6 +6,7 @@ import scala.util.control.NonFatal
 import org.apache.iceberg.{ContentFileParser, DataFile, FileContent, TableMetadata}
 import org.apache.iceberg.io.FileIO
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
+import org.apache.iceberg.types.Type
 import org.apache.iceberg.util.JsonUtil
 
 import zonemap.ingest.record.{IngestRecord, QueuedFile}
@@ -91,7 +92,21 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
         case data: DataFile => problem(file, data).toLeft(data)
         case other => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
       }
-    catch { case NonFatal(e) => Left(invalid(s"a data file cannot be decoded: ${e.getMessage}")) }
+    catch { case NonFatal(e) => Left(undecodable(file, e)) }
+
+  /** Iceberg does not decode a partition value if the column that it was made from has left the table. */
+  private def undecodable(file: QueuedFile, error: Throwable): Refusal =
+    metadata
+      .spec(file.specId)
+      .partitionType()
+      .fields()
+      .asScala
+      .find(_.`type`().typeId() == Type.TypeID.UNKNOWN)
+      .fold(invalid(s"a data file cannot be decoded: ${error.getMessage}")) { field =>
+        invalid(
+          s"the column of its partition field '${field.name()}' was dropped while the record was queued. Its files can " +
+            "be added again by zonemap.ingest.Writer.add_files; discard the record then")
+      }
 
   private def problem(file: QueuedFile, data: DataFile): Option[Refusal] = {
     def unless(holds: Boolean)(why: String) =
@@ -104,6 +119,20 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
       .orElse(unless(data.firstRowId() == null && data.dataSequenceNumber() == null)(
         "has a row id or a sequence number, which only a commit gives"))
       .orElse(unless(isPartitioned(data))("does not have the partition values of its spec"))
+      .orElse(unless(nullsIn(data).isEmpty)(s"has nulls in the required column '${nullsIn(data).mkString}'"))
+  }
+
+  /**
+   * A required column in which the file has nulls: the column was made required after the file was written. Readers do
+   * not look for nulls there and return other values. Nulls of a nested column may be those of the structs around it.
+   */
+  private def nullsIn(data: DataFile): Option[String] = Option(data.nullValueCounts()).flatMap { nulls =>
+    metadata
+      .schema()
+      .columns()
+      .asScala
+      .find(field => field.isRequired && Option(nulls.get(field.fieldId())).exists(_ > 0L))
+      .map(_.name())
   }
 
   private def isPartitioned(data: DataFile): Boolean = {

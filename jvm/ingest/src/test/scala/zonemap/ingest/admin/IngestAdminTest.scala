@@ -1,6 +1,6 @@
 package zonemap.ingest.admin
 
-import java.nio.file.Files
+import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
 
 import scala.jdk.CollectionConverters._
@@ -200,6 +200,12 @@ class IngestAdminTest extends AnyFunSuite {
     val candidates = Seq(s"${t.table.location()}/data/a0.parquet")
     t.pass()
     assert(t.target.queue.names().isEmpty && new IngestGc(t.target, t.clock).withoutPending(candidates).isEmpty)
+  }
+
+  test("gc of a table without a data folder finds nothing") {
+    val t = IngestTables.hadoop()
+    assert(!Files.exists(Path.of(t.table.location()).resolve("data")))
+    assert(new IngestGc(t.target, t.clock).run(72 * Hour, dryRun = false).isEmpty)
   }
 
   test("gc retains the files of records in quarantine, and refuses to run if one cannot be read") {

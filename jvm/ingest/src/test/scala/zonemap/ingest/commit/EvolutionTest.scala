@@ -4,13 +4,14 @@ import java.nio.file.Files
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.iceberg.{DataFile, DataFiles, Metrics, PartitionSpec}
 import org.apache.iceberg.catalog.TableIdentifier
 import org.apache.iceberg.types.Types
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.{IngestTable, IngestTables}
 import zonemap.ingest.admin.IngestAdmin
-import zonemap.ingest.table.{IngestPointer, StopCode}
+import zonemap.ingest.table.{IngestPointer, IngestTarget, QueueChoice, RefusalCode, StopCode}
 
 /** Changes of the table while records are queued, and the loss of what the committer relies on. */
 class EvolutionTest extends AnyFunSuite {
@@ -52,6 +53,58 @@ class EvolutionTest extends AnyFunSuite {
       assert(commits(t.pass()))
       assert(t.live() == Seq("a0", "a1", "a2"))
     }
+  }
+
+  test("a file with nulls in a column that was made required is refused, and one without nulls is committed") {
+    val t = IngestTables.hadoop()
+    def counted(name: String, nulls: Long): DataFile = {
+      val counts = Map(Int.box(2) -> Long.box(1)).asJava
+      val metrics = new Metrics(1L, null, counts, Map(Int.box(2) -> Long.box(nulls)).asJava, null)
+      DataFiles.builder(t.table.spec()).copy(t.dataFile(name)).withMetrics(metrics).build()
+    }
+    t.append("a", counted("with", 1))
+    t.append("b", counted("without", 0))
+    t.append("c", t.dataFile("unknown"))
+    t.reload().updateSchema().allowIncompatibleChanges().requireColumn("kind").commit()
+    val result = t.pass()
+    assert(commits(result) && t.live() == Seq("unknown", "without"))
+    assert(result.refused.map(r => (r.lane, r.code)) == Seq("a" -> RefusalCode.InvalidFile))
+    assert(result.refused.head.message.endsWith("has nulls in the required column 'kind'"))
+  }
+
+  test("a table that is moved does not leave its queue behind") {
+    val folder = IngestTables.folder()
+    val t = IngestTables.in(IngestTables.jdbc(folder))
+    t.append("a", t.dataFile("a0"))
+    val (base, elsewhere) = (t.target.files.root.stripSuffix(s"/${t.table.uuid()}"), s"file:$folder/elsewhere/events")
+    t.reload().updateLocation().setLocation(elsewhere).commit()
+    val error = intercept[IllegalArgumentException](t.target)
+    assert(
+      error.getMessage.contains(
+        s"its queue is in '$base/${t.table.uuid()}'. Set spark.sql.zonemap.ingest.root to '$base'"))
+    assert(!Files.exists(folder.resolve("elsewhere/_zonemap_ingest")))
+    val target = IngestTarget.open(t.reload(), Some(base), QueueChoice.OfSpool)
+    assert(commits(new Committer(target, t.settings, t.clock).pass().head) && t.live() == Seq("a0"))
+  }
+
+  test("a table that is moved before its first append has its queue beside its new folder") {
+    val folder = IngestTables.folder()
+    val t = IngestTables.in(IngestTables.jdbc(folder))
+    t.reload().updateLocation().setLocation(s"file:$folder/elsewhere/events").commit()
+    t.append("a", t.dataFile("a0"))
+    assert(commits(t.pass()) && t.root.startsWith(folder.resolve("elsewhere/_zonemap_ingest")))
+  }
+
+  test("a record whose partition column is dropped while it is queued is refused with the next step") {
+    val spec = PartitionSpec.builderFor(IngestTables.Schema).identity("kind").build()
+    val t = IngestTables.hadoop(spec)
+    t.append("a", t.dataFile("a0", partition = "kind=x"))
+    t.reload().updateSpec().removeField("kind").commit()
+    t.reload().updateSchema().deleteColumn("kind").commit()
+    val result = t.pass()
+    assert(result.outcome == PassOutcome.Idle && t.live().isEmpty)
+    assert(result.refused.map(_.code) == Seq(RefusalCode.InvalidFile))
+    assert(result.refused.head.message.startsWith("the column of its partition field 'kind' was dropped"))
   }
 
   test("a partition column that is promoted while a record is queued keeps its value") {

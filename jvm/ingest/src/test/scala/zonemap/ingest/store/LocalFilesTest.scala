@@ -117,4 +117,14 @@ class LocalFilesTest extends AnyFunSuite {
     }
     assert(met == Seq(true, true))
   }
+
+  test("a listing leaves out pipes, whose reader waits for a writer, and folders") {
+    val path = folder()
+    val files = IngestFiles.of(null, path.toString)
+    assert(files.create("pending/a/1.rec", "one".getBytes))
+    Files.createDirectory(path.resolve("pending/a/2.rec"))
+    assert(new ProcessBuilder("mkfifo", path.resolve("pending/a/3.rec").toString).start().waitFor() == 0)
+    Files.createSymbolicLink(path.resolve("pending/a/4.rec"), path.resolve("pending/a/1.rec"))
+    assert(files.list("pending").map(_.path).sorted == Seq("pending/a/1.rec", "pending/a/4.rec"))
+  }
 }

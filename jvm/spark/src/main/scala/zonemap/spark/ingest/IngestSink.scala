@@ -148,5 +148,10 @@ private[ingest] object IngestSink {
   }
 
   private def firstLine(error: Throwable): String =
-    Option(error.getMessage).getOrElse(error.toString).linesIterator.nextOption().getOrElse("").stripSuffix(".")
+    Option(error.getMessage).iterator
+      .flatMap(_.linesIterator)
+      .map(_.trim)
+      .find(_.nonEmpty)
+      .getOrElse(error.toString)
+      .stripSuffix(".")
 }

@@ -1,0 +1,54 @@
+"""Whether data files are in a table already, or in its spool: adding one of them again would double its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from zonemap.errors import ZonemapError
+from zonemap.ingest import state
+from zonemap.ingest.storage import is_local, local_path
+
+if TYPE_CHECKING:
+    from pyiceberg.table import Table
+
+    from zonemap.ingest.spool import Spool
+
+
+def refuse_known(name: str, locations: Iterable[str], spool: Spool, reload: Callable[[], Table]) -> None:
+    """Raises if one of the files is in the spool, or in the current snapshot of the table.
+
+    Reads all records that wait and all manifests of the snapshot. The spool is read before the table: a record that is
+    committed meanwhile is found in the table.
+
+    Args:
+        name: The table's name, for messages.
+        locations: The files.
+        spool: The spool of the table.
+        reload: Returns the table with its current metadata.
+
+    Raises:
+        ZonemapError: a file is known.
+    """
+    wanted = {_one_form(location): location for location in locations}
+    for path in spool.data_files():
+        if (found := wanted.get(_one_form(path))) is not None:
+            raise _refused(name, found, "a record in the spool names it, so that it will be committed")
+    table = reload()
+    snapshot = table.metadata.snapshot_by_name(state.BRANCH)
+    for manifest in snapshot.manifests(table.io) if snapshot is not None else []:
+        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
+            if (found := wanted.get(_one_form(entry.data_file.file_path))) is not None:
+                raise _refused(name, found, "the table has it already")
+
+
+def _one_form(location: str) -> str:
+    """Returns the same text for all ways to write the location of a local file."""
+    return str(local_path(location)) if is_local(location) else location
+
+
+def _refused(name: str, location: str, why: str) -> ZonemapError:
+    return ZonemapError(
+        f"Cannot add the file '{location}' to '{name}': {why}, and its rows would count twice. Leave it out, or give "
+        "check_duplicates=False."
+    )
