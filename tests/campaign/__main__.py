@@ -20,10 +20,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from support import session
 
-from campaign import worlds
+from campaign import steps, worlds
 from campaign.rounds import PLANNED, QUERIES, Rounds, Totals
 
-ALL_KINDS_FROM = 2000  # number of checks from which each kind must have occurred
+ALL_KINDS_FROM = 20 * PLANNED  # number of checks from which each kind must have occurred
+#: Options of a worker's JVM in addition to those of the tests: a worker runs for hours, so that its code is worth the
+#: time of the second compiler.
+LONG_RUN = "-XX:TieredStopAtLevel=4 -XX:ReservedCodeCacheSize=400m"
 
 
 def main() -> int:
@@ -70,7 +73,7 @@ def _options() -> argparse.Namespace:
 def _replay(options: argparse.Namespace, folder: Path) -> int:
     with tempfile.TemporaryDirectory() as base:
         session.use_directory(Path(base))
-        done = Rounds(session.start(), options.seed, folder / "again").run(options.round, options.check)
+        done = Rounds(session.start(steps.jars()), options.seed, folder / "again").run(options.round, options.check)
         session.stop()
     for finding in done.findings:
         print(f"{finding.kind} {finding.tags}: {finding.sql}\n  {finding.details}\n  {finding.script}")
@@ -83,7 +86,8 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
     done, failed = _journal(folder), 0
     with tempfile.TemporaryDirectory() as base, _journal_of(folder, options.worker).open("a") as journal:
         session.use_directory(Path(base))
-        runner = Rounds(session.start(), options.seed, folder / "findings", tries=options.tries)
+        started = session.start(session.base_confs(LONG_RUN) | steps.jars())
+        runner = Rounds(started, options.seed, folder / "findings", tries=options.tries)
         for number in range(options.worker, rounds, options.jobs):
             if number in done or (options.worlds and worlds.kind_of(number) not in options.worlds.split(",")):
                 continue
@@ -95,7 +99,10 @@ def _work(options: argparse.Namespace, folder: Path, rounds: int) -> int:
                 continue
             journal.write(finished.line() + "\n")
             journal.flush()
-            print(f"round {number} {finished.world}: {dict(finished.results)} {finished.seconds} s", flush=True)
+            print(
+                f"round {number} {finished.world}: {dict(finished.results)} {finished.seconds} s, {finished.cpu} s of CPU",
+                flush=True,
+            )
         session.stop()
     return 1 if failed else 0
 

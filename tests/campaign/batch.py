@@ -9,12 +9,12 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import product
-from support.probe import Probe, probe_of
+from support.probe import STANDS_FOR, Probe, probe_of
 
 from campaign.held import Held
 from campaign.judge import Judge, Verdict
 from campaign.questions import Question
-from campaign.worlds import keys_of
+from campaign.world import keys_of
 
 CHUNK = 192  # questions whose conditions are evaluated together
 #: Questions about one relation that are run because they seem wrong, and of them, questions that are wrong.
@@ -23,11 +23,18 @@ WRONG = "WRONG"
 RETURNS = "returns"  # the first word about a query that was run
 ERROR, ERROR_MARK = "error", "!"
 TOGETHER = 24  # branches of one UNION ALL
-ALONE_EVERY = 8  # of so many chunks of queries, one is planned query by query
+ALONE_EVERY = 10  # of so many chunks of queries, one is planned query by query
 #: Statements that cannot be branches of a UNION ALL, or whose values are compared.
 ALONE = ("values_of_aggregates", "files_of_statement")
-#: Statements of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
-RUN_ORDERS, RUN_AGGREGATES = 10, 16
+#: Queries of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
+RUN_ORDERS = 10
+#: Of so many aggregates one is planned alone, so that values that the index provides are told from values of files.
+AGGREGATES_ALONE_EVERY = 3
+FAILS = "the condition fails"
+#: Adaptive execution plans the whole job again after each of its stages; one of so many jobs uses it.
+ADAPTIVE_EVERY, NOT_ADAPTIVE = 5, {"spark.sql.adaptive.enabled": "false"}
+#: Spark validates the whole plan after each rule that changes it; together, each statement pays for the others.
+NOT_VALIDATED = {"spark.sql.lightweightPlanChangeValidation": "false"}
 READS_FILES = "reads files"
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
@@ -36,6 +43,12 @@ Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyon
 def _reads_values(question: Question) -> bool:
     """Whether a plan without a scan may be run; a statement would change the table."""
     return question.kind == "values_of_aggregates"
+
+
+def _open(question: Question) -> str:
+    """Returns the statement with STANDS_FOR in place of its condition, if the condition occurs once."""
+    statement, condition = question.statement, question.condition
+    return statement.replace(condition, STANDS_FOR) if condition and statement.count(condition) == 1 else statement
 
 
 def _as_texts(question: Question, text: str) -> str:
@@ -95,41 +108,78 @@ class Batch:
     def _chunk(self, questions: Sequence[Question], relation: str) -> list[Verdict]:
         marks = self.held.matches([q.condition for q in questions])
         before = product.counters(self.spark).planned_scans
+        verdicts = [Verdict("alike", FAILS)] * len(questions)
+        run = self._run_at_once(questions, marks)
+        planned = [n for n in range(len(questions)) if n not in run]
+        some, some_marks = [questions[n] for n in planned], [marks[n] for n in planned]
         with product.on(self.spark):
-            lines = self._plan(questions, marks, relation)
+            lines = self._plan(some, some_marks, relation)
+        for n, line in zip(planned, lines, strict=True):
+            verdicts[n] = self._verdict(questions[n], marks[n], line, relation)
         self.planned_by_index += product.counters(self.spark).planned_scans - before
-        verdicts = [self._verdict(q, m, line, relation) for q, m, line in zip(questions, marks, lines, strict=True)]
-        self._run(questions, marks, verdicts, relation)
+        self._run(questions, marks, verdicts, relation, run)
         return verdicts
 
-    def _run(self, questions: Sequence[Question], marks: Sequence[str], verdicts: list[Verdict], relation: str) -> None:
-        """Runs some of the queries whose plans are right, and compares their rows or values."""
+    def _run_at_once(self, questions: Sequence[Question], marks: Sequence[str]) -> set[int]:
+        """Returns the places of aggregates that are run together and not planned alone first."""
+        usable = [n for n, q in enumerate(questions) if q.values and ERROR_MARK not in marks[n]]
+        return {n for place, n in enumerate(usable) if place % AGGREGATES_ALONE_EVERY}
+
+    def _run(
+        self,
+        questions: Sequence[Question],
+        marks: Sequence[str],
+        verdicts: list[Verdict],
+        relation: str,
+        also: set[int],
+    ) -> None:
+        """Runs some of the queries whose plans are right, and those in `also`; compares their rows or values."""
         sorts = [
             n
             for n, q in enumerate(questions)
             if q.order and q.order.by_rid and q.rows and verdicts[n].result == "equal"
         ]
-        aggregates = [n for n, verdict in enumerate(verdicts) if verdict.details == READS_FILES]
-        for places, most in ((sorts, RUN_ORDERS), (aggregates, RUN_AGGREGATES)):
-            run = places[:most]
-            queries = [_as_texts(questions[n], self.judge.text(questions[n].statement, relation)) for n in run]
-            for n, query, found in zip(run, queries, self._rows_of(queries), strict=True):
-                if isinstance(found, str):
-                    verdicts[n] = self._failed_run(query)
-                else:
-                    verdicts[n] = self._compare_rows(questions[n], marks[n], found)
+        aggregates = [n for n, verdict in enumerate(verdicts) if verdict.details == READS_FILES or n in also]
+        for run in (sorts[:RUN_ORDERS], aggregates):
+            for start in range(0, len(run), TOGETHER):
+                self._run_together(questions, marks, verdicts, relation, run[start : start + TOGETHER])
 
-    def _rows_of(self, queries: Sequence[str]) -> list[list[list[str]] | str]:
-        """Runs the queries together; returns the rows of each query, or its error."""
+    def _run_together(
+        self,
+        questions: Sequence[Question],
+        marks: Sequence[str],
+        verdicts: list[Verdict],
+        relation: str,
+        run: list[int],
+    ) -> None:
+        queries = [_as_texts(questions[n], self.judge.text(_open(questions[n]), relation)) for n in run]
+        conditions = [questions[n].condition for n in run]
+        confs = {} if self._chunk_number % ADAPTIVE_EVERY == 0 else NOT_ADAPTIVE | NOT_VALIDATED
+        with product.on(self.spark), product.raw_conf(self.spark, confs):
+            rows = self._rows_of(queries, conditions)
+        for n, query, found in zip(run, queries, rows, strict=True):
+            if isinstance(found, str):
+                verdicts[n] = self._failed_run(query, questions[n].condition)
+            else:
+                verdicts[n] = self._compare_rows(questions[n], marks[n], found)
+
+    def _rows_of(self, queries: Sequence[str], conditions: Sequence[str]) -> list[list[list[str]] | str]:
+        """Runs the queries together, and halves of them if that fails; returns the rows of each query, or its error."""
         if not queries:
             return []
-        with product.on(self.spark):
-            found = self.probe.rows_together(queries)
-            return found if found is not None else [(self.probe.rows_together([q]) or [ERROR])[0] for q in queries]
+        self._chunk_number += 1
+        found = self.probe.rows_together(queries, conditions)
+        if found is not None:
+            return found
+        if len(queries) == 1:
+            return [ERROR]
+        middle = len(queries) // 2
+        first = self._rows_of(queries[:middle], conditions[:middle])
+        return first + self._rows_of(queries[middle:], conditions[middle:])
 
-    def _failed_run(self, query: str) -> Verdict:
+    def _failed_run(self, query: str, condition: str) -> Verdict:
         with product.off(self.spark):
-            stock_fails = self.probe.rows_together([query]) is None
+            stock_fails = self.probe.rows_together([query], [condition]) is None
         return Verdict("both fail", "reading fails") if stock_fails else Verdict(WRONG, f"{RETURNS} an error")
 
     def _compare_rows(self, question: Question, marks: str, found: list[list[str]]) -> Verdict:
@@ -142,6 +192,8 @@ class Batch:
         return Verdict("equal") if same else Verdict(WRONG, f"{RETURNS} {rids} instead of {sorted(expected)}")
 
     def _plan(self, questions: Sequence[Question], marks: Sequence[str], relation: str) -> list[str]:
+        if not questions:
+            return []
         texts = [self.judge.text(q.statement, relation) for q in questions]
         if questions[0].kind in ALONE:
             return self.probe.plan(texts, reads_values=_reads_values(questions[0]))
@@ -151,8 +203,14 @@ class Batch:
         parts = [others[start : start + TOGETHER] for start in range(0, len(others), TOGETHER)]
         for some in (*([n] for n in alone), *parts):
             self._chunk_number += len(some) > 1
-            plan = self.probe.plan if self._chunk_number % ALONE_EVERY == 0 else self.probe.plan_together
-            for n, line in zip(some, plan([texts[n] for n in some]), strict=True):
+            together = self._chunk_number % ALONE_EVERY != 0
+            if together:
+                opened = [self.judge.text(_open(questions[n]), relation) for n in some]
+                with product.raw_conf(self.spark, NOT_VALIDATED):
+                    found = self.probe.plan_together(opened, [questions[n].condition for n in some])
+            else:
+                found = self.probe.plan([texts[n] for n in some])
+            for n, line in zip(some, found, strict=True):
                 lines[n] = line
         return lines
 
@@ -160,7 +218,7 @@ class Batch:
         if line.startswith(ERROR_MARK):
             return self._failed(question, line, relation)
         if ERROR_MARK in marks:
-            return Verdict("alike", "the condition fails")
+            return Verdict("alike", FAILS)
         if line.startswith("-"):
             return Verdict("alike", "deletes by metadata")
         values = Probe.values(line)

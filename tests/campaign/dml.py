@@ -14,7 +14,7 @@ from support.fuzz.values import TYPES
 
 from campaign import functions
 from campaign.judge import Verdict, bag, class_of, difference
-from campaign.worlds import World, keys_of
+from campaign.world import World, keys_of
 
 
 def statement(rng: random.Random, world: World) -> str:

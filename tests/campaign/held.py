@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 from support import product
 from support.probe import Probe
 
+from campaign.judge import all_of
+
 VIEW = "campaign_rows"
 
 
@@ -32,7 +34,8 @@ class Held:
         self.probe = probe
         self.keys = keys
         with product.off(spark):
-            query = f"SELECT *, _file, _pos, monotonically_increasing_id() AS row_no FROM {relation}"
+            shown = f"{all_of(spark, relation)}, monotonically_increasing_id() AS row_no"
+            query = f"SELECT {shown} FROM {relation}"
             spark.sql(query).localCheckpoint().createOrReplaceTempView(VIEW)
             rows = spark.sql(f"SELECT row_no, rid, _file FROM {VIEW}").collect()
         self.rids = [row[1] for row in rows]
@@ -68,18 +71,20 @@ class Held:
         return self._ranked[column]
 
     def join(self, pairs: Sequence[tuple[str, str]]) -> None:
-        """Joins the rows with columns of the key table, by one query."""
+        """Compares the rows with columns of the key table: every row with every key, in memory."""
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._matched]
-        branches = [
-            f"SELECT {n} AS pair, h.row_no, k.tier FROM {VIEW} h JOIN {self.keys} k ON h.{column} = k.{key}"
-            for n, (column, key) in enumerate(new)
-        ]
         for pair in new:
             self._matched[pair] = [set() for _ in self.files]
-        if branches:
-            with product.off(self.spark):
-                for n, row_no, tier in self.spark.sql(" UNION ALL ".join(branches)).collect():
-                    self._matched[new[n]][self._place_of[row_no]].add(tier)
+        if not new or not self.files:
+            return
+        with product.off(self.spark):
+            sides = f"{VIEW} h CROSS JOIN {self.keys} k"
+            shown = ", ".join(f"h.{column} = k.{key} AS pair{n}" for n, (column, key) in enumerate(new))
+            rows = self.spark.sql(f"SELECT h.row_no, k.tier, {shown} FROM {sides}").collect()
+        for row_no, tier, *equal in rows:
+            for pair, is_equal in zip(new, equal, strict=True):
+                if is_equal:
+                    self._matched[pair][self._place_of[row_no]].add(tier)
 
     def tiers(self, column: str, key: str) -> list[set[int]]:
         """Returns, for each row, the tiers of the keys that equal its column."""

@@ -14,7 +14,7 @@ from support import plans, product
 from support.compare import canonical
 
 from campaign.queries import Check
-from campaign.worlds import keys_of
+from campaign.world import keys_of
 
 _SNAPSHOT = re.compile(r"\{s(\d+)\}")
 HELD = "campaign_held"
@@ -47,6 +47,11 @@ def _one_zero(value: Any) -> Any:
 
 def bag(rows: list[Row]) -> Counter:
     return Counter(tuple(_one_zero(canonical(v)) for v in row) for row in rows)
+
+
+def all_of(spark: SparkSession, relation: str) -> str:
+    """Returns what selects all columns of a relation and the file and position of each row, which views have as columns."""
+    return "*" if "_file" in spark.sql(f"SELECT * FROM {relation}").columns else "*, _file, _pos"
 
 
 class Judge:
@@ -161,7 +166,7 @@ class Judge:
         if self._held == relation:
             return
         with product.off(self.spark):
-            held = self.spark.sql(f"SELECT *, _file, _pos FROM {relation}").localCheckpoint()
+            held = self.spark.sql(f"SELECT {all_of(self.spark, relation)} FROM {relation}").localCheckpoint()
         held.createOrReplaceTempView(HELD)
         self._held = relation
 

@@ -10,13 +10,12 @@ from support.fuzz import predicates
 from support.fuzz.recipe import Column
 from support.fuzz.values import TYPES
 
-from campaign import functions
-from campaign.worlds import TAG, World
+from campaign import functions, settings
+from campaign.world import TAG, World
 
 JOINS = ("JOIN", "JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN")
 HINTS = ("", "", "/*+ BROADCAST(k) */", "/*+ BROADCAST(t) */", "/*+ MERGE(k) */", "/*+ SHUFFLE_HASH(k) */")
 GROUPINGS = ("{}", "ROLLUP ({})", "CUBE ({})", "GROUPING SETS (({}), ())", "GROUPING SETS ((rid % 2, {}), ({}), ())")
-SWITCHES = ("spark.sql.ansi.enabled", "spark.sql.iceberg.aggregate-push-down.enabled", "spark.sql.adaptive.enabled")
 
 
 @dataclass(frozen=True)
@@ -269,14 +268,14 @@ KINDS: tuple[Callable[[Draw], Made], ...] = (
 
 
 #: Ways to read a table; all but "split" and "now" read another state than the current one.
-READS = ("incremental", "increment", "version", "option", "branch", "tag", "split", "now")
+READS = ("incremental", "increment", "version", "option", "branch", "tag", "split", "view", "frame", "now")
 
 
 def ways(world: World) -> list[str]:
     """Returns the ways to read this table other than its current state, the incremental ways more than once."""
-    found = ["split"]
+    found = ["split", "view"]
     if world.older:
-        found += ["incremental", "incremental", "increment"]
+        found += ["incremental", "incremental", "increment", "frame"]
     if world.older[1:]:  # the first snapshot may have another schema
         found += ["version", "option"]
     if world.branch:
@@ -303,6 +302,8 @@ def read(rng: random.Random, world: World, way: str) -> tuple[str, str]:
         "branch": f"{table}.branch_{world.branch}",
         "tag": f"{table} VERSION AS OF '{TAG}'",
         "split": f"{table} WITH (`split-size` = '1000')",
+        "view": world.view,
+        "frame": world.frame or "",
     }[way]
     return way, text
 
@@ -313,5 +314,5 @@ def draw(rng: random.Random, world: World, number: int) -> Check:
     read, text = relation(rng, world)
     d = Draw(rng, world)
     sql, compare, whole, condition = kind(d)
-    confs = {key: rng.choice(("true", "false")) for key in SWITCHES if rng.random() < 0.3}
+    confs = settings.draw(rng) if rng.random() < 0.5 else {}
     return Check(kind.__name__, sql, text, compare, whole, condition, confs, (read, *d.tags))

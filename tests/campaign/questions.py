@@ -10,10 +10,9 @@ from support.fuzz.recipe import Column
 from support.fuzz.values import TYPES
 
 from campaign import conditions
-from campaign.queries import SWITCHES, Check
-from campaign.worlds import World
-
-ANSI = SWITCHES[0]
+from campaign.queries import Check
+from campaign.settings import TIME_ZONE
+from campaign.world import World
 
 
 @dataclass(frozen=True)
@@ -207,11 +206,13 @@ OTHER_KINDS: tuple[Callable[[Draw], Question], ...] = (
 NAMES = tuple(dict.fromkeys(kind.__name__ for kind in KINDS))
 
 
-def draw(rng: random.Random, world: World, number: int, read: str, relation: str, ansi: bool) -> Question:
+def draw(rng: random.Random, world: World, number: int, read: str, relation: str, confs: dict[str, str]) -> Question:
     """Draws the question with this number; the number determines the kind."""
     kinds = KINDS if read == "now" else OTHER_KINDS
     kind = kinds[number % len(kinds)]
     if kind is files_of_statement and read not in ("now", "branch"):
         kind = files_of_filter
     made = kind(Draw(rng, world))
-    return replace(made, relation=relation, read=read, confs={ANSI: "true" if ansi else "false"})
+    if made.values:  # the oracle has the texts of the values in the time zone of the tests
+        confs = {key: value for key, value in confs.items() if key != TIME_ZONE}
+    return replace(made, relation=relation, read=read, confs=confs)

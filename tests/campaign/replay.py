@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from campaign import dml, steps
+from campaign import dml, steps, stories
 from campaign.batch import Batch
 from campaign.judge import Judge, Verdict
 from campaign.queries import Check
@@ -24,6 +24,10 @@ class Statements:
     stock: str
     texts: tuple[str, ...]
 
+    @property
+    def last(self) -> str:
+        return self.texts[-1]
+
 
 @dataclass(frozen=True)
 class PrunedFiles:
@@ -32,7 +36,19 @@ class PrunedFiles:
     check: Check
 
 
-Asked = Check | PrunedFiles | Statements | Question
+@dataclass(frozen=True)
+class Story:
+    """Acts on twins, one after the other."""
+
+    stock: str
+    acts: tuple[stories.Act, ...]
+
+    @property
+    def last(self) -> str:
+        return f"{self.acts[-1]} after {self.acts[:-1]}"
+
+
+Asked = Check | PrunedFiles | Statements | Story | Question
 
 
 def ask(spark: SparkSession, table: str, asked: Asked) -> Verdict:
@@ -42,15 +58,22 @@ def ask(spark: SparkSession, table: str, asked: Asked) -> Verdict:
         return Batch(spark, table).check([asked])[0]
     if isinstance(asked, PrunedFiles):
         return Judge(spark, table).pruned_files(asked.check)
-    verdicts = (dml.run(spark, (asked.stock, table), text) for text in asked.texts)
+    twins = (asked.stock, table)
+    if isinstance(asked, Story):
+        verdicts = (verdict for _, verdict in stories.tell(spark, twins, list(asked.acts)))
+    else:
+        verdicts = (dml.run(spark, twins, text) for text in asked.texts)
     return next((verdict for verdict in verdicts if verdict.result == "WRONG"), Verdict("equal"))
 
 
 def replay(spark: SparkSession, table: str, made_by: Sequence[Step], asked: Asked) -> None:
     """Creates the table and runs the check; fails if the product changes the result."""
-    for step in made_by:
-        steps.run(spark, step)
-    verdict = ask(spark, table, asked)
+    try:
+        for step in made_by:
+            steps.run(spark, step)
+        verdict = ask(spark, table, asked)
+    finally:
+        spark.conf.unset(steps.SESSION_CATALOG)
     assert verdict.result != "WRONG", f"{asked}: {verdict.details}"
 
 
@@ -67,7 +90,7 @@ from math import inf, nan  # noqa: F401
 
 from campaign.queries import Check  # noqa: F401
 from campaign.questions import Keys, Order, Question  # noqa: F401
-from campaign.replay import PrunedFiles, Statements, replay  # noqa: F401
+from campaign.replay import PrunedFiles, Statements, Story, replay  # noqa: F401
 
 STEPS = [
     {text},

@@ -16,29 +16,31 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from support import session
 
-from campaign import dml, queries, questions, worlds
+from campaign import dml, queries, questions, settings, stories, worlds
 from campaign.batch import Batch
 from campaign.judge import Judge, Verdict, class_of
 from campaign.queries import Check
-from campaign.replay import Asked, PrunedFiles, Statements, ask, script, write
+from campaign.replay import Asked, PrunedFiles, Statements, Story, ask, script, write
 from campaign.shrink import shrunk
 from campaign.steps import Step, run
-from campaign.worlds import World
+from campaign.world import World, drop
 
 QUERIES = 12  # queries of a round that are run; each kind occurs in turn
-PLANNED = 2400  # questions of a round for the batch oracle: creating a table takes as long as planning some hundreds
+PLANNED = 4800  # questions of a round for the batch oracle: creating a table takes as long as planning some hundreds
 PLANNED_FROM = 100_000  # the number of the first of these questions
 KINDS_A_ROUND = 5  # the first kind of query moves on by so many kinds with each round
 #: Relations of a table that the batch oracle reads in addition to its current state; one for so many questions.
-OTHER_READS, QUESTIONS_A_READ = (2, 4), 600
+OTHER_READS, QUESTIONS_A_READ = (2, 5), 960
 STATEMENTS = 3
 STATEMENT = 1000  # the number of the first statement of a round
-DML_EVERY = 3  # rounds between statements; no divisor of the number of kinds, so each kind gets some
+#: A round has statements, a story, or neither, in turn; 3 is no divisor of the number of kinds, so each kind gets some.
+TWINS_EVERY, DML_TURN = 3, 0
+STORY = 2000  # the number of the first check of a story
 SCRIPTS_OF_A_KIND = 2
 WRONG, BOTH_FAIL = "WRONG", "both fail"
 _DIGITS, ERROR_LENGTH = re.compile(r"\d+"), 80
 #: Kinds of checks in addition to the kinds of queries.
-PRUNED, CHANGED = "pruned_files", "statements"
+PRUNED, CHANGED, TOLD = "pruned_files", "statements", "stories"
 #: Ways to read for which the check of pruned files can list the planned files.
 PLAIN_READS = ("now", "version", "option")
 
@@ -64,6 +66,7 @@ class Round:
     checks: int = 0
     by_index: int = 0
     seconds: float = 0.0
+    cpu: float = 0.0  # seconds of CPU of the worker and its JVM
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
     results: Counter = field(default_factory=Counter)
@@ -107,7 +110,7 @@ class Rounds:
 
     def run(self, number: int, only: int | None = None) -> Round:
         """Runs one round; with `only`, just the check with this number, for a replay."""
-        started = time.monotonic()
+        started, cpu = time.monotonic(), self._cpu()
         kind = worlds.kind_of(number)
         done = Round(number, kind)
         seed = f"{self.seed}/{number}"
@@ -118,14 +121,23 @@ class Rounds:
             if only is None or only == turn:
                 drawn = queries.draw(random.Random(f"{seed}/{turn}"), world, number * KINDS_A_ROUND + turn)
                 self._query(done, world, judge, drawn, turn)
-        if number % DML_EVERY == 0 and (only is None or STATEMENT <= only < PLANNED_FROM):
-            self._statements(done, world, random.Random(f"{seed}/statements"), seed)
-        for table in (world.table, worlds.keys_of(world.table)):
-            self.spark.sql(f"DROP TABLE IF EXISTS {table}")
+        turn = number % TWINS_EVERY
+        if turn != TWINS_EVERY - 1 and (only is None or STATEMENT <= only < PLANNED_FROM):
+            twin = worlds.make(self.spark, world.kind, seed, f"{world.table}_twin")
+            world.notebook.steps += twin.notebook.steps
+            twins = self._statements if turn == DML_TURN else self._story
+            twins(done, world, twin, random.Random(f"{seed}/twins"))
+            drop(self.spark, twin)
+        drop(self.spark, world)
         session.clean(session.directory() / "imports")
         self._write_scripts(done)
-        done.seconds = round(time.monotonic() - started, 1)
+        done.seconds, done.cpu = round(time.monotonic() - started, 1), round(self._cpu() - cpu, 1)
         return done
+
+    def _cpu(self) -> float:
+        """Returns the seconds of CPU that this process and its JVM have used."""
+        jvm = self.spark._jvm.java.lang.ProcessHandle.current().info().totalCpuDuration().get()
+        return time.process_time() + jvm.toMillis() / 1000
 
     def _planned(self, done: Round, world: World, seed: str, only: int | None) -> None:
         """Checks the questions that are only planned: half of them read the current state."""
@@ -133,15 +145,16 @@ class Rounds:
         reads = [("now", world.table), *self._other_reads(rng, world)]
         batch = Batch(self.spark, world.table)
         for place, (read, relation) in enumerate(reads):
+            confs = [{settings.ANSI: "true"}, {settings.ANSI: "false"}, settings.draw(rng)]
             shown = [n for n in range(self.planned) if _read_of(n, len(reads) - 1) == place]
             if only is not None:
                 shown = [n for n in shown if only == PLANNED_FROM + n]
             if not shown:
                 continue
-            asked = [
-                questions.draw(random.Random(f"{seed}/planned/{n}"), world, n, read, relation, n % 3 == 0)
-                for n in shown
-            ]
+            asked = []
+            for n in shown:
+                drawn = random.Random(f"{seed}/planned/{n}")
+                asked.append(questions.draw(drawn, world, n, read, relation, drawn.choice(confs)))
             try:
                 verdicts = batch.check(asked)
             except (Py4JJavaError, PySparkException) as error:  # Iceberg cannot read the relation
@@ -164,9 +177,7 @@ class Rounds:
         if check.condition is not None and check.tags[0] in PLAIN_READS:
             self._count(done, world, PRUNED, turn, PrunedFiles(check), judge.pruned_files(check))
 
-    def _statements(self, done: Round, world: World, rng: random.Random, seed: str) -> None:
-        twin = worlds.make(self.spark, world.kind, seed, f"{world.table}_twin")
-        world.notebook.steps += twin.notebook.steps
+    def _statements(self, done: Round, world: World, twin: World, rng: random.Random) -> None:
         texts: list[str] = []
         for step in range(STATEMENTS):
             texts.append(dml.statement(rng, world))
@@ -175,8 +186,13 @@ class Rounds:
             self._count(done, world, CHANGED, STATEMENT + step, asked, verdict)
             if verdict.result == WRONG:
                 break  # from here on the twins differ
-        for table in (twin.table, worlds.keys_of(twin.table)):
-            self.spark.sql(f"DROP TABLE IF EXISTS {table}")
+
+    def _story(self, done: Round, world: World, twin: World, rng: random.Random) -> None:
+        acts = stories.draw(rng, world)
+        for number, verdict in stories.tell(self.spark, (twin.table, world.table), acts):
+            done.reads["acts"] += 1
+            asked = Story(twin.table, tuple(acts[:number]))
+            self._count(done, world, TOLD, STORY + number, asked, verdict)
 
     def _count(self, done: Round, world: World, kind: str, turn: int, asked: Asked, verdict: Verdict) -> None:
         done.checks += 1
@@ -187,8 +203,9 @@ class Rounds:
         if verdict.result != WRONG:
             return
         check = asked.check if isinstance(asked, PrunedFiles) else asked
-        read, tags = ("now", []) if isinstance(check, Statements) else (check.tags[0], list(check.tags))
-        sql = check.texts[-1] if isinstance(check, Statements) else check.sql
+        on_twins = isinstance(check, Statements | Story)
+        read, tags = ("now", []) if on_twins else (check.tags[0], list(check.tags))
+        sql = check.last if on_twins else check.sql
         finding = Finding(
             world.kind, kind, turn, [*sorted(world.tags), *tags], sql, verdict.details, position=done.checks
         )
@@ -222,6 +239,7 @@ class Totals:
     rounds: int = 0
     checks: int = 0
     by_index: int = 0
+    cpu: float = 0.0
     worlds: Counter = field(default_factory=Counter)
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
@@ -234,6 +252,7 @@ class Totals:
         self.rounds += 1
         self.checks += made["checks"]
         self.by_index += made["by_index"]
+        self.cpu += made["cpu"]
         self.worlds[made["world"]] += made["checks"]
         for name in ("kinds", "reads", "results", "errors"):
             getattr(self, name).update(made[name])
@@ -243,14 +262,15 @@ class Totals:
         """Returns the kinds of tables, checks and reads without a check."""
         wanted = {
             "worlds": [world.__name__ for world in worlds.WORLDS],
-            "kinds": [*(kind.__name__ for kind in queries.KINDS), *questions.NAMES, PRUNED, CHANGED],
+            "kinds": [*(kind.__name__ for kind in queries.KINDS), *questions.NAMES, PRUNED, CHANGED, TOLD],
             "reads": queries.READS,
         }
         return [f"{of} {name}" for of, names in wanted.items() for name in names if not getattr(self, of)[name]]
 
     def text(self) -> str:
         planned = f"{self.by_index} planned scans of batches by the index"
-        lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong, {planned}"]
+        cost = f"{1000 * self.cpu / max(1, self.checks):.1f} ms of CPU a check"
+        lines = [f"{self.checks} checks in {self.rounds} rounds, {len(self.findings)} wrong, {planned}, {cost}"]
         for name in ("results", "worlds", "kinds", "reads", "errors"):
             lines.append(f"  {name}: " + ", ".join(f"{k} {n}" for k, n in sorted(getattr(self, name).items())))
         return "\n".join(lines)

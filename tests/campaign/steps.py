@@ -18,6 +18,7 @@ Step = tuple[str, tuple[Any, ...]]
 #: Placeholder for the folder of the session's files in texts and paths.
 BASE = "{base}"
 _WIDTHS = {"int": "<i", "date": "<i", "long": "<q", "timestamp": "<q", "timestamp_ntz": "<q"}
+SESSION_CATALOG = "spark.sql.catalog.spark_catalog"
 CAN_BE_LOOSE = frozenset(_WIDTHS)
 
 
@@ -128,6 +129,36 @@ def other_tuples(spark: SparkSession, table: str, column: str, shift: int) -> No
     spark.sql(f"REFRESH TABLE {table}")
 
 
+def frame(spark: SparkSession, table: str, view: str) -> None:
+    """Prepares a DataFrame of all rows, with their files, and names it as a view: it reads the present snapshot."""
+    spark.table(table).selectExpr("*", "_file", "_pos").createOrReplaceTempView(view)
+
+
+def session_catalog(spark: SparkSession) -> None:
+    """Makes Iceberg the session catalog, as the procedure `migrate` requires; the session must have `jars()`."""
+    confs = {
+        ".type": "jdbc",
+        ".uri": f"jdbc:sqlite:{session.directory() / 'session.db'}",
+        ".jdbc.schema-version": "V1",
+        ".warehouse": str(session.directory() / "session"),
+        ".cache-enabled": "false",
+        "": "org.apache.iceberg.spark.SparkSessionCatalog",
+    }
+    for key, value in confs.items():
+        spark.conf.set(SESSION_CATALOG + key, value)
+    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("spark_catalog").icebergCatalog()
+    names = spark.sparkContext._gateway.new_array(spark._jvm.java.lang.String, 1)
+    names[0] = "default"
+    namespace = spark._jvm.org.apache.iceberg.catalog.Namespace.of(names)
+    if not catalog.namespaceExists(namespace):
+        catalog.createNamespace(namespace)
+
+
+def jars() -> dict[str, str]:
+    """Returns the conf of the jars of a campaign's session: Iceberg's runtime and the driver of `session_catalog`."""
+    return {"spark.jars": f"{session.iceberg_jar()},{session.jar('sqlite-jdbc')}"}
+
+
 def damage(spark: SparkSession, table: str, seed: str) -> None:
     """Flips a byte of a file of the index, cuts the file, or removes it; then the process forgets all indexes."""
     rng = random.Random(seed)
@@ -157,6 +188,8 @@ STEPS: dict[str, Callable[..., None]] = {
     "equality_delete": equality_delete,
     "other_tuples": other_tuples,
     "damage": damage,
+    "frame": frame,
+    "session_catalog": session_catalog,
     "pyiceberg": other_writers.pyiceberg,
 }
 

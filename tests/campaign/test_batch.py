@@ -9,7 +9,8 @@ from support.session import STOCK
 from campaign.batch import Batch
 from campaign.held import Ranked
 from campaign.judge import Verdict
-from campaign.questions import ANSI, Keys, Order, Question
+from campaign.questions import Keys, Order, Question
+from campaign.settings import ANSI
 
 
 class _Rows:

@@ -18,7 +18,7 @@ from campaign import worlds
 from campaign.rounds import PRUNED, Rounds, Totals
 
 SEED = os.environ.get("ZONEMAP_SEED") or str(random.SystemRandom().randrange(10**6))
-SECONDS = float(os.environ.get("ZONEMAP_CAMPAIGN_SECONDS", "100"))
+SECONDS = float(os.environ.get("ZONEMAP_CAMPAIGN_SECONDS", "90"))
 FOLDER = Path(os.environ.get("ZONEMAP_TEST_FAILURES", "build/test-failures")) / "campaign"
 KINDS = len(worlds.WORLDS)
 #: Queries of a round that are run, and questions that are planned; `make campaign` has rounds of more.

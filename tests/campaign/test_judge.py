@@ -84,7 +84,18 @@ def test_what_was_never_reached_is_named() -> None:
     assert "worlds native" not in missing and "kinds topk" not in missing and "reads now" not in missing
     assert {f"worlds {w.__name__}" for w in worlds.WORLDS[1:]} < set(missing)
     assert {"kinds statements", "kinds pruned_files", "reads incremental"} < set(missing)
-    assert set(queries.READS) == {"incremental", "increment", "version", "option", "branch", "tag", "split", "now"}
+    assert set(queries.READS) == {
+        "incremental",
+        "increment",
+        "version",
+        "option",
+        "branch",
+        "tag",
+        "split",
+        "now",
+        "view",
+        "frame",
+    }
 
 
 def test_steps_are_left_out_as_long_as_it_stays_wrong() -> None:

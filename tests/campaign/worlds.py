@@ -5,49 +5,20 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field
 
 from pyspark.sql import SparkSession
-from support import tables
 from support.fuzz import recipe as recipes
 from support.fuzz import states
 from support.fuzz.recipe import Column, Recipe
-from support.fuzz.values import JAVA_TYPES, SPAN, TYPES
+from support.fuzz.values import JAVA_TYPES, TYPES
 
 from campaign import steps
 from campaign.other_writers import ARROW
 from campaign.steps import BASE, Notebook
+from campaign.world import World, furnish, short
 
-KEYS = "lake.campaign.keys"
-TAG = "marked"
 STAMPS = ("TIMESTAMP_MILLIS", "TIMESTAMP_MILLIS", "TIMESTAMP_MICROS", "INT96")
 MODES = ("write.delete.mode", "write.update.mode", "write.merge.mode")
-
-
-@dataclass
-class World:
-    """A table in its current state.
-
-    `keys` maps a column to the column of the key table that holds values of it. `older` holds the numbers of earlier
-    snapshots with the current schema. `aim` holds the columns that queries about this kind of table use most.
-    """
-
-    kind: str
-    recipe: Recipe
-    notebook: Notebook
-    tags: set[str] = field(default_factory=set)
-    keys: dict[str, str] = field(default_factory=dict)
-    older: list[int] = field(default_factory=list)
-    branch: str | None = None
-    aim: list[Column] = field(default_factory=list)
-
-    @property
-    def table(self) -> str:
-        return self.recipe.table
-
-    @property
-    def columns(self) -> list[Column]:
-        return self.recipe.columns
 
 
 def columns_of(rng: random.Random, *needed: str) -> list[Column]:
@@ -173,6 +144,24 @@ def copied(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
     return World("copied", recipe, spark, {stamps}, aim=recipe.columns[:1])
 
 
+def migrated(rng: random.Random, spark: Notebook, seed: str, table: str) -> World:
+    """Migrates a Parquet table of Spark's in place with Iceberg's procedure `migrate`; Iceberg may add rows."""
+    table = f"spark_catalog.default.{table.rpartition('.')[2]}"
+    recipe = plain(rng, seed, table, "timestamp", "int", "string", version=2)
+    stamps = rng.choice(STAMPS)
+    rows = recipes.batch(recipe, rng.randint(5, 8))
+    folder = f"{BASE}/imports/{table}-migrated"
+    spark.noted("session_catalog")
+    spark.noted("parquet", folder, rows.slices, rows.sent, rows.select, stamps)
+    for old in (table, f"{table}_BACKUP_"):
+        spark.sql(f"DROP TABLE IF EXISTS {old}")
+    spark.sql(f"CREATE TABLE {table} USING parquet LOCATION '{folder}'")
+    spark.sql(f"CALL spark_catalog.system.migrate(table => '{short(table)}')")
+    if rng.random() < 0.5:
+        recipes.append(spark, recipe, rng.randint(1, 4))
+    return World("migrated", recipe, spark, {stamps}, aim=recipe.columns[:1])
+
+
 #: Types that may have an initial default: the class of the type, and a value beyond all values that are sent later.
 DEFAULTS = {"int": ("IntegerType", 2_000_000), "long": ("LongType", 2**60), "string": ("StringType", "zz-default")}
 
@@ -261,6 +250,7 @@ WORLDS: tuple[Callable[[random.Random, Notebook, str, str], World], ...] = (
     extremes,
     constants,
     by_pyiceberg,
+    migrated,
 )
 
 
@@ -273,87 +263,7 @@ def make(spark: SparkSession, kind: str, seed: str, table: str) -> World:
     """Creates the table of a kind and seed with its key table, a random state of its index, and earlier snapshots."""
     rng = random.Random(f"{seed}/{kind}")
     notebook = Notebook(spark)
+    spark.conf.unset(steps.SESSION_CATALOG)  # of an earlier table
     world = next(w for w in WORLDS if w.__name__ == kind)(rng, notebook, seed, table)
-    _indexed(rng, world)
-    if rng.random() < 0.8:
-        _continued(rng, world)
-    _add_keys(rng, world)
+    furnish(rng, world)
     return world
-
-
-def _continued(rng: random.Random, world: World) -> None:
-    """Adds commits after the build, so that the table has earlier snapshots, and perhaps a branch and a tag."""
-    notebook, table = world.notebook, world.table
-    world.tags.add("stale")
-    first = _snapshots(notebook.spark, table) - 1
-    for _ in range(rng.choice((1, 2))):
-        recipes.append(notebook, world.recipe, 2)
-        if rng.random() < 0.3:  # a segment of its own, not merged with the others
-            world.tags.add("refreshed")
-            notebook.sql(f"CALL zonemap.system.refresh(table => '{table}')")
-    world.older = list(range(first, _snapshots(notebook.spark, table) - 1))
-    if rng.random() < 0.5:
-        world.branch = "kept"
-        notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE BRANCH {world.branch}")
-        notebook.sql(f"ALTER TABLE {table} CREATE OR REPLACE TAG {TAG}")
-        recipes.append(notebook, world.recipe, 2)
-        world.older.append(world.older[-1] + 1)
-    if rng.random() < 0.3:  # an incremental read returns these rows, although the current state lacks them
-        world.tags.add("rows gone")
-        last = world.recipe.rows
-        notebook.sql(f"DELETE FROM {table} WHERE rid BETWEEN {last - rng.choice((4, 12, 15))} AND {last - 1}")
-
-
-def _snapshots(spark: SparkSession, table: str) -> int:
-    return spark.sql(f"SELECT * FROM {table}.snapshots").count()
-
-
-def _indexed(rng: random.Random, world: World) -> None:
-    """Builds an index for most tables, some with facts. For other tables the first query builds it."""
-    how = rng.choice(("built", "built", "built", "facts", "columns", "none"))
-    world.tags.add(f"index {how}")
-    if how == "none":
-        return
-    top = [c.name for c in world.columns if "." not in c.name]
-    more = {"built": "", "facts": _facts(world, top), "columns": f", columns => array('rid', '{top[0]}')"}[how]
-    world.notebook.sql(f"CALL zonemap.system.build(table => '{world.table}'{more})")
-    if rng.random() < 0.2:
-        world.tags.add("damaged")
-        world.notebook.noted("damage", world.table, str(rng.random()))
-
-
-def _facts(world: World, names: list[str]) -> str:
-    """Returns the argument for facts of two columns, but not of identity-partition columns, which cannot have facts."""
-    loaded = tables.java_table(world.notebook.spark, world.table)
-    fields = [field for spec in loaded.specs().values() for field in spec.fields()]
-    constant = {loaded.schema().findColumnName(f.sourceId()) for f in fields if f.transform().isIdentity()}
-    usable = [name for name in names if name not in constant]
-    return f", facts => 'values({usable[0]}), bloom({usable[-1]})'" if usable else ""
-
-
-def _add_keys(rng: random.Random, world: World) -> None:
-    """Creates a small indexed table with values that the columns hold and values that they do not hold."""
-    usable = [c for c in world.columns if "." not in c.name and c.kind not in JAVA_TYPES]
-    table = f"{KEYS}_{world.table.rpartition('.')[2]}"
-    world.keys = {c.name: f"k{i}" for i, c in enumerate(usable)}
-    sent = ["tier INT", *(f"k{i} {TYPES[c.kind].sent_as}" for i, c in enumerate(usable))]
-    select = ["tier", *(f"{TYPES[c.kind].select.format(f'`k{i}`')} AS k{i}" for i, c in enumerate(usable))]
-    rows = []
-    for number in range(9):
-        values = [
-            rng.choice(c.seen) if c.seen and rng.random() < 0.7 else TYPES[c.kind].at(rng.randrange(SPAN))
-            for c in usable
-        ]
-        rows.append((number // 3, *(None if rng.random() < 0.05 else v for v in values)))
-    declared = ", ".join(["tier INT", *(f"k{i} {TYPES[c.kind].ddl}" for i, c in enumerate(usable))])
-    tables.create(world.notebook, table, declared)
-    tables.append(world.notebook, table, [rows[:3], rows[3:6], rows[6:]], ", ".join(sent), select=select)
-    world.notebook.sql(f"CALL zonemap.system.build(table => '{table}')")
-
-
-def keys_of(table: str) -> str:
-    return f"{KEYS}_{table.rpartition('.')[2]}"
-
-
-def short(table: str) -> str:
-    return table.split(".", 1)[1]

@@ -12,11 +12,13 @@ import java.util.TreeMap;
 import org.apache.iceberg.ContentScanTask;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.catalyst.InternalRow;
+import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute;
 import org.apache.spark.sql.catalyst.expressions.Alias;
 import org.apache.spark.sql.catalyst.expressions.AttributeReference;
 import org.apache.spark.sql.catalyst.expressions.Expression;
 import org.apache.spark.sql.catalyst.expressions.InterpretedMutableProjection;
 import org.apache.spark.sql.catalyst.expressions.Literal;
+import org.apache.spark.sql.catalyst.optimizer.RewriteWithExpression$;
 import org.apache.spark.sql.catalyst.plans.logical.DeleteFromTableWithFilters;
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.catalyst.plans.logical.Project;
@@ -42,8 +44,12 @@ public class Probe {
   private static final int MAX_MESSAGE = 160;
   private static final int TOGETHER = 24;
 
+  /** The beginning of the name of a column that stands for a condition in a text; its number follows. */
+  private static final String CONDITION = "condition_number_";
+
   private final SparkSession spark;
   private final Map numbers = new HashMap();
+  private final Map parsed = new HashMap();
 
   public Probe(SparkSession spark) {
     this.spark = spark;
@@ -74,10 +80,13 @@ public class Probe {
     return lines.toString();
   }
 
-  /** Runs a query; returns its rows of encoded values, each with LINE at its end; "!" and the error if it fails. */
-  public String rows(String query) {
+  /**
+   * Runs a query with its conditions; returns its rows of encoded values, each with LINE at its end; "!" and the error if
+   * it fails.
+   */
+  public String rows(String query, String conditions) {
     try {
-      Row[] rows = execution(query).executedPlan().executeCollectPublic();
+      Row[] rows = execution(query, conditions).executedPlan().executeCollectPublic();
       StringBuilder all = new StringBuilder();
       for (int i = 0; i < rows.length; i++) {
         for (int c = 0; c < rows[i].length(); c++) all.append(c == 0 ? "" : SEPARATOR).append(encoded(rows[i].get(c)));
@@ -98,13 +107,14 @@ public class Probe {
 
   /**
    * Plans queries as the branches of one UNION ALL, which takes half the time. Branch i has a column "branch" with the
-   * value i. Returns a line for each branch, as `plan` does, or with the paths of the files if `named`; one line
-   * with the error if the plan fails.
+   * value i. In the texts, a column `condition_number_i` stands for condition i, so that a condition is parsed once for
+   * its plan and its evaluation. Returns a line for each branch, as `plan` does, or with the paths of the files if
+   * `named`; one line with the error if the plan fails.
    */
-  public String planTogether(String union, int branches, boolean named) throws Throwable {
+  public String planTogether(String union, String conditions, int branches, boolean named) throws Throwable {
     try {
       String[] lines = new String[branches];
-      LogicalPlan plan = execution(union).optimizedPlan();
+      LogicalPlan plan = execution(union, conditions).optimizedPlan();
       List children = new ArrayList();
       if (plan instanceof Union) children.addAll(CollectionConverters.asJava(plan.children()));
       else children.add(plan);
@@ -202,6 +212,7 @@ public class Probe {
    * each row: '1' TRUE, '0' FALSE, 'n' NULL, '!' an error; or the line is "!" and the error of the whole condition.
    */
   public String evaluate(String held, String conditions) throws Exception {
+    parsed.clear(); // a literal depends on settings of the session, which may have changed
     String[] all = conditions.split(SEPARATOR);
     String[] lines = new String[all.length];
     InternalRow[] rows = heldRows(held);
@@ -213,21 +224,21 @@ public class Probe {
     return out.toString();
   }
 
-  private String lastHeld;
-  private InternalRow[] lastRows;
+  private final Map heldRows = new HashMap();
 
   private InternalRow[] heldRows(String held) throws Exception {
-    if (!held.equals(lastHeld)) {
-      lastRows = execution("SELECT * FROM " + held).executedPlan().executeCollect();
-      lastHeld = held;
+    InternalRow[] rows = (InternalRow[]) heldRows.get(held);
+    if (rows == null) {
+      rows = execution("SELECT * FROM " + held).executedPlan().executeCollect();
+      heldRows.put(held, rows);
     }
-    return lastRows;
+    return rows;
   }
 
-  /** Forgets the rows of an evaluated query, whose view has changed. */
+  /** Forgets the rows of all evaluated queries, whose views have changed, and all conditions. */
   public void forget() {
-    lastHeld = null;
-    lastRows = null;
+    heldRows.clear();
+    parsed.clear();
   }
 
   private void evaluate(String held, InternalRow[] rows, String[] all, int from, int to, String[] lines) {
@@ -305,8 +316,8 @@ public class Probe {
 
     Bound(String held, String[] all, int from, int to) throws Exception {
       StringBuilder select = new StringBuilder("SELECT *");
-      for (int i = from; i < to; i++) select.append(", (").append(all[i]).append(") AS p").append(i);
-      LogicalPlan plan = execution(select.append(" FROM ").append(held).toString()).optimizedPlan();
+      for (int i = from; i < to; i++) select.append(", ").append(CONDITION).append(i).append(" AS p").append(i);
+      LogicalPlan plan = replaced(execution(select.append(" FROM ").append(held).toString(), all).analyzed());
       if (!(plan instanceof Project)) throw new IllegalStateException("not a projection: " + plan);
       parts = CollectionConverters.asJava(((Project) plan).projectList());
       LogicalPlan below = ((Project) plan).child();
@@ -327,6 +338,15 @@ public class Probe {
     }
   }
 
+  /**
+   * Replaces the parts of an analyzed plan that cannot be evaluated, as the optimizer does first. No other rule of the
+   * optimizer takes part, so its errors cannot change the rows that match.
+   */
+  private LogicalPlan replaced(LogicalPlan analyzed) {
+    LogicalPlan finished = spark.sessionState().optimizer().FinishAnalysis().apply(analyzed);
+    return (LogicalPlan) RewriteWithExpression$.MODULE$.apply(finished);
+  }
+
   private static String line(InterpretedMutableProjection condition, InternalRow[] rows) {
     char[] marks = new char[rows.length];
     for (int i = 0; i < rows.length; i++) {
@@ -338,6 +358,29 @@ public class Probe {
       }
     }
     return new String(marks);
+  }
+
+  private QueryExecution execution(String query, String conditions) throws Exception {
+    return execution(query, conditions.split(SEPARATOR, -1));
+  }
+
+  private QueryExecution execution(String query, String[] conditions) throws Exception {
+    LogicalPlan template = spark.sessionState().sqlParser().parsePlan(query);
+    LogicalPlan whole = (LogicalPlan) template.transformAllExpressions(new Placed(conditions));
+    return spark.sessionState().executePlan(whole, CommandExecutionMode.SKIP());
+  }
+
+  /** Returns a parsed condition. Its columns are not resolved, so that it can be a part of any number of plans. */
+  private Expression condition(String text) {
+    Expression held = (Expression) parsed.get(text);
+    if (held != null) return held;
+    try {
+      held = spark.sessionState().sqlParser().parseExpression(text);
+    } catch (Exception error) { // Java's partial functions cannot throw it
+      throw new IllegalStateException(error);
+    }
+    parsed.put(text, held);
+    return held;
   }
 
   private QueryExecution execution(String query) throws Exception {
@@ -400,6 +443,30 @@ public class Probe {
 
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       return isDefinedAt(node) ? computed.get(((AttributeReference) node).exprId()) : otherwise.apply(node);
+    }
+  }
+
+  /** Replaces the columns that stand for conditions. */
+  public class Placed extends scala.runtime.AbstractPartialFunction {
+    private final String[] conditions;
+
+    Placed(String[] conditions) {
+      this.conditions = conditions;
+    }
+
+    private int numberOf(Object node) {
+      if (!(node instanceof UnresolvedAttribute)) return -1;
+      String name = ((UnresolvedAttribute) node).name();
+      return name.startsWith(CONDITION) ? Integer.parseInt(name.substring(CONDITION.length())) : -1;
+    }
+
+    public boolean isDefinedAt(Object node) {
+      return numberOf(node) >= 0;
+    }
+
+    public Object applyOrElse(Object node, scala.Function1 otherwise) {
+      int number = numberOf(node);
+      return number >= 0 ? condition(conditions[number]) : otherwise.apply(node);
     }
   }
 

@@ -10,6 +10,8 @@ from pyspark.sql import SparkSession
 _SOURCE = Path(__file__).with_name("Probe.java")
 _SEPARATOR = "\x01"
 _LINE = "\x02"
+#: Stands for the condition of a query; the JVM parses a condition once for its plan and its evaluation.
+STANDS_FOR = "condition_number_N"
 
 
 _probes: dict[object, Probe] = {}
@@ -65,29 +67,38 @@ class Probe:
         """
         return self._java.plan(_SEPARATOR.join(statements), reads_values).splitlines() if statements else []
 
-    def plan_together(self, queries: Sequence[str]) -> list[str]:
-        """Like `plan`, but plans the queries as the branches of one UNION ALL, and halves of them if that fails."""
+    def plan_together(self, queries: Sequence[str], conditions: Sequence[str] | None = None) -> list[str]:
+        """Like `plan`, but plans the queries as the branches of one UNION ALL, and halves of them if that fails.
+
+        A condition is inserted into its query at STANDS_FOR.
+        """
+        given = conditions if conditions is not None else [""] * len(queries)
         if len(queries) < 2:
-            return self.plan(queries)
-        branches = [f"SELECT 1 AS one, {n} AS branch FROM ({query})" for n, query in enumerate(queries)]
-        lines = self._java.planTogether(_union(branches), len(queries), False).splitlines()
+            return self.plan([q.replace(STANDS_FOR, c) for q, c in zip(queries, given, strict=True)])
+        branches = [f"SELECT 1 AS one, {n} AS branch FROM ({query})" for n, query in enumerate(_numbered(queries))]
+        lines = self._java.planTogether(_union(branches), _SEPARATOR.join(given), len(queries), False).splitlines()
         if len(lines) == len(queries):
             return lines
         middle = len(queries) // 2
-        return self.plan_together(queries[:middle]) + self.plan_together(queries[middle:])
+        return self.plan_together(queries[:middle], given[:middle]) + self.plan_together(
+            queries[middle:], given[middle:]
+        )
 
     def files_of(self, queries: Sequence[str]) -> list[set[str]]:
         """Like plan_together, but returns the paths of the planned files of each query.
 
         Raises Py4JJavaError with the planner's error if any of the queries cannot be planned.
         """
-        lines = self._java.planTogether(_union(queries), len(queries), True).split("\n")[:-1]
+        lines = self._java.planTogether(_union(queries), "", len(queries), True).split("\n")[:-1]
         return [set(filter(None, line.split(_SEPARATOR))) for line in lines]
 
-    def rows_together(self, queries: Sequence[str]) -> list[list[list[str]]] | None:
-        """Runs queries with the same columns, all texts, as one query; returns the rows of each query, None if it fails."""
-        union = _union([f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(queries)])
-        lines = self._java.rows(union).split(_LINE)[:-1]
+    def rows_together(self, queries: Sequence[str], conditions: Sequence[str]) -> list[list[list[str]]] | None:
+        """Runs queries with the same columns, all texts, as one query; returns the rows of each query, None if it fails.
+
+        A condition is inserted into its query at STANDS_FOR.
+        """
+        union = _union([f"SELECT {n} AS branch, * FROM ({query})" for n, query in enumerate(_numbered(queries))])
+        lines = self._java.rows(union, _SEPARATOR.join(conditions)).split(_LINE)[:-1]
         if lines and lines[0].startswith("!"):
             return None
         found: list[list[list[str]]] = [[] for _ in queries]
@@ -100,6 +111,10 @@ class Probe:
     def values(line: str) -> list[str] | None:
         """Returns the values of a line of `plan`; None if the plan reads files."""
         return line[1:].split(_SEPARATOR) if line.startswith("=") else None
+
+
+def _numbered(queries: Sequence[str]) -> list[str]:
+    return [query.replace(STANDS_FOR, f"{STANDS_FOR[:-1]}{n}") for n, query in enumerate(queries)]
 
 
 def _union(queries: Sequence[str]) -> str:

@@ -153,8 +153,9 @@ def start(confs: dict[str, str] | None = None) -> SparkSession:
     return _active
 
 
-def get() -> SparkSession:
-    return _active if _active is not None else start()
+def get(confs: dict[str, str] | None = None) -> SparkSession:
+    """Returns the running session; starts one with these confs if none is running."""
+    return _active if _active is not None else start(confs)
 
 
 def stop(seconds: int = 60) -> None:
