@@ -1,7 +1,8 @@
 package zonemap.spark.expression
 
-import java.time.{Instant, ZoneId}
+import java.time.{Instant, LocalDate, ZoneId}
 import java.time.zone.ZoneRules
+import java.util.TimeZone
 
 import scala.jdk.CollectionConverters._
 
@@ -48,5 +49,24 @@ private[expression] object LocalTime {
     val offsets = transitions.flatMap(t => Seq(t.getOffsetBefore, t.getOffsetAfter)).map(_.getTotalSeconds.toLong)
     val spread = if (offsets.isEmpty) 0L else offsets.max - offsets.min
     new LocalTime(rules, if (spread == 0) 0 else 2 * spread + Hours)
+  }
+
+  private def second(year: Int): Long = LocalDate.of(year, 1, 1).toEpochDay * 86400
+  private val LegacyFrom = second(1901)
+  private val LegacyUntil = second(2500)
+  private val Month = 30L * 86400
+
+  /**
+   * True if legacy formatters, which use [[TimeZone]], have the same offsets in this zone from 1901 on. Recurring rules
+   * repeat after 400 years.
+   */
+  def isOfLegacyFormats(zone: ZoneId): Boolean = {
+    val (rules, legacy) = (zone.getRules, TimeZone.getTimeZone(zone))
+    val changes = Iterator
+      .iterate(rules.nextTransition(Instant.ofEpochSecond(LegacyFrom)))(t => rules.nextTransition(t.getInstant))
+      .takeWhile(t => t != null && t.toEpochSecond < LegacyUntil)
+      .flatMap(t => Iterator(t.toEpochSecond - 1, t.toEpochSecond))
+    (changes ++ Iterator.range(LegacyFrom, LegacyUntil, Month))
+      .forall(s => legacy.getOffset(s * 1000) == rules.getOffset(Instant.ofEpochSecond(s)).getTotalSeconds * 1000)
   }
 }
