@@ -3,6 +3,7 @@ package zonemap.spark.expression
 import java.time.{Instant, LocalDate, ZoneId}
 import java.time.zone.ZoneRules
 import java.util.TimeZone
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
@@ -56,17 +57,27 @@ private[expression] object LocalTime {
   private val LegacyUntil = second(2500)
   private val Month = 30L * 86400
 
+  /** The zones of the JDK's database that were asked for, some hundreds at most; fixed offsets are computed anew. */
+  private val formatted = new ConcurrentHashMap[ZoneId, java.lang.Boolean]
+
   /**
    * True if legacy formatters, which use [[TimeZone]], have the same offsets in this zone from 1901 on. Recurring rules
-   * repeat after 400 years.
+   * repeat after 400 years. Takes milliseconds for the first use of a zone.
    */
   def isOfLegacyFormats(zone: ZoneId): Boolean = {
-    val (rules, legacy) = (zone.getRules, TimeZone.getTimeZone(zone))
+    val rules = zone.getRules
+    if (rules.isFixedOffset) isAlike(rules, TimeZone.getTimeZone(zone), LegacyFrom)
+    else formatted.computeIfAbsent(zone, _ => isOfLegacyFormats(rules, TimeZone.getTimeZone(zone)))
+  }
+
+  private def isOfLegacyFormats(rules: ZoneRules, legacy: TimeZone): Boolean = {
     val changes = Iterator
       .iterate(rules.nextTransition(Instant.ofEpochSecond(LegacyFrom)))(t => rules.nextTransition(t.getInstant))
       .takeWhile(t => t != null && t.toEpochSecond < LegacyUntil)
       .flatMap(t => Iterator(t.toEpochSecond - 1, t.toEpochSecond))
-    (changes ++ Iterator.range(LegacyFrom, LegacyUntil, Month))
-      .forall(s => legacy.getOffset(s * 1000) == rules.getOffset(Instant.ofEpochSecond(s)).getTotalSeconds * 1000)
+    (changes ++ Iterator.range(LegacyFrom, LegacyUntil, Month)).forall(isAlike(rules, legacy, _))
   }
+
+  private def isAlike(rules: ZoneRules, legacy: TimeZone, second: Long): Boolean =
+    legacy.getOffset(second * 1000) == rules.getOffset(Instant.ofEpochSecond(second)).getTotalSeconds * 1000
 }
