@@ -75,7 +75,9 @@ def test_fields_of_structs(spark, version: int) -> None:
             ]
         spark.sql(f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(rows)}")
     product.build(spark, name)
-    compare_all(loaded(spark, name), leaves())
+    # counts of nulls in fields of structs are not used: writers may leave out those of null structs
+    counts = ("IsNull(term=Reference(name='s.", "NotNull(term=Reference(name='s.")
+    compare_all(loaded(spark, name), leaves(), unknown=counts)
     spark.sql(f"ALTER TABLE {name} RENAME COLUMN s.a TO renamed")
     spark.sql(f"ALTER TABLE {name} ALTER COLUMN s.renamed TYPE BIGINT")
     spark.sql(f"ALTER TABLE {name} ADD COLUMN s.a INT")
@@ -88,20 +90,28 @@ def test_fields_of_structs(spark, version: int) -> None:
         EqualTo("s.renamed", 5),
         NotIn("s.renamed", {5, 6}),
     ]
-    compare_all(loaded(spark, name), evolved)
+    compare_all(loaded(spark, name), evolved, unknown=counts)
 
 
-def compare_all(table: Table, conditions: list[BooleanExpression], **scan: object) -> tuple[int, int]:
-    """Compares the plans of conditions and of pairs of them; returns the files of PyIceberg's plans and of ours."""
+def compare_all(
+    table: Table, conditions: list[BooleanExpression], unknown: tuple[str, ...] = (), **scan: object
+) -> tuple[int, int]:
+    """Compares the plans of conditions and of pairs of them; returns the files of PyIceberg's plans and of ours.
+
+    Only a condition whose text contains one of `unknown`, of which the index has no bounds, may keep more files.
+    """
     rows = differential.Rows(table)
     seed = random.Random(7)
     pairs = [seed.sample(conditions, 2) for _ in range(20)]
     both = [seed.choice((And, Or, lambda a, b: Not(And(a, b)), lambda a, b: Or(Not(a), b)))(*pair) for pair in pairs]
     found = [differential.compare(table, condition, rows, **scan) for condition in [*conditions, *both]]
-    assert not sum(extra for _, _, extra in found)
+    more = [str(c) for c, (_, _, extra) in zip([*conditions, *both], found, strict=True) if extra]
+    assert all(any(text in condition for text in unknown) for condition in more), more
     return sum(stock for stock, _, _ in found), sum(ours for _, ours, _ in found)
 
 
+#: The index of the test below has the columns `id` and `grade` only.
+UNKNOWN = ("name='name'",)
 KEYS: list[BooleanExpression] = [
     EqualTo("id", 25),
     In("id", set(range(30, 60, 7)) | set(range(1000, 1300))),
@@ -142,11 +152,11 @@ def test_deletes_of_each_version_after_many_merges(spark, version: int) -> None:
         if turn > 2:
             product.refresh(spark, name)
     table = loaded(spark, name)
-    stock, ours = compare_all(table, KEYS)
+    stock, ours = compare_all(table, KEYS, unknown=UNKNOWN)
     assert 0 < ours < stock
     assert any(task.delete_files for task in zonemap_pyiceberg.plan_files(table.scan()))
     product.call(spark, "merge", name)
-    assert compare_all(table, KEYS) == (stock, ours)
+    assert compare_all(table, KEYS, unknown=UNKNOWN) == (stock, ours)
     rows = differential.Rows(table)
     for more in ({"limit": 3}, {"selected_fields": ("name",)}, {"options": {"include_empty_files": "true"}}):
         differential.compare(table, KEYS[0], rows, **more)
