@@ -38,6 +38,7 @@ LONG = (
     "HaltedProcessTest",
     "HierarchyTest",
     "MaintainersTest",
+    "ModelSearchTest",
     "RowChecksTest",
     "SimulationTest",
     "SingleValuesTest",

@@ -24,7 +24,7 @@ A_TARGET = 6
 SOME_BY_FEW_KEYS = 3
 NORMAL_TARGETS = 3
 TARGETS = max(NORMAL_TARGETS, math.ceil(int(os.environ.get("ZONEMAP_COMMANDS", "0")) / A_TARGET))
-CUT = re.compile(r"table=lake\.fuzz\.twin_b join pruning on \w+: (\d+) -> (\d+) files")
+CUT = re.compile(r"table=lake\.fuzz\.twin_b join_keys=\S+ keys=\d+ files_before=(\d+) files_after=(\d+) ")
 
 
 @dataclass

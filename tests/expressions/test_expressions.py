@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from support import plans, product, session, tables
-from support.compare import assert_rows_equal_off_on, explain
+from support.compare import assert_rows_equal_off_on, assert_same_rows, explain
 from support.session import STOCK
 
 FILES = 12
@@ -78,3 +78,49 @@ def test_explain_names_python_functions_beside_conditions_that_prune(spark, mont
     unused = [line for line in section.splitlines() if "not used, CONDITION_USER_FUNCTION (py_plus_one is " in line]
     assert len(unused) == 1 and "py_plus_one(id)" in unused[0]
     assert "condition ((id + 1L) = 706L): used as id IN [705, 706)" in section
+
+
+#: condition on the dates and texts of `odd`: a policy under which rows match that do not match under the other
+POLICIES = {
+    "date_format(ts, 'EEE dd') = 'Thu 04'": "LEGACY",
+    "date_format(ts, 'yyyy-MM-dd') = '1582-10-10'": "CORRECTED",
+    "CAST(day AS STRING) = '1582-10-10'": "CORRECTED",
+    "try_to_timestamp(name, 'yyyy-MM-dd') IS NOT NULL": "LEGACY",
+    "unix_timestamp(name, 'yyyy-MM-dd') IS NULL": "CORRECTED",
+}
+
+
+@pytest.fixture(scope="module")
+def odd(base) -> str:
+    """A table with one file per day around the change of calendars, each with one day and one text."""
+    spark = session.get()
+    table = "lake.functions.odd"
+    tables.create(spark, table, "id BIGINT, day DATE, ts TIMESTAMP, name STRING")
+    spark.sql(
+        f"""INSERT INTO {table} SELECT id, date_add(DATE'1582-10-01', CAST(id AS INT)), TIMESTAMP'1582-10-01 12:00:00'
+            + make_dt_interval(CAST(id AS INT)), concat('2026-2-', id + 1) FROM range(0, 20, 1, 20)"""
+    )
+    product.build(spark, table)
+    return table
+
+
+@pytest.mark.parametrize("condition", POLICIES)
+def test_a_frame_that_runs_under_other_confs_than_it_was_planned_under(spark, odd, condition: str) -> None:
+    policy = "spark.sql.legacy.timeParserPolicy"
+    late = POLICIES[condition]
+    early = "CORRECTED" if late == "LEGACY" else "LEGACY"
+
+    def rows():
+        with product.raw_conf(spark, {policy: early, "spark.sql.ansi.enabled": "false"}):
+            frame = spark.sql(f"SELECT * FROM {odd} WHERE {condition}")
+            before = frame.collect()
+            spark.conf.set(policy, late)
+            return before, frame.collect()
+
+    with product.off(spark):
+        expected = rows()
+    with product.on(spark):
+        actual = rows()
+    assert len(expected[1]) > len(expected[0])
+    for ours, theirs in zip(actual, expected, strict=True):
+        assert_same_rows(ours, theirs, condition)

@@ -71,4 +71,4 @@ def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(spark
     else:
         commands.run_meanwhile(spark, tmp_path, statement, append)
         assert spark.sql(f"SELECT s FROM {table} WHERE id = 40").collect()[0].s == "late"
-    assert any("join pruning on id" in line for line in session.log_lines()[mark:])
+    assert any("join_keys=id " in line for line in session.log_lines()[mark:])

@@ -83,4 +83,4 @@ def test_a_commit_outside_the_files_read_is_a_conflict_where_it_is_without(
     else:
         commands.run_meanwhile(spark, tmp_path, merge, append)
         assert [row.d for row in spark.sql(f"SELECT d FROM {table} WHERE id = 40 ORDER BY d").collect()] == [-3.0, 0.0]
-    assert any("join pruning on id" in line for line in session.log_lines()[mark:])
+    assert any("join_keys=id " in line for line in session.log_lines()[mark:])

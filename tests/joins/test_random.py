@@ -119,7 +119,8 @@ def test_random_joins(spark, world, batch: int) -> None:
             ours = spark.sql(text).collect()
             assert_same_rows(ours, expected, f"ZONEMAP_SEED={SEED} batch {batch} query {number}: {text}")
             cuts = [
-                re.search(r"join pruning on \w+: (\d+) -> (\d+) files", line) for line in session.log_lines()[mark:]
+                re.search(r"join_keys=\S+ keys=\d+ files_before=(\d+) files_after=(\d+) ", line)
+                for line in session.log_lines()[mark:]
             ]
             FEWER.append(any(int(c.group(2)) < int(c.group(1)) for c in cuts if c))
 

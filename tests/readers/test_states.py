@@ -109,7 +109,7 @@ KEYS: list[BooleanExpression] = [
     NotIn("id", {3, 4}),
     NotEqualTo("name", "n3"),
     StartsWith("name", "n4"),
-    LessThan("grade", 2),
+    EqualTo("grade", 2),
     IsNull("grade"),
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -65,4 +66,4 @@ def outcome(spark, query: str) -> Any:
     try:
         return spark.sql(query).collect()
     except Exception as error:
-        return type(error).__name__, str(error).partition("\n")[0]
+        return type(error).__name__, re.sub(r"calling o\d+\.", "calling ", str(error).partition("\n")[0])

@@ -63,7 +63,8 @@ def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "
         query = f"SELECT {columns} FROM {{}}"
         assert_same_rows(spark.sql(query.format(ours)).collect(), spark.sql(query.format(stock)).collect(), statement)
         assert summary(spark, ours) == summary(spark, stock), statement
-    cuts = [re.search(rf"table={ours} join pruning on id: (\d+) -> (\d+) files by", line) for line in lines]
+    pruned = re.compile(rf"table={ours} join_keys=id keys=\d+ files_before=(\d+) files_after=(\d+) ")
+    cuts = [pruned.search(line) for line in lines]
     return [(int(c.group(1)), int(c.group(2))) for c in cuts if c]
 
 

@@ -83,7 +83,8 @@ class Points:
         if len(codes) <= last:
             return self._count(dictionary, np.minimum(codes, last).astype(np.int32))
         least, greatest = self._table(dictionary, last)
-        return least.take(codes, mode="clip"), greatest.take(codes, mode="clip")
+        places = codes.astype(np.intp)
+        return least.take(places, mode="clip"), greatest.take(places, mode="clip")
 
     def _table(self, dictionary: Dictionary, last: int) -> tuple[_Counts, _Counts]:
         """Returns the counts of every code up to the last."""
@@ -107,9 +108,8 @@ class Points:
 
     def _keys_in(self, dictionary: Dictionary) -> _Counts:
         if self._keys is None or self._keys[0] is not dictionary:
-            codes = dictionary.codes([value for value, _ in self._places])
-            keys = [2 * code + is_after for code, (_, is_after) in zip(codes, self._places, strict=True)]
-            self._keys = dictionary, np.array(keys, dtype=np.int32)
+            codes = np.array(dictionary.codes([value for value, _ in self._places]), dtype=np.int32)
+            self._keys = dictionary, 2 * codes + np.array([is_after for _, is_after in self._places], dtype=np.int32)
         return self._keys[1]
 
     def below(self, bounds: npt.NDArray[np.int64] | Sequence[Value]) -> _Counts:

@@ -58,7 +58,7 @@ final class PlanReport(
   lazy val doubtful: Long = doubtfulFiles()
 
   /** The fields of the log line of the scan, in their order. */
-  private[report] def logFields: Seq[(String, Any)] = {
+  private[zonemap] def logFields: Seq[(String, Any)] = {
     val (how, counts) = mode match {
       case PlanMode.Stock(reason) => (Seq("reason" -> reason.code, "message" -> reason.message.take(MaxText)), Nil)
       case _                      => (Seq("tier" -> tier.fold("-")(_.name)), countedFields)

@@ -32,7 +32,8 @@ class KnownFilesTest extends AnyFunSuite with OwnProcess {
   private def file(t: IngestTable, name: String, rows: Long): DataFile = {
     def counts(n: Long) = (1 to 3).map(id => Int.box(id) -> Long.box(n)).toMap.asJava
     val (lower, upper) = bounds(rng.int(100).toLong, 100L + rng.int(100))
-    val metrics = new Metrics(rows, counts(50), counts(rows), counts(rng.int(2).toLong), null, lower, upper)
+    val nulls = (1 to 3).map(id => Int.box(id) -> Long.box(if (id == 1) 0L else rng.int(2).toLong)).toMap.asJava
+    val metrics = new Metrics(rows, counts(50), counts(rows), nulls, null, lower, upper)
     val base = t.dataFile(name, rows, t.table.spec(), s"kind=warm/id_bucket=${rng.int(4)}")
     DataFiles
       .builder(t.table.spec())

@@ -4,11 +4,11 @@ import org.scalatest.funsuite.AnyFunSuite
 
 class DataFilePathTest extends AnyFunSuite {
   Seq(
-    "the only field" -> """{"file-path":"s3:\/\/b\/\u0061"}""",
+    "the only field" -> """{"file-path":"s3://b/a"}""",
     "behind other fields" -> """{"spec-id":0,"partition":{"1000":"file-path"},"split-offsets":[4],"file-path":"s3://b/a"}""",
-    "a field of an inner object is not meant" -> """{"file-path":"s3:\/\/b\/\u0061"}""",
-    "of a repeated field, the last one counts" -> """{"file-path":"s3:\/\/b\/\u0061"}""",
-    "with escapes" -> """{"file-path":"s3:\/\/b\/\u0061"}"""
+    "a field of an inner object is not meant" -> """{"file-path":"s3://b/a","partition":{"file-path":"s3://b/c"}}""",
+    "of a repeated field, the last one counts" -> """{"file-path":"s3://b/c","file-path":"s3://b/a","content":"DATA"}""",
+    "with escapes" -> """{"file-path":"s3:\/\/b\/a"}"""
   ).foreach { case (name, json) =>
     test(s"the location: $name") {
       assert(DataFilePath.of(QueuedFile(0, json)) == "s3://b/a")

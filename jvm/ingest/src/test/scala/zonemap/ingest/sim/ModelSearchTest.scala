@@ -15,9 +15,9 @@ class ModelSearchTest extends AnyFunSuite {
     }
   }
 
-  Guards.foreach { guard =>
+  Guards.foreach { case (guard, scope) =>
     test(s"without the guard $guard some order of steps fails: one ${guard.failure}") {
-      val found = problemWithout(guard)
+      val found = new ModelSearch(scope, Some(guard)).run().problem.map(_._1)
       println(s"ModelSearchTest: without $guard $found")
       assert(found.exists(_.contains(guard.failure)), found)
     }
@@ -43,15 +43,13 @@ object ModelSearchTest {
     "two lanes, two records each" -> SearchScope(TwoLanes, 2)
   )
 
-  /** The guards whose removal fails within these scopes; the others need clocks, gc or damaged records. */
-  val Guards: Seq[Guard] = Seq(Guard.Fence, Guard.PointerWithFiles, Guard.NoCleanUp, Guard.SettleAfterProof)
-
-  /** The first problem that a search without the guard finds. */
-  def problemWithout(guard: Guard): Option[String] =
-    Scopes.iterator
-      .flatMap { case (_, scope) => new ModelSearch(scope, Some(guard)).run().problem }
-      .nextOption()
-      .map(_._1)
+  /** The guards whose removal fails within a small scope; the others need clocks, gc or damaged records. */
+  val Guards: Seq[(Guard, SearchScope)] = Seq(
+    Guard.Fence -> SearchScope(TwoLanes, 1),
+    Guard.PointerWithFiles -> SearchScope(Seq("a"), 1, crashes = 1),
+    Guard.NoCleanUp -> SearchScope(Seq("a"), 1, faults = 1),
+    Guard.SettleAfterProof -> SearchScope(Seq("a"), 1, crashes = 1)
+  )
 
   /** All scopes: `ingest/Test/runMain zonemap.ingest.sim.ModelSearchTest`. */
   def main(arguments: Array[String]): Unit = {

@@ -23,6 +23,8 @@ private[expression] object BuiltIn {
       case _: FormatNumber | _: FormatString                                                               => false
       // the computing time depends on an argument
       case rounded: RoundBase if !isRoundedNear(rounded.right) => false
+      // rows may be evaluated under other confs
+      case function if LateConfs.readsOthers(function) => false
       // a constant that is still not a literal depends on the session or the clock, or fails
       case constant if constant.foldable => false
       case other                         => other.getClass.getPackageName == Package

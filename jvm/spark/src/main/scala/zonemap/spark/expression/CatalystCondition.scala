@@ -13,7 +13,8 @@ import zonemap.core.predicate.{ColumnRef, Evaluated, RowCondition}
 import zonemap.core.value.{BytesValue, LongValue, ZoneValue}
 
 /**
- * A condition of Catalyst, evaluated by Spark's own interpreter under the confs of the query: SOUNDNESS, S60 to S63.
+ * A condition of Catalyst, evaluated by Spark's own interpreter: SOUNDNESS, S60 to S63. It is evaluated under the confs
+ * of the query, and under each value of the confs that its functions read only when they evaluate rows.
  *
  * @param bound the condition with its columns as references to a row
  */
@@ -26,16 +27,26 @@ private[spark] final class CatalystCondition private (
     extends RowCondition(digest, text) {
   private val row = new GenericInternalRow(types.size)
 
+  /** A copy of the condition for each combination of these confs, because functions keep what they have read. */
+  private lazy val variants: Seq[(Expression, SQLConf)] =
+    LateConfs.combinations(bound).map { settings =>
+      if (settings.isEmpty) (bound, conf)
+      else {
+        val others = conf.clone()
+        settings.foreach { case (key, value) => others.setConfString(key, value) }
+        (bound.clone(), others)
+      }
+    }
+
   /** The same condition, evaluated under other confs and without the results of this one. */
   def under(others: SQLConf): CatalystCondition =
     new CatalystCondition(bound.freshCopyIfContainsStatefulExpression(), types, others, digest, text)
 
   override protected def evaluate(values: Seq[ZoneValue]): Boolean =
-    try
-      SQLConf.withExistingConf(conf) {
-        values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
-        bound.eval(row) == true
-      }
+    try {
+      values.zipWithIndex.foreach { case (value, i) => row.update(i, decode(value, types(i))) }
+      variants.exists { case (variant, confs) => SQLConf.withExistingConf(confs)(variant.eval(row) == true) }
+    }
     // executors report the error if a row causes it
     catch { case NonFatal(_) | _: LinkageError | _: StackOverflowError => true }
 

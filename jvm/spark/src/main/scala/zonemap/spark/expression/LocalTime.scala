@@ -1,7 +1,9 @@
 package zonemap.spark.expression
 
-import java.time.{Instant, ZoneId}
+import java.time.{Instant, LocalDate, ZoneId}
 import java.time.zone.ZoneRules
+import java.util.TimeZone
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.jdk.CollectionConverters._
 
@@ -49,4 +51,33 @@ private[expression] object LocalTime {
     val spread = if (offsets.isEmpty) 0L else offsets.max - offsets.min
     new LocalTime(rules, if (spread == 0) 0 else 2 * spread + Hours)
   }
+
+  private def second(year: Int): Long = LocalDate.of(year, 1, 1).toEpochDay * 86400
+  private val LegacyFrom = second(1901)
+  private val LegacyUntil = second(2500)
+  private val Month = 30L * 86400
+
+  /** The zones of the JDK's database that were asked for, some hundreds at most; fixed offsets are computed anew. */
+  private val formatted = new ConcurrentHashMap[ZoneId, java.lang.Boolean]
+
+  /**
+   * True if legacy formatters, which use [[TimeZone]], have the same offsets in this zone from 1901 on. Recurring rules
+   * repeat after 400 years. Takes milliseconds for the first use of a zone.
+   */
+  def isOfLegacyFormats(zone: ZoneId): Boolean = {
+    val rules = zone.getRules
+    if (rules.isFixedOffset) isAlike(rules, TimeZone.getTimeZone(zone), LegacyFrom)
+    else formatted.computeIfAbsent(zone, _ => isOfLegacyFormats(rules, TimeZone.getTimeZone(zone)))
+  }
+
+  private def isOfLegacyFormats(rules: ZoneRules, legacy: TimeZone): Boolean = {
+    val changes = Iterator
+      .iterate(rules.nextTransition(Instant.ofEpochSecond(LegacyFrom)))(t => rules.nextTransition(t.getInstant))
+      .takeWhile(t => t != null && t.toEpochSecond < LegacyUntil)
+      .flatMap(t => Iterator(t.toEpochSecond - 1, t.toEpochSecond))
+    (changes ++ Iterator.range(LegacyFrom, LegacyUntil, Month)).forall(isAlike(rules, legacy, _))
+  }
+
+  private def isAlike(rules: ZoneRules, legacy: TimeZone, second: Long): Boolean =
+    legacy.getOffset(second * 1000) == rules.getOffset(Instant.ofEpochSecond(second)).getTotalSeconds * 1000
 }

@@ -117,6 +117,9 @@ private[expression] object MonotoneFunctions {
   /** Days of the years 0001 to 9999, which are written with four digits. */
   private val WrittenDays = Domain(LocalDate.of(1, 1, 1).toEpochDay, LocalDate.of(9999, 12, 31).toEpochDay)
 
+  /** The days of these years that legacy formatters write alike. The session may choose these after planning: S53. */
+  private val FormattedDays = Domain(LocalDate.of(1901, 1, 1).toEpochDay, WrittenDays.last)
+
   private val MaxDaysAdded = 100000000
   private val MaxMonthsAdded = 1000000
 
@@ -160,8 +163,8 @@ private[expression] object MonotoneFunctions {
   private def micros(seconds: Domain) = Domain(seconds.first * MicrosPerSecond, seconds.last * MicrosPerSecond)
   private val Seconds = seconds(Days)
   private val Micros = micros(Seconds)
-  private val WrittenSeconds = seconds(WrittenDays)
-  private val WrittenMicros = micros(WrittenSeconds)
+  private val WrittenMicros = micros(seconds(WrittenDays))
+  private val FormattedSeconds = seconds(FormattedDays)
 
   private def timestamps(e: Expression): Option[MonotoneStep] =
     e match {
@@ -199,12 +202,19 @@ private[expression] object MonotoneFunctions {
 
   private def texts(e: Expression): Option[MonotoneStep] =
     e match {
-      case DateFormatClass(t, SortedFormat(), zone) if t.dataType == TimestampType => local(e, t, zone, WrittenMicros)
-      case FromUnixTime(s, SortedFormat(), Some(id)) if s.dataType == LongType =>
+      case DateFormatClass(t, SortedFormat(), Some(FormattedZone(id))) if t.dataType == TimestampType =>
+        local(e, t, Some(id), micros(FormattedSeconds))
+      case FromUnixTime(s, SortedFormat(), Some(FormattedZone(id))) if s.dataType == LongType =>
         val time = LocalTime.of(DateTimeUtils.getZoneId(id))
-        Some(new MonotoneStep(e, s, Seq(Piece(WrittenSeconds, increasing = true)), time.slackAt))
+        Some(new MonotoneStep(e, s, Seq(Piece(FormattedSeconds, increasing = true)), time.slackAt))
       case _ => None
     }
+
+  /** Matches the zones in which legacy formatters have the same local time. */
+  private object FormattedZone {
+    def unapply(id: String): Option[String] =
+      Some(id).filter(i => LocalTime.isOfLegacyFormats(DateTimeUtils.getZoneId(i)))
+  }
 
   private object SortedFormat {
     def unapply(format: Expression): Boolean =
@@ -265,7 +275,7 @@ private[expression] object MonotoneFunctions {
       case (LongType | IntegerType, TimestampType) =>
         Some(on(e, x, Seconds.intersect(CatalystValues.domain(from)), increasing = true))
       // yyyy-MM-dd, and yyyy-MM-dd HH:mm:ss with a fraction without trailing zeros: such texts have the order of times
-      case (DateType, StringType) if !legacyFormats         => Some(on(e, x, WrittenDays, increasing = true))
+      case (DateType, StringType) if !legacyFormats         => Some(on(e, x, FormattedDays, increasing = true))
       case (TimestampType, StringType) if !legacyFormats    => local(e, x, zone, WrittenMicros)
       case (TimestampNTZType, StringType) if !legacyFormats => Some(on(e, x, WrittenMicros, increasing = true))
       case _                                                => None

@@ -18,6 +18,7 @@ import org.slf4j.LoggerFactory
 import zonemap.ingest.queue.Receipt
 import zonemap.ingest.table.IngestRoot
 import zonemap.ingest.write.LaneWriter
+import zonemap.spark.ErrorText
 import zonemap.spark.conf.IngestConf
 
 /**
@@ -43,7 +44,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
       try {
         val found = Spark3Util.catalogAndIdentifier(spark, name)
         (found.catalog(), found.identifier(), found.catalog().asInstanceOf[TableCatalog].loadTable(found.identifier()))
-      } catch { case NonFatal(e) => fail(firstLine(e), e) }
+      } catch { case NonFatal(e) => fail(ErrorText.firstLine(e), e) }
     loaded match {
       case iceberg: SparkTable => new IngestTable(iceberg, Some((catalog, identifier)), false, this)
       case _                   => fail("it is not an Iceberg table", null)
@@ -146,12 +147,4 @@ private[ingest] object IngestSink {
     s"spark ${context.applicationId} on ${context.getConf.get("spark.driver.host", "unknown host")}, process " +
       ProcessHandle.current().pid().toString
   }
-
-  private def firstLine(error: Throwable): String =
-    Option(error.getMessage).iterator
-      .flatMap(_.linesIterator)
-      .map(_.trim)
-      .find(_.nonEmpty)
-      .getOrElse(error.toString)
-      .stripSuffix(".")
 }

@@ -10,6 +10,8 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 
+import zonemap.spark.ErrorText
+
 /** A table that a catalog lists; `load` returns it with its current metadata. */
 private[procedure] final case class ListedTable(name: String, load: () => Table)
 
@@ -45,7 +47,7 @@ private[procedure] object IcebergNamespaces {
     } catch {
       case NonFatal(e) =>
         throw IcebergTables.refused(
-          s"Cannot $verb namespace '$name': ${IcebergTables.firstLine(e)}. Name a namespace of an Iceberg catalog as " +
+          s"Cannot $verb namespace '$name': ${ErrorText.firstLine(e)}. Name a namespace of an Iceberg catalog as " +
             "catalog.namespace.",
           e)
     }

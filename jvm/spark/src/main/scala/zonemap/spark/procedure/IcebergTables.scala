@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.util.quoteIfNeeded
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 
 import zonemap.iceberg.convert.Indexable
+import zonemap.spark.ErrorText
 
 /** Loads the Iceberg table that an argument names. Errors name the table and a remedy. */
 private[procedure] object IcebergTables {
@@ -33,7 +34,7 @@ private[procedure] object IcebergTables {
         case e: ClassCastException                               => throw notIceberg(name, verb, e)
         case NonFatal(e) if isView(spark, name)                  => throw view(name, verb, e)
         case NonFatal(e) =>
-          val why = firstLine(e) + absentCatalog(spark, name)
+          val why = ErrorText.firstLine(e) + absentCatalog(spark, name)
           throw refused(s"Cannot $verb '$name': $why. Name an existing Iceberg table as catalog.namespace.table.", e)
       }
     table.refresh()
@@ -115,7 +116,7 @@ private[procedure] object IcebergTables {
     if ((message.startsWith("Cannot ") && message.contains(s"'$name'")) || message.contains("spark.sql.zonemap."))
       message
     else
-      s"Cannot $verb '$name': ${firstLine(error)}. Check that the table exists and that its metadata can be read."
+      s"Cannot $verb '$name': ${ErrorText.firstLine(error)}. Check that the table exists and that its metadata can be read."
   }
 
   private def refuse(name: String, verb: String, why: String, what: String): Nothing =
@@ -130,14 +131,4 @@ private[procedure] object IcebergTables {
     new IllegalArgumentException(
       s"Cannot $verb '$name': it is not an Iceberg table. Name an Iceberg table as catalog.namespace.table.",
       cause)
-
-  /** The first line of the message that is not blank: messages of Spark's parser begin with a line break. */
-  private[procedure] def firstLine(error: Throwable): String =
-    Option(error.getMessage).iterator
-      .flatMap(_.linesIterator)
-      .map(_.trim)
-      .find(_.nonEmpty)
-      .getOrElse(error.toString)
-      .stripSuffix(".")
-      .stripSuffix(";")
 }

@@ -9,6 +9,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Call, Command, LogicalPlan, 
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution}
 
+import zonemap.spark.ErrorText
+
 /** Reads the text of a query as a plan that is not executed. Errors name the query and a remedy. */
 private[procedure] object ReadQuery {
   private val MaxText = 200
@@ -24,7 +26,7 @@ private[procedure] object ReadQuery {
     def refusal(why: String, what: String) = s"Cannot $verb '${shortened(text)}': $why. $what."
     def refuse(why: String, what: String) = throw new IllegalArgumentException(refusal(why, what))
     def failed(e: Throwable, what: String) =
-      throw IcebergTables.refused(refusal(IcebergTables.firstLine(e), what), e)
+      throw IcebergTables.refused(refusal(ErrorText.firstLine(e), what), e)
     if (text.trim.isEmpty) refuse("it is empty", "Give the text of a SELECT")
     val parsed =
       try session.sqlParser.parsePlan(text)

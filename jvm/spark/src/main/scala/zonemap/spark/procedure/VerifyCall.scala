@@ -80,8 +80,8 @@ private object VerifyCall {
   /** The literal as a query writes it, whatever confs the session has. */
   private def sqlOf(literal: Literal): String =
     (literal.value, literal.dataType) match {
-      case (text: UTF8String, _)                                 => SqlText.literal(text.toString)
+      case (text: UTF8String, _)                                  => SqlText.literal(text.toString)
       case (whole, LongType | IntegerType | ShortType | ByteType) => whole.toString
-      case _                                                     => literal.sql
+      case _                                                      => literal.sql
     }
 }

@@ -42,11 +42,7 @@ private[shadow] object RepeatableQuery {
     }
 
   private def ofExpression(expression: Expression): Option[String] =
-    if (!expression.deterministic)
-      expression.collectFirst {
-        case part if !part.deterministic && part.children.forall(_.deterministic) =>
-          s"'${part.prettyName}' is not deterministic"
-      }
+    if (!expression.deterministic) Some(s"'${expression.prettyName}' is not deterministic")
     else
       foreign(expression, insideOurs = false).map(name => s"'$name' is not known to be repeatable")
 

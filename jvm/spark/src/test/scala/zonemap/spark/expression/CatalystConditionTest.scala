@@ -58,6 +58,10 @@ class CatalystConditionTest extends SharedSession {
       "round(l, -2000000) = 100",
       "size(sequence(1, i)) > 5",
       "reflect('java.lang.Math', 'abs', i) = '1'",
+      "size(map_from_arrays(array(s, 'a'), array(i, 1))) = 1", // the policy for equal keys
+      "from_json(s, 'a INT').a = 1", // options of the parser
+      "hash(s COLLATE UTF8_LCASE) = 1", // collations may count or not
+      "CAST(array(s) AS STRING) = '[a]'",
       "b AND i % 2 = 1", // b is an unknown column
       "d + i > 3"
     ).foreach(text => assert(of(text).isEmpty, text))
@@ -106,5 +110,23 @@ class CatalystConditionTest extends SharedSession {
     }
     val lengthOfText = of("length(s) = 2").get.condition
     assert(lengthOfText.mayHold(Seq(LongValue(7))), "of another type")
+  }
+
+  test("a condition is a match if it is one under any value of a conf that functions read with the rows") {
+    def may(text: String, value: String) = of(text).get.condition.mayHold(Seq(ZoneValues.ofString(value)))
+    def day(text: String) = LongValue(java.time.LocalDate.parse(text).toEpochDay)
+    for (policy <- Seq("LEGACY", "CORRECTED", "EXCEPTION"); icu <- Seq("true", "false"))
+      withConf("spark.sql.legacy.timeParserPolicy" -> policy, "spark.sql.icu.caseMappings.enabled" -> icu) {
+        assert(may("try_to_timestamp(s, 'yyyy-MM-dd') IS NOT NULL", "2026-2-3"), "only the legacy parser reads it")
+        assert(may("try_to_timestamp(s, 'yyyy-MM-dd') IS NULL", "2026-2-3"), "only the legacy parser reads it")
+        assert(!may("try_to_timestamp(s, 'yyyy-MM-dd') IS NOT NULL", "x"))
+        // the ICU library and the JVM are of different versions of Unicode: Old Polish O
+        assert(may("upper(s) = '\ua7c0'", "\ua7c1") && may("upper(s) = '\ua7c1'", "\ua7c1"))
+        assert(!may("upper(s) = 'A'", "b"))
+        assert(may("split(s, '')[2] IS NULL", "ab") && may("split(s, '')[2] = ''", "ab"))
+        val text = of("date_format(dt, 'EEE') = 'Thu'").get.condition
+        assert(text.mayHold(Seq(day("1582-10-04"))), "a Monday of the proleptic calendar")
+        assert(!text.mayHold(Seq(day("2026-01-02"))))
+      }
   }
 }

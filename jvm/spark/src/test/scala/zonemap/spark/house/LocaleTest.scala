@@ -10,7 +10,7 @@ import scala.util.Using
 import org.apache.spark.sql.connector.catalog.Identifier
 
 import zonemap.core.fact.FactKind
-import zonemap.iceberg.report.{PlanReport, StockReason}
+import zonemap.iceberg.report.{LogFields, PlanReport, StockReason}
 import zonemap.ingest.queue.SpoolNames
 import zonemap.ingest.table.StateFile
 import zonemap.spark.SharedSession
@@ -42,7 +42,8 @@ class LocaleTest extends SharedSession {
     test(s"$tag: lines of the log, histograms and EXPLAIN have ASCII digits and a decimal point") {
       val name = table
       in(tag) {
-        assert(PlanReport.stock("t", 7, StockReason.EmptyTable, 1.5).summary.endsWith(" ms=1.5"))
+        val line = LogFields.of(PlanReport.stock("t", 7, StockReason.EmptyTable, 1.5).logFields)
+        assert(line.endsWith(" ms=1.5"))
         val clustering =
           sql(s"CALL zonemap.system.clustering_information(table => '$name', columns => array('id'))").head()
         assert(clustering.getAs[Map[String, Long]]("partition_depth_histogram") == Map("00001" -> 5L))

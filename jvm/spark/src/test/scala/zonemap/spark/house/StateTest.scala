@@ -46,6 +46,7 @@ private[house] object StateTest {
     "zonemap.iceberg.store.SpillFiles" -> "the JDK's thread that frees mapped files",
     "zonemap.iceberg.prune.ScanHints" -> "the hints of a plain scan; its list of notes is immutable",
     "zonemap.iceberg.snapshot.TableFacts" -> "the facts of a table without facts: it never loads one",
+    "zonemap.spark.expression.LocalTime" -> "a fact about each zone of the JDK's database, which cannot change",
     "zonemap.spark.procedure.ProcedureRule" -> "the catalog of procedures, whose name is set once",
     "zonemap.spark.procedure.SparkJobRunner" -> "threads and caches of an executor, which has no process object"
   )

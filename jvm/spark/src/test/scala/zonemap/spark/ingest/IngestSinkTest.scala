@@ -174,6 +174,7 @@ class IngestSinkTest extends IngestSession {
       ("no table", () => write.save(), Seq("no table is named", "catalog.namespace.table")),
       ("two tables", () => write.option("table", t).save("lake.db.other"), Seq("lake.db.other", "Name the table once")),
       ("missing table", () => write.save("lake.db.nope"), Seq("'lake.db.nope'", "Name an existing Iceberg table")),
+      ("location", () => write.save("file:/lake/db"), Seq("'file:/lake/db'", "zonemap-ingest: [PARSE_SYNTAX_ERROR]")),
       ("no Iceberg table", () => write.save("spark_catalog.default.nope"), Seq("'spark_catalog.default.nope'")),
       ("overwrite", () => write.mode("overwrite").save(t), Seq("truncate")),
       (

@@ -287,7 +287,10 @@ class ExpressionRuleTest extends PlannedFiles {
             checked(s"SELECT * FROM $t WHERE date_trunc('DAY', ts) = TIMESTAMP '$day 00:00:00'") ++
             checked(s"SELECT * FROM $t WHERE date_format(ts, 'yyyy-MM-dd HH') = '$day 00'")
         }
-        assert(files.flatten.count(_ < 12) > 14, s"$zone: $files")
+        // texts of dates before 1901 keep all files, because legacy formatters write other texts (S53)
+        assert(files.exists(_.last < 12) == (first >= "1901"), s"$zone: $files")
+        assert(files.flatMap(_.init).count(_ < 12) > 9, s"$zone: $files")
+        assert(first < "1901" || files.flatten.count(_ < 12) > 14, s"$zone: $files")
       }
   }
 
