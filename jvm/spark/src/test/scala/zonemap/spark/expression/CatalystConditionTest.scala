@@ -48,7 +48,7 @@ class CatalystConditionTest extends SharedSession {
     Seq(
       "plus(i) = 2",
       "among(i)",
-      "i % 2 = CAST('x' AS INT)", // the constant fails
+      "IF(i > 5, CAST('x' AS INT), i) = 1", // the constant fails
       "exists(array(i), x -> x = 1)",
       "rand() < i",
       "length(repeat(s, 1000000)) > 5",
