@@ -217,7 +217,8 @@ class AggregateRuleTest extends AggregateTables {
       s"$prefix.reuseBroadcastOnly" -> "false",
       s"$prefix.fallbackFilterRatio" -> "100",
       "spark.sql.zonemap.join.runtime" -> "false") {
-      val asked = optimized(sql(query)).flatMap(_.expressions).flatMap(_.collect { case d: DynamicPruningSubquery => d })
+      val expressions = optimized(sql(query)).flatMap(_.expressions)
+      val asked = expressions.flatMap(_.collect { case subquery: DynamicPruningSubquery => subquery })
       assert(asked.nonEmpty, "Spark runs a second copy of the aggregate for the keys")
       assert(rows(sql(query)) == stock(rows(sql(query))))
     }
