@@ -14,7 +14,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate._
 import zonemap.core.value.{LongType, LongValue, StringType, ZoneValue, ZoneValues}
-import zonemap.iceberg.convert.{IcebergValues, SourceConditions}
+import zonemap.iceberg.convert.{IcebergValues, PartitionTuples, SourceConditions}
+import zonemap.iceberg.prune.PartitionPruner
 import zonemap.iceberg.testing.{OwnProcess, Rng, TestFiles, TestTable}
 
 /** Conditions on columns, told from partitions that transforms make of them; the files have no bounds. */
@@ -208,6 +209,18 @@ class PartitionKeysTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(names(planned(table, y)) == (0 until 8).map(b => s"b$b").toSet + "none")
     assert(names(planned(table, Or(Seq(isKey(4), y)))) == (0 until 8).map(b => s"b$b").toSet ++ Set("none", "y5"))
     assert(names(planned(table, And(Seq(isKey(3), y)))) == Set("none", "b3"))
+  }
+
+  test("files of a newer spec than the table object knows are kept (S68)") {
+    val table = filled(Types.LongType.get(), "identity", Seq(Long.box(5), Long.box(6)))
+    val known = PartitionTuples.specsById(table.load().specs())
+    table.load().updateSpec().removeField("x").addField(Expressions.bucket("x", 8)).commit()
+    table.append(TestFiles.data(table, partition = Seq(Int.box(3)), path = path(table, "newer")))
+    val pruner = PartitionPruner.of(Compare(ColumnRef(1, LongType, "x"), CompareOp.Eq, LongValue(5)), known.get)
+    val kept = Planning.relation(table, Covering).pinned.covered.get.index.segments.flatMap { live =>
+      pruner.keep(live.segment, live.liveRows()).toArray.map(live.segment.path(_))
+    }
+    assert(kept.toSet == Set(path(table, 0), path(table, "newer")))
   }
 
   test("renamed and promoted columns, in files from before (S68)") {

@@ -246,6 +246,16 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
     assert(deletesOf(planned, other.location()).isEmpty && deletesOf(planned, after.location()).isEmpty)
   }
 
+  test("position deletes of several files: path bounds of one length that differ name no single file") {
+    val table = partitioned()
+    val files = (0 until 2).map(k => TestFiles.data(table, range(k), Seq(1)))
+    table.append(files: _*)
+    val delete = TestFiles.positionDeletesBetween(table, files.head, files.last)
+    table.delete(delete)
+    val planned = same(table)
+    files.foreach(file => assert(deletesOf(planned, file.location()) == Set(delete.location())))
+  }
+
   test("position deletes committed with the file they delete from apply to it") {
     val table = partitioned()
     val file = TestFiles.data(table, range(1), Seq(1))
@@ -324,13 +334,35 @@ class StockEqualityTest extends AnyFunSuite with BeforeAndAfterEach with OwnProc
       assert(same(table).tasks.head.deletes().isEmpty != applies)
     }
 
+  private def withColumn(valueType: Type): TestTable =
+    TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", valueType)))
+
   test("equality deletes on doubles are never left out by bounds, which do not tell of NaN") {
-    val table =
-      TestTable.create(new Schema(required(1, "id", Types.LongType.get()), optional(2, "x", Types.DoubleType.get())))
+    val table = withColumn(Types.DoubleType.get())
     table.append(TestFiles.data(table, Map("x" -> Stats.range(1d, 2d))))
     table.delete(TestFiles.equalityDeletes(table, Seq("x"), stats = Map("x" -> Stats.range(5d, 6d))))
     build(table)
     assert(ours(table).tasks.head.deletes().size == 1)
+  }
+
+  test("equality deletes on uuids are never left out by bounds, which writers order in two ways") {
+    val table = withColumn(Types.UUIDType.get())
+    val inFile = Stats.range(new UUID(0x9000000000000000L, 0), new UUID(0xa000000000000000L, 0))
+    table.append(TestFiles.data(table, Map("x" -> inFile)))
+    val bySignedLongs = Stats.range(new UUID(Long.MinValue, 0), new UUID(Long.MaxValue, 0))
+    table.delete(TestFiles.equalityDeletes(table, Seq("x"), stats = Map("x" -> bySignedLongs)))
+    build(table)
+    assert(ours(table).tasks.head.deletes().size == 1)
+  }
+
+  test("equality deletes on a decimal promoted beyond 18 digits apply to files that were indexed before") {
+    val table = withColumn(Types.DecimalType.of(9, 2))
+    table.append(TestFiles.data(table, Map("x" -> Stats.range(new BigDecimal("1.00"), new BigDecimal("5.00")))))
+    ours(table, settings = Covering)
+    table.load().updateSchema().updateColumn("x", Types.DecimalType.of(20, 2)).commit()
+    val deleted = Stats.range(new BigDecimal("3.00"), new BigDecimal("3.00"))
+    table.delete(TestFiles.equalityDeletes(table, Seq("x"), stats = Map("x" -> deleted)))
+    assert(compared(table).tasks.head.deletes().size == 1)
   }
 
   test("deletion vectors share a Puffin file and replace position deletes") {

@@ -1,16 +1,19 @@
 package zonemap.iceberg.prune
 
+import java.math.{BigDecimal => JBigDecimal}
+
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 import scala.util.Using
 
-import org.apache.iceberg.{BatchScan, DataFile, FileFormat, FileScanTask, PartitionSpec}
+import org.apache.iceberg.{BatchScan, DataFile, FileFormat, FileScanTask, PartitionSpec, Schema}
 import org.apache.iceberg.expressions.{Expression, Expressions, Literal}
 import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Predicate, True, Unknown}
-import zonemap.core.value.{BytesValue, DateType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
+import zonemap.core.value.{BytesValue, DateType, DecimalType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, PlannedScan, Planning, ZoneMapBatchScan, ZoneMapTable}
 import zonemap.iceberg.prune.FileAggregate.{CountRows, CountValues, Greatest, Least}
 import zonemap.iceberg.report.AggregateReason
@@ -130,11 +133,13 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
   test("a column added with a default, and one that only the newer schema has") {
     val t = TestTable.create(schema, formatVersion = 3)
     t.append(TestFiles.data(t, ids(1, 2)))
+    assert(answer(t, Seq(CountRows)) == ((1, Set("10"))), "the file is indexed before the column is added")
     t.load().updateSchema().addColumn("x", Types.IntegerType.get(), "", Literal.of(7)).commit()
     val x = ColumnRef(t.schema.findField("x").fieldId(), IntType, "x")
     assert(ask(t, Seq(Least(x))) == Left(Function("x")), "the snapshot's schema does not have it yet")
     t.append(TestFiles.data(t, ids(3, 4) + ("x" -> Stats.range(1, 2))))
     assert(answer(t, Seq(CountRows, CountValues(x), Least(x), Greatest(x))) == ((1, Set("10 10 1 2"))))
+    assert(answer(t, Seq(CountValues(x))) == ((1, Set("10"))), "the rows of the older file have the default")
   }
 
   test("texts are never extremes, and keys only where their bounds meet") {
@@ -244,6 +249,17 @@ class FileAggregatesTest extends AnyFunSuite with FewColumns {
     assert(answer(t, Seq(Least(wide), Greatest(wide))) == ((2, Set("3 4000000000"))))
     assert(ask(t, Seq(Least(ColumnRef(4, DateType, "p")))) == Left(Function("p")))
     assert(ask(t, Seq(Least(ColumnRef(99, IntType, "gone")))) == Left(Function("gone")))
+  }
+
+  test("a decimal promoted beyond 18 digits: files that were indexed before are read, so no group comes twice") {
+    val t = TestTable.create(new Schema(optional(1, "m", Types.DecimalType.of(9, 2))))
+    val price = JBigDecimal.valueOf(500, 2)
+    t.append(TestFiles.data(t, Map("m" -> Stats.range(price, price))))
+    assert(answer(t, Seq(CountRows)) == ((1, Set("10"))))
+    t.load().updateSchema().updateColumn("m", Types.DecimalType.of(20, 2)).commit()
+    t.append(TestFiles.data(t, Map("m" -> Stats.range(price, price))))
+    val grouped = ask(t, Seq(CountRows), grouping = Seq(ColumnRef(1, DecimalType(20, 2), "m")))
+    assert(grouped.map(found => (found.files.size, found.groups.size)) == Right((1, 1)))
   }
 
   test("GROUP BY a partition column: the partition's value, whatever the file says; NULL is a group") {

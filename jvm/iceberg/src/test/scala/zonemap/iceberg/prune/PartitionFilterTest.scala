@@ -60,6 +60,9 @@ class PartitionFilterTest extends AnyFunSuite {
       .foreach(filter => assert(!keeps(truncated(2), filter, null), filter))
     Seq(notStartsWith("name", face), notIn("name", "a", "b"), isNull[String]("name"))
       .foreach(filter => assert(keeps(truncated(2), filter, null), filter))
+    val exact = PartitionSpec.builderFor(schema).identity("name").identity("n").build()
+    Seq[Expression](notIn("name", "a", "b"), notIn[Integer]("n", 1, 2))
+      .foreach(filter => assert(keeps(exact, filter, null, null), filter))
   }
 
   test("readers get the whole filter where Iceberg's residual would be FALSE") {

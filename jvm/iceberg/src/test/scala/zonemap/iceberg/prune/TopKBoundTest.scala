@@ -1,10 +1,15 @@
 package zonemap.iceberg.prune
 
-import org.apache.iceberg.PartitionSpec
+import java.math.{BigDecimal => JBigDecimal, BigInteger}
+
+import org.apache.iceberg.{PartitionSpec, Schema}
+import org.apache.iceberg.expressions.Expressions
+import org.apache.iceberg.types.Types
+import org.apache.iceberg.types.Types.NestedField.optional
 import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.core.predicate.{ColumnRef, Compare, CompareOp, IsNull, NotNull, Or, Predicate, True, Unknown}
-import zonemap.core.value.{DateType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
+import zonemap.core.value.{DateType, DecimalType, IntType, LongType, LongValue, ZoneValue, ZoneValues}
 import zonemap.iceberg.plan.{FewColumns, IndexQuestions, Planning}
 import zonemap.iceberg.testing.{Rng, Stats, TestFiles, TestTable}
 
@@ -115,7 +120,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
   test("files that a delete may touch do not count; the others do, without a look at delete files") {
     val t = table(disjoint(8): _*)
     val files = (0 until 8).map(k =>
-      ours(t, org.apache.iceberg.expressions.Expressions.equal("id", k * 10L), Covering).tasks.head.file())
+      ours(t, Expressions.equal("id", k * 10L), Covering).tasks.head.file())
     t.delete(TestFiles.positionDeletesOf(t, files(7), byBounds = false))
     assert(ask(t).contains(TopKBound(long(60), 2)))
     t.delete(TestFiles.positionDeletesOf(t, files(6), byBounds = true))
@@ -152,6 +157,22 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(ask(t, ColumnRef(99, IntType, "gone")).isEmpty)
   }
 
+  test("a decimal promoted beyond 18 digits: files that were indexed before do not count") {
+    val t = TestTable.create(new Schema(optional(1, "m", Types.DecimalType.of(9, 2))))
+    def append(lower: Long, upper: Long): Unit = {
+      val bounds = Stats.range(JBigDecimal.valueOf(lower, 2), JBigDecimal.valueOf(upper, 2))
+      t.append(TestFiles.data(t, Map("m" -> bounds))): Unit
+    }
+    append(500, 900)
+    assert(relation(t, Covering).pinned.covered.isDefined)
+    t.load().updateSchema().updateColumn("m", Types.DecimalType.of(20, 2)).commit()
+    append(10, 20)
+    append(100, 200)
+    val m = ColumnRef(1, DecimalType(20, 2), "m")
+    val two = ZoneValues.ofDecimal(BigInteger.valueOf(200), DecimalType(20, 2))
+    assert(ask(t, m, descending = false, rows = 15).contains(TopKBound(two, 2)))
+  }
+
   private def limited(t: TestTable, rows: Long, filter: Predicate = True): Seq[Long] = {
     val r = relation(t, Covering).withLimit(LimitCut(rows, filter), "digest")
     val tasks = r.newBatchScan().planFiles()
@@ -177,6 +198,15 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
     assert(limited(t, 10, from(35)) == Seq(5))
     assert(limited(t, 10, Unknown("f(id)")) == Seq(5))
     assert(!isWorthwhile(t, 126) && isWorthwhile(t, 120) && !isWorthwhile(t, 127))
+  }
+
+  test("LIMIT: a file that a writer put into a wrong partition is not planned, so its rows are not enough") {
+    val t = TestTable.create(schema, s => PartitionSpec.builderFor(s).truncate("id", 10).build())
+    val right = TestFiles.data(t, ids(0, 9), Seq(Long.box(0)), records = 5)
+    t.append(right, TestFiles.data(t, ids(0, 9), Seq(Long.box(50)), records = 10))
+    val cut = relation(t, Covering).withLimit(LimitCut(3, Compare(id, CompareOp.Lt, long(10))), "digest")
+    val planned = plan(cut, Expressions.lessThan("id", 10L), identity)
+    assert(planned.map(_.file().location()) == Seq(right.location()) && cut.lastPlan().limit.contains(3L))
   }
 
   private def isWorthwhile(t: TestTable, rows: Long): Boolean =

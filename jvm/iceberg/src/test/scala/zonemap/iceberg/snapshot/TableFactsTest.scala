@@ -31,8 +31,8 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
     private val ref = FactRef(path, "hash", bytes.length.toLong, FactKind.Values, column, 1, 1)
     val location = s"$root/$path"
 
-    def facts(pauseNanos: Long, contradicts: Boolean = false): TableFacts =
-      new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts)), store, pauseNanos)
+    def facts(pauseNanos: Long, contradicts: Boolean = false, named: ColumnId = column): TableFacts =
+      new TableFacts(1, Seq(ref.copy(contradictsManifests = contradicts, column = named)), store, pauseNanos)
 
     /** Reads fail while this is true. */
     @volatile var isDown = false
@@ -43,8 +43,8 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
     }
   }
 
-  private def isKnown(facts: TableFacts): Boolean =
-    facts.of("data", 9L).find(column, FactKind.Values) match {
+  private def isKnown(facts: TableFacts, of: ColumnId = column): Boolean =
+    facts.of("data", 9L).find(of, FactKind.Values) match {
       case Some(_: KnownValues) => true
       case _                    => false
     }
@@ -86,6 +86,11 @@ class TableFactsTest extends AnyFunSuite with OwnProcess {
       assert(!isKnown(facts))
       assert(isKnown(stored.facts(pauseNanos = 0L)))
     }
+  }
+
+  test("a whole file that holds the facts of another column than the version names is refused") {
+    val other = ColumnId(2)
+    assert(!isKnown(new Stored().facts(pauseNanos = 0L, named = other), other))
   }
 
   test("a column that a manifest is wrong about stays so when the name mapping makes the facts unreadable") {

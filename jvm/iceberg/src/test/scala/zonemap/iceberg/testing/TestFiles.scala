@@ -105,6 +105,15 @@ object TestFiles {
     else builder.withRecordCount(2).withReferencedDataFile(file.location()).build()
   }
 
+  /** Position deletes of two files of a partition and of files between them, as the bounds of their paths tell. */
+  def positionDeletesBetween(table: TestTable, first: DataFile, last: DataFile): DeleteFile = {
+    val spec = table.load().specs().get(first.specId())
+    deletes(table, spec, first.partition(), freshPath("pos"))
+      .ofPositionDeletes()
+      .withMetrics(pathBounds(first.location(), last.location()))
+      .build()
+  }
+
   def pathBounds(lower: String, upper: String): Metrics = {
     val id = MetadataColumns.DELETE_FILE_PATH.fieldId()
     def map(text: String) = Map(

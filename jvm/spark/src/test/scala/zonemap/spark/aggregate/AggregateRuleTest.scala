@@ -1,9 +1,13 @@
 package zonemap.spark.aggregate
 
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.DynamicPruningSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Subquery, Union}
 import org.apache.spark.sql.internal.SQLConf
 import org.scalatest.Assertion
+
+import zonemap.core.value.ZoneValues
+import zonemap.iceberg.prune.GroupAnswer
 
 /** The number of data files that COUNT, MIN and MAX read; the results equal Iceberg's. */
 class AggregateRuleTest extends AggregateTables {
@@ -176,11 +180,48 @@ class AggregateRuleTest extends AggregateTables {
     assert(scan(query) != scan(query.replace("count(*)", "count(n)").replace("35", "25")))
   }
 
+  test("aggregates of one scan that are answered from other files leave other files to read") {
+    def scan(function: String) = Plans.scans(sql(s"SELECT $function FROM $plain WHERE id >= 35")).head
+    withoutAnswers(assert(scan("count(d)") == scan("max(d)") && scan("count(d)").scan == scan("max(d)").scan))
+    assert(scan("count(d)").scan != scan("max(d)").scan, "max(d) also reads the file with NaN")
+    assert(scan("count(d)") != scan("max(d)"))
+  }
+
+  test("an aggregate in the step of a recursive query, which Spark runs again, reads every file") {
+    val counted = s"SELECT count(*) AS c FROM $plain WHERE id >= 35"
+    val query = "WITH RECURSIVE walk(n, c) AS (SELECT 0, 0L UNION ALL " +
+      s"SELECT n + 1, k.c FROM walk JOIN ($counted) k ON k.c > n WHERE n < 3) SELECT n, c FROM walk"
+    assert(rows(sql(query)) == Seq("[0,0]", "[1,45]", "[2,45]", "[3,45]"))
+  }
+
+  test("a value that the type of the query cannot hold undoes the whole answer") {
+    val plan = withoutAnswers(optimized(sql(s"SELECT b, min(n) FROM $plain WHERE id >= 35 GROUP BY b")))
+    val found = plan.collectFirst { case AggregatedScan(found) => found }.get
+    def answer(least: Long*) = {
+      val groups = least.zipWithIndex.map { case (n, b) =>
+        GroupAnswer(Seq(ZoneValues.ofLong(b.toLong)), Seq(ZoneValues.ofLong(n)))
+      }
+      new AnsweredPlan(found, groups).rows
+    }
+    assert(answer(5, Int.MaxValue.toLong).map(_.data.size).contains(2))
+    assert(answer(5, Int.MaxValue + 1L).isEmpty)
+  }
+
   test("a join by the partition, whose keys Spark takes from an aggregate twice, is right") {
     val t = make("aggregates_joined", partitioned = true)
     val query = s"SELECT f.id FROM $t f JOIN (SELECT p, max(id) AS top FROM $t WHERE id >= 35 GROUP BY p) k " +
       "ON f.p = k.p WHERE k.top > 60 AND f.id > 5"
     assert(rows(sql(query)) == stock(rows(sql(query))))
+    val prefix = "spark.sql.optimizer.dynamicPartitionPruning"
+    withConf(
+      s"$prefix.reuseBroadcastOnly" -> "false",
+      s"$prefix.fallbackFilterRatio" -> "100",
+      "spark.sql.zonemap.join.runtime" -> "false") {
+      val expressions = optimized(sql(query)).flatMap(_.expressions)
+      val asked = expressions.flatMap(_.collect { case subquery: DynamicPruningSubquery => subquery })
+      assert(asked.nonEmpty, "Spark runs a second copy of the aggregate for the keys")
+      assert(rows(sql(query)) == stock(rows(sql(query))))
+    }
   }
 
   test("cached results, frames run again, and writes of aggregates") {

@@ -32,6 +32,8 @@ class CatalystConditionTest extends SharedSession {
 
   test("Spark's own functions of columns are evaluated, nothing else is") {
     spark.udf.register("plus", (x: Int) => x + 1)
+    val among: Int => Boolean = Set(1, 2, 3)
+    spark.udf.register("among", among)
     Seq(
       "i % 2 = 1",
       "upper(s) RLIKE 'A.' AND length(s) > i",
@@ -45,6 +47,8 @@ class CatalystConditionTest extends SharedSession {
     ).foreach(text => assert(of(text).isDefined, text))
     Seq(
       "plus(i) = 2",
+      "among(i)",
+      "IF(i > 5, CAST('x' AS INT), i) = 1", // the constant fails
       "exists(array(i), x -> x = 1)",
       "rand() < i",
       "length(repeat(s, 1000000)) > 5",
