@@ -119,8 +119,7 @@ class TopKBoundTest extends AnyFunSuite with FewColumns {
 
   test("files that a delete may touch do not count; the others do, without a look at delete files") {
     val t = table(disjoint(8): _*)
-    val files = (0 until 8).map(k =>
-      ours(t, Expressions.equal("id", k * 10L), Covering).tasks.head.file())
+    val files = (0 until 8).map(k => ours(t, Expressions.equal("id", k * 10L), Covering).tasks.head.file())
     t.delete(TestFiles.positionDeletesOf(t, files(7), byBounds = false))
     assert(ask(t).contains(TopKBound(long(60), 2)))
     t.delete(TestFiles.positionDeletesOf(t, files(6), byBounds = true))
