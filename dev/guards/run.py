@@ -36,14 +36,13 @@ class Turn:
         self._seconds = seconds
         self._until: float | None = None
 
-    def take(self) -> bool:
-        """Waits for the lock unless this turn still has it; returns whether the turn begins."""
+    def take(self) -> None:
+        """Waits for the lock unless this turn still has it."""
         if self._until is not None:
-            return False
+            return
         if self._file is not None:
             fcntl.flock(self._file, fcntl.LOCK_EX)
         self._until = time.monotonic() + self._seconds
-        return True
 
     def pass_on(self) -> None:
         """Releases the lock if the turn is over, so that another build can take it."""
@@ -72,8 +71,8 @@ def work(
                 guard = waiting.get_nowait()
             except queue.Empty:
                 break
-            if turn.take():
-                scratch.refresh()
+            turn.take()
+            scratch.refresh()
             if baseline:
                 failed, baseline = scratch.failing(baseline, options.seconds), []
                 print("\n".join(f"!! fails with all guards on: {case}" for case in failed), flush=True)

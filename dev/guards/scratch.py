@@ -145,11 +145,15 @@ class Scratch:
                     path.unlink()
 
     def judge(self, guard: Guard, seconds: float) -> Verdict:
-        """Switches the guard off, runs its test, and puts the guard back."""
+        """Switches the guard off, runs its test, and puts the guard back. A guard that is not found is an error."""
         path = self.folder / guard.file
-        whole = (ROOT / guard.file).read_text(encoding="utf-8")
+        whole = path.read_text(encoding="utf-8")
         started = time.monotonic()
-        path.write_text(guard.switched_off(whole), encoding="utf-8")
+        try:
+            without = guard.switched_off(whole)
+        except ValueError as error:
+            return Verdict(ERROR, str(error), 0)
+        path.write_text(without, encoding="utf-8")
         try:
             verdict, by = self._pytest(guard, seconds) if guard.is_python else self._scala(guard, seconds)
         except (SbtEndedError, subprocess.TimeoutExpired) as error:

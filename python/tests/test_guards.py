@@ -145,3 +145,13 @@ def test_the_page_of_a_changed_entry_has_no_verdict() -> None:
     assert "| killed | 3 |" in report.page([ENTRY], results)
     changed = Guard(**(vars(ENTRY) | {"replace": "false"}))
     assert "| not run |  |" in report.page([changed], results)
+
+
+def test_a_guard_that_a_change_hides_during_a_run_is_an_error_and_the_next_guard_runs(tmp_path: Path) -> None:
+    source = tmp_path / ENTRY.file
+    source.parent.mkdir(parents=True)
+    source.write_text("if (x > 2) y")
+    verdict = scratch.Scratch(tmp_path, tmp_path).judge(ENTRY, 1.0)
+    assert verdict.verdict == "error"
+    assert "occurs 0 times" in verdict.by
+    assert source.read_text() == "if (x > 2) y"
