@@ -8,7 +8,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import zonemap.core.column.ColumnBounds
-import zonemap.core.predicate.ColumnRef
+import zonemap.core.predicate.{ColumnRef, Unknown}
 import zonemap.core.rule.{ColumnZone, Match, ZoneMatch}
 import zonemap.core.value.{ColumnType, Presence, ZoneValue}
 import zonemap.spark.SharedSession
@@ -168,6 +168,27 @@ class ExactTranslatorTest extends SharedSession {
 
   test("no condition: all rows of all files") {
     assert(new ExactTranslator(Columns).whenTrue(Nil) == zonemap.core.predicate.True)
+  }
+
+  test("NOT IN of a list with NULL is never TRUE, IN is TRUE for its other values") {
+    import org.apache.spark.sql.catalyst.expressions.{In, InSet, Literal, Not}
+    val i = AttributeReference("i", IntegerType)()
+    val withNull = Seq(In(i, Seq(Literal(0), Literal(null, IntegerType))), InSet(i, Set[Any](0, null)))
+    for (condition <- withNull; row <- rowsOf("i")) {
+      def answer(e: Expression): Match =
+        ZoneMatch.evaluate(new ExactTranslator(Columns).whenTrue(Seq(e)), zone(Seq(row))(_))
+      assert(answer(condition) == (if (row.get(0, IntegerType) == 0) Match.All else Match.None), condition)
+      assert(answer(Not(condition)) == Match.None, condition)
+    }
+  }
+
+  test("<=> with a literal of another type proves nothing") {
+    import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, Literal}
+    val i = AttributeReference("i", IntegerType)()
+    val same = EqualNullSafe(i, Literal(1))
+    assert(new ExactTranslator(Columns).whenTrue(Seq(same)) != Unknown("i"))
+    for (other <- Seq(Literal(1L), Literal(Decimal(1, 5, 2), DecimalType(5, 2)), Literal(1, DateType)))
+      assert(new ExactTranslator(Columns).whenTrue(Seq(EqualNullSafe(i, other))) == Unknown("i"), other)
   }
 
   test("NOT of a comparison with NULL is never TRUE") {

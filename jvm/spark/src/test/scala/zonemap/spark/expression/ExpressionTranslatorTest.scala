@@ -210,6 +210,36 @@ class ExpressionTranslatorTest extends SharedSession with Seeded {
     }
   }
 
+  test("a local time that occurs twice is found at both of its instants") {
+    val rng = new Rng(new java.util.SplittableRandom(1))
+    def at(seconds: Long): InternalRow =
+      InternalRow.fromSeq(schema.fields.toSeq.map(_.name).map {
+        case "ts" => seconds * 1000000L
+        case "l"  => seconds
+        case _    => null
+      })
+    for (zoneId <- Seq("America/Havana", "Europe/Berlin"))
+      withConf("spark.sql.session.timeZone" -> zoneId) {
+        val change = Iterator
+          .iterate(ZoneId.of(zoneId).getRules.nextTransition(java.time.Instant.parse("2021-06-01T00:00:00Z")))(t =>
+            ZoneId.of(zoneId).getRules.nextTransition(t.getInstant))
+          .find(_.isOverlap)
+          .get
+        for (minutes <- -150 to 150 by 15;
+          function <- Seq("date_format(ts, 'yyyy-MM-dd HH:mm')", "from_unixtime(l, 'yyyy-MM-dd HH:mm')")) {
+          val row = at(change.toEpochSecond + minutes * 60)
+          val (condition, predicate) = translate(s"$function = ${literal(row)(function, rng).get}").get
+          for (moved <- -90 to 90 by 15; other = at(change.toEpochSecond + (minutes + moved) * 60))
+            if (condition.eval(other) == true)
+              assert(
+                ZoneMatch.evaluate(predicate, zone(Seq(other), rng)(_)) != Match.None,
+                s"$function, $zoneId, $minutes, $moved: $predicate")
+          val far = at(change.toEpochSecond + 86400 * 3)
+          assert(ZoneMatch.evaluate(predicate, zone(Seq(far), rng)(_)) == Match.None, s"$function, $zoneId: $predicate")
+        }
+      }
+  }
+
   test("an argument for which a function fails is kept") {
     withConf("spark.sql.session.timeZone" -> "UTC", "spark.sql.ansi.enabled" -> "true") {
       for ((text, kept) <- Seq(
