@@ -76,9 +76,9 @@ test-python: setup $(ARCHIVE) ## the Python and end-to-end tests only
 	$(BIN)/python dev/run_tests.py python
 	$(BIN)/python dev/count_tests.py $(REPORTS)
 
-campaign: setup ## random tables and queries with the product on and off: CHECKS=n SEED=s JOBS=j; ROUND=r CHECK=c repeats one
+campaign: setup $(QUICK_FILES) ## random tables and queries with the product on and off: CHECKS=n SEED=s JOBS=j; REPORT=1 prints totals; ROUND=r CHECK=c repeats one
 	cd tests && ZONEMAP_TEST_JARS="$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" ../$(BIN)/python -m campaign --folder ../build/campaign --checks $(or $(CHECKS),2000) --jobs $(or $(JOBS),2) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
+	  $(if $(SEED),--seed $(SEED)) $(if $(REPORT),--report) $(if $(ROUND),--round $(ROUND)) $(if $(CHECK),--check $(CHECK))
 
 guards: setup ## switch off each safety check in turn and run the test that must then fail: ONLY=ids or rules, JOBS=j, PENDING=1
 	$(BIN)/python dev/guards/run.py --jars "$${ZONEMAP_TEST_JARS:-$(CURDIR)/$(JARS)}" --jobs $(or $(JOBS),1) --baseline \

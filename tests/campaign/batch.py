@@ -27,12 +27,12 @@ ALONE_EVERY = 10  # of so many chunks of queries, one is planned query by query
 #: Statements that cannot be branches of a UNION ALL, or whose values are compared.
 ALONE = ("values_of_aggregates", "files_of_statement")
 #: Queries of a chunk that one job runs: a plan alone cannot show the rows that readers lose in planned files.
-RUN_ORDERS = 10
+RUN_ORDERS = 6
 #: Of so many aggregates one is planned alone, so that values that the index provides are told from values of files.
 AGGREGATES_ALONE_EVERY = 3
 FAILS = "the condition fails"
 #: Adaptive execution plans the whole job again after each of its stages; one of so many jobs uses it.
-ADAPTIVE_EVERY, NOT_ADAPTIVE = 5, {"spark.sql.adaptive.enabled": "false"}
+ADAPTIVE_EVERY, NOT_ADAPTIVE = 10, {"spark.sql.adaptive.enabled": "false"}
 #: Spark validates the whole plan after each rule that changes it; together, each statement pays for the others.
 NOT_VALIDATED = {"spark.sql.lightweightPlanChangeValidation": "false"}
 READS_FILES = "reads files"

@@ -67,6 +67,7 @@ class Round:
     by_index: int = 0
     seconds: float = 0.0
     cpu: float = 0.0  # seconds of CPU of the worker and its JVM
+    commit: str = ""
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
     results: Counter = field(default_factory=Counter)
@@ -240,6 +241,7 @@ class Totals:
     checks: int = 0
     by_index: int = 0
     cpu: float = 0.0
+    commits: set[str] = field(default_factory=set)
     worlds: Counter = field(default_factory=Counter)
     kinds: Counter = field(default_factory=Counter)
     reads: Counter = field(default_factory=Counter)
@@ -253,6 +255,7 @@ class Totals:
         self.checks += made["checks"]
         self.by_index += made["by_index"]
         self.cpu += made["cpu"]
+        self.commits |= {made["commit"]} - {""}
         self.worlds[made["world"]] += made["checks"]
         for name in ("kinds", "reads", "results", "errors"):
             getattr(self, name).update(made[name])

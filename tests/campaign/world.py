@@ -54,7 +54,7 @@ class World:
 
 def furnish(rng: random.Random, world: World) -> None:
     """Adds a random state of the index, later commits, a view, and the table of keys."""
-    if rng.random() < 0.8:  # one task reads all files, so that queries that are run cost less
+    if rng.random() < 0.9:  # one task reads all files, so that queries that are run cost less
         world.notebook.sql(f"ALTER TABLE {world.table} SET TBLPROPERTIES ('read.split.open-file-cost'='1')")
     _indexed(rng, world)
     if rng.random() < 0.8:

@@ -29,6 +29,7 @@ import org.apache.spark.sql.connector.read.Scan;
 import org.apache.spark.sql.execution.CommandExecutionMode;
 import org.apache.spark.sql.execution.LogicalRDD;
 import org.apache.spark.sql.execution.QueryExecution;
+import org.apache.spark.sql.execution.SQLExecution;
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation;
 import org.apache.spark.sql.types.DataType;
 import scala.jdk.javaapi.CollectionConverters;
@@ -86,7 +87,7 @@ public class Probe {
    */
   public String rows(String query, String conditions) {
     try {
-      Row[] rows = execution(query, conditions).executedPlan().executeCollectPublic();
+      Row[] rows = rows(execution(query, conditions));
       StringBuilder all = new StringBuilder();
       for (int i = 0; i < rows.length; i++) {
         for (int c = 0; c < rows[i].length(); c++) all.append(c == 0 ? "" : SEPARATOR).append(encoded(rows[i].get(c)));
@@ -96,6 +97,11 @@ public class Probe {
     } catch (Throwable error) {
       return failure(error) + LINE;
     }
+  }
+
+  /** Runs a query. Without the settings of the session, its tasks would compile each expression to Java code. */
+  private Row[] rows(QueryExecution execution) {
+    return (Row[]) SQLExecution.withSQLConfPropagated(spark, new Rows(execution));
   }
 
   private String planned(String statement, boolean readsValues) throws Exception {
@@ -203,7 +209,7 @@ public class Probe {
   }
 
   private String values(QueryExecution execution) {
-    Row[] rows = execution.executedPlan().executeCollectPublic();
+    Row[] rows = rows(execution);
     return rows.length == 1 ? rows[0].mkString(SEPARATOR) : rows.length + " rows";
   }
 
@@ -467,6 +473,19 @@ public class Probe {
     public Object applyOrElse(Object node, scala.Function1 otherwise) {
       int number = numberOf(node);
       return number >= 0 ? condition(conditions[number]) : otherwise.apply(node);
+    }
+  }
+
+  /** Runs a query when it is called. */
+  public static class Rows extends scala.runtime.AbstractFunction0 {
+    private final QueryExecution execution;
+
+    Rows(QueryExecution execution) {
+      this.execution = execution;
+    }
+
+    public Object apply() {
+      return execution.executedPlan().executeCollectPublic();
     }
   }
 
