@@ -273,6 +273,7 @@ private[ingest] class Pass(
     if (landed.snapshotId != Pass.NoSnapshot)
       announce(LandedCommit(landed.snapshotId, plan.accepted.flatMap(_.files)))
     val states = polled.states.copy(pointer = Some(next.pointer.text), own = Some(next))
+    val landedAt = environment.nowMillis()
     settleAll(states, polled.poll): Unit
     val outcome = PassOutcome.Committed(
       landed.snapshotId,
@@ -281,7 +282,7 @@ private[ingest] class Pass(
       plan.accepted.map(_.record.rows).sum,
       next.pointer.text,
       attempts,
-      environment.nowMillis() - started
+      landedAt - started
     )
     val left = polled.poll.records.count(d => !states.isSettled(d.name.lane, d.name.seq))
     done(result(outcome, plan, polled, left), plan, polled)

@@ -22,6 +22,7 @@ private[commit] final class TableLoop(
   private val ended = new CountDownLatch(1)
   private val alarms = new Alarms(name, settings)
   private val pace = new CommitPace(settings)
+  private val waiting = new CommitRest(settings, pace, () => stopped)
   private val meter = new LoopMeter
   @volatile private var stopped = false
   @volatile private var last = LoopStatus(name, None, Nil, None)
@@ -54,7 +55,7 @@ private[commit] final class TableLoop(
       while (!stopped)
         try {
           opened = turn(opened)
-          rest()
+          rest(opened)
         } catch {
           case e: InterruptedException if !stopped =>
             failed(e, opened)
@@ -153,18 +154,11 @@ private[commit] final class TableLoop(
    * Waits as long as the pace demands, and, unless the last pass has committed, for the doorbell or the time of the next
    * poll: writers of other processes cannot ring, and the next commit would be late by the time of a poll.
    */
-  private def rest(): Unit = {
-    waitFor(pace.restMillis)
+  private def rest(opened: Option[Opened]): Unit = {
+    waiting.rest(opened.map(_.target.queue), last.results.map(_.pending).sum)
     if (!stopped && !last.results.exists(_.isCommit))
       doorbell.tryAcquire(settings.pollMillis, TimeUnit.MILLISECONDS): Unit
     doorbell.drainPermits(): Unit
-  }
-
-  /** Waits without attention to the doorbell; a stop ends the wait. */
-  private def waitFor(millis: Long): Unit = {
-    val end = System.nanoTime() + millis * 1000000
-    while (!stopped && System.nanoTime() < end)
-      Thread.sleep(math.max(1, math.min(StopMillis, (end - System.nanoTime()) / 1000000)))
   }
 }
 
@@ -172,6 +166,4 @@ private object TableLoop {
   private val log = LoggerFactory.getLogger("zonemap.ingest")
 
   private final class Opened(val target: IngestTarget, val committer: Committer)
-
-  private val StopMillis = 100L
 }

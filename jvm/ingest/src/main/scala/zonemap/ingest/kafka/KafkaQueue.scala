@@ -94,7 +94,7 @@ private[zonemap] final class KafkaQueue private (
     val entries = pending()
     val byName = entries.map(entry => entry.name -> entry).toMap
     val order = PollOrder.of(entries.map(entry => ListedRecord(entry.name, entry.sizeBytes)), limits.deferred)
-    val delivery = new PollDelivery(limits, _.map(name => read(byName(name)))).run(order)
+    val delivery = new PollDelivery(limits, _.map(listed => read(byName(listed.name)))).run(order)
     Poll(delivery.delivered, delivery.isComplete, delivery.failed)
   }
 

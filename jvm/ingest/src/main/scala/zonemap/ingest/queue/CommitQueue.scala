@@ -133,6 +133,13 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
    */
   def poll(limits: PollLimits): Poll
 
+  /**
+   * Reads pending records now, so that a later [[poll]] need not. Nothing depends on it.
+   *
+   * @return the records that the poll would deliver now; `None` if the queue does not keep what it reads
+   */
+  def readAhead(limits: PollLimits): Option[Int] = None
+
   /** The names of all pending records, without reading the records; otherwise as [[poll]]. */
   def names(): Seq[RecordName]
 
@@ -154,4 +161,7 @@ private[zonemap] trait CommitQueue extends AutoCloseable {
   def pendingFiles(): Iterator[String]
 
   def stats(): QueueStats
+
+  /** The pending records of each lane that has any: the same as in [[stats]], where that is cheaper. */
+  def countByLane(): Map[String, Long] = stats().byLane
 }

@@ -7,11 +7,11 @@ import scala.collection.mutable.ArrayBuffer
  * Reads the records of one poll in order, several at a time. A lane ends at its first record that the store fails to
  * read. One object serves one poll.
  *
- * @param read the records of some names, each with its result; `None` if a record has left the queue
+ * @param read the listed records, each with its result; `None` if a record has left the queue
  */
 private[zonemap] final class PollDelivery(
     limits: PollLimits,
-    read: Seq[RecordName] => Seq[Either[StuckRecord, Option[Delivered]]]) {
+    read: Seq[ListedRecord] => Seq[Either[StuckRecord, Option[Delivered]]]) {
   import PollDelivery._
 
   private val records = ArrayBuffer.empty[Delivered]
@@ -29,7 +29,7 @@ private[zonemap] final class PollDelivery(
     val left = order.iterator
     while (left.hasNext && !isFull) {
       val chunk = take(left)
-      read(chunk.map(_.name)).zip(chunk).foreach {
+      read(chunk).zip(chunk).foreach {
         case (Right(found), listed) => found.filterNot(_ => stuck.contains(listed.name.lane)).foreach(add)
         case (Left(record), listed) => stuck.getOrElseUpdate(listed.name.lane, record): Unit
       }

@@ -41,6 +41,9 @@ private[zonemap] object SpoolNames {
         modifiedAtMillis)
   }
 
+  /** Whether a file of that name is a record. */
+  def isRecord(name: String): Boolean = isRecordFile(name, 0)
+
   /** Whether the name that begins there is 20 digits, `-`, a nonce and `.rec`. */
   private def isRecordFile(path: String, from: Int): Boolean = {
     val nonce = from + Digits.Width + 1

@@ -14,6 +14,7 @@ import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
 private[zonemap] final class SpoolQueue private (files: IngestFiles, override val identity: String)
     extends CommitQueue {
   private val undeleted = new UndeletedRecords
+  private val known = new KnownRecords(SpoolQueue.KnownBytes)
 
   override def description: String = "spool"
 
@@ -33,6 +34,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     val listing = files.listing(SpoolNames.Pending)
     val listed = recordsOf(listing.files)
     undeleted.retain(listed.map(_.name))
+    known.retain(listed)
     val order = PollOrder.of(listed.filterNot(record => undeleted.contains(record.name)), limits.deferred)
     val delivery = new PollDelivery(limits, readAll).run(order)
     val unlisted = listing.unlisted.flatMap { case (path, why) =>
@@ -41,17 +43,26 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     Poll(delivery.delivered, delivery.isComplete, unlisted ++ delivery.failed, undeleted.all)
   }
 
-  /** The records of these names, each with its result; `None` if it was settled meanwhile. */
-  private def readAll(names: Seq[RecordName]): Seq[Either[StuckRecord, Option[Delivered]]] =
-    files.inParallel(names) { name =>
-      try
-        deliver(name) match {
-          case Some(Delivered(_, Left(_), _)) if isUnfinished(name) =>
-            Left(StuckRecord(name, "its record may not be written to its end yet"))
-          case delivered => Right(delivered)
-        }
-      catch { case NonFatal(e) => Left(StuckRecord(name, s"its record cannot be read: $e")) }
-    }
+  override def readAhead(limits: PollLimits): Option[Int] = Some(poll(limits).records.size)
+
+  /** The listed records, each with its result; `None` if it was settled meanwhile. */
+  private def readAll(listed: Seq[ListedRecord]): Seq[Either[StuckRecord, Option[Delivered]]] = {
+    val held = listed.map(known.get)
+    val missing = listed.zip(held).collect { case (record, None) => record.name }
+    val found = files.inParallel(missing)(read).iterator
+    held.map(record => if (record.isDefined) Right(record) else found.next())
+  }
+
+  private def read(name: RecordName): Either[StuckRecord, Option[Delivered]] =
+    try
+      deliver(name) match {
+        case Some(Delivered(_, Left(_), _)) if isUnfinished(name) =>
+          Left(StuckRecord(name, "its record may not be written to its end yet"))
+        case delivered =>
+          delivered.foreach(known.add)
+          Right(delivered)
+      }
+    catch { case NonFatal(e) => Left(StuckRecord(name, s"its record cannot be read: $e")) }
 
   private def isUnfinished(name: RecordName): Boolean =
     files.showsUnfinished && System.currentTimeMillis() - name.appendedAtMillis < SpoolQueue.UnfinishedMillis
@@ -73,15 +84,13 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
   /** Removes the records, and some of those that could not be removed before. */
   override def settle(records: Seq[RecordName]): Unit = {
-    val results = files.inParallel(records ++ undeleted.next()) { name =>
-      try {
-        files.delete(pathOf(name))
-        name -> None
-      } catch { case NonFatal(e) => name -> Some(s"its record cannot be deleted: $e") }
-    }
-    results.foreach {
-      case (name, None)      => undeleted.remove(name)
-      case (name, Some(why)) => undeleted.add(StuckRecord(name, why))
+    val names = records ++ undeleted.next()
+    val failed = files.deleteAll(names.map(pathOf))
+    names.foreach { name =>
+      failed.get(pathOf(name)) match {
+        case None      => undeleted.remove(name)
+        case Some(why) => undeleted.add(StuckRecord(name, s"its record cannot be deleted: $why"))
+      }
     }
   }
 
@@ -105,6 +114,14 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
       pending.groupMapReduce(_.name.lane)(_ => 1L)(_ + _))
   }
 
+  override def countByLane(): Map[String, Long] =
+    for {
+      (folder, names) <- files.namesByFolder(SpoolNames.Pending)
+      lane <- LaneName.decode(folder)
+      records = names.count(SpoolNames.isRecord)
+      if records > 0
+    } yield lane -> records.toLong
+
   override def close(): Unit = ()
 
   private def pathOf(name: RecordName): String =
@@ -113,6 +130,9 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
 
 private[zonemap] object SpoolQueue {
   private val Chunk = 64
+
+  /** Some 10,000 records of a few data files. */
+  private val KnownBytes = 16L << 20
 
   /** After this time, a record that is not whole has lost its writer. */
   private val UnfinishedMillis = 10 * 60 * 1000L

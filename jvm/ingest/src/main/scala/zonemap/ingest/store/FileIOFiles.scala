@@ -7,7 +7,7 @@ import scala.jdk.CollectionConverters._
 import scala.util.Using
 
 import org.apache.iceberg.exceptions.{AlreadyExistsException, NotFoundException}
-import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
+import org.apache.iceberg.io.{FileIO, SupportsBulkOperations, SupportsPrefixOperations}
 import org.apache.iceberg.util.{Tasks, ThreadPools}
 
 /**
@@ -57,6 +57,14 @@ private[store] final class FileIOFiles(io: FileIO with SupportsPrefixOperations,
       .toSeq
 
   override def delete(path: String): Unit = orMissing(io.deleteFile(at(path))): Unit
+
+  /** Stores with bulk deletes need one request for many files. A bulk delete does not name the files that remain. */
+  override def deleteAll(paths: Seq[String]): Map[String, String] = io match {
+    case bulk: SupportsBulkOperations
+        if paths.size > 1 && IngestFiles.failureOf(bulk.deleteFiles(paths.map(at).asJava)).isEmpty =>
+      Map.empty
+    case _ => super.deleteAll(paths)
+  }
 
   override def inParallel[A, B](items: Seq[A])(work: A => B): Seq[B] =
     if (items.size < 2) items.map(work)

@@ -1,5 +1,7 @@
 package zonemap.ingest.store
 
+import scala.util.control.NonFatal
+
 import org.apache.iceberg.io.{FileIO, SupportsPrefixOperations}
 
 /**
@@ -53,11 +55,23 @@ private[zonemap] trait IngestFiles {
   /** As [[list]], but names the folders that cannot be listed instead of failing. */
   def listing(folder: String): IngestListing = IngestListing(list(folder), Nil)
 
+  /**
+   * The names of the files in each folder directly below `folder`, by the name of that folder: as [[list]], but without
+   * sizes and times, which cost a local store a call for each file.
+   */
+  def namesByFolder(folder: String): Map[String, Seq[String]] =
+    IngestFiles.byFolder(list(folder).map(_.path.stripPrefix(s"$folder/")))
+
   /** All temporary files; a store that shows a file only when it is whole has none. */
   def temporary(): Seq[StoredIngestFile] = Nil
 
   /** Deletes a file; a missing file is ignored. */
   def delete(path: String): Unit
+
+  /** Deletes files, as [[delete]], in parallel if that is faster; why each file that remains could not be deleted. */
+  def deleteAll(paths: Seq[String]): Map[String, String] = inParallel(paths) { path =>
+    IngestFiles.failureOf(delete(path)).map(path -> _)
+  }.flatten.toMap
 
   /** Whether [[create]] decides between two processes that create one name at the same moment. */
   def createsAtomically: Boolean = true
@@ -70,6 +84,17 @@ private[zonemap] trait IngestFiles {
 }
 
 private[zonemap] object IngestFiles {
+
+  /** Why some work failed; `None` if it did not. */
+  private[store] def failureOf(work: => Unit): Option[String] =
+    try {
+      work
+      None
+    } catch { case NonFatal(e) => Some(e.toString) }
+
+  /** The names of paths `folder/name`, by folder. */
+  private def byFolder(paths: Seq[String]): Map[String, Seq[String]] =
+    paths.map(_.split('/')).collect { case Array(folder, name) => folder -> name }.groupMap(_._1)(_._2)
 
   /**
    * The files below a location: local ones directly, others through the `FileIO`.

@@ -66,6 +66,14 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
     IngestListing(visitor.found.toSeq, visitor.failed.map { case (path, error) => path -> error.toString }.toSeq)
   }
 
+  /** Reads the names of folders and of what they hold, and looks at no file. */
+  override def namesByFolder(below: String): Map[String, Seq[String]] = {
+    def names(of: Path): Seq[String] =
+      Option(of.toFile.list()).fold(Seq.empty[String])(_.toSeq.filterNot(_.startsWith(".")))
+    val start = folder.resolve(below)
+    names(start).map(name => name -> names(start.resolve(name))).filter(_._2.nonEmpty).toMap
+  }
+
   override def temporary(): Seq[StoredIngestFile] = walk("", LocalFiles.isTemporary).found.toSeq
 
   private def walk(below: String, isWanted: String => Boolean = !_.startsWith(".")): Visitor = {
@@ -78,9 +86,21 @@ private[store] final class LocalFiles(override val root: String) extends IngestF
   override def delete(path: String): Unit = {
     val target = folder.resolve(path)
     Files.deleteIfExists(target)
-    try Files.deleteIfExists(target.getParent): Unit
-    catch { case _: IOException => () } // an empty folder may stay
+    removeIfEmpty(target.getParent)
   }
+
+  /** Looks once for each folder whether it is empty. */
+  override def deleteAll(paths: Seq[String]): Map[String, String] = {
+    val failed = paths.flatMap { path =>
+      IngestFiles.failureOf(Files.deleteIfExists(folder.resolve(path)): Unit).map(path -> _)
+    }
+    paths.map(folder.resolve(_).getParent).distinct.foreach(removeIfEmpty)
+    failed.toMap
+  }
+
+  private def removeIfEmpty(path: Path): Unit =
+    try Files.deleteIfExists(path): Unit
+    catch { case _: IOException => () } // an empty folder may stay
 
   /** Runs the work again if another process removes the folder, which was empty, at the same moment. */
   private def inFolder(path: String)(work: Path => Boolean): Boolean = {

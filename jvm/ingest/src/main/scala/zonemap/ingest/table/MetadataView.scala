@@ -119,7 +119,7 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
       .orElse(unless(data.firstRowId() == null && data.dataSequenceNumber() == null)(
         "has a row id or a sequence number, which only a commit gives"))
       .orElse(unless(isPartitioned(data))("does not have the partition values of its spec"))
-      .orElse(unless(nullsIn(data).isEmpty)(s"has nulls in the required column '${nullsIn(data).mkString}'"))
+      .orElse(nullsIn(data).flatMap(column => unless(holds = false)(s"has nulls in the required column '$column'")))
   }
 
   /**
@@ -127,13 +127,10 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
    * not look for nulls there and return other values. Nulls of a nested column may be those of the structs around it.
    */
   private def nullsIn(data: DataFile): Option[String] = Option(data.nullValueCounts()).flatMap { nulls =>
-    metadata
-      .schema()
-      .columns()
-      .asScala
-      .find(field => field.isRequired && Option(nulls.get(field.fieldId())).exists(_ > 0L))
-      .map(_.name())
+    required.find(field => Option(nulls.get(field.fieldId())).exists(_ > 0L)).map(_.name())
   }
+
+  private lazy val required = metadata.schema().columns().asScala.filter(_.isRequired).toSeq
 
   private def isPartitioned(data: DataFile): Boolean = {
     val fields = metadata.spec(data.specId()).partitionType().fields().size()

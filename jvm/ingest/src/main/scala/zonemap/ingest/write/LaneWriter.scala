@@ -26,6 +26,7 @@ private[zonemap] final class LaneWriter private (
     writer: String,
     opened: LaneTail) {
   private var tail = opened
+  private val pressure = new BackPressure(target.name, lane, target.queue, settings)
 
   /** The greatest `seq` of the lane that is durable: pending, committed or quarantined; `-1` if there is none. */
   def lastSeq: Long = synchronized(tail.last)
@@ -50,8 +51,9 @@ private[zonemap] final class LaneWriter private (
     val previous = tail.open.get(seq).orElse(Option.when(seq > tail.last)(tail.last))
     previous.fold(repeated(seq)) { prevSeq =>
       check(seq, files, now - startedAtMillis)
-      BackPressure.await(target.name, lane, target.queue, settings)
+      pressure.await()
       val accepted = retried(recordOf(seq, prevSeq, files, now), LaneWriter.Pauses)
+      pressure.added()
       tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
       accepted
     }

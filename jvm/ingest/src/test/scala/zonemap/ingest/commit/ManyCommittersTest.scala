@@ -9,6 +9,8 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.IngestTables
 import zonemap.ingest.admin.{IngestAdmin, Visibility}
+import zonemap.ingest.queue.{PollLimits, SpoolQueue}
+import zonemap.ingest.store.CountingFiles
 import zonemap.ingest.table.IngestTarget
 
 /** Writers and committers in threads of their own, on catalogs that compare and swap; and the loop. */
@@ -125,6 +127,29 @@ class ManyCommittersTest extends AnyFunSuite {
       pace.worked(worked, commits)
       assert(pace.restMillis == rest)
     }
+  }
+
+  test("a loop that rests reads the queue ahead, and rests no longer once half of the soft limit has arrived") {
+    val t = IngestTables.hadoop(settings = IngestSettings(softLimitRecords = 6, softWaitMillis = 1))
+    val counted = new CountingFiles(t.target.files)
+    val queue = SpoolQueue.open(counted, 0)
+    val settings = IngestSettings(intervalMillis = 3000, pollMillis = 100, softLimitRecords = 6)
+    val pace = new CommitPace(settings)
+    pace.worked(0, Some(200))
+    def restMillis(leftOver: Int): Long = {
+      val started = System.nanoTime()
+      new CommitRest(settings, pace, () => false).rest(Some(queue), leftOver)
+      (System.nanoTime() - started) / 1000000
+    }
+    (0 until 2).foreach(i => t.append("a", t.dataFile(s"a$i")))
+    assert(restMillis(0) >= 2999)
+    assert(counted.reads >= 2)
+    counted.reads = 0
+    assert(queue.poll(PollLimits(10, 1000000)).records.size == 2 && counted.reads == 0)
+    (2 until 5).foreach(i => t.append("a", t.dataFile(s"a$i")))
+    val urgent = restMillis(leftOver = 2)
+    assert(urgent >= 200 && urgent < 2500, "the duty cycle is kept")
+    assert(restMillis(leftOver = 3) >= 2999, "records that stay in the queue make no commit urgent")
   }
 
   test("problems are logged when they begin, and not with every pass") {

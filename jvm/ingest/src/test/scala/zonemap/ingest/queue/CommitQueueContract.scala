@@ -42,9 +42,11 @@ abstract class CommitQueueContract extends AnyFunSuite {
     }
     assert(other.stats().records == 1 && queue.stats().oldestMillis.nonEmpty)
     assert(queue.stats().bytes > 100 && queue.stats() == other.stats())
+    assert(other.countByLane() == Map("läne/1" -> 1L))
     Seq(queue, other, queue).foreach(_.settle(Seq(RecordName("läne/1", 3, appended.nonce, 0))))
     Seq(queue, other).foreach { q =>
       assert(q.poll(Unlimited) == Poll(Nil, complete = true) && q.stats() == QueueStats(0, 0, None))
+      assert(q.countByLane().isEmpty)
       assert(q.names().isEmpty && q.pendingOf("läne/1").isEmpty && q.pendingFiles().isEmpty)
     }
   }
@@ -66,7 +68,7 @@ abstract class CommitQueueContract extends AnyFunSuite {
     queue.settle(queue.names().filter(name => name.lane == "a" && name.seq == 1))
     assert(queue.pendingOf("a").map(_.name.seq) == Seq(0, 2, 3) && queue.pendingOf("x").isEmpty)
     assert(keys(queue.names()).sorted == Seq("a" -> 0L, "a" -> 2L, "a" -> 3L, "b" -> 0L))
-    assert(queue.stats().records == 4)
+    assert(queue.stats().records == 4 && queue.countByLane() == queue.stats().byLane)
     queue.append(record("a", 4))
     assert(queue.pendingOf("a").map(_.name.seq) == Seq(0, 2, 3, 4))
   }

@@ -6,7 +6,7 @@ import java.util.concurrent.{Callable, Executors}
 import scala.jdk.CollectionConverters._
 
 import zonemap.ingest.record.RecordProblem
-import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
+import zonemap.ingest.store.{CountingFiles, DelegatingFiles, IngestFiles}
 
 class SpoolQueueTest extends CommitQueueContract {
   private def files(): IngestFiles = IngestFiles.of(null, Files.createTempDirectory("spool").toString)
@@ -33,6 +33,38 @@ class SpoolQueueTest extends CommitQueueContract {
     assert(intercept[IllegalStateException](queue.append(appended)).getMessage.startsWith("Cannot append the record"))
   }
 
+  test("a record is read once, as long as it is listed with the same size and time") {
+    val counted = new CountingFiles(files())
+    val queue = SpoolQueue.open(counted, 0)
+    (0 until 3).foreach(seq => queue.append(record("a", seq.toLong)))
+    counted.reads = 0
+    assert(queue.readAhead(PollLimits(2, Long.MaxValue)).contains(2) && counted.reads == 2)
+    assert(keys(queue.poll(Unlimited)) == Seq("a" -> 0L, "a" -> 1L, "a" -> 2L) && counted.reads == 3)
+    assert(keys(queue.poll(Unlimited)).size == 3 && counted.reads == 3)
+    queue.settle(queue.names().filter(_.seq == 0))
+    assert(keys(queue.poll(Unlimited)) == Seq("a" -> 1L, "a" -> 2L) && counted.reads == 3)
+    val name = queue.names().find(_.seq == 1).get
+    counted.replace(SpoolNames.record("pending", "a", 1, name.nonce), "damaged".getBytes)
+    val damaged = queue.poll(Unlimited).records.head
+    assert(damaged.name.seq == 1 && damaged.content.isLeft && counted.reads == 4)
+    assert(queue.poll(Unlimited).records.head.content.isLeft && counted.reads == 5, "it may be whole later")
+  }
+
+  test("records beyond the memory for them are read by each poll") {
+    val known = new KnownRecords(maxBytes = 250)
+    val records = (0 until 3).map { seq =>
+      Delivered(RecordName("a", seq.toLong, "n", 1), Right(record("a", seq.toLong)), Array.fill(100)(0))
+    }
+    records.foreach(known.add)
+    def held = records.map(r => known.get(ListedRecord(r.name, 100)).isDefined)
+    assert(held == Seq(true, true, false))
+    known.retain(records.drop(1).map(r => ListedRecord(r.name, 100)))
+    records.foreach(known.add)
+    assert(held.count(identity) == 2)
+    assert(known.get(ListedRecord(records(1).name, 99)).isEmpty, "another size is another content")
+    assert(known.get(ListedRecord(records(1).name.copy(appendedAtMillis = 2), 100)).isEmpty)
+  }
+
   test("the root of a queue in Kafka is not opened as a spool") {
     val store = files()
     val identity = QueueIdentity("00000000-0000-4000-8000-000000000001", Some("events"), 7)
@@ -53,8 +85,7 @@ class SpoolQueueTest extends CommitQueueContract {
 
   test("a process that created the identity uses the one that another process put in its place") {
     val store = files()
-    val racing = new IngestFiles {
-      override def root: String = store.root
+    val racing = new DelegatingFiles(store) {
       override def createsAtomically: Boolean = false
       override def create(path: String, bytes: Array[Byte]): Boolean = {
         val created = store.create(path, bytes)
@@ -66,11 +97,6 @@ class SpoolQueueTest extends CommitQueueContract {
         late.start()
         created
       }
-      override def replace(path: String, bytes: Array[Byte]): Unit = store.replace(path, bytes)
-      override def read(path: String, maxBytes: Int): Option[Array[Byte]] = store.read(path, maxBytes)
-      override def length(path: String): Option[Long] = store.length(path)
-      override def list(folder: String): Seq[StoredIngestFile] = store.list(folder)
-      override def delete(path: String): Unit = store.delete(path)
     }
     assert(SpoolQueue.open(racing, 0).identity.endsWith("7"))
   }

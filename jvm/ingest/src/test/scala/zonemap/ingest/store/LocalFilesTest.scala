@@ -54,6 +54,29 @@ class LocalFilesTest extends AnyFunSuite {
       assert(files.list("pending").forall(f => math.abs(f.modifiedAtMillis - System.currentTimeMillis()) < 600000))
     }
 
+    test(s"$name: the names of files by folder, without temporary ones and files beside the folders") {
+      val root = folder()
+      val files = make(root)
+      Seq("pending/a/1.rec", "pending/a/2.rec", "pending/b/3.rec", "pending/c", "other/a/4.rec")
+        .foreach(files.create(_, Array.emptyByteArray))
+      Files.writeString(root.resolve("pending/a/.5.rec.0123.tmp"), "torn")
+      Files.createDirectory(root.resolve("pending/empty"))
+      val found = files.namesByFolder("pending").map { case (name, names) => name -> names.toSet }
+      assert(found == Map("a" -> Set("1.rec", "2.rec"), "b" -> Set("3.rec")))
+      assert(files.namesByFolder("no").isEmpty)
+    }
+
+    test(s"$name: many files are deleted at once, and those that remain are named") {
+      val root = folder()
+      val files = make(root)
+      val paths = for (lane <- Seq("a", "b"); i <- 0 until 20) yield s"pending/$lane/$i.rec"
+      paths.foreach(files.create(_, Array.emptyByteArray))
+      Files.createDirectories(root.resolve("pending/a/folder.rec/full"))
+      val failed = files.deleteAll(paths :+ "pending/a/missing.rec" :+ "pending/a/folder.rec")
+      assert(files.list("pending").isEmpty && failed.keySet == Set("pending/a/folder.rec"), failed)
+      assert(files.deleteAll(Nil).isEmpty && files.deleteAll(Seq("no/such.rec")).isEmpty)
+    }
+
     test(s"$name: work on many items keeps their order, and its failure is thrown") {
       val files = make(folder())
       assert(files.inParallel(0 until 200)(i => i * 2) == (0 until 200).map(_ * 2))
