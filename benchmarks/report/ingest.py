@@ -103,10 +103,16 @@ def _goals(document: dict[str, Any]) -> str:
         queued = [load for (way, _), load in runs.items() if way == "queue"]
         attempts = max(load["attemptsPerCommit"] for load in queued)
         lines.append(f"{catalog}: at most {attempts:.2f} attempts a commit of the queue ({GOAL_ATTEMPTS})")
+        paced = [
+            load
+            for load in document["loads"]
+            if load["pauseMillis"] and load["way"] == "queue" and load["catalog"] == catalog and load["writers"] > 1
+        ]
         late = [
-            f"{load['writers']} writers {pages.millis(load['visibleMillisP99'])} ms "
+            f"{load['writers']} writers{' with pauses' if load['pauseMillis'] else ''} "
+            f"{pages.millis(load['visibleMillisP99'])} ms "
             f"({pages.millis(load['intervalMillis'] + 2 * load['commitMillisP99'])})"
-            for load in queued
+            for load in (*queued, *paced)
         ]
         lines.append(f"{catalog}: visible p99 {', '.join(late)}")
     head = "Goals in parentheses; that of the visible p99 is the interval and two commits at their p99:\n"

@@ -64,8 +64,9 @@ object IngestBenchmark {
 
   private def measure(catalog: BenchmarkCatalog, sizes: Sizes): Seq[Map[String, Any]] = {
     val full = sizes.writers.map(Load(_, sizes.seconds))
-    val tiny = Load(1, sizes.seconds, pauseMillis = 500)
-    val pairs = (full :+ tiny).flatMap { load =>
+    // one writer with a tiny load, and many that leave most of the machine idle, as devices do
+    val paced = Seq(1, 16).map(Load(_, sizes.seconds, pauseMillis = 500))
+    val pairs = (full ++ paced).flatMap { load =>
       val name = s"w${load.writers}_${load.pauseMillis}"
       Seq(
         shown(DirectAppends.run(catalog, s"direct_$name", load)),
