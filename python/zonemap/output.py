@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from zonemap import plain
-from zonemap.tables import rich_table
+from zonemap.tables import known, rich_table
 
 
 class Output(Protocol):
@@ -25,10 +25,10 @@ class TableOutput:
         self._console = console or Console()
 
     def rows(self, title: str, rows: list[dict[str, Any]]) -> None:
-        """Prints rows as a table; see ``Output``."""
+        """Prints rows as a table, with '-' for a number that is not known; see ``Output``."""
         self._console.print(plain.visible(title), highlight=False, markup=False)
         if rows:
-            self._console.print(rich_table(rows))
+            self._console.print(rich_table(known(rows)))
 
 
 class JsonOutput:

@@ -10,8 +10,8 @@ from string import Template
 from zonemap import plain
 from zonemap.palette import css
 
-#: A text with more characters is a sentence.
-_SENTENCE = 40
+#: A text with more characters is a sentence, which keeps some width beside other columns.
+SENTENCE = 40
 #: The most characters of a page's title.
 _LONGEST_TITLE = 120
 
@@ -48,7 +48,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequen
 
 def _kind(cell: str, number: bool) -> str:
     """Returns the class of a cell; a sentence keeps some width in a narrow window."""
-    return ' class="number"' if number else ' class="sentence"' if len(cell) > _SENTENCE else ""
+    return ' class="number"' if number else ' class="sentence"' if len(cell) > SENTENCE else ""
 
 
 def tiles(found: Iterable[tuple[str, str]]) -> str:

@@ -5,7 +5,6 @@ A single row is shown with one field in each line, because a result has more fie
 
 from __future__ import annotations
 
-import html
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any
@@ -14,12 +13,10 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from zonemap import plain
+from zonemap import page, plain
 
 #: The most rows of a table; a result with more of them has them all in its fields.
 _MOST_ROWS = 100
-#: A text with more characters is a sentence, which keeps some width beside other columns.
-_SENTENCE = 40
 #: A text with no more characters stays on one line.
 _SHORT = 20
 
@@ -50,7 +47,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         parts = [
-            (f'<p class="zonemap-heading">{_html(heading)}</p>' if heading else "") + html_table(rows)
+            (f'<p class="zonemap-heading">{page.escaped(heading)}</p>' if heading else "") + html_table(rows)
             for heading, rows in map(_first_rows, self._tables())
         ]
         return _STYLE + "".join(parts)
@@ -67,10 +64,12 @@ def html_table(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     if len(rows) == 1:
-        fields = (f'<tr><th scope="row">{_html(name)}</th>{_cell(value, name)}</tr>' for name, value in rows[0].items())
+        fields = (
+            f'<tr><th scope="row">{page.escaped(name)}</th>{_cell(value, name)}</tr>' for name, value in rows[0].items()
+        )
         return _box(rows, f"<tbody>{''.join(fields)}</tbody>")
     numbers = {name for name in rows[0] if all(_is_number(row[name]) or row[name] is None for row in rows)}
-    head = "".join(f"<th{_class('number' if name in numbers else '')}>{_html(name)}</th>" for name in rows[0])
+    head = "".join(f"<th{_class('number' if name in numbers else '')}>{page.escaped(name)}</th>" for name in rows[0])
     body = "".join(
         "<tr>" + "".join(_cell(value, name, number=name in numbers) for name, value in row.items()) + "</tr>"
         for row in rows
@@ -109,15 +108,17 @@ def text(value: object, name: str = "") -> str:
     return plain.visible(str(value))
 
 
-def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict[str, Any]]]:
-    """Returns a table whose heading states how many rows it leaves out, or that there are none.
+def known(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns the rows of a result of this package with None instead of -1, which stands for an unknown number."""
+    return [{name: _known(value) for name, value in row.items()} for row in rows]
 
-    A number that is -1 in a result of this package is unknown; it becomes None.
-    """
+
+def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict[str, Any]]]:
+    """Returns a table whose heading states how many rows it leaves out, or that there are none."""
     heading, rows = found
     if not rows and not heading:
         return "no rows", []
-    shown = [{name: _known(value) for name, value in row.items()} for row in rows[:_MOST_ROWS]]
+    shown = known(rows[:_MOST_ROWS])
     if len(rows) <= _MOST_ROWS:
         return heading, shown
     return f"{heading}{': ' if heading else ''}the first {_MOST_ROWS:,} of {len(rows):,} rows", shown
@@ -125,14 +126,14 @@ def _first_rows(found: tuple[str, list[dict[str, Any]]]) -> tuple[str, list[dict
 
 def _box(rows: list[dict[str, Any]], table: str) -> str:
     """Returns a table in a region that the keyboard scrolls if the table is wider than the notebook."""
-    label = _html("Table: " + ", ".join(rows[0]))
+    label = page.escaped("Table: " + ", ".join(rows[0]))
     return f'<div class="zonemap-table" tabindex="0" role="region" aria-label="{label}"><table>{table}</table></div>'
 
 
 def _cell(value: object, name: str, *, number: bool = False) -> str:
     shown = text(value, name)
-    kind = "number" if number else "sentence" if len(shown) > _SENTENCE else "short" if len(shown) <= _SHORT else ""
-    return f"<td{_class(kind)}>{_html(shown)}</td>"
+    kind = "number" if number else "sentence" if len(shown) > page.SENTENCE else "short" if len(shown) <= _SHORT else ""
+    return f"<td{_class(kind)}>{page.escaped(shown)}</td>"
 
 
 def _known(value: object) -> object:
@@ -145,7 +146,3 @@ def _class(kind: str) -> str:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _html(text_: str) -> str:
-    return html.escape(plain.visible(text_))
