@@ -32,6 +32,7 @@ from zonemap import (
     procedures,
     remote,
 )
+from zonemap.commands import sessions
 from zonemap.errors import (
     JarNotFoundError,
     UnsupportedSparkError,
@@ -47,7 +48,18 @@ BUILT = BuildResult("t", 7, 1, 0, 1, 9, 0.5)
 
 @pytest.fixture
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_start", lambda *arguments: arguments)
+    monkeypatch.setattr(sessions, "start", lambda *arguments: arguments)
+
+
+def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> None:
+    assert set(cli.cli.commands) == {
+        *("jar-path", "doctor", "build", "status", "merge", "gc", "drop"),
+        *("why-not", "clustering", "advise", "verify", "report"),
+        *("follow", "commit-loop", "ingest-status", "demo", "demo-ingest"),
+    }
+    package = ROOT / "python" / "zonemap"
+    sources = [*package.glob("*.py"), *(package / "commands").glob("*.py")]
+    assert [s.name for s in sources if len(s.read_text(encoding="utf-8").splitlines()) > 400] == []
 
 
 def test_jar_path_prints_the_path(monkeypatch: pytest.MonkeyPatch, jar: Path) -> None:
@@ -237,7 +249,7 @@ def test_doctor_passes_its_options_to_the_session(monkeypatch: pytest.MonkeyPatc
         asked.append((settings, remote, iceberg))
         raise ZonemapError("Cannot connect to 'sc://h:1': gone. Start it.")
 
-    monkeypatch.setattr(cli, "_start", start)
+    monkeypatch.setattr(sessions, "start", start)
     for name in ("installation_checks", "client_checks"):
         monkeypatch.setattr(doctor, name, lambda name=name: [doctor.Check(name, "ok", "x")])
     result = RUNNER.invoke(cli.cli, ["doctor", "--output", "json", "--iceberg", "1.11.0", *arguments])
@@ -322,7 +334,7 @@ def test_the_option_beats_the_conf_and_the_conf_the_environment(monkeypatch: pyt
         asked.append(url)
         raise ZonemapError("Cannot connect.")
 
-    monkeypatch.setattr(cli, "require_server", require_server)
+    monkeypatch.setattr(sessions, "require_server", require_server)
     monkeypatch.setenv("SPARK_REMOTE", "sc://environment")
     conf = ["--conf", "spark.remote=sc://conf"]
     for options in ([], conf, ["--remote", "sc://option", *conf]):
@@ -335,7 +347,7 @@ def test_a_session_of_this_machine_waits_for_no_server(monkeypatch: pytest.Monke
 
     started: list[dict[str, Any]] = []
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda builder: started.append(dict(builder._options)))
-    monkeypatch.setattr(cli, "require_server", pytest.fail)
+    monkeypatch.setattr(sessions, "require_server", pytest.fail)
     monkeypatch.setattr(procedures, "status", lambda spark, table: pytest.fail("no session") if spark else BUILT)
     for options in ([], ["--conf", "spark.remote=local[2]"], ["--remote", "local[2]"]):
         assert RUNNER.invoke(cli.cli, ["status", "t", *options]).exit_code == 0
@@ -349,7 +361,7 @@ def test_a_session_of_doctor_has_a_master_unless_an_address_is_named(monkeypatch
         asked.append(settings)
         raise ZonemapError("Cannot start.")
 
-    monkeypatch.setattr(cli, "_start", start)
+    monkeypatch.setattr(sessions, "start", start)
     monkeypatch.setattr(doctor, "installation_checks", list)
     RUNNER.invoke(cli.cli, ["doctor", "--session"])
     RUNNER.invoke(cli.cli, ["doctor", "--remote", "local[2]"])

@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import zonemap
 from zonemap import InvalidArgumentError, ZonemapError, cli
+from zonemap.commands import sessions
 
 WHY = {
     "scan": 1,
@@ -210,7 +211,7 @@ def test_history_of_a_table_and_of_all_tables() -> None:
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> _Session:
     found = _Session(WHY)
-    monkeypatch.setattr(cli, "_start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_: found)
     return found
 
 
@@ -223,7 +224,7 @@ def test_the_command_why_not_prints_a_table_or_json(session: _Session) -> None:
 
 def test_the_command_clustering(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _Session(CLUSTERING)
-    monkeypatch.setattr(cli, "_start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_: found)
     shown = CliRunner().invoke(cli.cli, ["clustering", "lake.db.t", "--columns", "a", "--output", "json"])
     assert shown.exit_code == 0 and json.loads(shown.output)["average_depth"] == 2.5
     assert found.statements[0].endswith("columns => array('a'))")
@@ -231,7 +232,7 @@ def test_the_command_clustering(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("verdict", "code"), [("equal", 0), ("not checked", 0), ("different", 1)])
 def test_the_exit_code_of_verify(monkeypatch: pytest.MonkeyPatch, verdict: str, code: int) -> None:
-    monkeypatch.setattr(cli, "_start", lambda *_: _Session({**VERDICT, "verdict": verdict}))
+    monkeypatch.setattr(sessions, "start", lambda *_: _Session({**VERDICT, "verdict": verdict}))
     assert CliRunner().invoke(cli.cli, ["verify", "lake.db.t"]).exit_code == code
     assert CliRunner().invoke(cli.cli, ["verify", "--query", "SELECT 1"]).exit_code == code
 
@@ -272,7 +273,7 @@ def test_advice_refuses_other_values(arguments: dict[str, Any]) -> None:
 
 def test_the_command_advise(monkeypatch: pytest.MonkeyPatch) -> None:
     found = _Session(ADVICE)
-    monkeypatch.setattr(cli, "_start", lambda *_: found)
+    monkeypatch.setattr(sessions, "start", lambda *_: found)
     shown = CliRunner().invoke(cli.cli, ["advise", "lake.db.t", "--query", "SELECT 1", "--output", "json"])
     assert shown.exit_code == 0 and json.loads(shown.output) == [ADVICE]
     assert found.statements[0].endswith("queries => array('SELECT 1'))")

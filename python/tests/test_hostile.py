@@ -21,7 +21,7 @@ from test_reports import SCAN, STATUS, STOCK, _Session
 
 import zonemap
 from zonemap import DropResult, MergedLevel, MergeResult, plots
-from zonemap.diagnosis import HistoryResult, PlannedScan
+from zonemap.planned import HistoryResult, PlannedScan
 from zonemap.plots import Plot
 from zonemap.tables import Shown
 

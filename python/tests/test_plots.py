@@ -14,8 +14,9 @@ import pytest
 from pages import loaded_by
 
 from zonemap import InvalidArgumentError, ZonemapError, plots
-from zonemap.diagnosis import ClusteringResult, HistoryResult, PlannedScan
+from zonemap.diagnosis import ClusteringResult
 from zonemap.palette import DARK, LIGHT, OF_PAGE
+from zonemap.planned import HistoryResult, PlannedScan
 from zonemap.plots import Plot, plot
 from zonemap.results import MergedLevel, MergeResult, StatusResult
 

@@ -13,6 +13,7 @@ from test_diagnosis import CLUSTERING, WHY
 
 import zonemap
 from zonemap import InvalidArgumentError, ProcedureError, ZonemapError, cli, extras
+from zonemap.commands import sessions
 from zonemap.palette import DARK, LIGHT
 from zonemap.results import StatusResult
 
@@ -244,14 +245,14 @@ def test_errors_of_the_table_and_of_a_query_are_raised() -> None:
 def test_a_page_that_cannot_be_written_is_refused_before_a_session_starts(
     name: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cli, "_start", lambda *_: pytest.fail("a session was started"))
+    monkeypatch.setattr(sessions, "start", lambda *_: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / name)])
     assert isinstance(shown.exception, InvalidArgumentError) and why in str(shown.exception)
 
 
 def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     session = _Session()
-    monkeypatch.setattr(cli, "_start", lambda *_: session)
+    monkeypatch.setattr(sessions, "start", lambda *_: session)
     out = tmp_path / "report.html"
     options = ["--columns", "user_id", "--query", "SELECT 1", "--query", "SELECT 2"]
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "lake.db.t", "--out", str(out), *options])
@@ -262,7 +263,7 @@ def test_the_command_writes_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_the_command_names_the_extra_before_a_session_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extras.util, "find_spec", lambda name: None if name == "altair" else object())
-    monkeypatch.setattr(cli, "_start", lambda *_: pytest.fail("a session was started"))
+    monkeypatch.setattr(sessions, "start", lambda *_: pytest.fail("a session was started"))
     shown = CliRunner().invoke(cli.cli, ["report", "--table", "t", "--out", str(tmp_path / "r.html")])
     assert isinstance(shown.exception, ZonemapError)
     assert "not installed: altair. Install them: pip install 'zonemap[plots]'" in str(shown.exception)

@@ -16,15 +16,11 @@ from zonemap.advice import AdviceResult, AdviceRow, advise
 from zonemap.config import DualIndex, MergePolicy, Upkeep
 from zonemap.diagnosis import (
     ClusteringResult,
-    HistoryResult,
-    PlannedScan,
-    PlanStage,
     Verdict,
     VerifyResult,
     WhyNotResult,
     WhyNotRow,
     clustering_information,
-    history,
     verify,
     verify_query,
     why_not,
@@ -39,6 +35,7 @@ from zonemap.errors import (
 )
 from zonemap.explanation import Explanation, explain
 from zonemap.jar import jar_path
+from zonemap.planned import HistoryResult, PlannedScan, PlanStage, history
 from zonemap.procedures import build, drop, gc, merge, prewarm, refresh, status
 from zonemap.reports import Report, report
 from zonemap.results import (

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
 from zonemap import identifiers
-from zonemap.diagnosis import _as_text, _read, _Rows
+from zonemap.diagnosis import _as_text
 from zonemap.errors import InvalidArgumentError
 from zonemap.procedures import call
+from zonemap.results import _read, _Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -7,19 +7,16 @@ time of the call, so both work through Spark Connect too.
 from __future__ import annotations
 
 import uuid
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, fields, replace
-from datetime import datetime
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
 from zonemap import identifiers
-from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.errors import InvalidArgumentError
 from zonemap.procedures import call, collect, columns_argument
-from zonemap.results import _OneRow
-from zonemap.tables import Shown
+from zonemap.results import _OneRow, _read, _Rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -98,90 +95,6 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class PlanStage:
-    """The files and bytes before and after one step of a plan.
-
-    Attributes:
-        stage: "partitions", "bounds", "join keys", "top-k bound", "facts", "limit" or "aggregates".
-        text: The step with the values of its query, such as "bounds of user_id".
-        files_before, files_after: Files that the step received, and those that it kept.
-        bytes_before, bytes_after: Their sizes; -1 if the size of some file is not in memory.
-    """
-
-    stage: str
-    text: str
-    files_before: int
-    files_after: int
-    bytes_before: int
-    bytes_after: int
-
-    def __str__(self) -> str:
-        return f"{self.text}: {self.files_before:,} -> {self.files_after:,}"
-
-
-@dataclass(frozen=True)
-class PlannedScan:
-    """A scan in ``history``.
-
-    Attributes:
-        planned_at: When its plan was complete.
-        table: The table that it reads.
-        snapshot_id: The snapshot that it reads.
-        mode: "EXACT", "HYBRID" or "STOCK".
-        tier: Where the segments were: "hot", "cold" or "both"; empty if Iceberg planned.
-        reason: Why Iceberg planned; empty if the index did.
-        files_considered: Live files; -1 if Iceberg planned.
-        files_after_bounds: Files that partitions and bounds kept; -1 if Iceberg planned.
-        files_kept: Planned files; -1 if Iceberg planned.
-        bytes_considered: Size of all live files by the snapshot's summary; -1 if Iceberg planned.
-        bytes_kept: Size of the planned files; -1 if Iceberg planned.
-        rows_considered: Rows of all live files by the snapshot's summary; -1 if Iceberg planned.
-        rows_kept: Rows of the planned files, deleted rows included; -1 if Iceberg planned.
-        facts: Facts that some of these files have.
-        predicate: The condition that the index evaluated.
-        top_k: The bound of the first rows; empty without one.
-        limit: Rows of a LIMIT that left out files; else -1.
-        milliseconds: Time from the request to the last task.
-        stages: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
-    """
-
-    planned_at: datetime
-    table: str
-    snapshot_id: int
-    mode: str
-    tier: str
-    reason: str
-    files_considered: int
-    files_after_bounds: int
-    files_kept: int
-    bytes_considered: int
-    bytes_kept: int
-    rows_considered: int
-    rows_kept: int
-    facts: str
-    predicate: str
-    top_k: str
-    limit: int
-    milliseconds: float
-    stages: tuple[PlanStage, ...] = ()
-
-    def summary(self) -> dict[str, Any]:
-        """Returns the columns with the stages as one text, for people."""
-        return asdict(self) | {"stages": "; ".join(str(stage) for stage in self.stages)}
-
-
-class _Rows(Shown, ABC):
-    """Results of several rows."""
-
-    @abstractmethod
-    def as_dicts(self) -> list[dict[str, Any]]:
-        """Returns the rows, each as a value by column."""
-
-    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        return "", self.as_dicts()
-
-
-@dataclass(frozen=True)
 class WhyNotResult(_Rows):
     """Result of ``why_not``: the rows, scan by scan."""
 
@@ -221,21 +134,6 @@ class VerifyResult(_Rows):
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "No difference found" if self.is_right else "The index is wrong"
         return heading, self.as_dicts()
-
-
-@dataclass(frozen=True)
-class HistoryResult(_Rows):
-    """Result of ``history``: scans of the driver, the newest first."""
-
-    scans: tuple[PlannedScan, ...]
-
-    def as_dicts(self) -> list[dict[str, Any]]:
-        """Returns the scans, ready for JSON."""
-        return [asdict(scan) for scan in self.scans]
-
-    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
-        heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
-        return heading, _without_empty_columns([scan.summary() for scan in self.scans])
 
 
 @dataclass(frozen=True)
@@ -341,31 +239,6 @@ def verify_query(query: DataFrame | str, *, spark: SparkSession | None = None, m
     return VerifyResult(tuple(_read(Verdict, row) for row in rows))
 
 
-def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 100) -> HistoryResult:
-    """Returns the newest scans that the driver planned, of ``table`` or of all tables. It is in memory only.
-
-    Args:
-        spark: The session.
-        table: The table's name; None: all tables.
-        max_scans: The most scans.
-
-    Raises:
-        InvalidArgumentError: ``max_scans`` is not a whole number from 0.
-    """
-    most = f"max_scans => {checked.count('max_scans', max_scans, 'scans')}"
-    if table is None:
-        rows = collect(spark, "history", f"CALL zonemap.system.history({most})", "all tables")
-    else:
-        rows = call(spark, "history", table, f", {most}")
-    return HistoryResult(tuple(_scan(row) for row in rows))
-
-
-def _without_empty_columns(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Returns rows without the columns that have nothing in any row."""
-    kept = [name for name in (rows[0] if rows else ()) if any(row[name] not in ("", -1) for row in rows)]
-    return [{name: row[name] for name in kept} for row in rows]
-
-
 @contextmanager
 def _as_text(query: DataFrame | str, spark: SparkSession | None) -> Iterator[tuple[SparkSession, str]]:
     """Yields a session and the text of the query; a DataFrame is a temporary view meanwhile."""
@@ -391,19 +264,3 @@ def _active() -> SparkSession:
     if session is None:
         raise InvalidArgumentError("Cannot explain a text without a session: no session is active. Give spark=spark.")
     return session
-
-
-def _scan(row: Mapping[str, Any]) -> Any:
-    stages = (stage.asDict() if hasattr(stage, "asDict") else stage for stage in row["stages"])
-    return replace(_read(PlannedScan, row), stages=tuple(_read(PlanStage, stage) for stage in stages))
-
-
-def _read(kind: type[Any], row: Mapping[str, Any]) -> Any:
-    names = [known.name for known in fields(kind)]
-    missing = [name for name in names if name not in row]
-    if missing:
-        raise ZonemapError(
-            f"Cannot read the result: column {', '.join(missing)} is missing. "
-            "Use a jar and a Python package of the same version ('zonemap doctor')."
-        )
-    return kind(**{name: row[name] for name in names})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Self
@@ -331,3 +332,25 @@ class DropResult(Shown):
         verb = "Would delete" if self.dry_run else "Deleted"
         heading = f"{verb} {len(self.paths):,} files of the index of {self.table}"
         return heading, [{"path": path} for path in self.paths]
+
+
+class _Rows(Shown, ABC):
+    """Results of several rows."""
+
+    @abstractmethod
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """Returns the rows, each as a value by column."""
+
+    def _shown(self) -> tuple[str, list[dict[str, Any]]]:
+        return "", self.as_dicts()
+
+
+def _read(kind: type[Any], row: Mapping[str, Any]) -> Any:
+    names = [known.name for known in fields(kind)]
+    missing = [name for name in names if name not in row]
+    if missing:
+        raise ZonemapError(
+            f"Cannot read the result: column {', '.join(missing)} is missing. "
+            "Use a jar and a Python package of the same version ('zonemap doctor')."
+        )
+    return kind(**{name: row[name] for name in names})

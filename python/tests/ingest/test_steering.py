@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from zonemap import cli, ingest
+from zonemap.commands import sessions
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import AwaitedRecord, CommittedBranch, GarbageDataFile, QuarantinedRecord, RequeuedRecord
 from zonemap.ingest import loop as loops
@@ -245,7 +246,7 @@ def test_command_of_the_loop_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, o
         signal.raise_signal(signal.SIGTERM)
         return committers.status(_, table)
 
-    monkeypatch.setattr(cli, "_start", lambda *_: None)
+    monkeypatch.setattr(sessions, "start", lambda *_: None)
     for name, function in (("start", committers.start), ("status", status), ("stop", committers.stop)):
         monkeypatch.setattr(loops.procedures, name, function)
     held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
@@ -262,7 +263,7 @@ def test_command_of_the_loop_ends_on_a_signal(monkeypatch: pytest.MonkeyPatch, o
 
 
 def test_command_of_the_status(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "_start", lambda *_: _Session(STATUS))
+    monkeypatch.setattr(sessions, "start", lambda *_: _Session(STATUS))
     result = CliRunner().invoke(cli.cli, ["ingest-status", "lake.db.t", "--output", "json"])
     assert result.exit_code == 0
     assert json.loads(result.output) == {"table": "lake.db.t", **STATUS}

@@ -1,1 +1,1 @@
-"""Commands of ``zonemap`` in modules of their own; ``zonemap.cli`` has all others and the group."""
+"""Commands of ``zonemap`` in modules of their own; ``zonemap.cli`` has the group and those that change an index."""

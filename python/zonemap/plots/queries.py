@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from zonemap import arguments
-from zonemap.diagnosis import HistoryResult, PlannedScan
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.palette import Palette
+from zonemap.planned import HistoryResult, PlannedScan
 from zonemap.plots.plot import Plot, altair, data
 
 #: The most scans that a plot has, two points each.

@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from zonemap import arguments as checked
-from zonemap import diagnosis, failures, identifiers, procedures
-from zonemap.diagnosis import ClusteringResult, HistoryResult, WhyNotResult
+from zonemap import diagnosis, failures, identifiers, planned, procedures
+from zonemap.diagnosis import ClusteringResult, WhyNotResult
 from zonemap.errors import InvalidArgumentError, ProcedureError, ZonemapError
+from zonemap.planned import HistoryResult
 from zonemap.results import StatusResult
 from zonemap.tables import Shown
 
@@ -131,7 +132,7 @@ def report(
     texts = checked.texts("queries", queries, "queries")
     status = procedures.status(spark, table)
     explained = tuple(Explained(text, diagnosis.why_not(text, spark=spark)) for text in texts)
-    history = diagnosis.history(spark, table, max_scans=_SCANS)
+    history = planned.history(spark, table, max_scans=_SCANS)
     notes: list[str] = []
     found = _Gathering(spark, table, notes)
     return Report(

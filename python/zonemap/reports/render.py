@@ -9,8 +9,9 @@ from typing import Any
 
 from zonemap import plain, plots
 from zonemap.advice import AdviceRow
-from zonemap.diagnosis import ClusteringResult, PlannedScan
+from zonemap.diagnosis import ClusteringResult
 from zonemap.page import escaped, page, table, tiles
+from zonemap.planned import PlannedScan
 from zonemap.plots import Plot
 from zonemap.plots.plot import sized
 from zonemap.reports.gather import Explained, Report

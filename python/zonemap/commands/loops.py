@@ -1,0 +1,90 @@
+"""The ingest queue of a table, and commands that go on until they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+import click
+
+from zonemap import follow as following
+from zonemap import ingest
+from zonemap.commands import sessions
+from zonemap.output import output_of
+
+
+@click.command()
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--every", type=click.FloatRange(0.1), default=10.0, show_default=True, help="Seconds between refreshes.")
+@sessions.options_of_session
+def follow(
+    tables: tuple[str, ...],
+    every: float,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Refresh the index of each TABLE after commits of other applications, until interrupted.
+
+    The command holds no state: it may be stopped and started at any time, and run twice. It prints one line for each
+    change, as text or JSON.
+    """
+    spark = sessions.start(settings, remote, iceberg)
+    following.follow(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
+
+
+@click.command("commit-loop")
+@click.argument("tables", nargs=-1, required=True, metavar="TABLE...")
+@click.option("--every", type=click.FloatRange(0.1), default=5.0, show_default=True, help="Seconds between reports.")
+@sessions.options_of_session
+def commit_loop(
+    tables: tuple[str, ...],
+    every: float,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Commit the ingest queue of each TABLE, until interrupted.
+
+    The command holds no state: it may be stopped and started at any time, and run by several machines at once. The conf
+    spark.sql.zonemap.ingest.interval sets the time between two commits. It prints one line for each change, as text or
+    JSON.
+    """
+    spark = sessions.start(settings, remote, iceberg)
+    ingest.commit_loop(spark, tables, every_seconds=every, stop=_interruption(), report=_line(output))
+
+
+@click.command("ingest-status")
+@click.argument("table")
+@sessions.options_of_session
+def ingest_status(table: str, settings: tuple[str, ...], remote: str | None, iceberg: str | None, output: str) -> None:
+    """Show the ingest queue of TABLE and its committers."""
+    result = ingest.status(sessions.start(settings, remote, iceberg), table)
+    output_of(output).rows("ingest status", [result.as_dict()])
+
+
+COMMANDS = (follow, commit_loop, ingest_status)
+
+
+def _interruption() -> threading.Event:
+    """Returns an event that SIGINT and SIGTERM set instead of ending the process."""
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    return stop
+
+
+def _line(output: str) -> Callable[[str], None]:
+    """Returns a function that prints an event as one line of text or JSON."""
+
+    def report(line: str) -> None:
+        click.echo(json.dumps({"at": time.time(), "event": line}) if output == "json" else line)
+        sys.stdout.flush()
+
+    return report

@@ -1,0 +1,78 @@
+"""The options of commands that use a session, and the session that they start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from zonemap.errors import InvalidArgumentError, ZonemapError
+from zonemap.redaction import without_secrets
+from zonemap.remote import REMOTE, require_server, server_of
+from zonemap.session import configure, require_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+output = click.option(
+    "--output",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="Output format: tables for people or JSON for programs.",
+)
+iceberg = click.option(
+    "--iceberg", metavar="VERSION|JAR", help="Load this Iceberg runtime; by default your set-up provides it."
+)
+
+
+def options_of_session(command: Command) -> Command:
+    """Adds the options of commands that read or change the index of a table."""
+    for option in (
+        click.option("--conf", "settings", multiple=True, metavar="KEY=VALUE", help="A Spark conf; may be repeated."),
+        click.option(
+            "--remote",
+            metavar="URL",
+            help="URL of a Spark Connect server, such as sc://host:15002; by default spark.remote of --conf, or "
+            "SPARK_REMOTE.",
+        ),
+        iceberg,
+        output,
+    ):
+        command = option(command)
+    return command
+
+
+def start(settings: tuple[str, ...], remote: str | None, iceberg: str | None) -> SparkSession:
+    """Starts a session with the extension and the confs of the command line."""
+    options = confs(settings, remote)
+    server = server_of(options)
+    if server is not None:
+        require_server(server)
+    try:
+        from pyspark.sql import SparkSession  # noqa: PLC0415 - an extra of this package
+    except ImportError as error:
+        raise ZonemapError(
+            "Cannot start Spark: PySpark is not installed. Install it: pip install 'zonemap[spark]'."
+        ) from error
+    if server is None:
+        require_spark(options, "start Spark")
+    builder = SparkSession.builder.appName("zonemap")
+    for key, value in options.items():
+        builder = builder.config(key, value)
+    return configure(builder, iceberg=iceberg).getOrCreate()
+
+
+def confs(settings: tuple[str, ...], remote: str | None) -> dict[str, str]:
+    """Returns the confs of the command line; --remote beats the conf that it stands for, as in spark-submit."""
+    options: dict[str, str] = {}
+    for setting in settings:
+        key, equals, value = setting.partition("=")
+        if not equals or not key.strip():
+            shown = without_secrets(setting)
+            raise InvalidArgumentError(f"Cannot read --conf '{shown}': it has no '='. Write --conf key=value.")
+        options[key.strip()] = value
+    return options if remote is None else options | {REMOTE: remote}
