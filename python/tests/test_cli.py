@@ -54,7 +54,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_group_has_the_commands_of_all_modules_and_no_module_is_long() -> None:
     assert set(cli.cli.commands) == {
         *("jar-path", "doctor", "build", "status", "merge", "gc", "drop"),
-        *("why-not", "clustering", "advise", "verify", "report"),
+        *("why-not", "clustering", "advise", "history", "verify", "report"),
         *("follow", "commit-loop", "ingest-status", "demo", "demo-ingest"),
     }
     package = ROOT / "python" / "zonemap"

@@ -163,8 +163,8 @@ def test_verify_of_a_table_and_of_a_query() -> None:
     assert not wrong.is_right and "The index is wrong" in wrong._repr_html_()
 
 
-def test_history_of_a_table_and_of_all_tables() -> None:
-    scan = {
+def planned_scan() -> dict[str, Any]:
+    return {
         "planned_at": datetime(2026, 1, 1),
         "table": "lake.db.t",
         "snapshot_id": 7,
@@ -183,6 +183,7 @@ def test_history_of_a_table_and_of_all_tables() -> None:
         "top_k": "",
         "limit": -1,
         "milliseconds": 1.5,
+        "application": "",
         "stages": (
             {
                 "stage": "bounds",
@@ -194,6 +195,10 @@ def test_history_of_a_table_and_of_all_tables() -> None:
             },
         ),
     }
+
+
+def test_history_of_a_table_and_of_all_tables() -> None:
+    scan = planned_scan()
     session: Any = _Session(scan)
     found = zonemap.history(session, "lake.db.t", max_scans=5)
     assert found.as_dicts() == [scan] and json.dumps(found.as_dicts()[0]["stages"])
@@ -206,6 +211,19 @@ def test_history_of_a_table_and_of_all_tables() -> None:
     ]
     nothing = zonemap.history(_Session())  # type: ignore[arg-type]
     assert "Run a query first" in nothing._repr_html_()
+
+
+def test_the_command_shows_the_history_that_applications_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = _Session(planned_scan() | {"application": "app-7"})
+    monkeypatch.setattr(sessions, "start", lambda *_: found)
+    options = ["--conf", "spark.sql.zonemap.history.dir=/h"]
+    result = CliRunner().invoke(cli.cli, ["history", "lake.db.t", "--output", "json", "--max-scans", "5", *options])
+    assert result.exit_code == 0 and json.loads(result.output)[0]["application"] == "app-7"
+    assert found.statements == ["CALL zonemap.system.history(table => 'lake.db.t', max_scans => 5)"]
+    shown = CliRunner().invoke(cli.cli, ["history", *options], env={"COLUMNS": "400"}).output
+    assert "app-7" in shown and "bounds of id: 5 -> 1" in shown and "top_k" not in shown
+    refused = CliRunner().invoke(cli.cli, ["history", "lake.db.t"])
+    assert isinstance(refused.exception, InvalidArgumentError) and "--remote" in str(refused.exception)
 
 
 @pytest.fixture

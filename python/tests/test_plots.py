@@ -47,6 +47,7 @@ def scan(minute: int, considered: int, kept: int) -> PlannedScan:
         "",
         -1,
         1.5,
+        "",
     )
 
 

@@ -52,6 +52,7 @@ SCAN = {
     "top_k": "",
     "limit": -1,
     "milliseconds": 1.5,
+    "application": "",
     "stages": [],
 }
 STOCK = SCAN | {"files_considered": -1, "files_kept": -1, "mode": "STOCK", "reason": "DISABLED", "predicate": "true"}

@@ -14,6 +14,9 @@ from zonemap.results import _read, _Rows
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+#: The conf that names the folder of the scans of several applications.
+HISTORY_DIR = "spark.sql.zonemap.history.dir"
+
 
 @dataclass(frozen=True)
 class PlanStage:
@@ -60,6 +63,7 @@ class PlannedScan:
         top_k: The bound of the first rows; empty without one.
         limit: Rows of a LIMIT that left out files; else -1.
         milliseconds: Time from the request to the last task.
+        application: Id of the application that kept the scan in ``history.dir``; empty for scans of this driver.
         stages: The steps of the plan in order; empty until the query is executed or explained, and if Iceberg planned.
     """
 
@@ -81,6 +85,7 @@ class PlannedScan:
     top_k: str
     limit: int
     milliseconds: float
+    application: str
     stages: tuple[PlanStage, ...] = ()
 
     def summary(self) -> dict[str, Any]:
@@ -90,7 +95,7 @@ class PlannedScan:
 
 @dataclass(frozen=True)
 class HistoryResult(_Rows):
-    """Result of ``history``: scans of the driver, the newest first."""
+    """Result of ``history``: scans of the driver, and those that other applications kept, the newest first."""
 
     scans: tuple[PlannedScan, ...]
 
@@ -98,13 +103,19 @@ class HistoryResult(_Rows):
         """Returns the scans, ready for JSON."""
         return [asdict(scan) for scan in self.scans]
 
+    def summaries(self) -> list[dict[str, Any]]:
+        """Returns the scans for people, without the columns that have nothing in any scan."""
+        return _without_empty_columns([scan.summary() for scan in self.scans])
+
     def _shown(self) -> tuple[str, list[dict[str, Any]]]:
         heading = "" if self.scans else "The driver has planned no such scan yet. Run a query first."
-        return heading, _without_empty_columns([scan.summary() for scan in self.scans])
+        return heading, self.summaries()
 
 
 def history(spark: SparkSession, table: str | None = None, *, max_scans: int = 100) -> HistoryResult:
-    """Returns the newest scans that the driver planned, of ``table`` or of all tables. It is in memory only.
+    """Returns the newest scans that the driver planned, of ``table`` or of all tables.
+
+    With the conf ``spark.sql.zonemap.history.dir``, the scans that other applications kept there are included.
 
     Args:
         spark: The session.

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from zonemap import advice, diagnosis, extras, reports
+from zonemap import advice, diagnosis, extras, planned, reports
 from zonemap.commands import sessions
 from zonemap.errors import InvalidArgumentError
 from zonemap.output import output_of
-from zonemap.remote import REMOTE, address_of
+from zonemap.remote import REMOTE, address_of, server_of
 
 
 @click.command("why-not")
@@ -67,6 +67,34 @@ def advise(
     result = advice.advise(sessions.start(settings, remote, iceberg), table, queries or None, facts=facts)
     rows = result.as_dicts() if output == "json" else result.summaries()
     output_of(output, always_list=True).rows("advice", rows)
+
+
+@click.command()
+@click.argument("table", required=False)
+@click.option("--max-scans", type=click.IntRange(0), default=100, show_default=True, help="The most scans to show.")
+@sessions.options_of_session
+def history(
+    table: str | None,
+    max_scans: int,
+    settings: tuple[str, ...],
+    remote: str | None,
+    iceberg: str | None,
+    output: str,
+) -> None:
+    """Show the newest planned scans of TABLE, or of all tables: files before and after, or why Iceberg planned.
+
+    They are those of the server of --remote, and those that applications kept in the folder of the conf
+    spark.sql.zonemap.history.dir.
+    """
+    confs = sessions.confs(settings, remote)
+    if server_of(confs) is None and not confs.get(planned.HISTORY_DIR):
+        raise InvalidArgumentError(
+            "Cannot show the history of a session that has just started: it has planned nothing. "
+            f"Give --remote of a server that runs queries, or --conf {planned.HISTORY_DIR}=FOLDER."
+        )
+    result = planned.history(sessions.start(settings, remote, iceberg), table, max_scans=max_scans)
+    rows = result.as_dicts() if output == "json" else result.summaries()
+    output_of(output, always_list=True).rows("history", rows)
 
 
 @click.command()
@@ -128,4 +156,4 @@ def report(
     output_of(output).rows("report", [{"table": table, "out": str(file), "verdict": made.status.verdict}])
 
 
-COMMANDS = (why_not, clustering, advise, verify, report)
+COMMANDS = (why_not, clustering, advise, history, verify, report)

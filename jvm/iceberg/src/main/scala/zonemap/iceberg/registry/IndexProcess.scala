@@ -6,7 +6,8 @@ import zonemap.core.column.ColumnChoice
 import zonemap.core.io.{CorruptIndexException, Recent}
 import zonemap.core.version.FactRef
 import zonemap.iceberg.build.SnapshotWriter
-import zonemap.iceberg.report.PlanLog
+import zonemap.iceberg.history.KeptHistory
+import zonemap.iceberg.report.{PlanLog, PlanReport}
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.iceberg.snapshot.{SnapshotIndex, TableFacts}
 import zonemap.iceberg.store.{IndexStore, StoreAccess, StoreWriteException}
@@ -20,6 +21,9 @@ private[zonemap] final class IndexProcess {
   val access = new StoreAccess
   val tables = new IndexRegistry(access)
   val planLog = new PlanLog
+
+  /** The scans of other processes, and of this one for later processes. */
+  val keptHistory = new KeptHistory
 
   /** The problems of stores that were logged, so that each is logged once. */
   val warnings = new Recent[String](256)
@@ -41,6 +45,10 @@ private[zonemap] final class IndexProcess {
     val now = caps
     tables.shrinkTo(now.hotMaxBytes, now.hotWindowMillis)
   }
+
+  /** Counts, logs and retains a planned scan, as the settings of its query say. */
+  def planned(report: PlanReport, settings: PlannerSettings): Unit =
+    keptHistory.add(settings.history, planLog.record(report))
 
   /** The store of a table's index. */
   def storeOf(table: Table, settings: PlannerSettings): IndexStore =

@@ -45,7 +45,15 @@ private[zonemap] final class CountedSteps {
       after.bytes.getOrElse(-1L))
 }
 
-private object CountedSteps {
+private[zonemap] object CountedSteps {
+
+  /** Steps that were counted in another process. */
+  def of(found: Seq[StepRecord]): CountedSteps = {
+    val counted = new CountedSteps
+    counted.steps = found
+    counted
+  }
+
   private val MaxSteps = 16
   private val MaxText = 200
 }

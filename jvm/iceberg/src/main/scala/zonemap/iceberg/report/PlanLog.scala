@@ -28,8 +28,10 @@ private[zonemap] final class PlanLog {
   /** The newest scans that reached the planner. */
   val history = new Newest[PlanRecord](PlanLog.HistoryScans)
 
-  private[iceberg] def record(report: PlanReport): Unit = {
-    history.add(PlanRecord.of(report, System.currentTimeMillis()))
+  /** Counts and logs a scan; returns it as the history has it. */
+  private[iceberg] def record(report: PlanReport): PlanRecord = {
+    val record = PlanRecord.of(report, System.currentTimeMillis())
+    history.add(record)
     report.mode match {
       case PlanMode.Stock(reason) =>
         stock.increment()
@@ -39,6 +41,7 @@ private[zonemap] final class PlanLog {
     listeners.forEach(_.apply(report))
     // building a line takes a thirtieth of the time that planning one file takes
     if (log.isInfoEnabled) log.info(PlanLog.line(report, "planned_scans" -> plannedScans))
+    record
   }
 
   /** Logs that a query returned other rows than with Iceberg's plan. */

@@ -1,8 +1,8 @@
 package zonemap.iceberg.store
 
-import java.nio.channels.FileChannel
+import java.nio.channels.{FileChannel, SeekableByteChannel}
 import java.nio.file.{FileAlreadyExistsException, Files, LinkOption, NoSuchFileException, OpenOption, Path, Paths}
-import java.nio.file.StandardOpenOption.{CREATE_NEW, READ, WRITE}
+import java.nio.file.StandardOpenOption.{APPEND, CREATE, CREATE_NEW, READ, WRITE}
 import java.nio.file.attribute.{PosixFileAttributes, PosixFilePermission, PosixFilePermissions, UserPrincipal}
 import java.util.HexFormat
 import java.util.concurrent.{ConcurrentHashMap, ThreadLocalRandom}
@@ -15,15 +15,18 @@ import org.slf4j.LoggerFactory
 /**
  * A folder to which only this user has access, inside a folder that the configuration names.
  *
- * The folder needs this protection because it contains bounds: bounds are values of tables, and any user with write
+ * The folder needs this protection because it contains values of tables, and in the cache any user with write
  * access could change which files queries read. The folder's name is predictable, so another user may have created it.
  * The folder is therefore verified before each use. It is not used, and one warning is logged, unless it is a folder
  * and no symbolic link, belongs to this user and has mode 0700. Thread-safe.
  */
-private[store] final class PrivateFolder(parent: String) {
+private[iceberg] final class PrivateFolder(
+    parent: String,
+    name: String = PrivateFolder.ColdName,
+    conf: String = "spark.sql.zonemap.cold.cache-dir") {
   import PrivateFolder._
 
-  val path: Path = Paths.get(parent).resolve(FolderName)
+  val path: Path = Paths.get(parent).resolve(name)
 
   /** The owner of files that this JVM creates; found once. */
   @volatile private var self = Option.empty[UserPrincipal]
@@ -85,8 +88,9 @@ private[store] final class PrivateFolder(parent: String) {
     if (!isWarned) {
       isWarned = true
       log.warn(
-        s"Cannot keep index files in '$path': $why. No file in it is read or written. Delete the folder, so that " +
-          "it is created for this user alone, or name another folder by spark.sql.zonemap.cold.cache-dir.")
+        s"Cannot keep files in '$path': $why. No file in it is read or written. Delete the folder, so that " +
+          "it is created for this user alone, or name another folder by " +
+          s"$conf.")
     }
 }
 
@@ -98,9 +102,9 @@ private[store] final class PrivateFolders {
   def under(parent: String): PrivateFolder = folders.computeIfAbsent(parent, new PrivateFolder(_))
 }
 
-private[store] object PrivateFolder {
+private[iceberg] object PrivateFolder {
   private val log = LoggerFactory.getLogger("zonemap.store")
-  private val FolderName = "zonemap-cold-v1"
+  private val ColdName = "zonemap-cold-v1"
   private val FolderMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------"))
   private val FileMode = PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------"))
   private val OfOthers: Set[PosixFilePermission] =
@@ -109,6 +113,10 @@ private[store] object PrivateFolder {
   /** Creates a file that only this user can open, and opens it for reading and writing. */
   def newFile(path: Path): FileChannel =
     FileChannel.open(path, Set[OpenOption](CREATE_NEW, READ, WRITE).asJava, FileMode)
+
+  /** Opens a file to write at its end; a new file can be opened by this user only. */
+  def appended(path: Path): SeekableByteChannel =
+    Files.newByteChannel(path, Set[OpenOption](CREATE, APPEND, WRITE).asJava, FileMode)
 
   def randomName(): String = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextLong())
 }

@@ -320,7 +320,6 @@ private[spark] object ZoneMapConf {
     TopK,
     Limit,
     Aggregates,
-    ReportConf.Stages,
     Shadow,
     ShadowSample,
     Upkeep,
@@ -343,7 +342,7 @@ private[spark] object ZoneMapConf {
     MergeLimit,
     MergeForcedEvery,
     MergeHardCap
-  ) ++ IngestConf.all
+  ) ++ ReportConf.all ++ IngestConf.all
 
   /** Returns the confs of a query on a relation with these read options, or the error of the first malformed conf. */
   def read(conf: SQLConf, options: CaseInsensitiveStringMap): Either[MalformedConfException, ZoneMapConf] =
@@ -373,6 +372,7 @@ private[spark] object ZoneMapConf {
             ),
             segmentRows = SegmentRows.read(conf, options),
             countStages = ReportConf.Stages.read(conf, options),
+            history = ReportConf.history(conf, options),
             maintenance = MaintenanceSettings(
               merge = mergePolicy(conf, options),
               followCommits = FollowCommits.read(conf, options),

@@ -5,8 +5,9 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.types._
 
+import zonemap.iceberg.history.KeptScan
 import zonemap.iceberg.layout.Clustering
-import zonemap.iceberg.report.{PlanRecord, SqlText}
+import zonemap.iceberg.report.SqlText
 import zonemap.iceberg.settings.PlannerSettings
 import zonemap.spark.explain.{WhyNot, WhyNotRow}
 import zonemap.spark.scan.{SparkProcess, SwapRule}
@@ -136,33 +137,35 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     new StructType().add("stage", StringType, nullable = false).add("text", StringType, nullable = false))(
     _.add(_, LongType, nullable = false))
 
-  private val historyColumns = Seq[ResultColumn[PlanRecord]](
-    ResultColumn("planned_at", TimestampType, r => r.atMillis * 1000),
-    ResultColumn("table", StringType, _.table),
-    ResultColumn("snapshot_id", LongType, _.snapshotId),
-    ResultColumn("mode", StringType, _.mode),
-    ResultColumn("tier", StringType, _.tier),
-    ResultColumn("reason", StringType, _.reason),
-    ResultColumn("files_considered", LongType, _.considered),
-    ResultColumn("files_after_bounds", LongType, _.afterBounds),
-    ResultColumn("files_kept", LongType, _.kept),
-    ResultColumn("bytes_considered", LongType, _.consideredBytes),
-    ResultColumn("bytes_kept", LongType, _.keptBytes),
-    ResultColumn("rows_considered", LongType, _.consideredRows),
-    ResultColumn("rows_kept", LongType, _.keptRows),
-    ResultColumn("stages", ArrayType(stage, containsNull = false), _.counted.all),
-    ResultColumn("facts", StringType, _.facts),
-    ResultColumn("predicate", StringType, _.predicate),
-    ResultColumn("top_k", StringType, _.topK),
-    ResultColumn("limit", LongType, _.limit),
-    ResultColumn("milliseconds", DoubleType, _.millis)
+  private val historyColumns = Seq[ResultColumn[KeptScan]](
+    ResultColumn("planned_at", TimestampType, s => s.record.atMillis * 1000),
+    ResultColumn("table", StringType, _.record.table),
+    ResultColumn("snapshot_id", LongType, _.record.snapshotId),
+    ResultColumn("mode", StringType, _.record.mode),
+    ResultColumn("tier", StringType, _.record.tier),
+    ResultColumn("reason", StringType, _.record.reason),
+    ResultColumn("files_considered", LongType, _.record.considered),
+    ResultColumn("files_after_bounds", LongType, _.record.afterBounds),
+    ResultColumn("files_kept", LongType, _.record.kept),
+    ResultColumn("bytes_considered", LongType, _.record.consideredBytes),
+    ResultColumn("bytes_kept", LongType, _.record.keptBytes),
+    ResultColumn("rows_considered", LongType, _.record.consideredRows),
+    ResultColumn("rows_kept", LongType, _.record.keptRows),
+    ResultColumn("stages", ArrayType(stage, containsNull = false), _.record.counted.all),
+    ResultColumn("facts", StringType, _.record.facts),
+    ResultColumn("predicate", StringType, _.record.predicate),
+    ResultColumn("top_k", StringType, _.record.topK),
+    ResultColumn("limit", LongType, _.record.limit),
+    ResultColumn("milliseconds", DoubleType, _.record.millis),
+    ResultColumn("application", StringType, _.application)
   )
 
   val History: ZoneMapProcedure = ZoneMapProcedure(
     "history",
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
-      "is in memory only and ends with the driver; a scan that no rule swaps, such as one with zonemap off, is not in " +
-      "it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
+      "is in memory only and ends with the driver, unless history.dir names a folder: then the scans that other " +
+      "applications kept there are shown too, with the id of each in application, which is empty for this driver. A " +
+      "scan that no rule swaps, such as one with zonemap off, is not in it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
       "for the reason in reason. bytes_considered is the size of all live files, delete files included, " +
       "by the snapshot's summary, and bytes_kept that of the kept files; rows_considered and rows_kept count rows in " +
       "the same way, deleted rows included. stages has the steps of the plan in order, with the files and bytes before " +
@@ -182,8 +185,11 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     ResultColumn.schema(historyColumns)
   ) { (spark, arguments) =>
     val name = arguments.optionalText("table").map(IcebergTables.load(spark, _, "show the history of").name())
-    process.iceberg.index.planLog.history.newest
-      .filter(record => name.forall(_ == record.table))
+    val index = process.iceberg.index
+    val ofDriver = index.planLog.history.newest.map(KeptScan("", _))
+    (ofDriver ++ index.keptHistory.ofOthers(settings(spark).history))
+      .filter(scan => name.forall(_ == scan.record.table))
+      .sortBy(-_.record.atMillis)
       .take(arguments.count("max_scans"))
       .map(ResultColumn.row(historyColumns, _))
   }

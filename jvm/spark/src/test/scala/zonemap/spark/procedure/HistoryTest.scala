@@ -1,8 +1,12 @@
 package zonemap.spark.procedure
 
+import java.nio.file.Files
+
 import org.apache.spark.sql.Row
 
+import zonemap.iceberg.history.KeptHistory
 import zonemap.iceberg.report.{CountedSteps, FileTotal, PlanStage, PlanStep}
+import zonemap.iceberg.settings.HistorySettings
 import zonemap.spark.SharedSession
 
 /** `history`: the newest scans of this driver, with their files, or the reason why Iceberg planned. */
@@ -79,6 +83,30 @@ class HistoryTest extends SharedSession {
       val text = sql(s"EXPLAIN SELECT * FROM $table WHERE id = 33").collect().head.getString(0)
       assert(text.contains("kept after zones: 1") && !text.contains("kept after partitions"), text)
     }
+  }
+
+  test("history.dir: scans of other applications are shown beside those of this driver, which another driver finds") {
+    val table = newTable("history_kept")
+    build(table)
+    val dir = Files.createTempDirectory("history").toString
+    val other = new KeptHistory(0)
+    withConf("spark.sql.zonemap.history.dir" -> dir) {
+      sql(s"SELECT * FROM $table WHERE id = 33").collect()
+      val own = runtime.process.iceberg.index.planLog.history.newest.head
+      other.add(HistorySettings(Some(dir), "app-7"), own.copy(atMillis = own.atMillis + 1))
+      other.add(HistorySettings(Some(dir), "app-8"), own.copy(table = "lake.db.another"))
+      other.end()
+      val rows = history(s"table => '$table'")
+      assert(rows.map(_.getAs[String]("application")) == Seq("app-7", ""), rows)
+      assert(rows.map(_.getAs[String]("predicate")).distinct == Seq("id = 33"), rows)
+      def kept = new KeptHistory()
+        .ofOthers(HistorySettings(Some(dir)))
+        .filter(_.application == spark.sparkContext.applicationId)
+      val deadline = System.nanoTime() + 20000000000L
+      while (kept.isEmpty && System.nanoTime() < deadline) Thread.sleep(100)
+      assert(kept.map(_.record.predicate) == Seq("id = 33") && kept.head.record.counted.all.nonEmpty)
+    }
+    assert(history(s"table => '$table'").map(_.getAs[String]("application")) == Seq(""))
   }
 
   test("many stages are retained as few, and long texts are cut") {
