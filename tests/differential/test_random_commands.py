@@ -14,7 +14,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 import pytest
-from support import commands, product, session, tables
+from support import commands, loglines, product, session, tables
 from support.compare import assert_same_rows
 from support.fuzz import statements
 from support.session import STOCK
@@ -24,7 +24,6 @@ A_TARGET = 6
 SOME_BY_FEW_KEYS = 3
 NORMAL_TARGETS = 3
 TARGETS = max(NORMAL_TARGETS, math.ceil(int(os.environ.get("ZONEMAP_COMMANDS", "0")) / A_TARGET))
-CUT = re.compile(r"table=lake\.fuzz\.twin_b join_keys=\S+ keys=\d+ files_before=(\d+) files_after=(\d+) ")
 
 
 @dataclass
@@ -90,7 +89,7 @@ def check(spark, twins: tuple[str, str], text: str, replay: str) -> None:
         theirs, rows = held(spark, twins)
     assert_same_rows(rows, theirs, f"{replay}: {text}")
     assert history(spark, ours) == history(spark, stock), f"{replay}: {text}"
-    count(expected, [(int(c.group(1)), int(c.group(2))) for c in map(CUT.search, lines) if c])
+    count(expected, loglines.join_cuts(lines, ours))
 
 
 def count(error: str | None, cuts: list[tuple[int, int]]) -> None:

@@ -8,7 +8,7 @@ import re
 from decimal import Decimal
 
 import pytest
-from support import product, session, tables
+from support import loglines, product, session, tables
 from support.compare import assert_same_rows
 from support.session import STOCK
 
@@ -18,13 +18,7 @@ BATCH = 10
 COLUMNS = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), day DATE, g INT"
 SENT = "i INT, l BIGINT, s STRING, x DOUBLE, m DECIMAL(10,1), dayno INT, g INT"
 FEWER: list[bool] = []  # for each query that has run: whether it read fewer files
-CUTS = [
-    re.compile(text)
-    for text in (
-        r"join pruning on \w+: (\d+) -> (\d+) files",
-        r"join_keys=\S+ keys=\d+ files_before=(\d+) files_after=(\d+) ",
-    )
-]
+NOTE = re.compile(r"join pruning on \w+: (\d+) -> (\d+) files")
 KEYS = ("i", "l", "s", "x", "m", "day")
 SELECT = ["date_from_unix_date(dayno) AS day" if c == "dayno" else c for c in ("i", "l", "s", "x", "m", "dayno", "g")]
 
@@ -126,8 +120,8 @@ def test_random_joins(spark, world, batch: int) -> None:
             ours = spark.sql(text).collect()
             assert_same_rows(ours, expected, f"ZONEMAP_SEED={SEED} batch {batch} query {number}: {text}")
             lines = session.log_lines()[mark:]
-            cuts = [cut for line in lines for pattern in CUTS if (cut := pattern.search(line))]
-            FEWER.append(any(int(c.group(2)) < int(c.group(1)) for c in cuts))
+            noted = [(int(note[1]), int(note[2])) for note in map(NOTE.search, lines) if note]
+            FEWER.append(any(after < before for before, after in noted + loglines.join_cuts(lines)))
 
 
 def test_a_good_share_read_fewer_files() -> None:

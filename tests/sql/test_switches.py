@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import shlex
 
 import pytest
-from support import plans, product, session, tables
+from support import loglines, plans, product, session, tables
 from support.compare import assert_planned_by_index, assert_rows_equal_off_on, explain
 from support.session import STOCK
 
@@ -82,13 +81,8 @@ def test_explain_of_all_kinds_has_the_section(spark, lake) -> None:
 def test_every_scan_leaves_one_line(spark, lake) -> None:
     mark = len(session.log_lines())
     spark.sql("SELECT * FROM lake.q.fact f JOIN lake.q.dim d ON f.m = d.m WHERE f.id < 5").collect()
-    lines = [fields(line) for line in session.log_lines()[mark:] if "planned_scans=" in line]
+    lines = [loglines.fields(line) for line in session.log_lines()[mark:] if "planned_scans=" in line]
     assert {line["table"] for line in lines} == {"lake.q.fact", "lake.q.dim"} and len(lines) >= 2
-
-
-def fields(line: str) -> dict[str, str]:
-    """Reads a line of the log in the way that the guide names."""
-    return dict(part.split("=", 1) for part in shlex.split(line.partition(" Zonemap: ")[2]))
 
 
 def documented() -> set[str]:
@@ -121,7 +115,7 @@ def test_the_lines_of_scans_have_the_documented_fields(spark, lake) -> None:
         for case, (query, wanted) in LOGGED.items():
             mark = len(session.log_lines())
             spark.sql(query.format(t=table, unindexed=unindexed)).collect()
-            lines = [fields(line) for line in session.log_lines()[mark:] if " Zonemap: table=" in line]
+            lines = [loglines.fields(line) for line in session.log_lines()[mark:] if " Zonemap: table=" in line]
             found = {name for line in lines for name in line}
             assert lines and wanted | {"table", "ms"} <= found <= documented(), (case, lines)
             name = "lake.sw.logged = there" if case == "Iceberg" else "lake.sw.logged = here"

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from support import product, session, tables
+from support import loglines, product, session, tables
 from support.compare import assert_same_rows
 
 FILES = 40
@@ -63,9 +62,7 @@ def run_on_twins(spark, twins: tuple[str, str], statement: str, columns: str = "
         query = f"SELECT {columns} FROM {{}}"
         assert_same_rows(spark.sql(query.format(ours)).collect(), spark.sql(query.format(stock)).collect(), statement)
         assert summary(spark, ours) == summary(spark, stock), statement
-    pruned = re.compile(rf"table={ours} join_keys=id keys=\d+ files_before=(\d+) files_after=(\d+) ")
-    cuts = [pruned.search(line) for line in lines]
-    return [(int(c.group(1)), int(c.group(2))) for c in cuts if c]
+    return loglines.join_cuts(lines, ours, "id")
 
 
 def run_meanwhile(spark, scratch: Path, statement: str, meanwhile: Callable[[], None]) -> None:
