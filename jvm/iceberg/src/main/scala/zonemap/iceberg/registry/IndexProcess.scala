@@ -97,6 +97,13 @@ private[zonemap] final class IndexProcess {
     keep(index, stored)
   }
 
+  /** Records a table without a snapshot, so that its first commit is indexed like later ones. */
+  def expect(table: Table, settings: PlannerSettings): Unit = {
+    val index = tables.of(table)
+    index.isExpected = true
+    tables.seen(index, table, settings)
+  }
+
   /** The facts and columns of a table in memory, which the next version names if no existing version can be read. */
   def held(table: Table): (Seq[FactRef], ColumnChoice) = {
     val known = tables.of(table)

@@ -39,6 +39,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   /** How the table was loaded last; set only while a snapshot of it is retained. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
+  /** Whether a build has found the table without a snapshot, so that its first commit is to be indexed. */
+  @volatile private[iceberg] var isExpected = false
+
   /** The name by which the table was loaded last; retained if the index is discarded. */
   @volatile private[iceberg] var lastName = Option.empty[String]
 
@@ -113,6 +116,9 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
     deletes.find(identity))
 
   def isEmpty: Boolean = synchronized(snapshots.isEmpty)
+
+  /** Whether commits of this process are indexed. */
+  private[iceberg] def isFollowed: Boolean = isExpected || !isEmpty
 
   /** The distinct segments of all retained snapshots. */
   def segments: Set[Segment] = synchronized(distinct.keys.toSet)

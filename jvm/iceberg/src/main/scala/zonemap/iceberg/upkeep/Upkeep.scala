@@ -169,7 +169,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
       if !commit.known.isEmpty
       index <- process.tables.named(tableName)
       seen <- index.lastSeen
-      if !index.isEmpty
+      if index.isFollowed
     } logged(
       index,
       s"index snapshot ${commit.snapshotId} of $tableName", {
@@ -212,7 +212,7 @@ private[zonemap] final class Upkeep(process: IndexProcess, facts: FactUpkeep) {
     for {
       index <- process.tables.named(tableName)
       seen <- index.lastSeen
-      if !index.isEmpty
+      if index.isFollowed
     } stateOf(index).pace.count(commit.settings.maintenance.maxCpuShare) {
       logged(
         index,

@@ -23,8 +23,8 @@ private[zonemap] final case class LoopStatus(
 
 /**
  * Commits several tables in the background, each on a daemon thread of its own, so that a table that fails or hangs
- * leaves the others alone. Two commits to one table are at least the interval apart, and passes take at most the share
- * of time that the duty cycle allows. Thread-safe.
+ * leaves the others alone. Two commits to one table are at least the interval apart, unless many records arrive before
+ * it is over, and commits take at most the share of time that the duty cycle allows. Thread-safe.
  *
  * @param tables the name of each table, and how it is loaded; loading is repeated after a failure
  * @param committed called for each commit as soon as it has landed, with the name of the table in its catalog. Iceberg's

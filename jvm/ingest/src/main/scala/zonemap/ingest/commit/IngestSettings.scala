@@ -3,7 +3,8 @@ package zonemap.ingest.commit
 /**
  * The settings of a committer, of its loop and of the back-pressure of writers.
  *
- * @param intervalMillis the shortest time between two commits to one table
+ * @param intervalMillis the shortest time between two commits to one table, unless half of `softLimitRecords` arrive
+ *   before it is over
  * @param pollMillis how often the queue is looked at when nothing rings the doorbell
  * @param maxDutyCycle the greatest share of time in which commits to one table are under way, above 0 and at most 1
  * @param maxFilesPerCommit data files in one commit, at most, unless a single record has more

@@ -53,7 +53,8 @@ private[spark] object IngestConf {
     Prefix + "ingest.interval",
     "5s",
     "a duration such as 500ms or 5s",
-    "Shortest time between two commits that a committer in the background makes to one table.",
+    "Shortest time between two commits that a committer in the background makes to one table. It commits earlier, as " +
+      "far as ingest.max-duty-cycle allows, once half of ingest.soft-limit-records appends have arrived.",
     millis
   )
 

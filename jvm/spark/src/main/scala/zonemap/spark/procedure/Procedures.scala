@@ -84,6 +84,7 @@ private[spark] final class Procedures(process: SparkProcess, ingest: IngestProce
       Option(iceberg.currentSnapshot()) match {
         case Some(snapshot) => built(spark, iceberg, snapshot, facts, columns, limit)
         case None if (facts.isEmpty || facts.equalsIgnoreCase("none")) && columns.isEmpty =>
+          index.expect(iceberg, settings(spark))
           Seq(indexRow(BuildResult.OfNoSnapshot))
         case None =>
           throw new IllegalArgumentException(

@@ -1,0 +1,93 @@
+"""Two drivers run one streaming query on one checkpoint, as after a failover: one stops, the other goes on, one is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from ingest import lake
+from support import product, tables
+from support.session import STOCK
+
+pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
+
+NAME = "lake.ingest.two_drivers"
+ROWS = 5
+
+
+def wait_for(what: str, holds: Callable[[], bool], log: Path, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, f"{what}: not within {seconds} s; {log.read_text()[-3000:]}"
+        time.sleep(0.05)
+
+
+def send(process: subprocess.Popen[bytes], number: int) -> None:
+    """Sends a signal to the driver and its JVM."""
+    if process.poll() is None:
+        os.killpg(process.pid, number)
+
+
+def test_a_driver_that_wakes_up_behind_its_successor_loses_and_doubles_nothing(
+    spark, sqlite: Path, base: Path, tmp_path: Path
+) -> None:
+    tables.create(spark, NAME, "id BIGINT")
+    (tmp_path / "in").mkdir()
+    log = tmp_path / "drivers.log"
+    root = Path(product.call(spark, "ingest_status", NAME)[0].root.removeprefix("file:"))
+    files = 0
+
+    def add(count: int) -> None:
+        nonlocal files
+        for _ in range(count):
+            rows = "".join(f'{{"id": {files * ROWS + n}}}\n' for n in range(ROWS))
+            (tmp_path / f"{files}.tmp").write_text(rows)
+            (tmp_path / f"{files}.tmp").rename(tmp_path / "in" / f"{files:05}.json")
+            files += 1
+
+    def queued() -> int:
+        """The epochs in the queue, by the numbers of their records."""
+        return len({path.name.partition("-")[0] for path in root.glob("pending/*/*.rec")})
+
+    def start() -> subprocess.Popen[bytes]:
+        driver = ["ingest.stream_driver", NAME, str(tmp_path), str(sqlite), f"file:{base / 'ingest'}"]
+        return lake.start_python(driver, log)
+
+    drivers = []
+    try:
+        drivers.append(start())
+        add(6)
+        wait_for("the first driver appends", lambda: queued() >= 3, log)
+        send(drivers[0], signal.SIGSTOP)
+        at_stop = queued()
+        add(6)
+        drivers.append(start())
+        wait_for("the second driver goes on", lambda: queued() >= at_stop + 3, log)
+        send(drivers[0], signal.SIGCONT)
+        add(6)
+        before = queued()
+        wait_for("one of both goes on", lambda: queued() >= min(files, before + 2), log)
+        send(drivers[1], signal.SIGKILL)
+        add(3)
+        drivers.append(start())
+        wait_for("the third driver reads the rest", lambda: queued() >= files, log)
+    finally:
+        (tmp_path / "stop").touch()
+        for driver in drivers:
+            send(driver, signal.SIGCONT)
+            try:
+                driver.wait(60)
+            except subprocess.TimeoutExpired:
+                send(driver, signal.SIGKILL)
+    outcomes = [row.outcome for row in product.call(spark, "ingest_commit", NAME)]
+    assert "committed" in outcomes, outcomes
+    with product.off(spark):
+        found = sorted(row.id for row in spark.table(NAME).collect())
+    assert found == list(range(files * ROWS))
+    (state,) = product.call(spark, "ingest_status", NAME)
+    assert (state.pending_records, state.quarantined) == (0, 0), state
