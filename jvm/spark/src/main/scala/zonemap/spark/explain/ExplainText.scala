@@ -16,7 +16,7 @@ private[spark] final class ExplainText(swap: SwapRule) {
 
   def of(plan: SparkPlan): String = {
     val texts = finder.of(plan).map(describe)
-    if (texts.isEmpty) "no scan of an Iceberg table" else texts.mkString("\n")
+    if (texts.isEmpty) "no scan of an Iceberg table: the plan reads none, or only metadata" else texts.mkString("\n")
   }
 
   private def describe(scan: FoundScan): String = {
