@@ -6,7 +6,9 @@ import java.nio.file.Paths
 import scala.sys.process.{Process, ProcessLogger}
 
 import org.scalatest.funsuite.AnyFunSuite
+import zonemap.core.TestModel
 import zonemap.core.io.{CorruptIndexException, Input, Output}
+import zonemap.core.version.VersionFile
 
 /**
  * Files with valid checksums whose counts claim far more data than there is are refused, and reading them needs little
@@ -62,6 +64,24 @@ class ForgedFilesTest extends AnyFunSuite {
     assert(list.count(1, most = 100) == 100)
     intercept[CorruptIndexException](list.count(1, most = 99))
     intercept[CorruptIndexException](list.count(2))
+  }
+
+  test("a version file that declares more than 16 MB, or less than nothing, is refused before it is read") {
+    def header(payload: Int) =
+      new Output(18).raw("ZMVERSON".getBytes).short(1).int(payload).int(0).toBytes
+    assert(VersionFile.lengthOf(header(VersionFile.MaxBytes - 18)) == VersionFile.MaxBytes)
+    Seq(VersionFile.MaxBytes - 17, Int.MaxValue, -1).foreach { payload =>
+      assert(intercept[CorruptIndexException](VersionFile.lengthOf(header(payload))).getMessage.contains(s"$payload"))
+    }
+  }
+
+  test("manifests that do not cover the rows of their segment are refused") {
+    val table = new ManifestTable.Builder
+    table.begin(TestModel.manifest(1), 0)
+    table.begin(TestModel.manifest(2), 3)
+    def decode(rows: Int) = ManifestTable.decode(java.nio.ByteBuffer.wrap(table.encode(5)), rows, 100)
+    assert(decode(5).map(_.rowCount) == Seq(3, 2))
+    Seq(4, 6).foreach(rows => assert(intercept[CorruptIndexException](decode(rows)).getMessage.contains("of 5 rows")))
   }
 
   test("memory that runs out while a file is decoded is damage of the file") {

@@ -7,6 +7,7 @@ import zonemap.core.column.{ColumnBounds, ColumnChoice, ColumnSpec}
 import zonemap.core.value._
 
 class MergeTest extends AnyFunSuite with Seeded {
+  private val Provenances = Seq(Provenance.Unknown, Provenance.Engine, Provenance.Imported)
 
   private def segmentOf(
       columns: Seq[ColumnSpec],
@@ -17,7 +18,8 @@ class MergeTest extends AnyFunSuite with Seeded {
       builder.beginManifest(TestModel.manifest(m))
       rows.foreach { b =>
         val partition = builder.partition(0, Array(Int.box(m % 2)))
-        builder.add(TestModel.file(m * 1000 + builder.rows, partition), b)
+        val file = TestModel.file(m * 1000 + builder.rows, partition)
+        builder.add(file.copy(provenance = Provenances(builder.rows % Provenances.size)), b)
       }
     }
     Segment.open(builder.build())
@@ -45,7 +47,7 @@ class MergeTest extends AnyFunSuite with Seeded {
       assert(merged.rows == sources.size)
       assert(merged.manifests.map(_.identity) == inputs.flatMap { case (s, live) => live.map(s.manifests(_).identity) })
       sources.zipWithIndex.foreach { case ((s, r), row) =>
-        assert(merged.path(row) == s.path(r))
+        assert(merged.path(row) == s.path(r) && merged.provenance(row) == s.provenance(r))
         val (a, b) = (merged.partitions(merged.partitionOrdinal(row)), s.partitions(s.partitionOrdinal(r)))
         assert(a.specId == b.specId && a.values.sameElements(b.values))
         columns.foreach { c =>

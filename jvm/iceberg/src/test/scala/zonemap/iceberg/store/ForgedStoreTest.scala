@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.iceberg.Schema
+import org.apache.iceberg.{Schema, Snapshot}
 import org.apache.iceberg.expressions.{Expression, Expressions}
 import org.apache.iceberg.hadoop.HadoopFileIO
 import org.apache.iceberg.types.Types
@@ -13,11 +13,14 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.TestModel
 import zonemap.core.io.CorruptIndexException
+import zonemap.core.segment.{ManifestIdentity, SegmentBuilder}
 import zonemap.core.version.{SegmentRef, VersionFile}
+import zonemap.iceberg.convert.ManifestIdentities
 import zonemap.iceberg.plan.Planning
 import zonemap.iceberg.report.PlanMode
-import zonemap.iceberg.snapshot.StoredSnapshots
+import zonemap.iceberg.snapshot.{SnapshotKey, StoredSnapshots}
 import zonemap.iceberg.testing.{FileKind, OwnProcess, Stats, TestFiles, TestTable}
 
 /** Versions that somebody else wrote: what they name is neither planned from nor deleted unless it is the table's own. */
@@ -80,6 +83,100 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     process.restart()
     right(t)
     assert(!process.status.of(t.load(), Some(t.current), Off).covered)
+  }
+
+  private def refusal(t: TestTable): String = {
+    process.restart()
+    intercept[CorruptIndexException](StoredSnapshots.load(t.load(), t.current, process.store(t.load()))).getMessage
+  }
+
+  private val contradictions: Seq[(String, VersionFile => VersionFile)] = Seq(
+    "belongs to another table" -> (_.copy(tableUuid = "00000000-0000-4000-8000-000000000001")),
+    "names another manifest list" -> (_.copy(manifestListLocation = "mem://lake/other.avro")),
+    "holds snapshot 7" -> (_.copy(snapshotId = 7)),
+    "3 data files where 4 are recorded" -> (v => v.copy(dataFiles = v.dataFiles + 1)),
+    "0 delete files where 1 are recorded" -> (_.copy(deleteFiles = 1))
+  )
+
+  test("a version that contradicts itself, its name, its table or its snapshot is refused, with the reason") {
+    val t = table(3)
+    build(t)
+    val whole = t.io.bytes(version(t))
+    contradictions.foreach { case (why, edit) =>
+      t.io.put(version(t), whole)
+      forge(t)(edit)
+      assert(refusal(t).contains(why))
+      right(t)
+    }
+  }
+
+  /** Replaces the only segment of a version by one that a writer has made of these manifests and numbers of files. */
+  private def replaceSegment(t: TestTable, manifests: (ManifestIdentity, Int)*): Unit = {
+    val builder = new SegmentBuilder(Nil)
+    manifests.foreach { case (identity, rows) =>
+      builder.beginManifest(identity)
+      (0 until rows).foreach { _ =>
+        builder.add(TestModel.file(builder.rows, builder.partition(0, Array.empty)), Array.empty)
+      }
+    }
+    val bytes = builder.build()
+    forge(t) { v =>
+      val ref = v.segments.head
+      t.io.put(s"${root(t)}/${ref.relativePath}", bytes)
+      v.copy(
+        segments = Seq(ref.copy(sizeBytes = bytes.length.toLong, liveManifests = manifests.indices)),
+        deleteSegments = Nil,
+        dataFiles = manifests.map(_._2.toLong).sum,
+        deleteFiles = 0
+      )
+    }
+  }
+
+  private def identities(t: TestTable): Seq[ManifestIdentity] =
+    t.current.allManifests(t.io).asScala.toSeq.map(ManifestIdentities.of)
+
+  test("a segment that lacks files of a manifest, in a version with right counts, is refused") {
+    val t = table(1)
+    build(t)
+    replaceSegment(t, identities(t).head -> 0)
+    assert(refusal(t).contains("holds 0 of 1 entries of a manifest"))
+    right(t)
+  }
+
+  test("a delete manifest in a data segment is refused") {
+    val t = table(1)
+    t.delete(TestFiles.positionDeletes(t, t.spec, null))
+    build(t)
+    replaceSegment(t, identities(t).map(_ -> 1): _*)
+    assert(refusal(t).contains("names manifests in segments of another content"))
+    right(t)
+  }
+
+  test("a version that names a manifest twice, and lacks none, is refused") {
+    val t = table(2)
+    build(t)
+    forge(t) { v =>
+      val ref = v.segments.head
+      val copy = ref.relativePath.replaceFirst("[0-9a-f]+\\.zm$", "0123456789abcdef.zm")
+      t.io.put(s"${root(t)}/$copy", t.io.bytes(s"${root(t)}/${ref.relativePath}"))
+      v.copy(
+        segments = Seq(ref, ref.copy(relativePath = copy, liveManifests = Seq(0))),
+        dataFiles = v.dataFiles + 1)
+    }
+    assert(refusal(t).contains("lacks 0 manifests that its snapshot lists, and names 1 that it does not list"))
+    right(t)
+  }
+
+  test("snapshots of one id with other manifest lists are other snapshots") {
+    def key(list: String): SnapshotKey = SnapshotKey.of(
+      java.lang.reflect.Proxy
+        .newProxyInstance(
+          getClass.getClassLoader,
+          Array[Class[_]](classOf[Snapshot]),
+          (_, method, _) => if (method.getName == "snapshotId") Long.box(7) else if (method.getName == "manifestListLocation") list else null
+        )
+        .asInstanceOf[Snapshot])
+    assert(key("mem://a.avro") == key("mem://a.avro") && key("mem://a.avro") != key("mem://b.avro"))
   }
 
   test("a version of another snapshot serves to know manifests from, and is never taken for that snapshot") {
