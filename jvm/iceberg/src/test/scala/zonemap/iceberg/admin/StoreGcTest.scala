@@ -42,10 +42,18 @@ class StoreGcTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     }
   }
 
+  /** Operations that see commits of others only after a refresh, as those of a catalog do. */
   private final class Listed(inner: TableOperations, listing: FileIO) extends TableOperations {
-    override def current(): TableMetadata = inner.current()
-    override def refresh(): TableMetadata = inner.refresh()
-    override def commit(base: TableMetadata, metadata: TableMetadata): Unit = inner.commit(base, metadata)
+    private var seen = inner.current()
+    override def current(): TableMetadata = seen
+    override def refresh(): TableMetadata = {
+      seen = inner.refresh()
+      seen
+    }
+    override def commit(base: TableMetadata, metadata: TableMetadata): Unit = {
+      inner.commit(base, metadata)
+      refresh(): Unit
+    }
     override def io(): FileIO = listing
     override def encryption(): EncryptionManager = inner.encryption()
     override def metadataFileLocation(name: String): String = inner.metadataFileLocation(name)

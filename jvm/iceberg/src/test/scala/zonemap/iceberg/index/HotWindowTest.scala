@@ -49,8 +49,9 @@ class HotWindowTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
       new LiveSegment(s.segment, origin, s.liveManifests)
     }
     index.put(old.index.get.withSegments(aged))
-    Planning.ours(old.table, filter) // used last, and yet
-    val (beforeOld, beforeYoung) = (held(old), held(young))
+    Planning.ours(old.table, filter)
+    val beforeYoung = held(young)
+    val beforeOld = held(old) // used last, and yet
     process.tables.shrinkTo(beforeOld + beforeYoung - 1, hotWindowMillis = 3600L * 1000)
     assert(held(old) < beforeOld && held(young) == beforeYoung)
     assert(old.isIndexed && young.isIndexed)

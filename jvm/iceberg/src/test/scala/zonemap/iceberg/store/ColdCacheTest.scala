@@ -127,6 +127,9 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     "longer" -> (file => Files.write(file, Files.readAllBytes(file) ++ Array[Byte](1)): Unit),
     "empty" -> (file => Files.write(file, Array.emptyByteArray): Unit),
     "deleted" -> (file => Files.delete(file)),
+    "a link to its bytes" -> { file =>
+      Files.createSymbolicLink(file, Files.move(file, dir.resolve("elsewhere"))): Unit
+    },
     "a folder" -> { file => Files.delete(file); Files.createDirectory(file): Unit }
   )
 

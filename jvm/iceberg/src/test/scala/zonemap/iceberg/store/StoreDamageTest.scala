@@ -10,9 +10,10 @@ import org.apache.iceberg.types.Types.NestedField.required
 import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funsuite.AnyFunSuite
 
+import zonemap.core.io.CorruptIndexException
 import zonemap.core.version.VersionFile
 import zonemap.iceberg.build.LocalRunner
-import zonemap.iceberg.plan.{Planned, Planning}
+import zonemap.iceberg.plan.{PinnedRelation, Planned, Planning}
 import zonemap.iceberg.report.PlanMode
 import zonemap.iceberg.testing.{FileKind, OwnProcess, Rng, Stats, TestFiles, TestTable}
 
@@ -212,6 +213,17 @@ class StoreDamageTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
     t.io.resetCounts()
     right(t, ours(t, filter))
     assert(t.io.reads(FileKind.Store) == 0)
+  }
+
+  test("damage that one plan meets discards every snapshot of the table") {
+    val t = table()
+    build(t)
+    ours(t, filter)
+    val index = process.tables.of(t.load())
+    assert(!index.isEmpty)
+    val relation = new PinnedRelation(t.load(), null, Off, process.now)
+    assert(relation.failed(t.current, new CorruptIndexException("cut")).code == "STORE_DAMAGED")
+    assert(index.isEmpty)
   }
 
   test("the store's files are found with and without listing, and nothing else is deleted") {
