@@ -232,6 +232,24 @@ def test_loop_starts_reports_changes_and_stops(monkeypatch: pytest.MonkeyPatch) 
     assert sorted(committers.calls[3:]) == ["stop late", "stop t"]
 
 
+def test_the_last_line_tells_what_was_committed_when_the_committer_stopped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stop = threading.Event()
+    committed = [5]
+
+    def status(_: Any, table: str) -> ingest.IngestStatus:
+        stop.set()
+        return ingest.IngestStatus(table=table, **(STATUS | {"committed_records": committed[-1], "problem": ""}))
+
+    monkeypatch.setattr(loops.procedures, "start", lambda *_: True)
+    monkeypatch.setattr(loops.procedures, "status", status)
+    monkeypatch.setattr(loops.procedures, "stop", lambda *_: committed.append(40))
+    lines: list[str] = []
+    ingest.commit_loop(None, ["t"], every_seconds=60, stop=stop, report=lines.append)  # type: ignore[arg-type]
+    assert [line.split()[1] for line in lines] == ["5", "40"]
+
+
 @pytest.mark.parametrize(("tables", "every"), [([], 1), (["t"], 0), ("t", 1)])
 def test_malformed_arguments_of_the_loop(tables: Any, every: float) -> None:
     with pytest.raises(InvalidArgumentError):

@@ -30,6 +30,8 @@ def commit_loop(
 ) -> None:
     """Starts a committer of each table and reports their progress until ``stop`` is set; then stops them.
 
+    The last line of a table tells what its committer has committed when it has stopped.
+
     A table whose committer cannot be started, because it does not exist yet, is tried again.
 
     Args:
@@ -48,22 +50,29 @@ def commit_loop(
     every_seconds = arguments.positive("every_seconds", every_seconds, "seconds")
     started: set[str] = set()
     reported: dict[str, str] = {}
+
+    def look(name: str, *, start: bool) -> None:
+        line = _look(spark, name, started, start=start)
+        if line != reported.get(name):
+            reported[name] = line
+            report(line)
+
     try:
         while not stop.is_set():
             for name in names:
-                line = _look(spark, name, started)
-                if line != reported.get(name):
-                    reported[name] = line
-                    report(line)
+                look(name, start=True)
             stop.wait(every_seconds)
     finally:
         for name in started:
             procedures.stop(spark, name)
+    for name in names:
+        if name in started:
+            look(name, start=False)  # what was committed since the last look
 
 
-def _look(spark: SparkSession, name: str, started: set[str]) -> str:
+def _look(spark: SparkSession, name: str, started: set[str], *, start: bool) -> str:
     try:
-        if name not in started:
+        if start and name not in started:
             procedures.start(spark, name)
             started.add(name)
         return f"{name}: {_text(procedures.status(spark, name))}"

@@ -159,9 +159,7 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
       val ref = v.segments.head
       val copy = ref.relativePath.replaceFirst("[0-9a-f]+\\.zm$", "0123456789abcdef.zm")
       t.io.put(s"${root(t)}/$copy", t.io.bytes(s"${root(t)}/${ref.relativePath}"))
-      v.copy(
-        segments = Seq(ref, ref.copy(relativePath = copy, liveManifests = Seq(0))),
-        dataFiles = v.dataFiles + 1)
+      v.copy(segments = Seq(ref, ref.copy(relativePath = copy, liveManifests = Seq(0))), dataFiles = v.dataFiles + 1)
     }
     assert(refusal(t).contains("lacks 0 manifests that its snapshot lists, and names 1 that it does not list"))
     right(t)
@@ -173,7 +171,10 @@ class ForgedStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProces
         .newProxyInstance(
           getClass.getClassLoader,
           Array[Class[_]](classOf[Snapshot]),
-          (_, method, _) => if (method.getName == "snapshotId") Long.box(7) else if (method.getName == "manifestListLocation") list else null
+          (_, method, _) =>
+            if (method.getName == "snapshotId") Long.box(7)
+            else if (method.getName == "manifestListLocation") list
+            else null
         )
         .asInstanceOf[Snapshot])
     assert(key("mem://a.avro") == key("mem://a.avro") && key("mem://a.avro") != key("mem://b.avro"))
