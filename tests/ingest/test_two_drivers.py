@@ -72,7 +72,11 @@ def test_a_driver_that_wakes_up_behind_its_successor_loses_and_doubles_nothing(
         add(6)
         before = queued()
         wait_for("one of both goes on", lambda: queued() >= min(files, before + 2), log)
-        send(drivers[1], signal.SIGKILL)
+        # Spark may have ended one of both, which it found out of step with the checkpoint
+        running = [driver for driver in drivers if driver.poll() is None]
+        assert running, log.read_text()[-3000:]
+        for driver in running:
+            send(driver, signal.SIGKILL)
         add(3)
         drivers.append(start())
         wait_for("the third driver reads the rest", lambda: queued() >= files, log)
