@@ -62,6 +62,7 @@ private[zonemap] final class IndexProcess {
   /** Retains a snapshot if it fits under the cap, and releases the memory that has to make room for it. */
   def keep(index: TableIndex, snapshot: SnapshotIndex): SnapshotIndex = {
     val needed = Oversized(snapshot.key, snapshot.residentBytes, snapshot.deletes.residentBytes)
+    index.isExpected = false
     // delete files cannot be cooled, so retaining them would first evict the indexes of all other tables
     if (!needed.isForGood(caps.hotMaxBytes)) index.put(snapshot)
     shrink()

@@ -39,7 +39,7 @@ private[zonemap] final class TableIndex(val uuid: UUID, access: StoreAccess) ext
   /** How the table was loaded last; set only while a snapshot of it is retained. */
   @volatile private[iceberg] var lastSeen: Option[SeenTable] = None
 
-  /** Whether a build has found the table without a snapshot, so that its first commit is to be indexed. */
+  /** Whether a build has found the table without a snapshot, until the first snapshot that a commit makes is covered. */
   @volatile private[iceberg] var isExpected = false
 
   /** The name by which the table was loaded last; retained if the index is discarded. */

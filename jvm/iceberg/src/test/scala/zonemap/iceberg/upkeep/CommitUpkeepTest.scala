@@ -141,6 +141,32 @@ class CommitUpkeepTest extends AnyFunSuite with BeforeAndAfterEach with BeforeAn
     assert(!t.isIndexed, "a commit of another writer has to be decoded, which the pause delays")
   }
 
+  test("a table that was built without a snapshot is followed from its first commit on") {
+    val t = new Maintained
+    process.index.expect(t.table.load(), memory)
+    t.append()
+    eventually(t.isIndexed)
+    t.append()
+    eventually(t.isIndexed)
+    assert(t.differences().isEmpty)
+  }
+
+  test(
+    "a table that was built without a snapshot, and does not fit in memory, is decoded once and not with each commit") {
+    val t = new Maintained
+    val small = memory.copy(hotMaxBytes = 1)
+    process.index.use(small)
+    process.index.expect(t.table.load(), small)
+    val index = process.tables.of(t.table.load())
+    t.append()
+    eventually(index.oversized.isDefined)
+    assert(process.upkeep.await(20000))
+    t.table.io.resetCounts()
+    t.append()
+    assert(process.upkeep.await(20000))
+    assert(!index.isFollowed && t.table.io.reads(FileKind.Manifest) == 0)
+  }
+
   test("the pause is what a turn took over the share, a minute at most") {
     assert(Pace.pauseMillis(5, 0.001) == 5000 && Pace.pauseMillis(0, 0.0005) == 0)
     assert(Pace.pauseMillis(5, 1) == 5 && Pace.pauseMillis(5000, 0.0005) == Pace.MaxPauseMillis)
