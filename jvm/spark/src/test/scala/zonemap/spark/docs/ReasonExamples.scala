@@ -130,7 +130,7 @@ object ReasonExamples {
     "ENCRYPTED_TABLE" -> "a table with encryption keys",
     "UNINDEXABLE" -> "a manifest that differs from its manifest list",
     "STORE_DAMAGED" -> "a deleted or changed file in the store",
-    "STORE_SLOW" -> "a store that does not respond, or `plan.max-store-wait` of 0ms in a new driver",
+    "STORE_SLOW" -> "a store that does not respond",
     "SHADOW_MISMATCH" -> "a defect that shadow mode finds",
     "QUARANTINED" -> "the query after SHADOW_MISMATCH",
     "PLANNER_FAILED" -> "a defect or too little memory",

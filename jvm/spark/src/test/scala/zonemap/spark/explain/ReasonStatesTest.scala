@@ -131,9 +131,17 @@ class ReasonStatesTest extends SharedSession {
   }
 
   state("STORE_SLOW") {
-    val table = built("store_slow")
+    spark.conf.set("spark.sql.catalog.hanging", "org.apache.iceberg.spark.SparkCatalog")
+    spark.conf.set("spark.sql.catalog.hanging.type", "hadoop")
+    spark.conf.set(
+      "spark.sql.catalog.hanging.warehouse",
+      s"${HangingFileSystem.Scheme}:${Files.createTempDirectory("hanging")}")
+    spark.conf.set("spark.sql.catalog.hanging.hadoop.fs.hang.impl", classOf[HangingFileSystem].getName)
+    val table = "hanging.db.store_slow"
+    sql(s"CREATE TABLE $table USING iceberg AS SELECT id FROM RANGE(10)")
+    build(table)
     forgetIndexes()
-    withConf("spark.sql.zonemap.plan.max-store-wait" -> "0ms")(whyNot(s"SELECT * FROM $table WHERE id = 1"))
+    HangingFileSystem.hangDuring(whyNot(s"SELECT * FROM $table WHERE id = 1"))
   }
 
   private def shadowed(table: String) =
