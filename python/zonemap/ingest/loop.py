@@ -51,8 +51,8 @@ def commit_loop(
     started: set[str] = set()
     reported: dict[str, str] = {}
 
-    def look(name: str, *, start: bool) -> None:
-        line = _look(spark, name, started, start=start)
+    def look(name: str) -> None:
+        line = _look(spark, name, started)
         if line != reported.get(name):
             reported[name] = line
             report(line)
@@ -60,19 +60,19 @@ def commit_loop(
     try:
         while not stop.is_set():
             for name in names:
-                look(name, start=True)
+                look(name)
             stop.wait(every_seconds)
     finally:
         for name in started:
             procedures.stop(spark, name)
     for name in names:
         if name in started:
-            look(name, start=False)  # what was committed since the last look
+            look(name)  # what was committed since the last look
 
 
-def _look(spark: SparkSession, name: str, started: set[str], *, start: bool) -> str:
+def _look(spark: SparkSession, name: str, started: set[str]) -> str:
     try:
-        if start and name not in started:
+        if name not in started:
             procedures.start(spark, name)
             started.add(name)
         return f"{name}: {_text(procedures.status(spark, name))}"

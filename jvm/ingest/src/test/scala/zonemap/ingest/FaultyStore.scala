@@ -9,11 +9,11 @@ import org.apache.iceberg._
 import org.apache.iceberg.io.{FileIO, InputFile, LocationProvider, OutputFile, SeekableInputStream}
 
 import zonemap.ingest.queue.SpoolQueue
-import zonemap.ingest.store.{IngestFiles, IngestListing, StoredIngestFile}
+import zonemap.ingest.store.{DelegatingFiles, IngestFiles, IngestListing}
 import zonemap.ingest.table.IngestTarget
 
 /** An ingest root whose store refuses some operations on some paths, as a store without a permission does. */
-final class FaultyFiles(delegate: IngestFiles) extends IngestFiles {
+final class FaultyFiles(delegate: IngestFiles) extends DelegatingFiles(delegate) {
 
   /** The operations that fail: their name and a part of the path. */
   val refused: mutable.HashSet[(String, String)] = mutable.HashSet.empty
@@ -27,26 +27,22 @@ final class FaultyFiles(delegate: IngestFiles) extends IngestFiles {
       throw new java.io.IOException(s"403 $operation $path")
   }
 
-  override def root: String = delegate.root
   override def create(path: String, bytes: Array[Byte]): Boolean = {
     check("create", path)
-    delegate.create(path, bytes)
+    super.create(path, bytes)
   }
-  override def replace(path: String, bytes: Array[Byte]): Unit = delegate.replace(path, bytes)
   override def read(path: String, maxBytes: Int): Option[Array[Byte]] = {
     check("read", path)
-    delegate.read(path, maxBytes)
+    super.read(path, maxBytes)
   }
-  override def length(path: String): Option[Long] = delegate.length(path)
-  override def list(folder: String): Seq[StoredIngestFile] = delegate.list(folder)
   override def listing(folder: String): IngestListing = {
     val hidden = refused.collect { case ("list", lane) => lane }
-    val files = delegate.list(folder).filterNot(file => hidden.exists(lane => file.path.contains(s"/$lane/")))
+    val files = list(folder).filterNot(file => hidden.exists(lane => file.path.contains(s"/$lane/")))
     IngestListing(files, hidden.toSeq.map(lane => s"$folder/$lane" -> "403"))
   }
   override def delete(path: String): Unit = {
     check("delete", path)
-    delegate.delete(path)
+    super.delete(path)
   }
 }
 

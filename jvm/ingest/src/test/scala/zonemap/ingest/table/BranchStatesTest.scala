@@ -4,7 +4,7 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import zonemap.ingest.record.IngestRecord
 import zonemap.ingest.sim.{SimTable, SimWorld}
-import zonemap.ingest.store.{IngestFiles, StoredIngestFile}
+import zonemap.ingest.store.{DelegatingFiles, StoredIngestFile}
 
 class BranchStatesTest extends AnyFunSuite {
   private val world = new SimWorld(seed = 0, without = None)
@@ -22,16 +22,10 @@ class BranchStatesTest extends AnyFunSuite {
   }
 
   /** The ingest root, to which a committer adds a state before each listing. */
-  private object BusyFiles extends IngestFiles {
-    override def root: String = table.files.root
-    override def create(path: String, bytes: Array[Byte]): Boolean = table.files.create(path, bytes)
-    override def replace(path: String, bytes: Array[Byte]): Unit = table.files.replace(path, bytes)
-    override def read(path: String, maxBytes: Int): Option[Array[Byte]] = table.files.read(path, maxBytes)
-    override def length(path: String): Option[Long] = table.files.length(path)
-    override def delete(path: String): Unit = table.files.delete(path)
+  private object BusyFiles extends DelegatingFiles(table.files) {
     override def list(folder: String): Seq[StoredIngestFile] = {
       dyingCommitter()
-      table.files.list(folder)
+      super.list(folder)
     }
   }
 
