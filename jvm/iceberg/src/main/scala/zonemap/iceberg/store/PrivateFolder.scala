@@ -15,10 +15,12 @@ import org.slf4j.LoggerFactory
 /**
  * A folder to which only this user has access, inside a folder that the configuration names.
  *
- * The folder needs this protection because it contains values of tables, and in the cache any user with write
- * access could change which files queries read. The folder's name is predictable, so another user may have created it.
- * The folder is therefore verified before each use. It is not used, and one warning is logged, unless it is a folder
- * and no symbolic link, belongs to this user and has mode 0700. Thread-safe.
+ * The folder needs this protection because it contains values of tables, and in the cache any user with write access
+ * could change which files queries read. The folder's name is predictable, so another user may have created it. The
+ * folder is therefore verified before each use. It is not used, and one warning is logged, unless it is a folder and no
+ * symbolic link, belongs to this user and has mode 0700. Thread-safe.
+ *
+ * @param conf the conf that names the parent, for people
  */
 private[iceberg] final class PrivateFolder(
     parent: String,
@@ -88,9 +90,8 @@ private[iceberg] final class PrivateFolder(
     if (!isWarned) {
       isWarned = true
       log.warn(
-        s"Cannot keep files in '$path': $why. No file in it is read or written. Delete the folder, so that " +
-          "it is created for this user alone, or name another folder by " +
-          s"$conf.")
+        s"Cannot keep files in '$path': $why. No file in it is read or written. Delete the folder, so that it is " +
+          s"created for this user alone, or name another folder by $conf.")
     }
 }
 

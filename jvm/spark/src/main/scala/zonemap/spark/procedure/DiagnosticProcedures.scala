@@ -165,15 +165,15 @@ private[procedure] final class DiagnosticProcedures(process: SparkProcess, setti
     "Shows the newest scans that reached the planner of this driver, at most 1,000 of all tables, the newest first. It " +
       "is in memory only and ends with the driver, unless history.dir names a folder: then the scans that other " +
       "applications kept there are shown too, with the id of each in application, which is empty for this driver. A " +
-      "scan that no rule swaps, such as one with zonemap off, is not in it. files_considered, files_after_bounds and files_kept count files; they are -1 if Iceberg planned the scan, " +
-      "for the reason in reason. bytes_considered is the size of all live files, delete files included, " +
-      "by the snapshot's summary, and bytes_kept that of the kept files; rows_considered and rows_kept count rows in " +
-      "the same way, deleted rows included. stages has the steps of the plan in order, with the files and bytes before " +
-      "and after each: 'partitions', 'bounds' (one for the conditions on each column), 'join keys', 'top-k bound', " +
-      "'facts', 'limit', and 'aggregates' for files that the index answers. They are counted once the query is " +
-      "executed or explained; until then, and if Iceberg planned, stages is empty. -1 bytes: not in memory. " +
-      "limit is the number of rows of a LIMIT that left out files, else -1. milliseconds " +
-      "is the time from the request to the last task.",
+      "scan that no rule swaps, such as one with zonemap off, is not in it. files_considered, files_after_bounds and " +
+      "files_kept count files; they are -1 if Iceberg planned the scan, for the reason in reason. bytes_considered is " +
+      "the size of all live files, delete files included, by the snapshot's summary, and bytes_kept that of the kept " +
+      "files; rows_considered and rows_kept count rows in the same way, deleted rows included. stages has the steps of " +
+      "the plan in order, with the files and bytes before and after each: 'partitions', 'bounds' (one for the " +
+      "conditions on each column), 'join keys', 'top-k bound', 'facts', 'limit', and 'aggregates' for files that the " +
+      "index answers. They are counted once the query is executed or explained; until then, and if Iceberg planned, " +
+      "stages is empty. -1 bytes: not in memory. limit is the number of rows of a LIMIT that left out files, else -1. " +
+      "milliseconds is the time from the request to the last task.",
     Seq(
       Parameter(
         "table",

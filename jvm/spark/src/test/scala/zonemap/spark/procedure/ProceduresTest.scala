@@ -319,7 +319,7 @@ class ProceduresTest extends SharedSession {
     val t = newTable("unexplained")
     assert(explain(s"SELECT * FROM $t").contains("reason: NOT_COVERED"))
     assert(explain(s"SELECT * FROM $t.files").contains("reason: FOREIGN_PLANNER"))
-    assert(explain("SELECT 1").contains("no scan of an Iceberg table"))
+    assert(explain("SELECT 1").contains("no scan of an Iceberg table: the plan reads none, or only metadata"))
     build(t)
     withConf("spark.sql.zonemap.enabled" -> "false")(assert(explain(s"SELECT * FROM $t").contains("reason: DISABLED")))
     withConf("spark.sql.zonemap.shadow" -> "maybe")(
