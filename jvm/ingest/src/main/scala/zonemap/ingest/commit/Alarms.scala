@@ -54,7 +54,7 @@ private[commit] final class Alarms(table: String, settings: IngestSettings) {
   }
 
   private def warn(key: String, nowMillis: Long, message: String): Unit =
-    if (logged.get(key).forall(nowMillis - _ >= EveryMillis)) {
+    if (logged.get(key).forall(Elapsed.isAtLeast(EveryMillis, _, nowMillis))) {
       logged.put(key, nowMillis)
       log.warn(message)
     }

@@ -87,5 +87,5 @@ private[ingest] class BatchPlanner(
   protected def refusalOf(record: IngestRecord): Option[Refusal] = None
 
   private def isOld(record: IngestRecord): Boolean =
-    math.abs(nowMillis - record.createdAtMillis) >= settings.checkFilesAfterMillis
+    Elapsed.isAtLeast(settings.checkFilesAfterMillis, record.createdAtMillis, nowMillis)
 }

@@ -46,7 +46,7 @@ private[commit] final class LoopMeter {
   }
 
   private def quarantined(results: Seq[PassResult], target: IngestTarget, nowMillis: Long): Long =
-    if (results.exists(_.refused.nonEmpty) || countedAtMillis.forall(nowMillis - _ >= CountMillis)) {
+    if (results.exists(_.refused.nonEmpty) || countedAtMillis.forall(Elapsed.isAtLeast(CountMillis, _, nowMillis))) {
       countedAtMillis = Some(nowMillis)
       // The commits of the pass have landed. A quarantine that cannot be listed now is counted a minute later.
       try new Quarantine(target.files).names().size.toLong

@@ -250,7 +250,7 @@ private[ingest] class Pass(
       case Some(pointer) if pointer != polled.states.pointer => end(PassOutcome.Fenced)
       case found =>
         val isConflict = found.isEmpty || isCausedByConflict(failure)
-        if (!isConflict || environment.nowMillis() - sending.startedAtMillis >= settings.retryMillis)
+        if (!isConflict || Elapsed.isAtLeast(settings.retryMillis, sending.startedAtMillis, environment.nowMillis()))
           end(
             PassOutcome.Unresolved(s"the commit was sent ${sending.attempts} times, and the last failure is: $failure"))
         else {

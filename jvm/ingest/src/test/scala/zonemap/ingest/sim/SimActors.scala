@@ -63,6 +63,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
     extends Actor {
   private val world = table.world
   private var state = WriterState()
+  private val clock = new SimClock(world, if (world.faults) SimWriter.MostSkewHours else 0)
 
   override def crash(): Unit = state = state.copy(last = None, written = None)
 
@@ -81,7 +82,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
         case (None, _) => open()
         case (Some(seq), None) if hasMore(seq) =>
           val record = write(math.max(state.least, seq + 1), seq)
-          state = state.copy(written = Some(record -> world.trueMillis))
+          state = state.copy(written = Some(record -> clock.millis()))
         case (Some(_), Some((record, startedAtMillis))) => append(record, startedAtMillis)
         case _                                          => ()
       }
@@ -121,7 +122,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
       prevSeq,
       table.nonce(),
       "sim",
-      world.trueMillis,
+      clock.millis(),
       0,
       -1,
       2,
@@ -133,13 +134,22 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
 
   /** Files that are too old are written again, because gc may have deleted them. */
   private def append(record: IngestRecord, startedAtMillis: Long): Unit =
-    if (world.trueMillis - startedAtMillis > 36 * SimWorld.Hour) state = state.copy(written = None)
+    if (clock.millis() - startedAtMillis > 36 * SimWorld.Hour) state = state.copy(written = None)
     else {
-      table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = world.trueMillis))
+      table.queue.append(record.copy(nonce = table.nonce(), createdAtMillis = clock.millis()))
       world.trace(s"accepted $lane-${record.seq}")
       table.accepted += ((lane, record.seq))
       state = state.copy(last = Some(record.seq), written = None, appends = state.appends + 1)
     }
+}
+
+object SimWriter {
+
+  /**
+   * The clocks of writers differ from the true time by this, at most. A step over the whole range adds twice as much to
+   * the 36 hours after which a writer refuses its own files; gc, whose clock may be 12 hours fast, waits for 72.
+   */
+  val MostSkewHours = 6
 }
 
 /**
@@ -150,8 +160,7 @@ final class SimWriter(table: SimTable, lane: String, records: Int, skips: Boolea
 final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None) extends Actor {
   private val world = table.world
   private var state: PassState = PassState.Begin
-  private val skewMillis =
-    if (chosen.isEmpty) world.rng.int(25) * SimWorld.Hour - SimCommitter.MaxSkewMillis else 0
+  private val clock = new SimClock(world, if (chosen.isEmpty) SimCommitter.MostSkewHours else 0)
 
   /** Records of a shared lane may be held. This committer defers no lanes, so its polls need room for them. */
   private def heldRecords: Int = if (table.shared.isEmpty) 0 else 100
@@ -164,7 +173,7 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
       gapsKept = 1 + (world.seed % 7).toInt
     ))
   private val environment = new PassEnvironment {
-    override def nowMillis(): Long = world.trueMillis + skewMillis
+    override def nowMillis(): Long = clock.millis()
     override def pause(attempts: Int): Unit = ()
     override def nonce(): String = table.nonce()
   }
@@ -198,7 +207,7 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
    */
   def drain(): Unit = {
     state = PassState.Begin
-    world.trueMillis += SimCommitter.MaxSkewMillis + settings.quarantineMillis
+    world.trueMillis += SimCommitter.MostSkewHours * SimWorld.Hour + settings.quarantineMillis
     val most = 3 * (table.queue.names().size + 1)
     val results = Iterator.fill(most)(pass.run().result)
     assert(
@@ -210,7 +219,7 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
 object SimCommitter {
 
   /** Clocks of committers differ from that of the store by this time, at most. */
-  val MaxSkewMillis: Long = 12 * SimWorld.Hour
+  val MostSkewHours = 12
 }
 
 /** The product's pass, with some guards taken out. */

@@ -17,14 +17,14 @@ sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
   case object Fence extends Guard(12, "is committed 2 times")
-  case object PrevSeq extends Guard(1223, "is refused without a cause")
+  case object PrevSeq extends Guard(2435, "is refused without a cause")
   case object PointerWithFiles extends Guard(11, "is committed 2 times")
-  case object HeadCheck extends Guard(109, "does not exist")
-  case object GcOrder extends Guard(1161, "does not exist")
-  case object NoCleanUp extends Guard(8, "does not exist")
-  case object SettleAfterProof extends Guard(14, "is lost")
-  case object SecondPoll extends Guard(7896, "is refused without a cause")
-  case object Gaps extends Guard(73, "is lost")
+  case object HeadCheck extends Guard(144, "does not exist")
+  case object GcOrder extends Guard(1287, "does not exist")
+  case object NoCleanUp extends Guard(10, "does not exist")
+  case object SettleAfterProof extends Guard(16, "is lost")
+  case object SecondPoll extends Guard(16679, "is refused without a cause")
+  case object Gaps extends Guard(108, "is lost")
 
   val All: Seq[Guard] =
     Seq(Fence, PrevSeq, PointerWithFiles, HeadCheck, GcOrder, NoCleanUp, SettleAfterProof, SecondPoll, Gaps)
@@ -152,6 +152,32 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
     }
     result
   }
+}
+
+/**
+ * The clock of one process: up to `mostHours` before or behind the true time. While the world has faults, it is set
+ * anew now and then, so that it steps forward and backward, also between two reads of one pass.
+ *
+ * @param mostHours 0: the true time
+ */
+final class SimClock(world: SimWorld, mostHours: Int) {
+  private var skewMillis = if (mostHours == 0) 0L else draw()
+
+  private def draw(): Long = (world.rng.int(2 * mostHours + 1) - mostHours) * SimWorld.Hour
+
+  def millis(): Long = {
+    if (mostHours > 0 && world.faults && world.rng.int(SimClock.ReadsPerStep) == 0) {
+      skewMillis = draw()
+      world.trace(s"a clock is set: ${skewMillis / SimWorld.Hour} h from the true time")
+    }
+    world.trueMillis + skewMillis
+  }
+}
+
+private object SimClock {
+
+  /** A clock is set anew once in this number of reads, on average. */
+  val ReadsPerStep = 60
 }
 
 object SimWorld {

@@ -10,7 +10,7 @@ import zonemap.iceberg.testing.Rng
  * The product's pass, queue, lanes and gc in a simulated world, seed after seed: crashes between any two operations,
  * lost responses, late requests, wrongly reported commits, torn and damaged records, listings that miss files, records
  * that the store does not read or delete and data files that it does not check for a while, another writer, orphan
- * removal, two committers and clocks that differ by up to a day.
+ * removal, two committers, and clocks of writers and committers that differ by up to a day and step forward and backward.
  *
  * -Dzonemap.checks=n sets the number of seeds, and -Dzonemap.seed=s the first one.
  */
