@@ -620,7 +620,7 @@ def test_the_queue_id_is_read_again_where_the_last_creation_counts(
     monkeypatch.setattr(LocalStorage, "creates_atomically", False)
     monkeypatch.setattr(spool.time, "sleep", other)
     with Writer(NAME, catalog=catalog) as writer:
-        assert writer._queue_id == "other"
+        assert writer._target.queue_id == "other"
 
 
 def test_local_storage_needs_hard_links(catalog: SqlCatalog, events: Table, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -656,7 +656,7 @@ def test_spool_through_a_file_io(
         (spool_of(events) / folder).mkdir(parents=True)
     for start in (0, 1):
         with Writer(NAME, catalog=catalog, lane="a/b") as writer:
-            assert type(writer._table.io).__name__ == implementation.partition(".")[2]
+            assert type(writer._target.table.io).__name__ == implementation.partition(".")[2]
             receipt = writer.write(rows(start), seq=start)
             assert writer._spool.backlog().records == start + 1
             assert writer.write(rows(start), seq=start).duplicate

@@ -6,7 +6,6 @@ import os
 import secrets
 import socket
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,12 +14,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from pyiceberg.catalog import Catalog, load_catalog
-from pyiceberg.exceptions import NoSuchTableError
-from pyiceberg.table import Table
+from pyiceberg.catalog import Catalog
 
 from zonemap import arguments as checked
-from zonemap import identifiers
 from zonemap.errors import InvalidArgumentError, ZonemapError
 from zonemap.ingest import compat, lanes, state
 from zonemap.ingest.content_file import WrittenFile
@@ -32,9 +28,10 @@ from zonemap.ingest.existing import ExistingFiles
 from zonemap.ingest.lease import LaneLock
 from zonemap.ingest.pressure import BackPressure, Gate
 from zonemap.ingest.receipt import Receipt, Watch
-from zonemap.ingest.spool import Spool, Stored
-from zonemap.ingest.storage import is_local, local_path
+from zonemap.ingest.spool import Stored
+from zonemap.ingest.storage import is_local
 from zonemap.ingest.tail import LaneTail
+from zonemap.ingest.target import Target
 from zonemap.ingest.wire import FileEntry, IngestRecord
 
 _ATTEMPTS = 3
@@ -97,23 +94,12 @@ class Writer:
                 "Cannot use the bounds: give memory_bytes of 1 MiB or more, and open_files from 1."
             )
         self._bounds = bounds
-        self._refresh_seconds = checked.positive("refresh_seconds", refresh_seconds, "seconds")
+        refresh_seconds = checked.positive("refresh_seconds", refresh_seconds, "seconds")
         self.lane = lane if lane is not None else f"python-{uuid.uuid4()}"
         lanes.folder(self.lane)
-        self._catalog, self._identifier = _catalog_of(table, catalog)
-        self._table = self._load()
-        self._loaded_at = time.monotonic()
-        self._uuid = self._table.metadata.table_uuid
-        _check_kind(table, self._table)
-        self._spool = Spool.of(self._table, _root(self._table, root))
-        # A spool below a wrong root is not created.
-        known = self._spool.known_queue_id()
-        if known is None and root is None:
-            _check_moved(table, self._table, self._spool)
-        state.check_queue(state.pointers(self._table.metadata), known, self._spool.location)
-        self._queue_id = self._spool.queue_id()
+        self._target = Target(table, catalog, root, refresh_seconds)
+        self._spool = self._target.spool
         self._pid = os.getpid()
-        self._lock = threading.RLock()
         self._gate = Gate(self._spool, back_pressure or BackPressure(), lane=self.lane)
         self._writer = "/".join(
             filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name])
@@ -153,7 +139,8 @@ class Writer:
             if found is None:
                 return []
             schema, batches = found
-            return TableFiles(self._name, self._table.metadata, self._table.io, self._bounds).write(schema, batches)
+            table = self._target.table
+            return TableFiles(self._name, table.metadata, table.io, self._bounds).write(schema, batches)
 
         return self._enqueue(files, seq)
 
@@ -191,8 +178,8 @@ class Writer:
 
         def files() -> list[WrittenFile]:
             if check_duplicates:
-                refuse_known(self._name, names, self._spool, self._reload)
-            reader = ExistingFiles(self._name, self._table.metadata, self._table.io, age)
+                refuse_known(self._name, names, self._spool, self._target.reload)
+            reader = ExistingFiles(self._name, self._target.table.metadata, self._target.table.io, age)
             found = [reader.read(location) for location in names]
             paths = [file.path for file in found]
             twice = next((path for path in paths if paths.count(path) > 1), None)
@@ -224,14 +211,14 @@ class Writer:
                 f"Cannot write to '{self._name}': process {self._pid} made this writer, and this is process "
                 f"{os.getpid()}. Open a writer in each process, after the fork, with a lane of its own."
             )
-        with self._lock:
+        with self._target.lock:
             if self._lease is None:
                 raise ZonemapError(f"Cannot write to '{self._name}': this writer is closed. Open a new one.")
             place = self._place(seq)
             if isinstance(place, Receipt):
                 return place
             self._gate.admit()
-            self._refresh()
+            self._target.refresh()
             started = time.monotonic()
             files = make_files()
             if not sum(file.rows for file in files):
@@ -242,7 +229,7 @@ class Writer:
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
             with storing(self._name):
-                self._spool.make_durable([file.path for file in files], self._table)
+                self._spool.make_durable([file.path for file in files], self._target.table)
             # The iterable of the rows may have written through this writer.
             place = self._place(seq)
             if isinstance(place, Receipt):
@@ -302,11 +289,11 @@ class Writer:
         raise AssertionError("unreachable")
 
     def _record(self, files: Iterable[WrittenFile], seq: int, prev_seq: int) -> IngestRecord:
-        metadata = self._table.metadata
+        metadata = self._target.table.metadata
         files = list(files)
         snapshot = metadata.current_snapshot()
         return IngestRecord(
-            queue_id=self._queue_id,
+            queue_id=self._target.queue_id,
             table_uuid=str(metadata.table_uuid),
             branch=state.BRANCH,
             lane=self.lane,
@@ -344,11 +331,11 @@ class Writer:
                 f"longer knows which numbers up to {tail.forgotten} had a record. Look the rows up in the table. If "
                 f"they are missing, use a number above {tail.last}."
             )
-        return Receipt(self.lane, seq, "", 0, 0, (), "", True, Watch(self._reload, self._spool))
+        return Receipt(self.lane, seq, "", 0, 0, (), "", True, Watch(self._target.reload, self._spool))
 
     def _receipt(self, stored: Stored, record: IngestRecord, *, duplicate: bool = False) -> Receipt:
         paths = tuple(str(file.content_file["file-path"]) for file in record.files)
-        watch = Watch(self._reload, self._spool)
+        watch = Watch(self._target.reload, self._spool)
         return Receipt(
             self.lane, record.seq, record.nonce, record.rows, record.size, paths, stored.location, duplicate, watch
         )
@@ -364,7 +351,7 @@ class Writer:
         The spool is read before the table: a record that is committed meanwhile is found in the table.
         """
         pending = self._spool.pending(self.lane)
-        metadata = self._reload().metadata
+        metadata = self._target.reload().metadata
         found = state.load(self._spool, state.pointers(metadata), str(metadata.table_uuid))
         tail = LaneTail.of(
             pending,
@@ -377,85 +364,6 @@ class Writer:
         skipped = 1 if is_local(self._spool.location) else 1 + secrets.randbelow(_MOST_SKIPPED)
         self._next = max(self._next, tail.last + 1 + skipped)
         return tail
-
-    def _refresh(self) -> None:
-        if time.monotonic() - self._loaded_at >= self._refresh_seconds:
-            self._reload()
-
-    def _reload(self) -> Table:
-        with self._lock:
-            table = self._load()
-            if table.metadata.table_uuid != self._uuid:
-                raise ZonemapError(
-                    f"Cannot write to '{self._name}': the table was dropped and created again. Open a new writer."
-                )
-            state.check_queue(state.pointers(table.metadata), self._queue_id, self._spool.location)
-            self._table = table
-            self._loaded_at = time.monotonic()
-            return table
-
-    def _load(self) -> Table:
-        try:
-            return self._catalog.load_table(self._identifier)
-        except NoSuchTableError as error:
-            raise ZonemapError(
-                f"Cannot write to '{self._name}': the catalog '{self._catalog.name}' has no table "
-                f"{'.'.join(self._identifier)}. Create the table, or check the name."
-            ) from error
-
-
-def _catalog_of(table: str, catalog: Catalog | Mapping[str, str] | str | None) -> tuple[Catalog, tuple[str, ...]]:
-    """Returns the catalog and the identifier in it; the first part of the name is the catalog's if it is its name."""
-    parts = identifiers.split(table)
-    if isinstance(catalog, Catalog):
-        found = catalog
-    elif isinstance(catalog, Mapping):
-        found = load_catalog(parts[0], **dict(catalog))
-    elif catalog is None or isinstance(catalog, str):
-        found = load_catalog(catalog or parts[0])
-    else:
-        raise InvalidArgumentError(
-            f"Cannot use catalog={catalog!r}: give a PyIceberg catalog, its properties or its name."
-        )
-    rest = parts[1:] if parts[0] == found.name else parts
-    if len(rest) < 2:
-        raise InvalidArgumentError(f"Cannot read table name {table!r}: write catalog.namespace.table.")
-    return found, rest
-
-
-def _check_kind(name: str, table: Table) -> None:
-    kind = table.properties.get("zonemap.ingest.queue", "spool")
-    if kind != "spool":
-        raise ZonemapError(
-            f"Cannot append to '{name}': its property 'zonemap.ingest.queue' is '{kind}', and the Python writer "
-            "appends to spools only. Write with Spark."
-        )
-
-
-def _check_moved(name: str, table: Table, spool: Spool) -> None:
-    """Raises if the table was moved after its queue was begun: a new queue would hide the records of that one."""
-    for former in Spool.former(table):
-        if former.known_queue_id() is not None:
-            raise ZonemapError(
-                f"Cannot write to '{name}': the table was moved, and its spool is in '{former.location}', not in "
-                f"'{spool.location}'. Give root='{former.location.rpartition('/')[0]}', as the committer must use too, "
-                "or move the folder while no writer and no committer runs."
-            )
-
-
-def _root(table: Table, root: str | Path | None) -> str | None:
-    if root is None:
-        return None
-    found, location = str(root).rstrip("/"), table.location().rstrip("/")
-    if is_local(found) and not local_path(found).is_absolute():
-        raise InvalidArgumentError(f"Cannot use root='{root}': it is not absolute. Give the whole path.")
-    inside = is_local(found) and is_local(location) and local_path(found).is_relative_to(local_path(location))
-    if inside or f"{found}/".startswith(f"{location}/"):
-        raise InvalidArgumentError(
-            f"Cannot use root='{root}': it lies in the table's folder, where a removal of orphan files finds it. Name "
-            "another folder."
-        )
-    return found
 
 
 def _is_list(value: Any) -> bool:
