@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,17 +15,33 @@ from ingest import lake
 from support import product, tables
 from support.session import STOCK
 
+from zonemap.ingest.wire import IngestRecord
+
 pytestmark = pytest.mark.skipif(STOCK, reason="about the product")
 
 NAME = "lake.ingest.two_drivers"
 ROWS = 5
 
 
-def wait_for(what: str, holds: Callable[[], bool], log: Path, seconds: float = 120) -> None:
+def wait_for(what: str, holds: Callable[[], bool], logs: list[Path], seconds: float = 120) -> None:
     end = time.monotonic() + seconds
     while not holds():
-        assert time.monotonic() < end, f"{what}: not within {seconds} s; {log.read_text()[-3000:]}"
+        assert time.monotonic() < end, f"{what}: not within {seconds} s; {ends_of(logs)}"
         time.sleep(0.05)
+
+
+def ends_of(logs: list[Path]) -> str:
+    return "\n".join(f"{log.name}: {log.read_text()[-3000:]}" for log in logs if log.exists())
+
+
+def epochs_in(root: Path) -> int:
+    """Counts the epochs in a queue, by the numbers of their records."""
+    return len({path.name.partition("-")[0] for path in root.glob("pending/*/*.rec")})
+
+
+def writers_in(root: Path) -> Counter[str]:
+    """Counts the records in a queue of each process that appended to it."""
+    return Counter(IngestRecord.from_bytes(path.read_bytes()).writer for path in root.glob("pending/*/*.rec"))
 
 
 def send(process: subprocess.Popen[bytes], number: int) -> None:
@@ -38,7 +55,7 @@ def test_a_driver_that_wakes_up_behind_its_successor_loses_and_doubles_nothing(
 ) -> None:
     tables.create(spark, NAME, "id BIGINT")
     (tmp_path / "in").mkdir()
-    log = tmp_path / "drivers.log"
+    logs = [tmp_path / f"driver-{n}.log" for n in range(3)]
     root = Path(product.call(spark, "ingest_status", NAME)[0].root.removeprefix("file:"))
     files = 0
 
@@ -51,35 +68,43 @@ def test_a_driver_that_wakes_up_behind_its_successor_loses_and_doubles_nothing(
             files += 1
 
     def queued() -> int:
-        """The epochs in the queue, by the numbers of their records."""
-        return len({path.name.partition("-")[0] for path in root.glob("pending/*/*.rec")})
+        return epochs_in(root)
 
     def start() -> subprocess.Popen[bytes]:
         driver = ["ingest.stream_driver", NAME, str(tmp_path), str(sqlite), f"file:{base / 'ingest'}"]
-        return lake.start_python(driver, log)
+        return lake.start_python(driver, logs[len(drivers)])
 
-    drivers = []
+    drivers: list[subprocess.Popen[bytes]] = []
     try:
         drivers.append(start())
         add(6)
-        wait_for("the first driver appends", lambda: queued() >= 3, log)
+        wait_for("the first driver appends", lambda: queued() >= 3, logs)
         send(drivers[0], signal.SIGSTOP)
-        at_stop = queued()
+        at_stop, ((first, records),) = queued(), writers_in(root).items()
         add(6)
         drivers.append(start())
-        wait_for("the second driver goes on", lambda: queued() >= at_stop + 3, log)
+        wait_for("the second driver goes on", lambda: queued() >= at_stop + 3, logs)
         send(drivers[0], signal.SIGCONT)
         add(6)
         before = queued()
-        wait_for("one of both goes on", lambda: queued() >= min(files, before + 2), log)
+        wait_for("one of both goes on", lambda: queued() >= min(files, before + 2), logs)
+        wait_for(
+            "the first driver ends, appends, or has an append dropped that its successor made",
+            lambda: (
+                drivers[0].poll() is not None
+                or writers_in(root)[first] > records
+                or "was appended before" in logs[0].read_text()
+            ),
+            logs,
+        )
         # Spark may have ended one of both, which it found out of step with the checkpoint
         running = [driver for driver in drivers if driver.poll() is None]
-        assert running, log.read_text()[-3000:]
+        assert running, ends_of(logs)
         for driver in running:
             send(driver, signal.SIGKILL)
         add(3)
         drivers.append(start())
-        wait_for("the third driver reads the rest", lambda: queued() >= files, log)
+        wait_for("the third driver reads the rest", lambda: queued() >= files, logs)
     finally:
         (tmp_path / "stop").touch()
         for driver in drivers:

@@ -3,7 +3,7 @@ package zonemap.spark.procedure
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{BaseTable, Table}
+import org.apache.iceberg.{BaseMetadataTable, BaseTable, Table}
 import org.apache.iceberg.exceptions.{NoSuchNamespaceException, NoSuchTableException}
 import org.apache.iceberg.spark.Spark3Util
 import org.apache.spark.SparkThrowable
@@ -24,7 +24,7 @@ private[procedure] object IcebergTables {
    * Loads the table and its current metadata.
    *
    * @param verb the action of the caller, for the message of an error
-   * @throws IllegalArgumentException if there is no such table or it is not an Iceberg table
+   * @throws IllegalArgumentException if there is no such table, or it is not an Iceberg table or a metadata table of one
    */
   def load(spark: SparkSession, name: String, verb: String): Table = {
     val table =
@@ -37,6 +37,7 @@ private[procedure] object IcebergTables {
           val why = ErrorText.firstLine(e) + absentCatalog(spark, name)
           throw refused(s"Cannot $verb '$name': $why. Name an existing Iceberg table as catalog.namespace.table.", e)
       }
+    if (table.isInstanceOf[BaseMetadataTable]) refuse(name, verb, "it is a metadata table", "Name the table itself")
     table.refresh()
     table
   }

@@ -115,7 +115,7 @@ class ClusteringInformationTest extends SharedSession {
       s"table => '$table', columns => array('tags')" -> "'tags' is of type list<int>, which has no bounds.",
       "table => 'lake.db.nope', columns => array('id')" -> "Cannot compute the clustering of 'lake.db.nope'",
       "table => 'clustering_view', columns => array('id')" -> "Cannot compute the clustering of 'clustering_view'",
-      s"table => '$table.files', columns => array('id')" -> "it is a FilesTable. Name the table itself."
+      s"table => '$table.files', columns => array('id')" -> "it is a metadata table. Name the table itself."
     )
     for ((arguments, message) <- cases) assert(errorOf(arguments).contains(message), errorOf(arguments))
   }

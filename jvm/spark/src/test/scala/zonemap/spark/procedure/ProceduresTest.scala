@@ -110,8 +110,12 @@ class ProceduresTest extends SharedSession {
       s"build(table => '$empty', facts => 'values(id)')" -> Seq("Cannot build facts", s"'$empty'", "no snapshot"),
       s"build(table => '$empty', columns => array('id'))" -> Seq("choose columns", s"'$empty'", "no snapshot"),
       s"status('$empty.files')" -> Seq(
-        s"Cannot show the status of '$empty.files': it is a FilesTable",
+        s"Cannot show the status of '$empty.files': it is a metadata table",
         "Name the table"),
+      s"drop('$empty.files')" -> Seq(s"Cannot drop the index of '$empty.files': it is a metadata table"),
+      s"gc('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
+      s"history('$empty.snapshots')" -> Seq(s"'$empty.snapshots': it is a metadata table"),
+      s"ingest_status('$empty.files')" -> Seq(s"'$empty.files': it is a metadata table"),
       "status(namespace => 'lake.nope')" -> Seq("Cannot show the status of namespace 'lake.nope'", "catalog.namespace"),
       "status(namespace => 'a b c')" -> Seq("Cannot show the status of namespace 'a b c'"),
       s"status(table => '$empty', namespace => 'lake.db')" -> Seq(s"table '$empty' and namespace 'lake.db'", "Remove"),
