@@ -63,6 +63,7 @@ QUERIES = {
     "SELEC 1": r"\. Give the text of one SELECT\.$",
     "SELECT * FROM lake.mistakes.nowhere": r"\. Correct the query, and name tables as catalog\.namespace\.table\.$",
     "SELECT nope FROM lake.mistakes.indexed": r"`nope`.*\. Correct the query",
+    "SELECT * FROM lake.mistakes.indexed WHERE id = 'abc'": r"'abc'.*\. Correct the query: running it fails alike\.$",
     "SELECT * FROM STREAM lake.mistakes.indexed": r"it reads a stream, .*\. Give a query of the same table",
 }
 

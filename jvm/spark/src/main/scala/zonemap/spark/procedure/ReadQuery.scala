@@ -16,10 +16,10 @@ private[procedure] object ReadQuery {
   private val MaxText = 200
 
   /**
-   * Returns the query after analysis.
+   * Returns the query after optimization, in which Spark evaluates constants.
    *
    * @param verb the action of the caller, for the message of an error
-   * @throws IllegalArgumentException if the text is no single query, or if Spark cannot analyze it
+   * @throws IllegalArgumentException if the text is no single query, or if Spark cannot analyze or optimize it
    */
   def of(spark: SparkSession, text: String, verb: String): QueryExecution = {
     val session = spark.asInstanceOf[ClassicSession].sessionState
@@ -48,6 +48,11 @@ private[procedure] object ReadQuery {
       refuse(
         "it reads a stream, whose files are planned batch by batch",
         "Give a query of the same table without STREAM")
+    try query.optimizedPlan: Unit
+    catch {
+      case e: SparkThrowable if e.getCondition != null =>
+        failed(e.asInstanceOf[Throwable], "Correct the query: running it fails alike")
+    }
     query
   }
 
