@@ -21,6 +21,9 @@ final class FaultyFiles(delegate: IngestFiles) extends DelegatingFiles(delegate)
   /** How many of the next operations of a kind fail. */
   val failing: mutable.Map[String, Int] = mutable.HashMap.empty[String, Int].withDefaultValue(0)
 
+  /** Whether the store confirms deletes and keeps the files, as S3 without permission to delete versions may. */
+  var keepsDeleted = false
+
   private def check(operation: String, path: String): Unit = {
     failing(operation) -= 1
     if (failing(operation) >= 0 || refused.exists { case (kind, part) => kind == operation && path.contains(part) })
@@ -42,7 +45,7 @@ final class FaultyFiles(delegate: IngestFiles) extends DelegatingFiles(delegate)
   }
   override def delete(path: String): Unit = {
     check("delete", path)
-    super.delete(path)
+    if (!keepsDeleted) super.delete(path)
   }
 }
 

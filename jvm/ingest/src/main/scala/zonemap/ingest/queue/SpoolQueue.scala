@@ -33,7 +33,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   override def poll(limits: PollLimits): Poll = {
     val listing = files.listing(SpoolNames.Pending)
     val listed = recordsOf(listing.files)
-    undeleted.retain(listed.map(_.name))
+    undeleted.listed(listed.map(_.name))
     known.retain(listed)
     val order = PollOrder.of(listed.filterNot(record => undeleted.contains(record.name)), limits.deferred)
     val delivery = new PollDelivery(limits, readAll).run(order)
@@ -88,7 +88,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
     val failed = files.deleteAll(names.map(pathOf))
     names.foreach { name =>
       failed.get(pathOf(name)) match {
-        case None      => undeleted.remove(name)
+        case None      => undeleted.deleted(name)
         case Some(why) => undeleted.add(StuckRecord(name, s"its record cannot be deleted: $why"))
       }
     }

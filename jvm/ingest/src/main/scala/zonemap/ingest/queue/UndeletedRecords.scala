@@ -11,6 +11,9 @@ private[queue] final class UndeletedRecords {
 
   private val records = mutable.LinkedHashMap.empty[Key, StuckRecord]
 
+  /** The records whose deletion the store has confirmed since the last listing. */
+  private val confirmed = mutable.HashSet.empty[Key]
+
   def contains(name: RecordName): Boolean = synchronized(records.contains(keyOf(name)))
 
   def all: Seq[StuckRecord] = synchronized(records.values.toSeq)
@@ -21,15 +24,28 @@ private[queue] final class UndeletedRecords {
     records.put(keyOf(record.name), record): Unit
   }
 
-  def remove(name: RecordName): Unit = synchronized(records.remove(keyOf(name)): Unit)
+  /** Takes note that the store has confirmed the deletion of a record. */
+  def deleted(name: RecordName): Unit = synchronized {
+    remove(name)
+    confirmed.add(keyOf(name)): Unit
+  }
 
-  /** Forgets the records that are not listed any more. */
-  def retain(listed: Seq[RecordName]): Unit = synchronized {
-    if (records.nonEmpty) {
-      val present = listed.iterator.map(keyOf).toSet
-      records.filterInPlace((key, _) => present(key)): Unit
+  /**
+   * Forgets the records that are not listed any more, and adds those that are listed although the store has confirmed
+   * their deletion: `s3.delete-enabled=false` does so.
+   */
+  def listed(names: Seq[RecordName]): Unit = synchronized {
+    if (records.nonEmpty || confirmed.nonEmpty) {
+      val present = names.iterator.map(keyOf).toSet
+      records.filterInPlace((key, _) => present(key))
+      names.filter(name => confirmed(keyOf(name))).foreach { name =>
+        add(StuckRecord(name, "the store confirms its deletion and still lists it"))
+      }
+      confirmed.clear()
     }
   }
+
+  private def remove(name: RecordName): Unit = records.remove(keyOf(name)): Unit
 
   /** Some records to try again, the longest untried ones first. */
   def next(): Seq[RecordName] = synchronized(records.valuesIterator.take(Retries).map(_.name).toSeq)

@@ -129,6 +129,23 @@ class FaultyStoreTest extends AnyFunSuite {
     assert(t.target.queue.names().isEmpty && problemOf(t, faulty).isEmpty)
   }
 
+  test("a store that confirms deletes and keeps the records stops and doubles nothing, and is an alarm of the status") {
+    val (t, faulty) = filled(IngestSettings(maxRecordsPerCommit = 4))
+    faulty.files.keepsDeleted = true
+    val first = committer(t, faulty)
+    first.pass()
+    first.pass()
+    t.append("c", t.dataFile("c0"))
+    val result = first.pass().head
+    assert(t.live() == Seq("a0", "a1", "b0", "b1", "c0") && result.undeleted.size == 4 && !result.more)
+    val problem = problemOf(t, faulty)
+    assert(problem.contains("4 records are committed or refused and stay in the queue"), problem)
+    assert(problem.contains("confirms its deletion and still lists it"), problem)
+    faulty.files.keepsDeleted = false
+    (0 until 3).foreach(_ => first.pass())
+    assert(t.target.queue.names().isEmpty && problemOf(t, faulty).isEmpty)
+  }
+
   test("a refused record that quarantine does not take stays listed until it is there") {
     val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
     t.append("a", t.dataFile("a0"))
