@@ -415,6 +415,39 @@ def test_files_roll_at_the_target_size_and_row_groups_at_theirs(
 
 
 @pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("write.target-file-size-bytes", "many"),
+        ("write.parquet.row-group-size-bytes", "1 GB"),
+        ("write.parquet.row-group-limit", ""),
+        ("write.parquet.page-size-bytes", "1.5"),
+        ("write.parquet.compression-level", "high"),
+        ("write.parquet.compression-codec", "snapppy"),
+        ("write.metadata.metrics.max-inferred-column-defaults", "all"),
+    ],
+)
+def test_a_property_that_cannot_be_used_is_named_and_nothing_is_appended(
+    catalog: SqlCatalog, make: Callable[..., Table], key: str, value: str
+) -> None:
+    table = make(**{key: value})
+    expected = pytest.raises(ZonemapError, match=f"{key}.*{value}|{value}.*{key}")
+    with Writer(NAME, catalog=catalog) as writer, expected:
+        writer.write(rows(1))
+    assert bodies(table) == []
+
+
+@pytest.mark.parametrize(("codec", "written"), [("UNCOMPRESSED", "UNCOMPRESSED"), ("Zstd", "ZSTD"), ("lz4_raw", "LZ4")])
+def test_the_compression_is_named_as_in_spark(
+    catalog: SqlCatalog, make: Callable[..., Table], codec: str, written: str
+) -> None:
+    table = make(**{"write.parquet.compression-codec": codec})
+    with Writer(NAME, catalog=catalog) as writer:
+        writer.write(rows(1))
+    (file,) = content_files(bodies(table)[0])
+    assert pq.ParquetFile(local(file["file-path"])).metadata.row_group(0).column(0).compression == written
+
+
+@pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ({"memory_bytes": 5}, "memory_bytes of 1 MiB"),

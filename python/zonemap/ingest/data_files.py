@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg.io import FileIO
-from pyiceberg.io.pyarrow import _get_parquet_writer_kwargs, parquet_path_to_id_mapping
+from pyiceberg.io.pyarrow import parquet_path_to_id_mapping
 from pyiceberg.schema import sanitize_column_names
 from pyiceberg.table.locations import load_location_provider
 from pyiceberg.table.metadata import TableMetadata
@@ -24,6 +24,7 @@ from zonemap.ingest.conversion import Conversion
 from zonemap.ingest.partitions import Partitions, identity
 from zonemap.ingest.sorting import Sorting
 from zonemap.ingest.statistics import FloatColumn, FooterReader
+from zonemap.ingest.table_properties import parquet_options, whole_number
 
 _FORMAT_KEY = "write.format.default"
 _TARGET_KEY = "write.target-file-size-bytes"
@@ -66,9 +67,9 @@ class TableFiles:
         self._metadata = metadata
         self._bounds = bounds
         properties = metadata.properties
-        group_bytes = int(properties.get(_GROUP_BYTES_KEY, _GROUP_BYTES))
+        group_bytes = whole_number(properties, _GROUP_BYTES_KEY, _GROUP_BYTES)
         self._group_bytes = min(group_bytes, bounds.memory_bytes)
-        self._group_rows = int(properties.get(_GROUP_ROWS_KEY, _GROUP_ROWS))
+        self._group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
         self._partitions = Partitions(name, metadata.spec(), metadata.schema())
         self._factory = _Factory(name, metadata, io, self._partitions)
         self._open: dict[tuple[Any, ...], _PartitionFile] = {}  # by the identity of the partition
@@ -158,9 +159,9 @@ class _Factory:
             path for path, key in paths.items() if not columns[key].is_float or columns[key].repeated
         ]
         self.sorting = Sorting(metadata.sort_order(), schema)
-        self.options = _get_parquet_writer_kwargs(properties)
-        self.target = int(properties.get(_TARGET_KEY, _TARGET))
-        self.group_rows = int(properties.get(_GROUP_ROWS_KEY, _GROUP_ROWS))
+        self.options = parquet_options(properties)
+        self.target = whole_number(properties, _TARGET_KEY, _TARGET)
+        self.group_rows = whole_number(properties, _GROUP_ROWS_KEY, _GROUP_ROWS)
         self._locations = load_location_provider(metadata.location, metadata.properties)
         self._write_id = uuid.uuid4()
         self._numbers = itertools.count()

@@ -11,6 +11,8 @@ from pyiceberg.schema import Schema
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.types import DoubleType, FloatType, IcebergType, ListType, MapType, StructType
 
+from zonemap.ingest.table_properties import whole_number
+
 Mode = Literal["none", "counts", "full"]
 
 _DEFAULT_KEY = "write.metadata.metrics.default"
@@ -67,7 +69,7 @@ def _modes(metadata: TableMetadata, schema: Schema) -> dict[int, str]:
     """Returns the mode of each column as text: the default, the sorted columns, then the properties of columns."""
     properties = metadata.properties
     default = properties.get(_DEFAULT_KEY)
-    most = int(properties.get(_INFERRED_KEY, _INFERRED))
+    most = whole_number(properties, _INFERRED_KEY, _INFERRED)
     inferred = schema.fields if default is not None or len(schema.fields) <= most else schema.fields[:most]
     within = {field_id for field in inferred for field_id in _ids(field.field_id, field.field_type)}
     default = _valid(default, _DEFAULT) if default is not None else _DEFAULT
