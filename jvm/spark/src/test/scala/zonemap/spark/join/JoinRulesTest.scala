@@ -66,6 +66,15 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(rows(inlined) == Seq("[12]", "[14]"))
   }
 
+  test("plan time: two joins of one table by other keys share no exchange") {
+    def joined(keys: String) = s"SELECT f.id FROM $fact f JOIN VALUES $keys AS v(k) ON f.id = v.k"
+    withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1", "spark.sql.adaptive.enabled" -> "false") {
+      val both = sql(s"${joined("(12L), (14L)")} UNION ALL ${joined("(33L), (38L)")}")
+      assert(scans(optimized(both)).flatMap(notes) == Seq.fill(2)("join pruning on id: 5 -> 1 files"))
+      assert(rows(both) == Seq("[12]", "[14]", "[33]", "[38]"))
+    }
+  }
+
   test("plan time: nothing is attached when it leaves no file out") {
     assert(scans(optimized(sql(s"SELECT f.id FROM $fact f JOIN $keys k ON f.id = k.k"))).flatMap(notes).isEmpty)
   }
@@ -88,6 +97,20 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     }
     assert(keysAsked.flatten.map(_.pruningKey.references.head.name).sorted == Seq("id", "s"))
     assert(runtime.runtimeJoins(plan).fastEquals(plan))
+  }
+
+  test("run time: a side that is broadcast gets no filter of another join, so that its keys prune the other side") {
+    val dim = newTable("join_dim")
+    build(dim)
+    val frame = sql(
+      s"SELECT /*+ BROADCAST(d), BROADCAST(k) */ f.id FROM $fact f JOIN $dim d ON f.id = d.id " +
+        s"JOIN $keys k ON d.id = k.k WHERE d.s <> '7' AND k.name <> 'n14'")
+    val plan = optimized(frame)
+    val filtered = plan.collect {
+      case scan: DataSourceV2ScanRelation if scan.scan.isInstanceOf[KeyFilteredScan] => scan
+    }
+    assert(filtered.map(_.relation.table.name()).forall(_.contains("join_fact")) && pruned(plan) == 1)
+    assert(rows(frame) == Seq("[0]", "[21]", "[28]", "[35]", "[42]", "[49]"))
   }
 
   test("run time: where Spark prunes partitions itself, its keys cut within them too") {
