@@ -149,6 +149,27 @@ def test_values_of_transforms(
     }
 
 
+@pytest.mark.parametrize(
+    ("kind", "arrow", "least"),
+    [
+        (types.IntegerType(), pa.int32(), -(2**31)),
+        (types.LongType(), pa.int64(), -(2**63)),
+        (types.DecimalType(9, 2), pa.decimal128(9, 2), Decimal("-9999999.99")),
+    ],
+    ids=str,
+)
+def test_a_value_whose_transform_overflows_is_refused(
+    catalog: SqlCatalog, make: Callable[..., Table], kind: types.PrimitiveType, arrow: pa.DataType, least: Any
+) -> None:
+    table = make(Schema(NestedField(1, "c", kind)), spec=spec_of((1, TruncateTransform(10), "p")))
+    expected = pytest.raises(
+        ZonemapError, match=r"partition field 'p': truncate\[10\] of a value does not fit into .*out\.$"
+    )
+    with Writer(NAME, catalog=catalog) as writer, expected:
+        writer.write(pa.table({"c": pa.array([least], arrow)}))
+    assert bodies(table) == []
+
+
 def test_several_fields_of_one_column_and_of_a_struct(catalog: SqlCatalog, make: Callable[..., Table]) -> None:
     schema = Schema(
         NestedField(1, "ts", types.TimestampType()),

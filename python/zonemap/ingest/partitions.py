@@ -111,12 +111,17 @@ class _Source:
                 f"Cannot write to '{name}': the transform of partition field '{field.name}' is unknown. Update "
                 "PyIceberg, or write with Spark."
             )
+        self._field = field.name
         self._transform = field.transform
         self._path = _path(schema, field.source_id)
         self._type = schema.find_field(field.source_id).field_type
 
     def values(self, batch: pa.RecordBatch) -> pa.Array:
-        """Returns the value of each row as an array of physical values: numbers, texts, bytes."""
+        """Returns the value of each row as an array of physical values: numbers, texts, bytes.
+
+        Raises:
+            ZonemapError: the transform of a value does not fit into the type of the partition field.
+        """
         array: Any = batch.column(self._path[0])
         for position in self._path[1:]:
             array = array.flatten()[position]
@@ -135,7 +140,13 @@ class _Source:
             if isinstance(transform, DayTransform | HourTransform):
                 return whole
             return _by_distinct_value(whole, transform, DateType())
-        return _by_distinct_value(array, transform, self._type)
+        try:
+            return _by_distinct_value(array, transform, self._type)
+        except (pa.ArrowInvalid, OverflowError) as error:
+            raise ZonemapError(
+                f"Cannot write partition field '{self._field}': {transform} of a value does not fit into the type "
+                f"{transform.result_type(self._type)} of the field ({error}). Leave the rows with the least values out."
+            ) from error
 
     def internal(self, scalar: pa.Scalar) -> Any:
         """Returns a value of an array of this source in Iceberg's internal form."""
