@@ -6,6 +6,7 @@ import os
 import re
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
@@ -107,12 +108,17 @@ class Store:
 
         This happens before the file is opened: to open a named pipe would wait for its writer.
         """
-        for folder, path in zip(_local(self._io, self._folder), _local(self._io, location), strict=True):
-            real, found = os.path.realpath(folder), os.path.realpath(path)
-            if os.path.commonpath((real, found)) != real:
+        for folder, path in set(zip(self._real_folders, _local(self._io, location), strict=True)):
+            found = os.path.realpath(path)
+            if os.path.commonpath((folder, found)) != folder:
                 raise DamagedError(f"'{location}' is reached through a symbolic link that leaves the index")
             if Path(found).exists() and not Path(found).is_file():
                 raise DamagedError(f"'{location}' is no regular file")
+
+    @cached_property
+    def _real_folders(self) -> list[str]:
+        """The folder in each form of `_local`, without symbolic links."""
+        return [os.path.realpath(folder) for folder in _local(self._io, self._folder)]
 
 
 def store_folder(table_location: str, table_uuid: str, store_location: str | None) -> str:
