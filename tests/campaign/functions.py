@@ -14,7 +14,7 @@ ODD_UNITS = ("nonsense", "", "HOURS", "day ", "CENTURY", "decade")
 _UNIT = "{unit}"
 
 _NUMBERS = (
-    *("{x} + 1", "{x} - 7", "1 - {x}", "{x} * 2", "{x} * -1", "{x} / 3", "{x} % 5", "-{x}", "abs({x})", "sign({x})"),
+    *("{x} + 1", "{x} - 7", "1 - {x}", "{x} * 2", "{x} * -1", "{x} / 3", "{x} % 5", "-({x})", "abs({x})", "sign({x})"),
     *("pmod({x}, 7)", "round({x}, -2)", "bround({x})", "CAST({x} AS STRING)", "CAST({x} AS DOUBLE)", "hash({x})"),
     *("try_add({x}, 3)", "try_multiply({x}, 3)", "try_divide({x}, 0)", "greatest({x}, 0)", "least({x}, 0)"),
     *("try_cast({x} AS INT)", "try_cast({x} AS TINYINT)", "CAST({x} AS BOOLEAN)", "sqrt({x})", "log10({x})"),
