@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
@@ -37,12 +38,19 @@ ADAPTIVE_EVERY, NOT_ADAPTIVE = 10, {"spark.sql.adaptive.enabled": "false"}
 NOT_VALIDATED = {"spark.sql.lightweightPlanChangeValidation": "false"}
 READS_FILES = "reads files"
 ZEROS = ("-0.0", "0.0")  # MIN and MAX may return either
+#: Spark fails on many conditions with several NULLIF, and on comparisons of a BOOLEAN with a value that is not cast.
+OFTEN_FAILS = re.compile(r"nullif\(.*nullif\(|AS BOOLEAN\)+ ?(?:[<>=!]|IN\b|BETWEEN\b)")
 Needs = tuple[int, str | None]  # the files needed, as bits, and a problem beyond them
 
 
 def _reads_values(question: Question) -> bool:
     """Whether a plan without a scan may be run; a statement would change the table."""
     return question.kind == "values_of_aggregates"
+
+
+def _fails_others(question: Question, marks: str) -> bool:
+    """Whether a query fails, or often does so in Spark's optimizer: a plan of queries together would fail with it."""
+    return marks.startswith(ERROR_MARK) or OFTEN_FAILS.search(question.condition) is not None
 
 
 def _open(question: Question) -> str:
@@ -198,8 +206,8 @@ class Batch:
         if questions[0].kind in ALONE:
             return self.probe.plan(texts, reads_values=_reads_values(questions[0]))
         lines = [""] * len(texts)
-        alone = [n for n, mark in enumerate(marks) if mark.startswith(ERROR_MARK)]  # would fail the others with them
-        others = [n for n in range(len(texts)) if not marks[n].startswith(ERROR_MARK)]
+        alone = [n for n, mark in enumerate(marks) if _fails_others(questions[n], mark)]
+        others = sorted(set(range(len(texts))) - set(alone))
         parts = [others[start : start + TOGETHER] for start in range(0, len(others), TOGETHER)]
         for some in (*([n] for n in alone), *parts):
             self._chunk_number += len(some) > 1

@@ -6,7 +6,7 @@ import pytest
 from support import product, tables
 from support.session import STOCK
 
-from campaign.batch import Batch
+from campaign.batch import Batch, _fails_others
 from campaign.held import Ranked
 from campaign.judge import Verdict
 from campaign.questions import Keys, Order, Question
@@ -55,6 +55,22 @@ def _question(**more: object) -> Question:
 def test_first_rows_by_a_column(order: Order, rows: int, planned: int, needed: int, is_problem: bool) -> None:
     found, problem = _batch()._needs(_question(order=order, rows=rows), "1111", planned)
     assert (found, problem is not None) == (needed, is_problem)
+
+
+@pytest.mark.parametrize(
+    ("condition", "marks", "is_alone"),
+    [
+        ("x = 5", "1001", False),
+        ("x = 5", "!SparkArithmeticException", True),
+        ("(nullif(x, 5)) = (nullif(7, 5))", "1001", True),
+        ("(nullif(x, 5)) IS NULL", "1001", False),
+        ("try_cast(x AS BOOLEAN) < -5", "1001", True),
+        ("(CAST(x AS BOOLEAN)) IS NULL", "1001", False),
+        ("try_cast(x AS INT) < -5", "1001", False),
+    ],
+)
+def test_queries_that_fail_others_are_planned_alone(condition: str, marks: str, is_alone: bool) -> None:
+    assert _fails_others(_question(condition=condition), marks) == is_alone
 
 
 def test_files_of_matching_rows_and_keys() -> None:
