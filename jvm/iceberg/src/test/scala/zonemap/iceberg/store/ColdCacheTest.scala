@@ -210,6 +210,14 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     assert(back.sameElements(bytes) && files().isEmpty && mode(dir.resolve("zonemap-cold-v1")) == "rwx------")
   }
 
+  test("spilled files stay below the cap of the disk") {
+    val settings = ColdSettings(diskMaxBytes = 250, dir = Some(dir.toString))
+    val own = new SpillFiles(() => settings, new PrivateFolders)
+    val sources = (0 until 3).map(n => ByteSource.ofBytes(content(s"spilled$n", 100)))
+    val spilled = sources.map(own.of)
+    assert(own.totalBytes == 200 && spilled.map(_.isDefined) == Seq(true, true, false))
+  }
+
   test("one table is forgotten, others and foreign files are not") {
     use()
     Seq("mem://store", "mem://other").foreach(root => read("a", root = root))
