@@ -97,6 +97,18 @@ class TiersTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess {
     assert(damaged.mode == PlanMode.Exact && fetched == reads)
   }
 
+  test("ranges that were read while the store was damaged are read again once it is repaired") {
+    val t = stored()
+    val dir = Files.createTempDirectory("zonemap-tiers-test")
+    val segments = t.table.io.storeFiles.filter(_.contains("/segments/"))
+    val whole = segments.map(path => path -> t.table.io.bytes(path))
+    whole.foreach { case (path, bytes) => t.table.io.put(path, bytes.map(byte => (byte ^ 0x10).toByte)) }
+    assert(plan(t, ids(0, 400), cold(Some(dir)))._1.mode.isInstanceOf[PlanMode.Stock])
+    whole.foreach { case (path, bytes) => t.table.io.put(path, bytes) }
+    forgetAll()
+    assert(plan(t, ids(0, 400), cold(Some(dir)))._1.mode == PlanMode.Exact)
+  }
+
   /** Makes all segments some hours old, except the newest one. */
   private def aged(t: Maintained): Unit = {
     val snapshot = t.index.get

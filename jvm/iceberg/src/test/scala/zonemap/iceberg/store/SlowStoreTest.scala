@@ -1,6 +1,6 @@
 package zonemap.iceberg.store
 
-import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
+import java.util.concurrent.{CompletableFuture, CountDownLatch, Executors, TimeUnit}
 
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
@@ -160,6 +160,23 @@ class SlowStoreTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     }
     assert(millis <= 4 * budgetMillis + marginMillis, millis)
     assert(relation.lastPlan().mode.isInstanceOf[PlanMode.Stock])
+  }
+
+  test("requests that are each within the budget of a relation use it up together") {
+    val budget = new StoreBudget(100, new StoreRequests)
+    val workers = Executors.newSingleThreadScheduledExecutor()
+    try {
+      val slow = (0 until 50).find { _ =>
+        val started = System.nanoTime()
+        val response = new CompletableFuture[Unit]
+        workers.schedule[Unit](() => response.complete(()): Unit, 60, TimeUnit.MILLISECONDS)
+        try {
+          StoreBudget.within(budget)(StoreBudget.await("store", response, () => System.nanoTime() - started))
+          false
+        } catch { case _: StoreSlowException => true }
+      }
+      assert(slow.isDefined)
+    } finally workers.shutdown()
   }
 
   test("many plans of a hanging table at once, of many snapshots: each in its budget, on few threads") {
