@@ -23,7 +23,9 @@ from soak.checks import Checks, Results
 from soak.figures import Sample
 
 Report = Callable[[str], None]
-HEADER = " minute  queries  equal  gone  errors of both  of ours  wrong  by index  heap MB  threads  handles"
+HEADER = (
+    " minute  queries  equal  gone  errors of both  of ours  wrong  by index  heap MB  threads  handles  own threads"
+)
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,7 @@ class Soak:
             f"{len(self.samples) * self.plan.every_seconds / 60:7.1f} {queries:8d} {counts['equal']:6d}"
             f" {counts['snapshots gone'] + counts['no table']:5d} {counts['errors of both']:15d}"
             f" {counts['errors of ours']:8d} {counts['wrong']:6d} {planned.planned_scans:9d}"
-            f" {taken.heap_mb:8.1f} {taken.threads:8d} {taken.handles:8d}"
+            f" {taken.heap_mb:8.1f} {taken.threads:8d} {taken.handles:8d} {taken.own_threads:12d}"
         )
 
     @contextlib.contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import Row
+from support import product, tables
 from support.session import STOCK
 
 from soak import checks, figures
@@ -27,6 +29,19 @@ def test_a_short_soak(spark, base) -> None:
     assert len(lines) == 1 + len(soak.samples) and soak.samples
 
 
+@pytest.mark.parametrize("enabled", ["false", "true"])
+def test_spark_refuses_a_query_whose_table_got_other_columns_since_its_analysis(spark, enabled: str) -> None:
+    name = "lake.soak.changed"
+    tables.create(spark, name, "id BIGINT, extra STRING")
+    spark.sql(f"INSERT INTO {name} VALUES (1, 'a')")
+    product.build(spark, name)
+    with product.conf(spark, enabled=enabled):
+        analyzed = spark.sql(f"SELECT id FROM {name} WHERE id = 1")
+        spark.sql(f"ALTER TABLE {name} DROP COLUMN extra")
+        with pytest.raises(PySparkException, match=checks.CHANGED):
+            analyzed.collect()
+
+
 @pytest.mark.parametrize(
     ("actual", "expected", "found"),
     [
@@ -39,6 +54,7 @@ def test_a_short_soak(spark, base) -> None:
         (GONE, [ONE], "errors of ours"),
         (GONE, [GONE], "errors of both"),
         (GONE, [], "errors of both"),
+        (Answer(None, f"[{checks.CHANGED}.COLUMNS_MISMATCH] ..."), [ONE], "columns changed"),
         (Answer([]), [ONE], "wrong"),
         (Answer([Row(1), Row(1)]), [ONE], "wrong"),
     ],
@@ -53,13 +69,14 @@ def test_judged(actual: Answer, expected: list[Answer], found: str) -> None:
 @pytest.mark.parametrize(
     ("last", "found"),
     [
-        (Sample(110, 80, 210), []),
-        (Sample(200, 80, 210), ["heap_mb grows from 100 to 200"]),
-        (Sample(100, 130, 210), ["threads grows from 80 to 130"]),
-        (Sample(100, 80, 400), ["handles grows from 200 to 400"]),
+        (Sample(110, 80, 210, 30), []),
+        (Sample(200, 80, 210, 30), ["heap_mb grows from 100 to 200"]),
+        (Sample(100, 140, 210, 30), ["threads grows from 80 to 140"]),
+        (Sample(100, 80, 400, 30), ["handles grows from 200 to 400"]),
+        (Sample(100, 80, 200, 40), ["own_threads grows from 30 to 40"]),
     ],
 )
 def test_growth(last: Sample, found: list[str]) -> None:
-    steady = Sample(100, 80, 200)
+    steady = Sample(100, 80, 200, 30)
     assert figures.growth([steady] * 10 + [last] * 5) == found
     assert figures.growth([steady] * 2 + [last] * 5) == []
