@@ -10,6 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.functions import expr
 from support import plans, product
 from support.compare import canonical
 
@@ -47,6 +48,13 @@ def _one_zero(value: Any) -> Any:
 
 def bag(rows: list[Row]) -> Counter:
     return Counter(tuple(_one_zero(canonical(v)) for v in row) for row in rows)
+
+
+def rows_of(spark: SparkSession, text: str, args: Any = None) -> list[Row]:
+    """Runs a text; named parameters are texts of literals, the others are values."""
+    if args is None:
+        return spark.sql(text).collect()
+    return spark.sql(text, args={k: expr(v) for k, v in args.items()} if isinstance(args, dict) else args).collect()
 
 
 def all_of(spark: SparkSession, relation: str) -> str:
@@ -113,14 +121,14 @@ class Judge:
     def text(self, sql: str, relation: str) -> str:
         return sql.replace("{t}", relation).replace("{k}", keys_of(self.table))
 
-    def _rows(self, sql: str, relation: str) -> Outcome:
+    def _rows(self, sql: str, relation: str, args: Any = None) -> Outcome:
         try:
-            return Outcome(bag(self.spark.sql(self.text(sql, relation)).collect()))
+            return Outcome(bag(rows_of(self.spark, self.text(sql, relation), args)))
         except (Py4JJavaError, PySparkException) as error:
             return Outcome(None, class_of(error))
 
     def _run(self, check: Check, relation: str) -> Outcome:
-        return self._rows(check.sql, relation)
+        return self._rows(check.sql, relation, check.args)
 
     def _compare(self, check: Check, off: Outcome, on: Outcome) -> Verdict:
         if on.rows is None or off.rows is None:
@@ -160,7 +168,7 @@ class Judge:
         """Evaluates the query over all rows in memory, so no file is pruned and no reader gets a condition."""
         self._hold(self._relation(check))
         with product.off(self.spark):
-            return self._rows(sql, HELD).rows
+            return self._rows(sql, HELD, check.args).rows
 
     def _hold(self, relation: str) -> None:
         if self._held == relation:

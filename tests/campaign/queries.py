@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from support.fuzz import predicates
 from support.fuzz.recipe import Column
@@ -24,6 +25,7 @@ class Check:
 
     compare: "rows" compares bags of rows; "some" compares only the number of rows, which must be rows of `whole`.
     relation: the text that replaces `{t}`; in it, `{s0}` is the first snapshot of the table, `{s1}` the second, ...
+    args: the parameters of the text, see `judge.rows_of`
     """
 
     kind: str
@@ -34,6 +36,7 @@ class Check:
     condition: str | None = None  # the condition, if the query has only one and it is on `{t}`
     confs: dict[str, str] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
+    args: Any = None
 
 
 @dataclass

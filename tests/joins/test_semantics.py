@@ -169,9 +169,11 @@ def test_a_recursive_query_asks_other_keys_each_time(spark, star) -> None:
     edges = tables.create(spark, "lake.joins.edges", "a BIGINT, b BIGINT")
     tables.append(spark, edges, [[(i, i + 1) for i in range(f * 4, f * 4 + 4)] for f in range(8)], "a BIGINT, b BIGINT")
     product.build(spark, edges)
-    query = f"""WITH RECURSIVE walk(at) AS (SELECT 3L UNION ALL SELECT e.b FROM walk w JOIN {edges} e ON e.a = w.at WHERE w.at < 12)
-                SELECT at FROM walk"""
-    assert len(assert_rows_equal_off_on(spark, query)) == 10
+    for hint in ("", "/*+ BROADCAST(w) */"):
+        query = f"""WITH RECURSIVE walk(at) AS (
+                      SELECT 3L UNION ALL SELECT {hint} e.b FROM walk w JOIN {edges} e ON e.a = w.at WHERE w.at < 12)
+                    SELECT at FROM walk"""
+        assert len(assert_rows_equal_off_on(spark, query)) == 10
 
 
 def test_a_frame_is_run_again_and_cached(spark, star) -> None:

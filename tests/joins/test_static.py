@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support import plans, product
+from support import plans, product, tables
 from support.compare import assert_rows_equal_off_on, explain
 from support.session import STOCK
 
@@ -79,6 +79,8 @@ KEEPS = {
     "full outer": "SELECT * FROM {s}.fact f FULL JOIN (SELECT * FROM {s}.dim WHERE tier = 3) d ON f.id = d.k",
     "null safe": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id <=> d.k WHERE d.tier = 3",
     "below a limit": "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
+    "below a limit without an order": "SELECT * FROM (SELECT * FROM {s}.fact LIMIT 100000) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
+    "union with unknown values": "SELECT f.id FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 UNION ALL SELECT sk * 1 FROM {s}.small) d ON f.id = d.k",
     "below a window": "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY x) r FROM {s}.fact) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "below a random filter": "SELECT * FROM (SELECT * FROM {s}.fact WHERE rand() + 1 > 0) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "key of an expression": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id + 1 = d.k WHERE d.tier = 3",
@@ -94,6 +96,15 @@ def test_files_are_kept(spark, star, case: str) -> None:
     with product.raw_conf(spark, STATIC_ONLY):
         assert_rows_equal_off_on(spark, query, at_least=1)
         assert fact_files(spark, query) == FILES
+
+
+def test_a_key_that_is_cast_to_fewer_values(spark, star) -> None:
+    table = tables.create(spark, "lake.joins.far", "big BIGINT")
+    tables.append(spark, table, [[(f * 2**32 + i,) for i in range(10)] for f in range(8)], "big BIGINT")
+    product.build(spark, table)
+    query = f"SELECT t.big FROM {table} t JOIN VALUES (5), (7) AS v(k) ON CAST(t.big AS INT) = v.k"
+    with product.raw_conf(spark, STATIC_ONLY | {"spark.sql.ansi.enabled": "false"}):
+        assert len(assert_rows_equal_off_on(spark, query)) == 16
 
 
 def test_the_explanation_counts_files(spark, star) -> None:

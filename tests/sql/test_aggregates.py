@@ -108,6 +108,24 @@ def test_groups_by_functions_in_time_zones(spark, whole_days, key: str, zone: st
         assert STOCK or len(plans.planned_tasks(spark.sql(query))) == ZONES[key, zone]
 
 
+def test_a_day_that_a_clock_enters_twice_is_no_group_of_its_file(spark, lake) -> None:
+    """In St. John's the clock went from 0:01 back to 23:01 of the day before, until 2011."""
+    table = tables.create(spark, "lake.opt.twice_entered", "id BIGINT, ts TIMESTAMP")
+    # 0:00:30 of 7 November 2010 for the first time, 23:30 of the 6th for the second time, 0:10 of the 7th
+    first = 1_289_097_030
+    rows = [[(0, first), (1, first + 30 + 29 * 60), (2, first + 30 + 69 * 60)], [(3, first + 100_000)]]
+    tables.append(spark, table, rows, "id BIGINT, sec BIGINT", select=("id", "timestamp_seconds(sec) AS ts"))
+    product.build(spark, table)
+    query = f"SELECT date(ts), count(*) FROM {table} GROUP BY date(ts)"
+    with product.raw_conf(spark, {"spark.sql.session.timeZone": "America/St_Johns"}):
+        found = assert_rows_equal_off_on(spark, query)
+    assert sorted((str(day), count) for day, count in found) == [
+        ("2010-11-06", 1),
+        ("2010-11-07", 2),
+        ("2010-11-08", 1),
+    ]
+
+
 @pytest.mark.skipif(STOCK, reason="about the product")
 def test_why_groups_by_a_function_are_read(spark, lake) -> None:
     table = tables.create(spark, "lake.opt.mixed_days", "id BIGINT, ts TIMESTAMP", partitioned="days(ts)")

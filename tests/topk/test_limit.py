@@ -55,6 +55,12 @@ def test_files_read_and_rows(spark, plain, tail: str) -> None:
     check(spark, plain, tail, *CASES[tail])
 
 
+def test_an_offset_stays_below_the_limit_if_spark_is_told_not_to_push_it(spark, plain) -> None:
+    rule = "org.apache.spark.sql.catalyst.optimizer.LimitPushDown"
+    with product.raw_conf(spark, {"spark.sql.optimizer.excludedRules": rule}):
+        check(spark, plain, "LIMIT 3 OFFSET 9", 2, 3)
+
+
 # query: tasks planned in all scans; the rows do not depend on the rows that the limit chooses
 SHAPES = {
     "SELECT count(*) FROM (SELECT * FROM {t} LIMIT 3)": 1,

@@ -109,6 +109,7 @@ def test_what_is_random_is_left_alone(spark, plain) -> None:
     for query in (
         "SELECT * FROM {t} WHERE rand(7) < 0.9 ORDER BY id LIMIT 3",
         "SELECT id, rand(7) FROM {t} ORDER BY id LIMIT 3",
+        "SELECT id, rand(7) FROM (SELECT id FROM {t} ORDER BY id) LIMIT 3",
     ):
         assert files_read(spark, query.format(t=plain)) == FILES
 

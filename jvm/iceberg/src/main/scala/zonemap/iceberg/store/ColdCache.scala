@@ -1,6 +1,7 @@
 package zonemap.iceberg.store
 
 import java.nio.{ByteBuffer, ByteOrder}
+import java.util.concurrent.atomic.AtomicLong
 
 import zonemap.core.io.LruBytes
 import zonemap.iceberg.settings.ColdSettings
@@ -24,6 +25,9 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
   @volatile private var current = ColdSettings()
   @volatile private var disk = Option.empty[ColdDisk]
 
+  /** Counts the calls of [[forget]]: bytes that were read before such a call must not be cached after it. */
+  private val forgets = new AtomicLong
+
   def settings: ColdSettings = current
 
   /** Applies new caps and a new folder. */
@@ -37,22 +41,23 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
 
   /** The bytes of a range, at position 0: from memory, else from disk, else from `fetch`. */
   private[iceberg] def read(range: ColdRange)(fetch: => ByteBuffer): ByteBuffer =
-    view(inMemory(range).getOrElse {
-      val found = disk.flatMap(_.read(range)).getOrElse {
-        val fetched = fetch
-        disk.foreach(_.write(range, view(fetched)))
-        fetched
-      }
-      keep(range, found)
-      found
-    })
+    find(range).getOrElse {
+      val (before, folder) = (forgets.get, disk)
+      val fetched = fetch
+      folder.foreach(_.write(range, view(fetched)))
+      keep(range, fetched)
+      if (forgets.get != before) discard(range.root, folder)
+      view(fetched)
+    }
 
   /** The bytes of a range, at position 0, if they are cached. */
   private[iceberg] def find(range: ColdRange): Option[ByteBuffer] =
     inMemory(range)
       .orElse {
-        val found = disk.flatMap(_.read(range))
+        val (before, folder) = (forgets.get, disk)
+        val found = folder.flatMap(_.read(range))
         found.foreach(keep(range, _))
+        if (found.isDefined && forgets.get != before) discard(range.root, folder)
         found
       }
       .map(view)
@@ -63,10 +68,18 @@ private[zonemap] final class ColdCache(folders: PrivateFolders) {
    */
   private[iceberg] def has(range: ColdRange): Boolean = inMemory(range).isDefined || disk.exists(_.has(range))
 
-  /** Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. */
+  /**
+   * Discards the cached ranges of one table, because one of them is damaged or because the files are deleted. A read that
+   * is under way does not cache its bytes either.
+   */
   def forget(root: String): Unit = {
+    forgets.incrementAndGet()
+    discard(root, disk)
+  }
+
+  private def discard(root: String, folder: Option[ColdDisk]): Unit = {
     synchronized(memory.removeKeys(_.root == root))
-    disk.foreach(_.forget(root))
+    folder.foreach(_.forget(root))
   }
 
   /** Discards all ranges in memory. */

@@ -85,9 +85,9 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
       store: IndexStore,
       settings: PlannerSettings): Option[SnapshotIndex] =
     try {
-      val exact = StoredSnapshots.load(table, snapshot, store)
+      val exact = twice(store)(StoredSnapshots.load(table, snapshot, store))
       if (exact.isEmpty && index.isEmpty)
-        StoredSnapshots.loadNearest(table, snapshot, store, MaxParents).foreach { near =>
+        twice(store)(StoredSnapshots.loadNearest(table, snapshot, store, MaxParents)).foreach { near =>
           index.storeState.found()
           process.keep(index, near): Unit
         }
@@ -97,11 +97,19 @@ private[zonemap] final class SnapshotResolver(process: IndexProcess, upkeep: Upk
     } catch {
       case e @ (_: CorruptIndexException | NonFatal(_)) =>
         index.storeState.unusable(StoreState.problemOfRead(e))
-        process.access.cold.forget(store.root)
         log.warn(
           s"Zonemap: the index of ${table.name()} in '${store.root}' cannot be used: ${e.getMessage}. " +
             s"Queries are planned without it; CALL zonemap.system.build builds it anew.")
         None
+    }
+
+  /** Loads a damaged index again without the cached ranges, which may be those of a store that was repaired since. */
+  private def twice[T](store: IndexStore)(load: => T): T =
+    try load
+    catch {
+      case _: CorruptIndexException =>
+        process.access.cold.forget(store.root)
+        load
     }
 
   /** Whether a query must not wait for a table without an index, which upkeep covers instead. */

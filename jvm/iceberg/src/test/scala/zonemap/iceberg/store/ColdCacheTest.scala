@@ -75,6 +75,17 @@ class ColdCacheTest extends AnyFunSuite with BeforeAndAfterEach with OwnProcess 
     assert(cold.residentBytes == 0 && fetches((1 to 2).foreach(_ => read("a"))) == 2)
   }
 
+  test("bytes that were fetched while the ranges of their table were discarded are cached nowhere") {
+    use()
+    val late = ColdRange("mem://store", "late", 0, 100)
+    cold.read(late) {
+      cold.forget("mem://store")
+      ByteBuffer.wrap(content("late", 100))
+    }
+    assert(!cold.has(late) && cold.residentBytes == 0 && onDisk == 0)
+    assert(fetches((1 to 2).foreach(_ => read("late"))) == 1)
+  }
+
   test("disk: what memory forgot is found there, also by another JVM") {
     use()
     Seq("a", "b").foreach(read(_))

@@ -48,7 +48,7 @@ private[ingest] class Pass(
 
   def step(state: PassState): PassState = state match {
     case Begin            => load()
-    case Loaded(v, s)     => Polled(v, s, poll(), Set.empty)
+    case Loaded(v, s)     => Polled(v, s, poll(s), Set.empty)
     case polled: Polled   => settle(polled)
     case settled: Settled => plan(settled)
     case planned: Planned => putState(planned)
@@ -70,7 +70,8 @@ private[ingest] class Pass(
       }
   }
 
-  private def poll() = queue.poll(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit, deferred))
+  private def poll(states: BranchStates) =
+    queue.poll(PollLimits(settings.maxRecordsPerCommit, settings.maxBytesPerCommit, deferred, states.hasPassed))
 
   /** C3: a refused record goes to quarantine before it leaves the queue. */
   private def settle(polled: Polled): PassState = {
@@ -125,7 +126,7 @@ private[ingest] class Pass(
     val waiting = waitingOf(settled.polled)
     val decided = planner(view, states).plan(waiting, earlier, poll.unreadable)
     if (decided.isUnconfirmed && earlier.isEmpty)
-      settled.polled.copy(poll = this.poll(), earlier = poll.records.map(_.name).toSet)
+      settled.polled.copy(poll = this.poll(states), earlier = poll.records.map(_.name).toSet)
     else if (decided.isDue(settings, environment.nowMillis())) Planned(settled.polled, settled.unsettled, decided)
     else done(result(PassOutcome.Idle, decided, settled.polled, waiting.size), decided, settled.polled)
   }

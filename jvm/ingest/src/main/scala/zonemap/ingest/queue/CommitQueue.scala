@@ -92,8 +92,14 @@ private[zonemap] final case class Poll(
  *
  * @param deferred lanes that come last, unless they have a record below the given `seq`: a record of that `seq` could not
  *   be committed before
+ * @param hasPassed whether the table proves that a record can no longer be committed. A record that was settled, cannot
+ *   be removed, and has not passed any more is delivered again
  */
-private[zonemap] final case class PollLimits(maxRecords: Int, maxBytes: Long, deferred: Map[String, Long] = Map.empty)
+private[zonemap] final case class PollLimits(
+    maxRecords: Int,
+    maxBytes: Long,
+    deferred: Map[String, Long] = Map.empty,
+    hasPassed: RecordName => Boolean = _ => true)
 
 /**
  * The queue of one table: durable when `append` returns, at least once, and in order for each lane.

@@ -33,7 +33,7 @@ private[zonemap] final class SpoolQueue private (files: IngestFiles, override va
   override def poll(limits: PollLimits): Poll = {
     val listing = files.listing(SpoolNames.Pending)
     val listed = recordsOf(listing.files)
-    undeleted.listed(listed.map(_.name))
+    undeleted.listed(listed.map(_.name), limits.hasPassed)
     known.retain(listed)
     val order = PollOrder.of(listed.filterNot(record => undeleted.contains(record.name)), limits.deferred)
     val delivery = new PollDelivery(limits, readAll).run(order)

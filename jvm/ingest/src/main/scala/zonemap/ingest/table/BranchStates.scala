@@ -1,6 +1,6 @@
 package zonemap.ingest.table
 
-import zonemap.ingest.queue.QueueIdentity
+import zonemap.ingest.queue.{QueueIdentity, RecordName}
 import zonemap.ingest.store.IngestFiles
 
 /**
@@ -23,6 +23,12 @@ private[zonemap] final case class BranchStates(
 
   /** Whether a record of this number is committed or quarantined, so that any other one is dropped. */
   def isSettled(lane: String, seq: Long): Boolean = this.lane(lane).place(seq) == LanePlace.Settled
+
+  /** Whether a record of this number can no longer be committed: another one may only fill a hole. */
+  def hasPassed(name: RecordName): Boolean = lane(name.lane).place(name.seq) match {
+    case LanePlace.Ahead | LanePlace.Hole                                => false
+    case LanePlace.Settled | _: LanePlace.Skipped | _: LanePlace.Forgotten => true
+  }
 
   /** The refused records of all branches that may not be in the quarantine folder yet. */
   def quarantined: Seq[RefusedRecord] = (own ++ others).flatMap(_.quarantined).toSeq

@@ -146,6 +146,29 @@ class FaultyStoreTest extends AnyFunSuite {
     assert(t.target.queue.names().isEmpty && problemOf(t, faulty).isEmpty)
   }
 
+  Seq[(String, FaultyTarget => Unit)](
+    "refuses deletes" -> (_.files.refused += "delete" -> "pending/b/"),
+    "confirms deletes and keeps the records" -> (_.files.keepsDeleted = true)
+  ).foreach { case (store, fail) =>
+    test(s"a store that $store: a record whose commit was rolled back is committed again after a reset") {
+      val t = IngestTables.hadoop()
+      val faulty = new FaultyTarget(t)
+      val first = committer(t, faulty)
+      t.append("a", t.dataFile("a0"))
+      first.pass()
+      t.table.refresh()
+      val before = t.table.currentSnapshot().snapshotId()
+      fail(faulty)
+      t.append("b", t.dataFile("b0"))
+      (0 until 3).foreach(_ => first.pass())
+      assert(t.live() == Seq("a0", "b0") && first.pass().head.undeleted.map(_.name.lane) == Seq("b"))
+      t.table.manageSnapshots().rollbackTo(before).commit()
+      new IngestAdmin(faulty.target, t.settings, t.clock).reset("main", Map("b" -> -1L), forgetKnown = false)
+      first.pass()
+      assert(t.live() == Seq("a0", "b0"))
+    }
+  }
+
   test("a refused record that quarantine does not take stays listed until it is there") {
     val t = IngestTables.hadoop(settings = IngestSettings(quarantineMillis = 0))
     t.append("a", t.dataFile("a0"))

@@ -18,7 +18,10 @@ class SimTable(val world: SimWorld) {
   val files = new SimFiles(world)
   val data = new SimData(world)
   val catalog = new SimCatalog(world, data, uuid)
-  val queue: SpoolQueue = world.quietly(SpoolQueue.open(files, world.trueMillis))
+  val queue: SpoolQueue = opened()
+
+  /** The queue as another process opens it, which remembers nothing. */
+  def opened(): SpoolQueue = world.quietly(SpoolQueue.open(files, world.trueMillis))
 
   /** The (lane, seq) whose append returned. */
   val accepted: mutable.LinkedHashSet[(String, Long)] = mutable.LinkedHashSet.empty
@@ -177,14 +180,21 @@ final class SimCommitter(table: SimTable, chosen: Option[IngestSettings] = None)
     override def pause(attempts: Int): Unit = ()
     override def nonce(): String = table.nonce()
   }
-  private val pass = new SimPass(table, settings, environment)
+  private var pass = started()
 
-  override def crash(): Unit = state = PassState.Begin
+  private def started() = new SimPass(table, table.opened(), settings, environment)
+
+  override def crash(): Unit = restore(PassState.Begin)
 
   def isIdle: Boolean = state == PassState.Begin
 
   def saved: PassState = state
-  def restore(saved: PassState): Unit = state = saved
+
+  /** Continues from a state in a new process, whose queue remembers nothing. */
+  def restore(saved: PassState): Unit = {
+    state = saved
+    pass = started()
+  }
 
   /** A failure ends the pass, as it does in a loop; the next one starts afresh. */
   override def step(): Unit =
@@ -223,8 +233,8 @@ object SimCommitter {
 }
 
 /** The product's pass, with some guards taken out. */
-final class SimPass(table: SimTable, settings: IngestSettings, environment: PassEnvironment)
-    extends Pass(IngestRecord.MainBranch, table.catalog, table.queue, table.files, settings, environment) {
+final class SimPass(table: SimTable, queue: SpoolQueue, settings: IngestSettings, environment: PassEnvironment)
+    extends Pass(IngestRecord.MainBranch, table.catalog, queue, table.files, settings, environment) {
   private val world = table.world
 
   override protected def planner(view: TableView, states: BranchStates): BatchPlanner =
@@ -232,7 +242,7 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
       view,
       states,
       settings,
-      table.queue.identity,
+      queue.identity,
       environment.nowMillis(),
       table.catalog.lengths,
       Set.empty) {
@@ -263,7 +273,7 @@ final class SimPass(table: SimTable, settings: IngestSettings, environment: Pass
 
   override def step(state: PassState): PassState = state match {
     case sending: PassState.Sending if !world.has(Guard.SettleAfterProof) =>
-      table.queue.settle(
+      queue.settle(
         sending.planned.plan.accepted.map(r => RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
       super.step(state)
     case _ =>

@@ -69,8 +69,12 @@ final class SimFiles(world: SimWorld) extends IngestFiles {
   override def delete(path: String): Unit = {
     world.interrupt()
     refuse(path)
-    world.trace(s"delete $path")
-    files = files.removed(path)
+    if (world.faults && path.startsWith("pending/") && world.rng.int(100) == 0)
+      world.trace(s"delete $path is confirmed and has no effect")
+    else {
+      world.trace(s"delete $path")
+      files = files.removed(path)
+    }
     world.interrupt()
   }
 

@@ -17,9 +17,9 @@ sealed abstract class Guard(val seed: Long, val failure: String)
 
 object Guard {
   case object Fence extends Guard(12, "is committed 2 times")
-  case object PrevSeq extends Guard(2435, "is refused without a cause")
+  case object PrevSeq extends Guard(2619, "is refused without a cause")
   case object PointerWithFiles extends Guard(11, "is committed 2 times")
-  case object HeadCheck extends Guard(144, "does not exist")
+  case object HeadCheck extends Guard(183, "does not exist")
   case object GcOrder extends Guard(1287, "does not exist")
   case object NoCleanUp extends Guard(10, "does not exist")
   case object SettleAfterProof extends Guard(16, "is lost")
@@ -77,6 +77,7 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   /** Receives what happened, for the replay of a seed. */
   var trace: (=> String) => Unit = _ => ()
   private val running = mutable.Stack.empty[Actor]
+  private var isQuiet = false
 
   def has(guard: Guard): Boolean = !without.contains(guard)
 
@@ -96,10 +97,14 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
 
   /** Runs something that nothing interrupts. */
   def quietly[T](action: => T): T = {
-    val before = faults
+    val before = (faults, isQuiet)
     faults = false
+    isQuiet = true
     try action
-    finally faults = before
+    finally {
+      faults = before._1
+      isQuiet = before._2
+    }
   }
 
   /** One random step of the world. */
@@ -110,7 +115,7 @@ final class SimWorld(val seed: Long, val without: Option[Guard]) {
   }
 
   /** Called by every operation, before it takes effect and after it: others may step in, or the actor dies. */
-  def interrupt(): Unit = if (running.nonEmpty) {
+  def interrupt(): Unit = if (running.nonEmpty && !isQuiet) {
     operations += 1
     if (crashes(operations)) throw new SimCrash
     if (faults) disturb()
