@@ -80,6 +80,7 @@ class Soak:
             with self._processes() as processes, _threads([*checks, maintainer]) as failures:
                 with _threads(changing) as broken:
                     self._watch(self.plan.seconds)
+                    failed = query.exception()  # the stop may interrupt a commit that waits to be sent again
                     query.stop()
                 before = actors.metadata(self.spark)
                 self._watch(self.plan.quiet_seconds)
@@ -101,7 +102,7 @@ class Soak:
             *broken,
             *failures,
             *processes,
-            *([f"the stream failed: {query.exception()}"] if query.exception() else []),
+            *([f"the stream failed: {failed}"] if failed else []),
             *([f"shadow mode found {counted.shadow_mismatches} differences"] if counted.shadow_mismatches else []),
             *(never if self.plan.seconds >= 600 else []),
             *figures.growth(self.samples),

@@ -26,7 +26,7 @@ private[zonemap] final case class BranchStates(
 
   /** Whether a record of this number can no longer be committed: another one may only fill a hole. */
   def hasPassed(name: RecordName): Boolean = lane(name.lane).place(name.seq) match {
-    case LanePlace.Ahead | LanePlace.Hole                                => false
+    case LanePlace.Ahead | LanePlace.Hole                                  => false
     case LanePlace.Settled | _: LanePlace.Skipped | _: LanePlace.Forgotten => true
   }
 

@@ -273,8 +273,7 @@ final class SimPass(table: SimTable, queue: SpoolQueue, settings: IngestSettings
 
   override def step(state: PassState): PassState = state match {
     case sending: PassState.Sending if !world.has(Guard.SettleAfterProof) =>
-      queue.settle(
-        sending.planned.plan.accepted.map(r => RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
+      queue.settle(sending.planned.plan.accepted.map(r => RecordName(r.record.lane, r.record.seq, r.record.nonce, 0)))
       super.step(state)
     case _ =>
       super.step(state) match {
