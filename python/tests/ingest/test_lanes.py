@@ -2,7 +2,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import threading
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -264,6 +266,37 @@ def test_a_forked_process_cannot_use_the_writer(catalog: SqlCatalog, events: Tab
         )
         assert writer.write(rows(2)).seq == 1
     assert chain(events) == [(1, -1)]
+
+
+@pytest.mark.parametrize("ends", ["closed", "killed"])
+def test_a_forked_process_does_not_hold_the_lane_of_a_writer_that_has_ended(
+    catalog: SqlCatalog, events: Table, ends: str
+) -> None:
+    reading, writing = os.pipe()
+    parent = os.fork()
+    if parent == 0:  # pragma: no cover
+        writer = Writer(NAME, catalog=catalog, lane="a")
+        child = os.fork()
+        if child > 0 and ends == "closed":
+            writer.close()
+        os.write(writing, f"{os.getpid()}\n".encode())
+        time.sleep(60)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        child = next(pid for pid in (int(pipe.readline()), int(pipe.readline())) if pid != parent)
+    try:
+        if ends == "killed":
+            with pytest.raises(ZonemapError, match=rf"the lane 'a': process {parent} writes to it"):
+                Writer(NAME, catalog=catalog, lane="a")
+            os.kill(parent, signal.SIGKILL)
+            os.waitpid(parent, 0)
+        Writer(NAME, catalog=catalog, lane="a").close()
+    finally:
+        os.kill(child, signal.SIGKILL)
+        if ends == "closed":
+            os.kill(parent, signal.SIGKILL)
+            os.waitpid(parent, 0)
 
 
 @pytest.mark.parametrize("last", [2**63 - 2, 2**63 - 1])

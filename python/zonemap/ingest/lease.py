@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import weakref
 from typing import IO
 
 from zonemap.errors import ZonemapError
@@ -35,9 +36,22 @@ class LaneLock:
         file.write(str(os.getpid()))
         file.flush()
         self._file = file
+        _held.add(self)
 
     def close(self) -> None:
         """Gives the lane to others."""
         if self._file is not None:
             self._file.close()
             self._file = None
+
+
+_held: weakref.WeakSet[LaneLock] = weakref.WeakSet()
+
+
+def _close_inherited() -> None:
+    """Lets go of the locks of the parent in a forked process, which would hold them after the parent has ended."""
+    for lock in list(_held):
+        lock.close()
+
+
+os.register_at_fork(after_in_child=_close_inherited)
