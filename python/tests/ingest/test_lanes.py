@@ -459,6 +459,27 @@ def test_writers_without_a_lane_have_their_own(catalog: SqlCatalog, events: Tabl
     assert {(body["seq"], body["prev-seq"]) for body in bodies(events)} == {(0, -1)}
 
 
+def test_a_receipt_does_not_wait_for_the_write_of_another_thread(catalog: SqlCatalog, events: Table) -> None:
+    answered, writing = threading.Event(), threading.Event()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from rows(2).to_batches()
+        writing.set()
+        assert answered.wait(30)
+        yield from rows(3).to_batches()
+
+    with Writer(NAME, catalog=catalog, lane="a") as writer:
+        first = writer.write(rows(1))
+        thread = threading.Thread(target=writer.write, args=(batches(),))
+        thread.start()
+        assert writing.wait(30)
+        commit(events, {"a": first.seq})
+        assert first.wait(20).visible
+        answered.set()
+        thread.join()
+    assert chain(events) == [(2, 1)]
+
+
 def test_threads_take_turns(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog, lane="a") as writer:
         threads = [threading.Thread(target=writer.write, args=(rows(n),)) for n in range(12)]

@@ -39,8 +39,9 @@ class Target:
         root: str | Path | None,
         refresh_seconds: float,
     ) -> None:
-        #: Held by whoever uses the table for more than one step.
+        #: Held by whoever writes. A receipt loads the table without it, so that it does not wait for a long write.
         self.lock = threading.RLock()
+        self._loading = threading.Lock()
         self._name = name
         self._refresh_seconds = refresh_seconds
         self._catalog, self._identifier = _catalog_of(name, catalog)
@@ -71,7 +72,7 @@ class Target:
         Raises:
             ZonemapError: the table is gone, is another one of the same name, or has another queue now.
         """
-        with self.lock:
+        with self._loading:
             table = self._load()
             if table.metadata.table_uuid != self._uuid:
                 raise ZonemapError(

@@ -8,13 +8,15 @@ import socket
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from pyiceberg.catalog import Catalog
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 
 from zonemap import arguments as checked
 from zonemap.errors import InvalidArgumentError, ZonemapError
@@ -135,11 +137,10 @@ class Writer:
         """
         found = batches_of(data)
 
-        def files() -> list[WrittenFile]:
+        def files(table: Table) -> list[WrittenFile]:
             if found is None:
                 return []
             schema, batches = found
-            table = self._target.table
             return TableFiles(self._name, table.metadata, table.io, self._bounds).write(schema, batches)
 
         return self._enqueue(files, seq)
@@ -176,10 +177,10 @@ class Writer:
         )
         age = checked.positive("greatest_age_hours", greatest_age_hours, "hours")
 
-        def files() -> list[WrittenFile]:
+        def files(table: Table) -> list[WrittenFile]:
             if check_duplicates:
                 refuse_known(self._name, names, self._spool, self._target.reload)
-            reader = ExistingFiles(self._name, self._target.table.metadata, self._target.table.io, age)
+            reader = ExistingFiles(self._name, table.metadata, table.io, age)
             found = [reader.read(location) for location in names]
             paths = [file.path for file in found]
             twice = next((path for path in paths if paths.count(path) > 1), None)
@@ -203,7 +204,7 @@ class Writer:
     ) -> None:
         self.close()
 
-    def _enqueue(self, make_files: Any, seq: int | None) -> Receipt:
+    def _enqueue(self, make_files: Callable[[Table], list[WrittenFile]], seq: int | None) -> Receipt:
         if seq is not None:
             seq = lanes.checked_seq(seq)
         if os.getpid() != self._pid:
@@ -219,8 +220,10 @@ class Writer:
                 return place
             self._gate.admit()
             self._target.refresh()
+            # A receipt may load the table again meanwhile; the files and their record are of one version of it.
+            table = self._target.table
             started = time.monotonic()
-            files = make_files()
+            files = make_files(table)
             if not sum(file.rows for file in files):
                 return Receipt(self.lane, state.NO_SEQ, "", 0, 0, (), "")
             if time.monotonic() - started > _GREATEST_AGE_HOURS * 3600:
@@ -229,13 +232,13 @@ class Writer:
                     "hours ago, and ingest_gc may delete them. Write fewer rows at a time."
                 )
             with storing(self._name):
-                self._spool.make_durable([file.path for file in files], self._target.table)
+                self._spool.make_durable([file.path for file in files], table)
             # The iterable of the rows may have written through this writer.
             place = self._place(seq)
             if isinstance(place, Receipt):
                 return place
             last, number, previous = place
-            record = self._record(files, number, previous)
+            record = self._record(table.metadata, files, number, previous)
             # The record may be durable from here on, even if this call ends with an exception at any place.
             self._last = None
             self._next = max(self._next, number + 1)
@@ -288,8 +291,7 @@ class Writer:
                 record = replace(record, nonce=lanes.new_nonce())
         raise AssertionError("unreachable")
 
-    def _record(self, files: Iterable[WrittenFile], seq: int, prev_seq: int) -> IngestRecord:
-        metadata = self._target.table.metadata
+    def _record(self, metadata: TableMetadata, files: Iterable[WrittenFile], seq: int, prev_seq: int) -> IngestRecord:
         files = list(files)
         snapshot = metadata.current_snapshot()
         return IngestRecord(
