@@ -456,6 +456,9 @@ def test_one_writer_for_each_lane(catalog: SqlCatalog, events: Table) -> None:
 def test_writers_without_a_lane_have_their_own(catalog: SqlCatalog, events: Table) -> None:
     with Writer(NAME, catalog=catalog) as one, Writer(NAME, catalog=catalog) as other:
         assert one.write(rows(1)).lane != other.write(rows(2)).lane
+        with pytest.raises(ZonemapError, match=rf"the lane '{one.lane}': process {os.getpid()} writes to it"):
+            Writer(NAME, catalog=catalog, lane=one.lane)
+    assert list(spool_of(events).glob("locks/*")) == []
     assert {(body["seq"], body["prev-seq"]) for body in bodies(events)} == {(0, -1)}
 
 

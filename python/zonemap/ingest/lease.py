@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import weakref
+from pathlib import Path
 from typing import IO
 
 from zonemap.errors import ZonemapError
@@ -13,10 +14,17 @@ from zonemap.ingest.storage import is_local, local_path
 
 
 class LaneLock:
-    """Holds the lock of a lane, if the spool is local. Object stores have no such lock."""
+    """Holds the lock of a lane, if the spool is local. Object stores have no such lock.
 
-    def __init__(self, spool: str, lane: str) -> None:
+    Args:
+        spool: The location of the spool.
+        lane: The lane.
+        is_new: No other writer will use the lane, so that the file of the lock is deleted at the end.
+    """
+
+    def __init__(self, spool: str, lane: str, *, is_new: bool = False) -> None:
         self._file: IO[str] | None = None
+        self._is_new = is_new
         if not is_local(spool):
             return
         path = local_path(spool) / "locks" / f"{lanes.folder(lane)}.lock"
@@ -40,6 +48,12 @@ class LaneLock:
 
     def close(self) -> None:
         """Gives the lane to others."""
+        if self._file is not None and self._is_new:
+            Path(self._file.name).unlink(missing_ok=True)
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes the file of the lock; the lock is free when the last process that has it open has closed it."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -51,7 +65,7 @@ _held: weakref.WeakSet[LaneLock] = weakref.WeakSet()
 def _close_inherited() -> None:
     """Lets go of the locks of the parent in a forked process, which would hold them after the parent has ended."""
     for lock in list(_held):
-        lock.close()
+        lock.let_go()
 
 
 os.register_at_fork(after_in_child=_close_inherited)

@@ -106,7 +106,7 @@ class Writer:
         self._writer = "/".join(
             filter(None, [socket.gethostname(), str(os.getpid()), application or Path(sys.argv[0]).name])
         )
-        self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane)
+        self._lease: LaneLock | None = LaneLock(self._spool.location, self.lane, is_new=lane is None)
         try:
             #: The number of the newest durable record of the lane; None if it must be read.
             self._last: int | None = state.NO_SEQ
