@@ -222,6 +222,11 @@ def test_12_uuid_order(spark) -> None:
     check(spark, table, f"x < '{other}'", [0, 1, 5], None, stock_agrees=False, reader_agrees=False)
     check(spark, table, f"x IN ('{high}', '{other}')", [2, 3, 4], None)
     check(spark, table, "x IS NULL", [], 0)
+    queries = ("rid, x FROM {t} ORDER BY x DESC, rid LIMIT 2", "max(x), min(x) FROM {t} WHERE rid >= 0")
+    for query in queries:
+        assert_rows_equal_off_on(spark, f"SELECT {query.format(t=table)}")
+    keys = f"(SELECT * FROM VALUES ('{high}'), ('{low}') AS v(k))"
+    assert len(assert_rows_equal_off_on(spark, f"SELECT rid, x FROM {table} JOIN {keys} ON x = k")) == 5
 
 
 def test_13_widest_decimals(spark) -> None:

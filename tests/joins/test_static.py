@@ -80,7 +80,7 @@ KEEPS = {
     "null safe": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id <=> d.k WHERE d.tier = 3",
     "below a limit": "SELECT * FROM (SELECT * FROM {s}.fact ORDER BY id % 1000 LIMIT 200) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "below a limit without an order": "SELECT * FROM (SELECT * FROM {s}.fact LIMIT 100000) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
-    "union with unknown values": "SELECT f.id FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 UNION ALL SELECT sk * 1 FROM {s}.small) d ON f.id = d.k",
+    "union with unknown values": "SELECT f.id FROM {s}.fact f JOIN (SELECT k FROM {s}.dim WHERE tier = 3 UNION ALL SELECT abs(sk) FROM {s}.small) d ON f.id = d.k",
     "below a window": "SELECT * FROM (SELECT id, row_number() OVER (ORDER BY x) r FROM {s}.fact) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "below a random filter": "SELECT * FROM (SELECT * FROM {s}.fact WHERE rand() + 1 > 0) f JOIN {s}.dim d ON f.id = d.k WHERE d.tier = 3",
     "key of an expression": "SELECT * FROM {s}.fact f JOIN {s}.dim d ON f.id + 1 = d.k WHERE d.tier = 3",

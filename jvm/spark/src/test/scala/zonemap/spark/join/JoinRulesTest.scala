@@ -3,7 +3,7 @@ package zonemap.spark.join
 import org.apache.iceberg.spark.source.SparkTable
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, DynamicPruningExpression, DynamicPruningSubquery}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Union}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.read.Scan.ColumnarSupportMode
 import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SubqueryExec}
@@ -169,6 +169,12 @@ class JoinRulesTest extends SharedSession with AdaptiveSparkPlanHelper {
     assert(spark.experimental.extraOptimizations.count(_ == runtime.runtimeJoins) == 1)
     spark.experimental.extraOptimizations = Nil
     assert(pruned(optimized(byKeys("k.name = 'n21'"))) == 1)
+  }
+
+  test("run time: a scan that occurs at two places of a plan gets no keys") {
+    val plan = withConf("spark.sql.zonemap.join.runtime" -> "false")(optimized(byKeys("k.name = 'n14'")))
+    assert(pruned(plan) == 0 && pruned(runtime.runtimeJoins(plan)) == 1)
+    assert(pruned(runtime.runtimeJoins(Union(plan, plan))) == 0)
   }
 
   test("run time: a plan that comes with planned scans is left alone") {

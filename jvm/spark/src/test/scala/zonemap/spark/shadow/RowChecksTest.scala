@@ -156,6 +156,10 @@ class RowChecksTest extends SharedSession {
       "a metadata table" -> (() => sql(s"SELECT a.file_path FROM $t.files a JOIN $t b ON b.id = 3").collect())
     )
     queries.foreach { case (what, action) => assert(sampled()(action()) == Seen(0, 1, 0), what) }
+    Seq(s"SELECT id, rand() FROM $t", s"SELECT id FROM $t WHERE rand() < 0.5").foreach { query =>
+      val obstacle = RepeatableQuery.obstacle(sql(query).queryExecution.analyzed)
+      assert(obstacle.exists(_.endsWith("is not deterministic")), query)
+    }
   }
 
   private val pairs = "VALUES (1, 2), (3, 2), (5, 6) AS t(a, b)"
