@@ -225,6 +225,7 @@ def test_wrong_bounds_of_manifests_are_told_of(spark) -> None:
     assert [count(spark, table, w) for w in ("id = 45", "id = 2", "id > 1000", "c = 45 AND id > 3")] == [1, 1, 0, 1]
     last = [row.id for row in spark.sql(f"SELECT id FROM {table} WHERE id < 60 ORDER BY id DESC LIMIT 2").collect()]
     assert last == [59, 58]
+    assert spark.sql(f"SELECT min(id) FROM {table} WHERE d >= 2").collect()[0][0] == 2 * ROWS
     spark._jvm.zonemap.spark.HeldIndexes.forget()
     assert count(spark, table, "id = 45") == 1
 
