@@ -135,6 +135,12 @@ CALLS: list[tuple[Callable[[Any], Any], dict[str, Any], str, Any]] = [
     ),
     (lambda s: ingest.reset(s, "a.t"), {"pointer": "p"}, "ingest_reset(table => 'a.t')", "p"),
     (
+        lambda s: ingest.reset(s, "a.t", branch="b", forget_known=True),
+        {"pointer": ""},
+        "ingest_reset(table => 'a.t', branch => 'b', forget_known => true)",
+        "",
+    ),
+    (
         lambda s: ingest.reset(s, "a.t", watermarks={"a": 1, "b'": 2}, forget_known=True),
         {"pointer": "p"},
         "ingest_reset(table => 'a.t', watermarks => map('a', 1L, concat('b', char(39)), 2L), forget_known => true)",
@@ -172,6 +178,7 @@ def test_statement_and_result(run: Callable[[Any], Any], row: dict[str, Any], st
         lambda s: ingest.wait(s, "a.t", seq=1),
         lambda s: ingest.requeue(s, "a.t", lane="", seq=1),
         lambda s: ingest.discard(s, "a.t", lane="a", seq=-1),
+        lambda s: ingest.reset(s, "a.t", branch=""),
         lambda s: ingest.reset(s, "a.t", watermarks={}),
         lambda s: ingest.reset(s, "a.t", watermarks={"a": 1.5}),
         lambda s: ingest.gc(s, "a.t", dry_run=0),

@@ -125,23 +125,32 @@ def discard(spark: SparkSession, table: str, *, lane: str, seq: int) -> tuple[Qu
 
 
 def reset(
-    spark: SparkSession, table: str, *, watermarks: Mapping[str, int] | None = None, forget_known: bool = False
+    spark: SparkSession,
+    table: str,
+    *,
+    branch: str = "main",
+    watermarks: Mapping[str, int] | None = None,
+    forget_known: bool = False,
 ) -> str:
     """Starts the ingestion of ``table`` anew after it has lost its state; returns the new pointer.
 
     Records at or below the watermark of their lane are dropped, all others are committed. A wrong watermark loses or
-    doubles rows.
+    doubles rows. Of a branch that was dropped, the pointer is removed if ``forget_known`` is True and no watermarks are
+    given; the result is empty then.
 
     Args:
         spark: The session.
         table: The table's name.
+        branch: The branch that has lost its state.
         watermarks: The number of the newest record of each lane that the table contains.
         forget_known: True forgets the watermarks that the table has, so that only the given ones count.
 
     Raises:
         InvalidArgumentError: an argument is malformed.
     """
-    arguments = ""
+    if not isinstance(branch, str) or not branch:
+        raise InvalidArgumentError(f"Cannot use branch={branch!r}: give the name of a branch.")
+    arguments = "" if branch == "main" else f", branch => {identifiers.text_literal(branch)}"
     if watermarks is not None:
         if not isinstance(watermarks, Mapping) or not watermarks:
             raise InvalidArgumentError(f"Cannot use watermarks={watermarks!r}: give a number for each lane.")

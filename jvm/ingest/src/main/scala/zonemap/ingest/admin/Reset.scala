@@ -8,8 +8,16 @@ import zonemap.ingest.table._
 /** Commits a new pointer whose watermarks a person has chosen. */
 private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, clock: Clock) {
 
+  /** The text of the new pointer; empty if the branch was dropped and has left a pointer behind, which is removed. */
   def run(branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     val view = catalog.load()
+    if (!view.hasBranch(branch) && view.pointerBranches.contains(branch) && forgetKnown && watermarks.isEmpty) {
+      target.table.updateProperties().remove(IngestPointer.property(branch)).commit()
+      ""
+    } else reset(view, branch, watermarks, forgetKnown)
+  }
+
+  private def reset(view: TableView, branch: String, watermarks: Map[String, Long], forgetKnown: Boolean): String = {
     check(view, branch, watermarks)
     val known = if (forgetKnown) None else knownState(view, branch)
     val state = stateOf(view, branch, watermarks, known)
@@ -23,17 +31,28 @@ private[admin] final class Reset(target: IngestTarget, catalog: IngestCatalog, c
   private def check(view: TableView, branch: String, watermarks: Map[String, Long]): Unit = {
     def refuse(why: String) =
       throw new IllegalArgumentException(s"Cannot reset the ingestion of '${target.name}': $why")
-    if (!view.hasBranch(branch)) refuse(s"the table has no branch '$branch'. Name a branch of the table.")
+    if (!view.hasBranch(branch))
+      refuse(
+        if (view.pointerBranches.contains(branch))
+          s"the branch '$branch' was dropped. With forget_known => true and without watermarks, the pointer that the " +
+            "branch has left behind is removed."
+        else s"the table has no branch '$branch'. Name a branch of the table.")
     watermarks.find(_._2 < IngestRecord.NoSeq).foreach { case (lane, seq) =>
       refuse(s"the watermark of lane '$lane' is $seq. Name the last seq to skip, or -1 for none.")
     }
   }
 
-  /** The state that the pointer names, also if the pointer names a queue that exists no longer. */
+  /**
+   * The state that the pointer names, also if the pointer names a queue that exists no longer. The states of the other
+   * branches do not matter: each branch is reset on its own.
+   */
   private def knownState(view: TableView, branch: String): Option[LaneState] =
     try {
-      val queueId = view.pointer(branch).fold(target.queue.identity)(IngestPointer.parse(_).queueId)
-      BranchStates.load(catalog, branch, target.files, queueId)._2.own
+      view.pointer(branch) match {
+        case Some(text) =>
+          Some(BranchStates.stateOf(branch, text, view, target.files, IngestPointer.parse(text).queueId))
+        case None => BranchStates.load(catalog, branch, target.files, target.queue.identity)._2.own
+      }
     } catch {
       case e: IngestStoppedException =>
         throw new IllegalArgumentException(

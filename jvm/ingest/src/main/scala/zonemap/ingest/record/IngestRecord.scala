@@ -4,7 +4,7 @@ package zonemap.ingest.record
  * A data file of a record.
  *
  * @param specId the id of the partition spec with which the file was written
- * @param contentFile the JSON of Iceberg's `ContentFileParser`, exactly
+ * @param contentFile the JSON of Iceberg's `ContentFileParser`, see [[PartitionKeys]]
  */
 private[zonemap] final case class QueuedFile(specId: Int, contentFile: String)
 

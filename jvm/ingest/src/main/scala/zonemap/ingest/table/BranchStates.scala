@@ -71,12 +71,17 @@ private[zonemap] object BranchStates {
     BranchStates(branch, view.pointer(branch), named.get(branch), (named - branch).values.toSeq)
   }
 
-  private def stateOf(branch: String, text: String, view: TableView, files: IngestFiles, queueId: String): LaneState = {
+  /**
+   * The state of a branch that a pointer names.
+   *
+   * @throws IngestStoppedException if the state is lost, or the pointer is one of another queue or table
+   */
+  def stateOf(branch: String, text: String, view: TableView, files: IngestFiles, queueId: String): LaneState = {
     val pointer = IngestPointer.parse(text)
     def stop(code: String, why: String) = throw new IngestStoppedException(
       code,
       s"Cannot continue the ingestion of branch '$branch' from '$text': $why. Restore the files of '${files.root}', or " +
-        "choose the watermarks with ingest_reset and forget_known => true."
+        s"choose the watermarks with ingest_reset, branch => '$branch' and forget_known => true."
     )
     if (pointer.tableUuid != view.tableUuid) stop(StopCode.OtherTable, s"the table has the UUID ${view.tableUuid}")
     if (pointer.queueId != queueId) stop(StopCode.OtherQueue, s"the queue is $queueId")

@@ -1,15 +1,16 @@
 package zonemap.ingest.table
 
+import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{ContentFileParser, DataFile, FileContent, TableMetadata}
 import org.apache.iceberg.io.FileIO
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
-import org.apache.iceberg.types.Type
+import org.apache.iceberg.types.{Type, TypeUtil}
 import org.apache.iceberg.util.JsonUtil
 
-import zonemap.ingest.record.{IngestRecord, QueuedFile}
+import zonemap.ingest.record.{IngestRecord, PartitionKeys, QueuedFile}
 
 /** The view of Iceberg's metadata. */
 private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) extends TableView {
@@ -54,11 +55,9 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
         val files = record.files.map(file => parsed(file))
         files.collectFirst { case Left(refusal) => Left(refusal) }.getOrElse {
           val known = files.collect { case Right(file) => file }
-          Either.cond(
-            hadSchema(record.schemaId, known),
-            CheckedRecord(record, known),
-            Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}")
-          )
+          if (!hadSchema(record.schemaId, known))
+            Left(Refusal(RefusalCode.UnknownSchema, s"the table has no schema with id ${record.schemaId}"))
+          else misfits.getOrElseUpdate(record.schemaId, misfit(record.schemaId)).toLeft(CheckedRecord(record, known))
         }
     }
   }
@@ -74,6 +73,37 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
     (metadata.schemas().asScala.exists(_.schemaId() > id) || fields.forall(_.nonEmpty))
   }
 
+  private val misfits = TrieMap.empty[Int, Option[Refusal]]
+
+  /**
+   * Why readers with the current schema cannot read files of a former one. A table that is replaced keeps the field ids of
+   * columns with equal names, also if their types have nothing in common, and may have new columns that are required.
+   */
+  private def misfit(schemaId: Int): Option[Refusal] =
+    Option(metadata.schemasById().get(schemaId)).filterNot(_.schemaId() == metadata.currentSchemaId()).flatMap {
+      written =>
+        val former = TypeUtil.indexById(written.asStruct()).asScala
+        val changed = former.collectFirst {
+          case (id, field)
+              if Option(metadata.schema().findField(id)).exists(now => !reads(field.`type`(), now.`type`())) =>
+            val now = metadata.schema().findField(id).`type`()
+            s"its column '${field.name()}' has the type ${field.`type`()}, and that of the table has $now now"
+        }
+        val missing =
+          required.find(field => field.initialDefault() == null && !former.contains(field.fieldId())).map { field =>
+            s"it lacks the column '${field.name()}', which the table requires now"
+          }
+        changed.orElse(missing).map { why =>
+          Refusal(
+            RefusalCode.InvalidFile,
+            s"$why. The table was changed while the record was queued: write its rows again")
+        }
+    }
+
+  private def reads(written: Type, now: Type): Boolean =
+    if (written.isPrimitiveType && now.isPrimitiveType) TypeUtil.isPromotionAllowed(written, now.asPrimitiveType())
+    else written.typeId() == now.typeId()
+
   /** The ids of the columns for which a file has metrics. */
   private def fieldIds(file: DataFile): Set[Int] =
     Seq[java.util.Map[Integer, _]](
@@ -88,11 +118,21 @@ private[table] final class MetadataView(metadata: TableMetadata, io: FileIO) ext
     try
       JsonUtil.parse(
         file.contentFile,
-        (node: JsonNode) => ContentFileParser.fromJson(node, metadata.specsById())) match {
-        case data: DataFile => problem(file, data).toLeft(data)
-        case other => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
-      }
+        (node: JsonNode) =>
+          PartitionKeys.foreign(node, metadata.spec(file.specId)).map(otherSpec(file, _)).toLeft(()).flatMap { _ =>
+            ContentFileParser.fromJson(node, metadata.specsById()) match {
+              case data: DataFile => problem(file, data).toLeft(data)
+              case other => Left(invalid(s"'${other.location()}' is a delete file, and only data files are appended"))
+            }
+          }
+      )
     catch { case NonFatal(e) => Left(undecodable(file, e)) }
+
+  private def otherSpec(file: QueuedFile, field: String): Refusal = Refusal(
+    RefusalCode.UnknownSpec,
+    s"it has a value of the partition field $field, and the partition spec ${file.specId} of the table, which was changed " +
+      "while the record was queued, has no such field"
+  )
 
   /** Iceberg does not decode a partition value if the column that it was made from has left the table. */
   private def undecodable(file: QueuedFile, error: Throwable): Refusal =

@@ -4,12 +4,12 @@ import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
-import org.apache.iceberg.{ContentFileParser, DataFile, TableMetadata}
+import org.apache.iceberg.{DataFile, TableMetadata}
 import org.slf4j.LoggerFactory
 
 import zonemap.ingest.commit.IngestSettings
 import zonemap.ingest.queue.Receipt
-import zonemap.ingest.record.{IngestRecord, LaneName, Nonce, QueuedFile}
+import zonemap.ingest.record.{IngestRecord, LaneName, Nonce, PartitionKeys, QueuedFile}
 import zonemap.ingest.table.IngestTarget
 
 /**
@@ -41,23 +41,25 @@ private[zonemap] final class LaneWriter private (
    *
    * @param startedAtMillis when the first of the files was begun. Files that were begun more than half of gc's least age
    *   ago are refused, because gc may have deleted them already
+   * @param schemaId the schema with which the files were written; `None`: the current one of the table
    * @throws BackPressureException if the queue is at its hard limit; nothing was appended
    * @throws IllegalArgumentException if the lane has passed `seq`, there are no files, a file is too old, or the table
    *   does not have the partition spec of a file; nothing was appended
    */
-  def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt = synchronized {
-    val now = System.currentTimeMillis()
-    require(seq >= 0, s"Cannot append record $seq to lane '$lane': a seq is at least 0. Count appends from 0.")
-    val previous = tail.open.get(seq).orElse(Option.when(seq > tail.last)(tail.last))
-    previous.fold(repeated(seq)) { prevSeq =>
-      check(seq, files, now - startedAtMillis)
-      pressure.await()
-      val accepted = retried(recordOf(seq, prevSeq, files, now), LaneWriter.Pauses)
-      pressure.added()
-      tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
-      accepted
+  def append(seq: Long, files: Seq[DataFile], startedAtMillis: Long, schemaId: Option[Int] = None): Receipt =
+    synchronized {
+      val now = System.currentTimeMillis()
+      require(seq >= 0, s"Cannot append record $seq to lane '$lane': a seq is at least 0. Count appends from 0.")
+      val previous = tail.open.get(seq).orElse(Option.when(seq > tail.last)(tail.last))
+      previous.fold(repeated(seq)) { prevSeq =>
+        check(seq, files, now - startedAtMillis)
+        pressure.await()
+        val accepted = retried(recordOf(seq, prevSeq, files, now, schemaId), LaneWriter.Pauses)
+        pressure.added()
+        tail = LaneTail(math.max(seq, tail.last), tail.open - seq)
+        accepted
+      }
     }
-  }
 
   /**
    * Appends the record, again under a new nonce if the queue fails: a failed append may have left a part of the record.
@@ -109,7 +111,12 @@ private[zonemap] final class LaneWriter private (
     files.iterator.flatMap(file => QueuedPartition.problem(file, specs.get(file.specId()))).nextOption().foreach(refuse)
   }
 
-  private def recordOf(seq: Long, prevSeq: Long, files: Seq[DataFile], nowMillis: Long): IngestRecord = {
+  private def recordOf(
+      seq: Long,
+      prevSeq: Long,
+      files: Seq[DataFile],
+      nowMillis: Long,
+      schemaId: Option[Int]): IngestRecord = {
     val metadata = target.operations.current()
     IngestRecord(
       target.queue.identity,
@@ -121,12 +128,12 @@ private[zonemap] final class LaneWriter private (
       Nonce.draw(),
       writer,
       nowMillis,
-      metadata.currentSchemaId(),
+      schemaId.getOrElse(metadata.currentSchemaId()),
       headOf(metadata),
       metadata.formatVersion(),
       files.map(_.recordCount()).sum,
       files.map(_.fileSizeInBytes()).sum,
-      files.map(file => QueuedFile(file.specId(), ContentFileParser.toJson(file, metadata.spec(file.specId()))))
+      files.map(file => QueuedFile(file.specId(), PartitionKeys.json(file, metadata.spec(file.specId()))))
     )
   }
 

@@ -6,6 +6,8 @@ import org.apache.iceberg.{ContentFileParser, DataFile, PartitionSpec, StructLik
 import org.apache.iceberg.shaded.com.fasterxml.jackson.databind.JsonNode
 import org.apache.iceberg.util.{JsonUtil, StructLikeWrapper}
 
+import zonemap.ingest.record.PartitionKeys
+
 /** Whether a record can hold the partition of a data file: the JSON of single values has no NaN, for example. */
 private[write] object QueuedPartition {
 
@@ -14,7 +16,7 @@ private[write] object QueuedPartition {
     if (spec.isUnpartitioned) None
     else
       try {
-        val json = ContentFileParser.toJson(file, spec)
+        val json = PartitionKeys.json(file, spec)
         val specs = java.util.Map.of(Int.box(spec.specId()), spec)
         val read = JsonUtil.parse(json, (node: JsonNode) => ContentFileParser.fromJson(node, specs))
         Option.unless(isSame(file.partition(), read.partition(), spec))(refusal(file, spec, "it reads another value"))

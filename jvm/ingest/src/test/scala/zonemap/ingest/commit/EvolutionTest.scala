@@ -238,6 +238,113 @@ class EvolutionTest extends AnyFunSuite {
     assert(commits(t.pass()) && t.live() == Seq("a0"))
   }
 
+  Seq[(String, Seq[Types.NestedField], Option[String])](
+    ("the same columns", IngestTables.Schema.columns().asScala.toSeq, None),
+    (
+      "a column of another type",
+      Seq(Types.NestedField.optional(1, "id", Types.StringType.get())),
+      Some("its column 'id' has the type long, and that of the table has string now")),
+    (
+      "a column of a type that readers make of the former one",
+      Seq(Types.NestedField.optional(1, "n", Types.LongType.get())),
+      None),
+    (
+      "a column that is nested now",
+      Seq(
+        Types.NestedField
+          .optional(1, "id", Types.StructType.of(Types.NestedField.optional(2, "n", Types.LongType.get())))),
+      Some("its column 'id' has the type long, and that of the table has struct<")),
+    (
+      "a new column that is required",
+      Seq(Types.NestedField.required(1, "fresh", Types.LongType.get())),
+      Some("it lacks the column 'fresh', which the table requires now"))
+  ).foreach { case (name, columns, refusal) =>
+    test(s"a record that is queued while the table is replaced with $name: refused ${refusal.isDefined}") {
+      val catalog = IngestTables.jdbc(IngestTables.folder())
+      val t = IngestTables.in(catalog, IngestSettings(quarantineMillis = 0))
+      t.append("a", t.dataFile("a0"))
+      val replaced = new org.apache.iceberg.Schema(columns.asJava)
+      catalog.buildTable(TableIdentifier.of("db", "events"), replaced).replaceTransaction().commitTransaction()
+      val result = t.pass()
+      assert(commits(result) && t.live() == (if (refusal.isEmpty) Seq("a0") else Nil))
+      assert(result.refused.map(_.code) == refusal.map(_ => RefusalCode.InvalidFile).toSeq)
+      assert(result.refused.forall(_.message.startsWith(refusal.get)), result.refused)
+      t.append("a", t.dataFile("a1"))
+      assert(commits(t.pass()) && t.live().contains("a1"))
+    }
+  }
+
+  test("a record is not committed with a partition spec that has got the id of its own") {
+    val t = IngestTables.in(IngestTables.jdbc(IngestTables.folder()), IngestSettings(quarantineMillis = 0))
+    def bucket(count: Int) = org.apache.iceberg.expressions.Expressions.bucket("id", count)
+    t.reload().updateSpec().addField(bucket(4)).commit()
+    t.append("a", t.dataFile("a0", spec = t.reload().spec(), partition = "id_bucket_4=2"))
+    val specId = t.reload().spec().specId()
+    t.reload().updateSpec().removeField(bucket(4)).commit()
+    t.reload().newAppend().commit()
+    t.reload().expireSnapshots().cleanExpiredMetadata(true).expireOlderThan(System.currentTimeMillis() + 1).commit()
+    t.reload().updateSpec().addField(bucket(8)).commit()
+    assert(t.reload().spec().specId() == specId)
+    val result = t.pass()
+    assert(result.refused.map(_.code) == Seq(RefusalCode.UnknownSpec) && t.live().isEmpty)
+    t.append("b", t.dataFile("b0", spec = t.reload().spec(), partition = "id_bucket_8=2"))
+    assert(commits(t.pass()) && t.live() == Seq("b0"))
+  }
+
+  Seq[(String, IngestTable => Unit)](
+    "the queue was deleted and created again" -> (t => Files.delete(t.root.resolve("queue-id.json"))),
+    "its state is lost" -> { t =>
+      val pointer = t.reload().properties().get(IngestPointer.property("audit"))
+      Files.delete(t.root.resolve(IngestPointer.parse(pointer).statePath))
+    }
+  ).foreach { case (name, spoil) =>
+    test(s"a reset removes the pointer of a dropped branch after $name") {
+      val t = IngestTables.in(IngestTables.jdbc(IngestTables.folder()))
+      def reset(branch: String, forgetKnown: Boolean, watermarks: Map[String, Long] = Map.empty) =
+        new IngestAdmin(t.target, t.settings, t.clock).reset(branch, watermarks, forgetKnown)
+      t.append("a", t.dataFile("a0"))
+      t.pass()
+      t.reload().manageSnapshots().createBranch("audit").commit()
+      t.append(t.lane("b", "audit"), t.dataFile("b0"))
+      t.passes()
+      t.reload().manageSnapshots().removeBranch("audit").commit()
+      spoil(t)
+      assert(t.pass().outcome.isInstanceOf[PassOutcome.Stopped])
+      assert(reset("main", forgetKnown = false).nonEmpty)
+      t.pass().outcome match {
+        case PassOutcome.Stopped(_, message) => assert(message.contains("ingest_reset, branch => 'audit' and"), message)
+        case other                           => fail(s"not stopped: $other")
+      }
+      Seq[() => Any](
+        () => reset("audit", forgetKnown = false),
+        () => reset("audit", forgetKnown = true, Map("b" -> 0L))
+      ).foreach { call =>
+        assert(intercept[IllegalArgumentException](call()).getMessage.contains("the branch 'audit' was dropped"))
+      }
+      assert(reset("audit", forgetKnown = true).isEmpty)
+      t.append("a", t.dataFile("a1"))
+      assert(commits(t.pass()) && t.live() == Seq("a0", "a1"))
+    }
+  }
+
+  test("each branch is reset with its own watermarks after the queue was deleted and created again") {
+    val t = IngestTables.in(IngestTables.jdbc(IngestTables.folder()))
+    t.append("a", t.dataFile("a0"))
+    t.pass()
+    t.reload().manageSnapshots().createBranch("audit").commit()
+    t.append(t.lane("b", "audit"), t.dataFile("b0"))
+    t.passes()
+    Files.delete(t.root.resolve("queue-id.json"))
+    Seq("main", "audit").foreach { branch =>
+      assert(t.pass().outcome.isInstanceOf[PassOutcome.Stopped])
+      new IngestAdmin(t.target, t.settings, t.clock).reset(branch, Map.empty, forgetKnown = false)
+    }
+    assert(t.lane("a").lastSeq == 0 && t.lane("b", "audit").lastSeq == 0)
+    t.append(t.lane("b", "audit"), t.dataFile("b1"))
+    t.passes()
+    assert(t.live() == Seq("a0") && t.live("audit") == Seq("a0", "b0", "b1"))
+  }
+
   IngestTables.Catalogs.foreach { case (name, make) =>
     test(s"$name: a table that is replaced gets later records once") {
       val catalog = make()

@@ -61,9 +61,13 @@ private[spark] final class IngestProcess(process: SparkProcess) {
     isStarted
   }
 
-  /** Ends the committer of the table after the commit that it makes; returns `false` if there was none. */
-  def stop(table: Table): Boolean = {
-    val committer = Option(committers.remove(table.name()))
+  /**
+   * Ends the committer of a table after the commit that it makes; returns `false` if there was none.
+   *
+   * @param table the name that its catalog gives the table
+   */
+  def stop(table: String): Boolean = {
+    val committer = Option(committers.remove(table))
     committer.foreach(_.stop())
     committer.isDefined
   }

@@ -63,13 +63,16 @@ private[spark] final class IngestSink(accepted: String => Unit) {
     val root = IngestConf.Root.read(SQLConf.get, options)
     IngestRoot.of(table.table(), root): Unit
     val opener = IngestConfs.opener(SQLConf.get, options)
+    val write = table.newWriteBuilder(new OwnFileNames(info)).build()
+    // The write may have added columns to the table, and the table may change before the append.
+    val schemaId = table.table().schema().schemaId()
     val producer = new Producer {
 
       /** Opens the queue for each append, because Spark also makes writes that it only explains. */
       override def append(lane: String, seq: Long, files: Seq[DataFile], startedAtMillis: Long): Receipt =
         closing(table.name(), opener(table.table())) { target =>
           val writer = LaneWriter.open(target, settings, branch, lane, writerOf(spark))
-          val receipt = writer.append(seq, files, startedAtMillis)
+          val receipt = writer.append(seq, files, startedAtMillis, Some(schemaId))
           accepted(target.name)
           receipt
         }
@@ -79,7 +82,7 @@ private[spark] final class IngestSink(accepted: String => Unit) {
         IcebergEpochs.last(table.table(), branch, queryId)
       }
     }
-    table.newWriteBuilder(new OwnFileNames(info)).build() match {
+    write match {
       case iceberg: RequiresDistributionAndOrdering =>
         new IngestWrite(table.name(), iceberg, producer, info.queryId(), IngestOptions.place(options))
       case other =>

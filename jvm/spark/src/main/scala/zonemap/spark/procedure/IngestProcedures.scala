@@ -2,7 +2,7 @@ package zonemap.spark.procedure
 
 import java.time.Clock
 
-import scala.util.Using
+import scala.util.{Try, Using}
 
 import org.apache.iceberg.{SnapshotRef, Table}
 import org.apache.spark.sql.SparkSession
@@ -149,7 +149,8 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     "ingest_reset",
     "Starts the committers of a branch anew, if the table has lost its ingest state or was rolled back on purpose. " +
       "Appends at or below the watermark of their lane are dropped, all others are committed. A wrong watermark loses " +
-      "or doubles rows. Returns the new pointer.",
+      "or doubles rows. Returns the new pointer. Of a branch that was dropped, the pointer is removed, if forget_known " +
+      "is true and no watermarks are given; the result is empty then.",
     Seq(
       Table,
       branch,
@@ -215,8 +216,13 @@ private[procedure] final class IngestProcedures(ingest: IngestProcess) {
     Seq(Table),
     new StructType().add("stopped", BooleanType, nullable = false)
   ) { (spark, arguments) =>
-    val (_, table) = load(spark, arguments, "stop the committer of")
-    Seq(Seq(ingest.stop(table)))
+    val name = arguments.text("table")
+    // A committer of a table that was dropped or renamed is still to be stopped.
+    val known = Try(IcebergTables.parts(spark, name)).toOption.map { case (catalog, parts) =>
+      (catalog +: parts).mkString(".")
+    }
+    val isStopped = known.exists(ingest.stop) || ingest.stop(load(spark, arguments, "stop the committer of")._2.name())
+    Seq(Seq(isStopped))
   }
 
   val all: Seq[ZoneMapProcedure] =

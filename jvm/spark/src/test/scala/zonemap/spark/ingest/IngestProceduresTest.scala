@@ -5,9 +5,14 @@ import java.nio.file.attribute.FileTime
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.iceberg.Schema
+import org.apache.iceberg.catalog.TableIdentifier
 import org.apache.iceberg.spark.Spark3Util
+import org.apache.iceberg.types.Types
 import org.apache.spark.scheduler.SparkListenerApplicationEnd
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.{col, udf}
+import org.apache.spark.sql.types.StringType
 
 import zonemap.spark.PlanningCounters
 
@@ -57,6 +62,23 @@ class IngestProceduresTest extends IngestSession {
     val current = sql(s"SELECT snapshot_id FROM $t.snapshots").head().getLong(0)
     assert(row.getAs[Long]("snapshot_id") == current && row.getAs[String]("message") == "")
     assert(call(s"ingest_commit('$t')").getAs[String]("outcome") == "idle")
+  }
+
+  test("commit: a batch whose table was replaced while it wrote is refused, if its columns do not fit any more") {
+    val t = create("ingest_replaced", "id BIGINT")
+    val replaced = new Schema(Types.NestedField.optional(1, "id", Types.StringType.get()))
+    val table = Spark3Util
+      .loadIcebergCatalog(spark, "lake")
+      .buildTable(TableIdentifier.of("db", "ingest_replaced"), replaced)
+    IngestProceduresTest.inTask = () => table.replaceTransaction().commitTransaction()
+    val touched = udf { (id: Long) =>
+      IngestProceduresTest.inTask()
+      id
+    }
+    append(spark.range(0, 1, 1, 1).select(touched(col("id")).as("id")), t)
+    val row = call(s"ingest_commit('$t')")
+    assert(row.getAs[Long]("refused") == 1 && row.getAs[Long]("records") == 0, row)
+    assert(sql(s"SELECT * FROM $t").schema("id").dataType == StringType && read(t).isEmpty)
   }
 
   test("pause and resume: nothing is committed between, and the reason is shown") {
@@ -121,6 +143,14 @@ class IngestProceduresTest extends IngestSession {
       sql("USE spark_catalog.default")
       call(s"ingest_stop('$t')"): Unit
     }
+  }
+
+  test("a committer of the driver is stopped after its table was dropped") {
+    val t = create("ingest_dropped", "id BIGINT")
+    call(s"ingest_start('$t')")
+    sql(s"DROP TABLE $t")
+    assert(call(s"ingest_stop('$t')").getBoolean(0))
+    assert(intercept[Exception](call(s"ingest_stop('$t')")).getMessage.contains("Cannot stop the committer of"))
   }
 
   test("a committer of the driver ends with the Spark application") {
@@ -271,4 +301,10 @@ class IngestProceduresTest extends IngestSession {
     assert(status(t).getAs[Long]("pending_records") == 0)
     withConf("spark.sql.zonemap.ingest.root" -> root)(assert(commit(t)._2 == 10))
   }
+}
+
+private object IngestProceduresTest {
+
+  /** What a task of a test does once it runs. */
+  @volatile var inTask: () => Unit = () => ()
 }
