@@ -109,13 +109,16 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     val t = newTable()
     val config = clientConfig(
       "delivery.timeout.ms=2000\nrequest.timeout.ms=1500\ndefault.api.timeout.ms=2000\nretry.backoff.max.ms=200\n")
-    val target = IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config)))
+    def open() = IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config)))
+    val target = open()
+    // A lane or a queue that is opened while the broker is gone fails.
+    val lanes = (0 until 3).map(p => LaneWriter.open(target, t.settings, "main", s"lane-$p", "test"))
+    val queues = Seq.fill(2)(open())
     val pool = Executors.newFixedThreadPool(5)
     @volatile var isOver = false
     try {
-      val producers = (0 until 3).map { p =>
+      val producers = lanes.zipWithIndex.map { case (lane, p) =>
         pool.submit((() => {
-          val lane = LaneWriter.open(target, t.settings, "main", s"lane-$p", "test")
           (0 until 12).foreach { i =>
             val file = t.dataFile(f"$p-$i%02d")
             append(lane, i.toLong, file, System.nanoTime() + 60L * 1000000000)
@@ -123,13 +126,10 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
           }
         }): Callable[Unit])
       }
-      val committers = Seq.fill(2)(pool.submit((() => {
-        val committer = new Committer(
-          IngestTarget.open(t.reload(), None, choice.copy(clientConfig = Some(config))),
-          t.settings,
-          Clock.systemUTC())
-        while (!isOver) Try(committer.pass())
-      }): Callable[Unit]))
+      val committers = queues.map { queue =>
+        val committer = new Committer(queue, t.settings, Clock.systemUTC())
+        pool.submit((() => while (!isOver) Try(committer.pass())): Callable[Unit])
+      }
       Thread.sleep(700)
       broker.kill()
       Thread.sleep(500)
@@ -142,7 +142,7 @@ class KafkaCommitTest extends AnyFunSuite with BeforeAndAfterEach {
     } finally {
       isOver = true
       pool.shutdown()
-      target.queue.close()
+      (target +: queues).foreach(_.close())
     }
     t.passes()
     assert(t.live() == (for (p <- 0 until 3; i <- 0 until 12) yield f"$p-$i%02d").sorted)
